@@ -1,10 +1,10 @@
-import { ERRORS } from '../src/errors.ts'
+import { ERRORS } from '../src/errors/errors.ts'
 
-const HEADER = `<!-- Generated from src/errors.ts by \`npm run gen\`. Do not edit. -->
+const HEADER = `<!-- Generated from src/errors/errors.ts by \`npm run gen\`. Do not edit. -->
 
 # Errors
 
-Every error the gateway makes, in the order of \`src/errors.ts\`. Words in braces are filled in where it happens. An error is logged with its code, ends a
+Every error the gateway makes, in the order of \`src/errors/errors.ts\`. Words in braces are filled in where it happens. An error is logged with its code, ends a
 command with the exit code, and answers a request with the JSON-RPC code, or with the HTTP status where that is the whole answer; a dash means that it never does.
 
 | code | says | what to do | exit | HTTP | JSON-RPC |

@@ -1,6 +1,6 @@
 /** Embedding API. */
-export { createGateway, Gateway } from './gateway.ts'
-export { RpcFailure } from './gateway-api.ts'
+export { createGateway, Gateway } from './gateway/gateway.ts'
+export { RpcFailure } from './api/gateway.ts'
 export type {
   CatalogRow,
   Connection,
@@ -11,10 +11,10 @@ export type {
   UpstreamHandle,
   UpstreamStatus,
   WithheldRow,
-} from './gateway-api.ts'
+} from './api/gateway.ts'
 export { loadConfig, type LoadedConfig } from './config/index.ts'
-export { GatewayError, type ErrorCode } from './errors.ts'
+export { GatewayError, type ErrorCode } from './errors/errors.ts'
 export { createLog } from './util/log.ts'
 export type { Config } from './config/config.gen.ts'
 export type { Clock, Log, Notification, Payload, Plugin, PluginApi, UpstreamState } from './plugin.ts'
-export type { InProcessTransport } from './transport/in-process-transport.ts'
+export type { InProcessTransport } from './listeners/in-process/sdk-transport.ts'

@@ -25,7 +25,7 @@ import type {
   Log,
   Programs,
   Session,
-} from './core/ports.ts'
+} from './api/index.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/jsonrpc.ts'
@@ -120,25 +120,25 @@ export {
   callerKey,
   conversationKey,
   principalKey,
-} from './core/principal.ts'
-export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors.ts'
+} from './api/principal.ts'
+export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors/errors.ts'
 export { globs } from './util/globs.ts'
 export { canonicalOr } from './protocol/uri.ts'
 export { allowsUris, forbidsUris } from './protocol/resource-globs.ts'
 export { parseDuration, parseSize } from './util/units.ts'
-export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './core/outcome.ts'
+export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/outcome.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
 export { isObject, type JsonObject } from './protocol/jsonrpc.ts'
 export { parseParams } from './protocol/parse-params.ts'
-export type * from './core/ports.ts'
+export type * from './api/index.ts'
 export type {
   CacheConfig,
   CachePolicyConfig,
   CacheToolConfig,
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
-export type { CatalogEntry, CatalogView } from './core/catalog-entry.ts'
+export type { CatalogEntry, CatalogView } from './api/catalog-entry.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/kinds.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

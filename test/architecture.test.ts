@@ -66,7 +66,7 @@ test('no files need each other in a ring', () => {
 
 /** Servers and programs are started by the one; the other asks Node where the file of a plugin does not parse. */
 const STARTERS: ReadonlySet<string> = new Set([
-  'src/transport/process-spawn.ts',
+  'src/processes/spawn.ts',
   'src/plugin-host/failure.ts',
 ])
 

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url'
 import { parseEnv } from 'node:util'
 import { withFreshSnippets } from '../scripts/snippets.ts'
 import { formatProblem, loadConfig, type LoadedConfig, type Problem } from '../src/config/index.ts'
-import { GatewayError } from '../src/errors.ts'
-import { createGateway } from '../src/gateway.ts'
+import { GatewayError } from '../src/errors/errors.ts'
+import { createGateway } from '../src/gateway/gateway.ts'
 import { ROOT } from './guard/sources.ts'
 
 const EXAMPLES = join(ROOT, 'examples')

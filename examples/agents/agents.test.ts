@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../src/config/index.ts'
-import { createGateway } from '../../src/gateway.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
 import { isObject } from '../../src/plugin.ts'
 
 const FILE = fileURLToPath(new URL('gateway.yaml', import.meta.url))

@@ -1,5 +1,5 @@
 import type { Plugin } from '../../src/plugin.ts'
-import type { AgentsConfig } from './settings-ports.ts'
+import type { AgentsConfig } from './types/settings.ts'
 
 /** Coding agents that speak the Agent Client Protocol, as tools, tasks and resources. Without the section nothing of it is loaded. */
 export const agents: Plugin<AgentsConfig> = {
@@ -7,7 +7,7 @@ export const agents: Plugin<AgentsConfig> = {
   claims: { section: 'agents' },
   async setup(api) {
     const { setUp } = await import('./setup.ts')
-    const { openWorks } = await import('./works.ts')
+    const { openWorks } = await import('./runtime.ts')
     setUp(api, openWorks)
   },
 }

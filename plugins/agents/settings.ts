@@ -1,5 +1,5 @@
 import { parseDuration, parseSize } from '../../src/plugin.ts'
-import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
+import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 
 type Written = AgentsConfig['list'][string]
 type Own = Omit<Written, 'enabled'>

@@ -6,16 +6,16 @@ import {
   type PluginApi,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
-import { allAgents } from './all-agents.ts'
-import { Doors } from './callback/doors.ts'
+import { allAgents } from './load-agents.ts'
+import { Doors } from './callback/callback-tokens.ts'
 import { CALLBACK_LISTENER, CALLBACK_SPEC, openDoors } from './callback/taps.ts'
-import { Foreground } from './face/foreground.ts'
-import type { FaceParts } from './face/parts.ts'
-import { AgentsUpstream } from './face/upstream.ts'
-import { answerVerbs } from './face/verbs.ts'
-import { Visitors } from './face/visitors.ts'
-import type { Callback, Caller, Desk } from './ports.ts'
-import type { AgentSettings, AgentsConfig } from './settings-ports.ts'
+import { Foreground } from './mcp/foreground.ts'
+import type { FaceParts } from './mcp/parts.ts'
+import { AgentsUpstream } from './mcp/upstream.ts'
+import { answerVerbs } from './mcp/verbs.ts'
+import { Visitors } from './mcp/visitors.ts'
+import type { Callback, Caller, Desk } from './types/tasks.ts'
+import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 
 /** What does the work, over all generations. */
 export interface Works {

@@ -1,6 +1,6 @@
-import type { Load } from '../gateway-api.ts'
-import { amountText } from './amounts.ts'
-import type { Output } from './terminal.ts'
+import type { Load } from '../api/gateway.ts'
+import { amountText } from './output/amounts.ts'
+import type { Output } from './output/terminal.ts'
 
 /** How much a gateway has to do, on one line: `heap 12 % · memory 3 % · loop 2 ms late · 0 B held`. */
 export function loadText(

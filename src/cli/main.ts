@@ -1,5 +1,5 @@
 import { ownManifest } from './own-manifest.ts'
-import { shortWay } from './short-way.ts'
+import { shortWay } from './fast-start.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
@@ -18,12 +18,12 @@ function sayVersion(): number {
 }
 
 async function run(argv: string[]): Promise<number> {
-  const { terminalOf } = await import('./terminal.ts')
+  const { terminalOf } = await import('./output/terminal.ts')
   const terminal = terminalOf(process)
   try {
     return await (shortWay(argv, terminal) ?? (() => longWay(argv)))()
   } catch (error) {
-    const { report } = await import('./report.ts')
+    const { report } = await import('./output/report.ts')
     return report(error, argv, terminal)
   }
 }

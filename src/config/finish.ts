@@ -10,8 +10,8 @@ import { Secrets } from '../util/secrets.ts'
 import { secretsIn } from './secrets.ts'
 import { hasErrors, inOrder, invalidConfig, problemIn } from './problem.ts'
 import type { Finding, Problem } from './problem.ts'
-import { locate } from './tree.ts'
-import type { Located, Origin, Tree } from './tree.ts'
+import { locate } from './source/tree.ts'
+import type { Located, Origin, Tree } from './source/tree.ts'
 import { validate } from './validate.ts'
 
 /** A configuration that is ready to be run, and where it came from. */

@@ -4,7 +4,7 @@ import { pointerTo } from '../util/pointer.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './redact.ts'
-import type { Origin } from './tree.ts'
+import type { Origin } from './source/tree.ts'
 
 /** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
 export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {

@@ -1,7 +1,7 @@
 import { finish } from './finish.ts'
 import type { LoadedConfig } from './finish.ts'
 import { invalidConfig, problemAt } from './problem.ts'
-import { treeOf } from './tree.ts'
+import { treeOf } from './source/tree.ts'
 
 /** Takes a configuration that is already plain data: the same checks as for a file, no placeholders, no positions. */
 export function parseConfig(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {

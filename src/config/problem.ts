@@ -1,8 +1,8 @@
 import { isAbsolute, relative } from 'node:path'
-import { gatewayError } from '../errors.ts'
-import type { GatewayError } from '../errors.ts'
+import { gatewayError } from '../errors/errors.ts'
+import type { GatewayError } from '../errors/errors.ts'
 import { pointerParent } from '../util/pointer.ts'
-import type { Origin } from './tree.ts'
+import type { Origin } from './source/tree.ts'
 
 const MOST_SHOWN = 100
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
-import { gatewayError, reasonOf } from '../errors.ts'
-import type { RequestOptions } from '../gateway-api.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import type { RequestOptions } from '../api/gateway.ts'
 import {
   encodeNotification,
   encodeRequest,
@@ -10,7 +10,7 @@ import {
   type RpcNotification,
   type RpcResponse,
 } from '../protocol/jsonrpc.ts'
-import { LineSplitter } from '../transport/frames.ts'
+import { LineSplitter } from '../transport/line-splitter.ts'
 import { guardDirectory, isOwnSocket, unusable } from './guard.ts'
 import { MAX_ANSWER, PROTOCOL, readError, type About } from './protocol.ts'
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../errors/errors.ts'
 import {
   encodeError,
   encodeNotification,
@@ -10,7 +10,7 @@ import {
   type RpcRequest,
 } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { LineSplitter } from '../transport/frames.ts'
+import { LineSplitter } from '../transport/line-splitter.ts'
 import { MAX_REQUEST, PROTOCOL, wireError } from './protocol.ts'
 import type { ControlHost } from './server.ts'
 

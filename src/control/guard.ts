@@ -1,7 +1,7 @@
 import { lstat, mkdir, unlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { dirname } from 'node:path'
-import { gatewayError, reasonOf } from '../errors.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
 
 const CONNECT_MS = 2000
 const OTHERS_WRITE = 0o022

@@ -3,7 +3,7 @@ import { realpathSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir, userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
-import { gatewayError } from '../errors.ts'
+import { gatewayError } from '../errors/errors.ts'
 import { answers, guardDirectory, isOurs, removeStale } from './guard.ts'
 
 /** What decides where the control socket of a gateway is. */

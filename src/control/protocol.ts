@@ -1,4 +1,4 @@
-import { ERRORS, GatewayError, gatewayError, type ErrorCode } from '../errors.ts'
+import { ERRORS, GatewayError, gatewayError, type ErrorCode } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 

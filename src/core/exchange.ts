@@ -11,7 +11,7 @@ import type {
   Principal,
   Route,
   Session,
-} from './ports.ts'
+} from '../api/index.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 

@@ -1,7 +1,7 @@
-import { gatewayError, reasonOf } from '../errors.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { ClientRoots } from './client-roots.ts'
+import { ClientRoots } from './client-requests/client-roots.ts'
 import type { RoadExchange } from './exchange.ts'
 import type { Graph } from './graph.ts'
 import { isUp } from './up.ts'
@@ -21,8 +21,8 @@ import type {
   Running,
   Session,
   SessionInit,
-} from './ports.ts'
-import { ANONYMOUS } from './principal.ts'
+} from '../api/index.ts'
+import { ANONYMOUS } from '../api/principal.ts'
 import { RoadSession } from './session.ts'
 import { statusOf } from './status.ts'
 import { isKnownTo } from './visible-upstreams.ts'

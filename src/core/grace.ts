@@ -1,5 +1,5 @@
 import { parseDuration } from '../util/units.ts'
-import type { Clock, Config, Upstream } from './ports.ts'
+import type { Clock, Config, Upstream } from '../api/index.ts'
 
 /**
  * How long others wait for an upstream that starts or lists for the first time: `lists.grace` while there is nothing to show, and

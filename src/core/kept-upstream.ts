@@ -1,4 +1,4 @@
-import type { Call, Session, Upstream, UpstreamConfig } from './ports.ts'
+import type { Call, Session, Upstream, UpstreamConfig } from '../api/index.ts'
 
 /**
  * A server that goes on under the next generation, whose spec differs in what only the core and plugins read of it. Each

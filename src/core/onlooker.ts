@@ -1,6 +1,6 @@
 import { MODERN_VERSION } from '../protocol/versions.ts'
-import type { Session } from './ports.ts'
-import { ANONYMOUS } from './principal.ts'
+import type { Session } from '../api/index.ts'
+import { ANONYMOUS } from '../api/principal.ts'
 import { RoadSession } from './session.ts'
 
 /** A session of nobody in particular, for those inside the gateway who want to see what everybody may see. */

@@ -4,13 +4,13 @@ import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { METHODS, type Kind } from '../protocol/methods.ts'
 import { withNumbersAsWritten } from '../protocol/params-source.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { entryOf, isCalled, type CatalogEntry } from './catalog-entry.ts'
+import { entryOf, isCalled, type CatalogEntry } from '../api/catalog-entry.ts'
 import type { Graph, UpstreamNode } from './graph.ts'
-import type { Call, Exchange, Route, Session } from './ports.ts'
+import type { Call, Exchange, Route, Session } from '../api/index.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
-import { findInTime } from './late-lists.ts'
+import { findInTime } from './catalog/late-lists.ts'
 import { isUp } from './up.ts'
-import { matchesTemplate } from './uri-template.ts'
+import { matchesTemplate } from './catalog/uri-template.ts'
 
 /** Where an exchange goes, or why nowhere. */
 export type Found = Route | { readonly error: RpcError }

@@ -1,5 +1,5 @@
-import { ANONYMOUS, principalKey } from './principal.ts'
-import type { Session } from './ports.ts'
+import { ANONYMOUS, principalKey } from '../api/principal.ts'
+import type { Session } from '../api/index.ts'
 
 /** How many places of a table each caller has. Those whom nobody asked who they are count one by one, by their sessions. */
 export class Shares {

@@ -1,4 +1,4 @@
-import type { Upstream } from './ports.ts'
+import type { Upstream } from '../api/index.ts'
 
 /** Whether a call can be made: what is idle starts for it. */
 export function isUp({ state }: Upstream): boolean {

@@ -1,5 +1,5 @@
-import type { Call, Dispatch, Upstream } from '../core/ports.ts'
-import { gatewayError } from '../errors.ts'
+import type { Call, Dispatch, Upstream } from '../api/index.ts'
+import { gatewayError } from '../errors/errors.ts'
 import { parseDuration } from '../util/units.ts'
 import type { Patience, TapOrigin } from './guard.ts'
 

@@ -1,4 +1,4 @@
-import { gatewayError, GatewayError } from '../errors.ts'
+import { gatewayError, GatewayError } from '../errors/errors.ts'
 
 /** Who tapped where, for the error that names them. */
 export interface TapOrigin {

@@ -1,4 +1,4 @@
-import { gatewayError } from '../errors.ts'
+import { gatewayError } from '../errors/errors.ts'
 import { HOOKS, type HookName, type HookTaps, type TapOptions } from './kinds.ts'
 import type { Patience } from './guard.ts'
 import { HookPoint } from './point.ts'

@@ -25,8 +25,8 @@ import type {
   UpstreamContext,
   UpstreamState,
   UpstreamStatus,
-} from '../core/ports.ts'
-import type { CatalogEntry, CatalogView } from '../core/catalog-entry.ts'
+} from '../api/index.ts'
+import type { CatalogEntry, CatalogView } from '../api/catalog-entry.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
 type Undecided = undefined | void

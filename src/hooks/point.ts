@@ -6,7 +6,7 @@ import {
   SyncHook,
   SyncWaterfallHook,
 } from 'tapable'
-import { gatewayError } from '../errors.ts'
+import { gatewayError } from '../errors/errors.ts'
 import { compileOnce, type Compiling } from './compiled.ts'
 import { guardDispatch } from './guard-dispatch.ts'
 import { guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'

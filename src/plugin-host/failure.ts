@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Finding, Problem } from '../config/problem.ts'
-import { gatewayError, reasonOf, type ErrorCode, type GatewayError } from '../errors.ts'
+import { gatewayError, reasonOf, type ErrorCode, type GatewayError } from '../errors/errors.ts'
 
 /** Gives a finding its place in the files of the configuration. */
 export type Locate = (finding: Finding) => Problem

@@ -1,7 +1,7 @@
 import { isSecretBy } from '../config/secret-schema.ts'
 import type { SchemaError } from '../config/messages.ts'
 import type { Finding } from '../config/problem.ts'
-import { reasonOf } from '../errors.ts'
+import { reasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { isPlain, mapAt } from '../util/plain.ts'
 import { pluginFailure, type Locate } from './failure.ts'

@@ -1,6 +1,6 @@
-import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json/bytes.ts'
 import type { RpcId } from './jsonrpc.ts'
-import { MAX_DEPTH } from './scan.ts'
+import { MAX_DEPTH } from './json/scan.ts'
 
 /** A name, and what follows it where it is an id. */
 const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/

@@ -1,9 +1,9 @@
-import { CARE, checkJson, type Care, type JsonVisitor } from './check-json.ts'
-import { found } from './json-scalars.ts'
+import { CARE, checkJson, type Care, type JsonVisitor } from './json/check.ts'
+import { found } from './json/scalars.ts'
 import { lookAlike } from './look-alikes.ts'
-import { keyText } from './members.ts'
-import { ScanError } from './scan.ts'
-import { hasEscape } from './unique-names.ts'
+import { keyText } from './json/members.ts'
+import { ScanError } from './json/scan.ts'
+import { hasEscape } from './json/unique-names.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */

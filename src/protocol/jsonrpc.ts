@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
-import { OPEN_ARRAY, OPEN_OBJECT } from './json-bytes.ts'
+import { OPEN_ARRAY, OPEN_OBJECT } from './json/bytes.ts'
 import { paramsText, rememberSource } from './params-source.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
-import { ScanError } from './scan.ts'
+import { ScanError } from './json/scan.ts'
 import type { Era } from './versions.ts'
 
 export type RpcId = string | number

@@ -1,5 +1,5 @@
 import type { JsonObject } from './jsonrpc.ts'
-import { membersOf } from './members.ts'
+import { membersOf } from './json/members.ts'
 import type { Payload } from './payload.ts'
 
 /** Parameters as they were written, where JavaScript would write them otherwise. */

@@ -1,4 +1,4 @@
-import { checkJson } from './check-json.ts'
+import { checkJson } from './json/check.ts'
 import { parseMessage, type JsonObject } from './jsonrpc.ts'
 
 const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')

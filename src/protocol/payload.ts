@@ -1,5 +1,5 @@
 import type { JsonObject } from './jsonrpc.ts'
-import { editObject, findValue, mayHave } from './members.ts'
+import { editObject, findValue, mayHave } from './json/members.ts'
 import type { Era } from './versions.ts'
 
 const TRUE = Buffer.from('true')

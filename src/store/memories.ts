@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Clock, Log, UpstreamMemory } from '../core/ports.ts'
+import type { Clock, Log, UpstreamMemory } from '../api/index.ts'
 import { fileOf, recordsIn, type Contents, type Recorded } from './catalogue-format.ts'
 import { StateFile } from './state-file.ts'
 

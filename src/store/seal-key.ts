@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { link, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '../core/ports.ts'
-import { reasonOf } from '../errors.ts'
+import type { Log } from '../api/index.ts'
+import { reasonOf } from '../errors/errors.ts'
 import { writeWhole } from './whole-file.ts'
 
 const NAME = 'seal.key'

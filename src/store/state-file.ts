@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { Log } from '../core/ports.ts'
-import { reasonOf } from '../errors.ts'
+import type { Log } from '../api/index.ts'
+import { reasonOf } from '../errors/errors.ts'
 import { writeWhole } from './whole-file.ts'
 
 /** Files that could not be read and are kept for people to look at. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts'
+import type { Clock } from '../api/index.ts'
 
 interface Timer {
   readonly at: number

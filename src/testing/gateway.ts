@@ -1,5 +1,5 @@
 import type { LoadedConfig } from '../config/index.ts'
-import { createGateway, type Gateway } from '../gateway.ts'
+import { createGateway, type Gateway } from '../gateway/gateway.ts'
 import type { Clock, Plugin } from '../plugin.ts'
 import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { createLog } from '../util/log.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts'
+import type { Clock } from '../api/index.ts'
 import { SMALL, type Hold } from './held-bytes.ts'
 
 /** Bytes that may wait for a reader before we wait for it. */

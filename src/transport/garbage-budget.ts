@@ -1,4 +1,4 @@
-import type { Clock } from '../core/ports.ts'
+import type { Clock } from '../api/index.ts'
 
 const WINDOW_MS = 10_000
 const MAX_LINES = 1000

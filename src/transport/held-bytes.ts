@@ -1,4 +1,4 @@
-import type { Principal } from '../core/ports.ts'
+import type { Principal } from '../api/index.ts'
 import { ANONYMOUS, principalKey } from '../plugin.ts'
 
 /** How much may be held: for all clients together, and for each of them. */

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
-import type { Port } from './channel.ts'
+import type { Port } from './ipc/control-channel.ts'
 
 /** What workers are started as: a program that knows it is one. */
 export interface Program {

@@ -1,4 +1,4 @@
-import { MARK_VARIABLE, marked } from '../transport/process-environment.ts'
+import { MARK_VARIABLE, marked } from '../processes/environment.ts'
 
 /** What a worker's environment has besides ours: the mark by which it is ended when the gateway has died. */
 export function markedFor(

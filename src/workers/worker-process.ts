@@ -1,7 +1,7 @@
-import type { Log } from '../core/ports.ts'
-import { gatewayError, GatewayError, reasonOf } from '../errors.ts'
+import type { Log } from '../api/index.ts'
+import { gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
 import { Backoff, HEALTHY_MS } from '../transport/backoff.ts'
-import { Channel, type Serve } from './channel.ts'
+import { Channel, type Serve } from './ipc/control-channel.ts'
 import type { Forked } from './fork.ts'
 
 /** What a worker needs of those who start it. */

@@ -5,16 +5,16 @@
  * not be taken for a regression, and one that others keep busy is not judged.
  */
 import { availableParallelism, loadavg } from 'node:os'
-import { Children } from './children.ts'
-import { Configs } from './gateways.ts'
+import { Children } from './setup/children.ts'
+import { Configs } from './setup/gateways.ts'
 import { measureWorks, type Pace, type Wanted, type WorkResult } from './measure.ts'
 import { launcherOf } from './options.ts'
-import { Pins } from './pin.ts'
-import { kept, type Result } from './result.ts'
+import { Pins } from './setup/pin.ts'
+import { kept, type Result } from './output/result.ts'
 import { betterOf, excessesOf, type Excess } from './excess.ts'
 import { cheapest } from './statistics.ts'
 import { Lab } from './subjects.ts'
-import { Workshop } from './workshop.ts'
+import { Workshop } from './setup/workshop.ts'
 import { WORKS } from './works.ts'
 
 const KEYS = ['small-http-http', 'small-http-stdio', 'small-stdio-stdio', '1m-http-http']

@@ -1,6 +1,6 @@
 /** How the cost of a call grows with what a gateway has: one gateway for each point. */
-import { groups } from './gateways.ts'
-import type { Subject, Workshop } from './workshop.ts'
+import { groups } from './setup/gateways.ts'
+import type { Subject, Workshop } from './setup/workshop.ts'
 
 export type Growth = 'tools' | 'upstreams' | 'sessions' | 'own plugins'
 

@@ -1,10 +1,10 @@
-import type { Load } from './children.ts'
+import type { Load } from './setup/children.ts'
 import type { Ask, Measured } from './load/messages.ts'
 import { medians } from './statistics.ts'
 import type { Lab } from './subjects.ts'
-import type { Pins } from './pin.ts'
+import type { Pins } from './setup/pin.ts'
 import type { Work } from './works.ts'
-import type { Label, Subject } from './workshop.ts'
+import type { Label, Subject } from './setup/workshop.ts'
 
 /** How long and how often everything is measured. */
 export interface Pace {

@@ -1,10 +1,10 @@
 /** What a gateway keeps in memory: idle, for each session, and when it is busy. */
-import type { Load } from './children.ts'
-import { stdioUpstreams, type GatewaySpec } from './gateways.ts'
+import type { Load } from './setup/children.ts'
+import { stdioUpstreams, type GatewaySpec } from './setup/gateways.ts'
 import { pause } from './load/calls.ts'
 import { usageOf } from './load/usage.ts'
-import type { Pins } from './pin.ts'
-import type { Subject, Workshop } from './workshop.ts'
+import type { Pins } from './setup/pin.ts'
+import type { Subject, Workshop } from './setup/workshop.ts'
 
 /** One figure, in MB or KB of resident memory. */
 export interface MemoryResult {

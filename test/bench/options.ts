@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { benchFile } from './children.ts'
+import { benchFile } from './setup/children.ts'
 import type { Pace, Wanted } from './measure.ts'
 import { WORKS, type Work } from './works.ts'
 

@@ -1,11 +1,11 @@
 /** Other gateways that npm has, and the plainest ones that one writes with the SDKs: `--peers`. */
 import { dirname } from 'node:path'
-import { benchFile, type Started } from './children.ts'
-import { groups, stdioUpstream, type GatewaySpec } from './gateways.ts'
-import { freePort, listening, until } from './ports.ts'
+import { benchFile, type Started } from './setup/children.ts'
+import { groups, stdioUpstream, type GatewaySpec } from './setup/gateways.ts'
+import { freePort, listening, until } from './setup/ports.ts'
 import { installPrograms, ownVersion, type Program } from './rivals/install.ts'
 import type { Wiring } from './subjects.ts'
-import { urlIn, type Subject, type Workshop } from './workshop.ts'
+import { urlIn, type Subject, type Workshop } from './setup/workshop.ts'
 
 const READY_MS = 20_000
 const ENTRIES = {

@@ -1,21 +1,21 @@
 /** The cost of the road alone: one exchange with 0 and 8 plugins, and of reading and writing messages. No I/O. */
 import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plugin.ts'
 import { RoadGate } from '../../src/core/gate.ts'
-import { createGateway } from '../../src/gateway.ts'
+import { createGateway } from '../../src/gateway/gateway.ts'
 import { encodeResult, parseMessage } from '../../src/protocol/jsonrpc.ts'
 import { newestReader } from '../../src/protocol/era/reader.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
-import { encodeAnswer } from '../../src/transport/client-answer.ts'
+import { encodeAnswer } from '../../src/listeners/client/encode-answer.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Plugins } from './features.ts'
-import { configOf } from './gateways.ts'
-import { inMemory } from './memory-upstream.ts'
+import { configOf } from './setup/gateways.ts'
+import { inMemory } from './setup/memory-upstream.ts'
 import { Answers } from './peers/answers.ts'
 import { microsOf } from './stopwatch.ts'
-import { roadTable } from './table.ts'
+import { roadTable } from './output/table.ts'
 
 /** One figure of this table. */
 export interface RoadResult {

@@ -1,10 +1,10 @@
 /** A gateway kept busy with a bit of everything for a long time, and its memory over that time. */
-import { groups, stdioUpstream } from './gateways.ts'
+import { groups, stdioUpstream } from './setup/gateways.ts'
 import type { Ask } from './load/messages.ts'
 import { usageOf } from './load/usage.ts'
-import { keep, machine, type Machine } from './result.ts'
+import { keep, machine, type Machine } from './output/result.ts'
 import { slopeOf } from './statistics.ts'
-import { Workshop, type Subject, type WorkshopOptions } from './workshop.ts'
+import { Workshop, type Subject, type WorkshopOptions } from './setup/workshop.ts'
 
 /** What came of a soak. */
 export interface SoakResult extends Machine {

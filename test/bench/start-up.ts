@@ -1,11 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
-import { benchFile } from './children.ts'
-import { stdioUpstream, stdioUpstreams, type Configs } from './gateways.ts'
+import { benchFile } from './setup/children.ts'
+import { stdioUpstream, stdioUpstreams, type Configs } from './setup/gateways.ts'
 import { pause } from './load/calls.ts'
 import { rivalStarts } from './rivals/starts.ts'
 import type { Rivals } from './rivals.ts'
 import { median } from './statistics.ts'
-import { ended, toEnd, toHttpList, toList } from './to-list.ts'
+import { ended, toEnd, toHttpList, toList } from './output/to-list.ts'
 
 /** How long one command takes from its start to its end, or to its first answer. */
 export interface StartResult {

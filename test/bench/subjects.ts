@@ -1,10 +1,10 @@
-import { benchFile } from './children.ts'
+import { benchFile } from './setup/children.ts'
 import { FEATURE_NAMES } from './features.ts'
-import { groups, stdioUpstream } from './gateways.ts'
+import { groups, stdioUpstream } from './setup/gateways.ts'
 import { growing, isGrowth, type Growth } from './growth.ts'
-import { hasNginx } from './nginx.ts'
+import { hasNginx } from './setup/nginx.ts'
 import type { Rivals } from './rivals.ts'
-import { direct, type Subject, type Workshop } from './workshop.ts'
+import { direct, type Subject, type Workshop } from './setup/workshop.ts'
 
 /** What stands where, for one kind of work. */
 export type Wiring =

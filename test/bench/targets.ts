@@ -1,9 +1,9 @@
 /** What a gateway nobody notices must reach, and what of it a result reaches. */
 import type { Measured } from './load/messages.ts'
 import { measuredOf } from './measure.ts'
-import type { Result } from './result.ts'
+import type { Result } from './output/result.ts'
 import type { SoakResult } from './soak.ts'
-import { short } from './table.ts'
+import { short } from './output/table.ts'
 
 /** One figure that is held against a limit. */
 export interface Figure {

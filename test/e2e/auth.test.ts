@@ -4,7 +4,7 @@ import { Client as ClientV2, StreamableHTTPClientTransport as HttpV2 } from '@mo
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { serveHttpGateway, type GatewayProcess } from '../peers/gateway.ts'
-import { startIssuer, type Issuer } from '../proof/issuer.ts'
+import { startIssuer, type Issuer } from '../proof/access/issuer.ts'
 import { testUpstream, type TestUpstream } from '../../src/testing/index.ts'
 import { directory, gateway as command } from './cli/run.ts'
 

@@ -1,10 +1,10 @@
 // Bad tokens, a canary, a flood and a day's quota over kill -9. `npm run proof:access [calls]`; prints its figures.
 import { testGateway } from '../../src/testing/index.ts'
-import { badTokens } from './bad-tokens.ts'
-import { canary } from './canary.ts'
-import { flood } from './flood.ts'
-import { startIssuer } from './issuer.ts'
-import { killedQuota } from './killed-quota.ts'
+import { badTokens } from './access/bad-tokens.ts'
+import { canary } from './access/canary.ts'
+import { flood } from './access/flood.ts'
+import { startIssuer } from './access/issuer.ts'
+import { killedQuota } from './access/killed-quota.ts'
 
 const MOST_MS = 120_000
 const FLOOD_MS = 5000

@@ -3,11 +3,11 @@ import { createGateway } from '../../src/index.ts'
 import type { Plugin } from '../../src/plugin.ts'
 import { LAUNCHER, requireBuild, writeConfig } from '../peers/gateway.ts'
 import { prepareRealServers } from '../peers/real-servers.ts'
-import { benchFile, Children, type Load } from '../bench/children.ts'
+import { benchFile, Children, type Load } from '../bench/setup/children.ts'
 import type { Ask, Measured } from '../bench/load/messages.ts'
-import { listeningIn } from '../bench/workshop.ts'
-import { interleave } from './interleavings.ts'
-import { echoes } from './real-server.ts'
+import { listeningIn } from '../bench/setup/workshop.ts'
+import { interleave } from './cache/interleavings.ts'
+import { echoes } from './shared/real-server.ts'
 
 const AT_ONCE = 100
 const TURNS = 10_000

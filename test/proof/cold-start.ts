@@ -17,7 +17,7 @@ import { prepareRealServers } from '../peers/real-servers.ts'
 const RUNS = Number(process.env.RUNS ?? 5)
 const SERVERS = 20
 const LIMIT_MS = 60_000
-const SMALL = fileURLToPath(new URL('../unit/fixtures/keeping-server.mjs', import.meta.url))
+const SMALL = fileURLToPath(new URL('../unit/fixtures/servers/keeping-server.mjs', import.meta.url))
 const MARK = `COLD_START=${process.pid}`
 const INFO = { name: 'proof', version: '1' }
 const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: INFO }

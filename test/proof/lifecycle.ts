@@ -10,7 +10,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'node:test'
 import { createGateway } from '../../src/index.ts'
-import type { Upstream } from '../../src/core/ports.ts'
+import type { Upstream } from '../../src/api/index.ts'
 import { bench, clock, isAlive, stdioSpec, textOf, toolCall, until } from '../unit/fixtures/upstream-bench.ts'
 
 const SERVER = fileURLToPath(new URL('lifecycle-server.mjs', import.meta.url))

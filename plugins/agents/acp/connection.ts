@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { CODES, errorOf, faultFrom, type RpcFault } from './rpc-fault.ts'
+import { CODES, errorOf, faultFrom, type RpcFault } from './rpc-error.ts'
 
 /** Where lines go. `send` says false when too much waits there. */
 export interface LineWriter {

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { AgentFailure, type FailureKind } from '../agent-ports.ts'
-import { CODES, RpcFault } from './rpc-fault.ts'
-import { isHeavierThan } from './weight.ts'
+import { AgentFailure, type FailureKind } from '../types/agent.ts'
+import { CODES, RpcFault } from './rpc-error.ts'
+import { isHeavierThan } from './json-size.ts'
 
 /** Why a request to an agent failed, as a failure of the agent. */
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {

@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { gatewayError, isObject, reasonOf, type JsonObject } from '../../../src/plugin.ts'
 import { settingsOf } from '../settings.ts'
-import type { AgentSettings, AgentsConfig } from '../settings-ports.ts'
+import type { AgentSettings, AgentsConfig } from '../types/settings.ts'
 
 const MAX_BYTES = 8 * 1024 * 1024
 

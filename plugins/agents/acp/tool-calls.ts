@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import type { AgentToolCall } from '../agent-ports.ts'
-import type { ToolKind } from '../settings-ports.ts'
+import type { AgentToolCall } from '../types/agent.ts'
+import type { ToolKind } from '../types/settings.ts'
 import { PathList } from './paths.ts'
-import { isHeavierThan } from './weight.ts'
+import { isHeavierThan } from './json-size.ts'
 
 const MAX_CALLS = 256
 const MAX_ID = 512

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import type { PermissionRequest, SessionUpdate } from '../agent-ports.ts'
+import type { PermissionRequest, SessionUpdate } from '../types/agent.ts'
 import type { ToolCalls } from './tool-calls.ts'
 
 /** Reads one `session/update`, whatever it is. What we do not know goes on as it came. */

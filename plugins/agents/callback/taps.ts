@@ -8,8 +8,8 @@ import {
   type Principal,
   type Refusal,
 } from '../../../src/plugin.ts'
-import { TOOLS } from '../face/tool-list.ts'
-import type { Doors } from './doors.ts'
+import { TOOLS } from '../mcp/tool-list.ts'
+import type { Doors } from './callback-tokens.ts'
 
 /** Where agents come in; nobody else can. */
 export const CALLBACK_LISTENER = 'agents-callback'

@@ -1,6 +1,6 @@
 import { string as argument } from '@oclif/core/args'
 import { string } from '@oclif/core/flags'
-import { ASK_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { ASK_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Call extends GatewayCommand {
   static override summary = 'Call one tool, as a client would.'
@@ -36,12 +36,12 @@ export default class Call extends GatewayCommand {
 
   async run(): Promise<number> {
     const { args, argv, flags } = await this.parse(Call)
-    const { callTool } = await import('../call.ts')
-    const { readArguments } = await import('../call-arguments.ts')
+    const { callTool } = await import('../local/call.ts')
+    const { readArguments } = await import('../local/call-arguments.ts')
     const pairs = (argv as string[]).slice(1)
     const given = await readArguments({ json: flags.args, pairs, stdin: process.stdin })
     const result = await callTool(flags, args.tool, given, this.terminal)
-    const { exitCode, resultLines } = await import('../call-result.ts')
+    const { exitCode, resultLines } = await import('../local/call-result.ts')
     if (flags.json) this.printJson(result)
     else for (const line of resultLines(result, this.terminal.out)) this.terminal.out.line(line)
     return exitCode(result)

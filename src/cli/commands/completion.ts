@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/args'
-import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Completion extends GatewayCommand {
   static override summary = 'Print a completion script for a shell.'

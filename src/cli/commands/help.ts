@@ -1,6 +1,6 @@
 import { loadHelpClass } from '@oclif/core/help'
 import { string } from '@oclif/core/args'
-import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Help extends GatewayCommand {
   static override summary = 'Show help for a command.'

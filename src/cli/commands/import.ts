@@ -1,6 +1,6 @@
 import { string as argument } from '@oclif/core/args'
 import { boolean, string } from '@oclif/core/flags'
-import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Import extends GatewayCommand {
   static override summary = "Write a gateway.yaml from clients' lists of MCP servers."
@@ -41,7 +41,7 @@ export default class Import extends GatewayCommand {
 
   async run(): Promise<void> {
     const { argv, flags } = await this.parse(Import)
-    const { importServers, importLines } = await import('../import.ts')
+    const { importServers, importLines } = await import('../import/import.ts')
     const { 'dry-run': dryRun, ...rest } = flags
     const imported = await importServers({
       ...rest,

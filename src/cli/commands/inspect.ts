@@ -1,5 +1,5 @@
 import { boolean } from '@oclif/core/flags'
-import { ASK_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { ASK_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Inspect extends GatewayCommand {
   static override summary = 'Show the effective configuration, the graph and who owns which name.'
@@ -25,7 +25,7 @@ export default class Inspect extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Inspect)
-    const { inspect, inspectionLines } = await import('../inspect.ts')
+    const { inspect, inspectionLines } = await import('../local/inspect.ts')
     const inspection = await inspect(flags, flags.live && !flags.offline, this.terminal)
     if (flags.json) return this.printJson(inspection)
     for (const line of inspectionLines(inspection, flags.origins, this.terminal)) this.terminal.out.line(line)

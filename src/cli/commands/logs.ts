@@ -1,6 +1,6 @@
 import { string } from '@oclif/core/args'
 import { boolean, integer } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Logs extends GatewayCommand {
   static override summary = 'Show what an upstream of a running gateway wrote on stderr.'
@@ -27,7 +27,7 @@ export default class Logs extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Logs)
-    const { followLines, logText, recentLines } = await import('../upstream-logs.ts')
+    const { followLines, logText, recentLines } = await import('../remote/upstream-logs.ts')
     if (flags.follow) return followLines(args.upstream, flags, this.terminal)
     const lines = await recentLines(args.upstream, flags, this.terminal)
     if (flags.json) return this.printJson({ lines })

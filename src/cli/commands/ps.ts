@@ -1,5 +1,5 @@
 import { boolean } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Ps extends GatewayCommand {
   static override summary = 'Show how a running gateway and its upstreams do.'
@@ -21,7 +21,7 @@ export default class Ps extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Ps)
-    const { ps, psLines, watchPs } = await import('../ps.ts')
+    const { ps, psLines, watchPs } = await import('../remote/ps.ts')
     if (flags.all) return this.#all(flags.json)
     if (flags.watch) return watchPs(flags, this.terminal)
     const now = await ps(flags, this.terminal)
@@ -34,8 +34,8 @@ export default class Ps extends GatewayCommand {
 
   async #all(json: boolean): Promise<void> {
     const [{ allRunning }, { psLines }] = await Promise.all([
-      import('../running-gateways.ts'),
-      import('../ps.ts'),
+      import('../remote/running-gateways.ts'),
+      import('../remote/ps.ts'),
     ])
     const all = await allRunning(this.terminal)
     if (json) return this.printJson(all)

@@ -1,4 +1,4 @@
-import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Reload extends GatewayCommand {
   static override summary = 'Let a running gateway read its configuration again.'
@@ -11,7 +11,7 @@ export default class Reload extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Reload)
-    const { changeLines, reloadRunning } = await import('../reload-running.ts')
+    const { changeLines, reloadRunning } = await import('../remote/reload-running.ts')
     const changes = await reloadRunning(flags, this.terminal)
     if (flags.json) return this.printJson(changes)
     for (const line of changeLines(changes, this.terminal.out)) this.terminal.out.line(line)

@@ -1,5 +1,5 @@
 import { boolean, string } from '@oclif/core/flags'
-import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONFIG_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Serve extends GatewayCommand {
   static override summary = 'Run the gateway.'
@@ -33,8 +33,8 @@ export default class Serve extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Serve)
-    if (flags['as-worker']) return (await import('../serve-worker.ts')).serveWorker(this.terminal, process)
-    const { serve } = await import('../serve.ts')
+    if (flags['as-worker']) return (await import('../serve/serve-worker.ts')).serveWorker(this.terminal, process)
+    const { serve } = await import('../serve/serve.ts')
     return serve(flags, this.terminal, process)
   }
 }

@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/args'
-import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Start extends GatewayCommand {
   static override summary = 'Start one upstream of a running gateway.'
@@ -13,7 +13,7 @@ export default class Start extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Start)
-    const { steer, steerLine } = await import('../steer.ts')
+    const { steer, steerLine } = await import('../remote/steer.ts')
     const status = await steer('start', args.upstream, flags, this.terminal)
     if (flags.json) return this.printJson(status)
     this.terminal.out.line(steerLine(status, this.terminal))

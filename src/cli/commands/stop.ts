@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/args'
-import { CONTROL_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Stop extends GatewayCommand {
   static override summary = 'Stop one upstream of a running gateway, until it is started by name.'
@@ -13,7 +13,7 @@ export default class Stop extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Stop)
-    const { steer, steerLine } = await import('../steer.ts')
+    const { steer, steerLine } = await import('../remote/steer.ts')
     const status = await steer('stop', args.upstream, flags, this.terminal)
     if (flags.json) return this.printJson(status)
     this.terminal.out.line(steerLine(status, this.terminal))

@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/args'
-import { ASK_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { ASK_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Tools extends GatewayCommand {
   static override summary = 'List the tools that clients see.'
@@ -13,7 +13,7 @@ export default class Tools extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Tools)
-    const { listTools, toolLines } = await import('../tools.ts')
+    const { listTools, toolLines } = await import('../local/tools.ts')
     const tools = await listTools(flags, args.pattern, this.terminal)
     if (flags.json) return this.printJson({ tools })
     for (const line of toolLines(tools, this.terminal)) this.terminal.out.line(line)

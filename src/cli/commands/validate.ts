@@ -1,4 +1,4 @@
-import { CONFIG_FLAGS, GatewayCommand } from '../gateway-command.ts'
+import { CONFIG_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Validate extends GatewayCommand {
   static override summary = 'Check a configuration: all that serve does, short of starting anything.'
@@ -13,7 +13,7 @@ export default class Validate extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Validate)
-    const { sayValidation } = await import('../validate.ts')
+    const { sayValidation } = await import('../local/validate.ts')
     return sayValidation(flags, this.terminal)
   }
 }

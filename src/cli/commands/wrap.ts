@@ -1,5 +1,5 @@
 import { integer, string } from '@oclif/core/flags'
-import { GatewayCommand, JSON_FLAG } from '../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Wrap extends GatewayCommand {
   static override summary = 'Put the gateway in front of one server, without a configuration file.'
@@ -37,7 +37,7 @@ export default class Wrap extends GatewayCommand {
   async run(): Promise<number> {
     const { before, command } = split(this.argv)
     const { flags, argv } = await this.parse(Wrap, before)
-    const { wrap } = await import('../wrap.ts')
+    const { wrap } = await import('../serve/wrap.ts')
     const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
     return wrap({ ...options, command, stray: argv as string[] }, this.terminal, process)
   }

@@ -1,4 +1,4 @@
-import { gatewayError } from '../../errors.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 
 /** How a client writes what is filled in from the environment. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { ParseError } from 'jsonc-parser'
-import { gatewayError, reasonOf } from '../../errors.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 
 /** More is no list of servers. */
@@ -34,7 +34,7 @@ async function textOf(file: string): Promise<string> {
 async function parse(text: string, extension: string): Promise<unknown> {
   if (extension === '.toml') return (await import('smol-toml')).parse(text)
   if (extension === '.yaml' || extension === '.yml')
-    return (await import('../../config/plain-yaml.ts')).fromYaml(text)
+    return (await import('../../config/source/plain-yaml.ts')).fromYaml(text)
   return parseJson(text)
 }
 

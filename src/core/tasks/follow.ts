@@ -3,12 +3,12 @@ import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { reasonOf } from '../../errors.ts'
-import { asksIn, cancelledAnswer, legacyForm } from '../ask-client.ts'
+import { reasonOf } from '../../errors/errors.ts'
+import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
 import { RoadCall, type RoadExchange } from '../exchange.ts'
-import { detached } from '../fanout.ts'
+import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph } from '../graph.ts'
-import type { Answer } from '../ports.ts'
+import type { Answer } from '../../api/index.ts'
 
 /** Bounds of the pause between two looks, whatever the server suggests. */
 const MIN_POLL_MS = 50

@@ -1,10 +1,10 @@
 import { legacyTask, type TaskState } from '../../protocol/era/tasks.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { gatewayError, GatewayError } from '../../errors.ts'
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RoadCall, type RoadExchange } from '../exchange.ts'
 import type { Graph } from '../graph.ts'
-import type { Answer, Inbound } from '../ports.ts'
+import type { Answer, Inbound } from '../../api/index.ts'
 import type { HostedTask } from './hosted-task.ts'
 
 /** What is done for a task, with a call and an exchange of its own; `sees` hears how it goes. */

@@ -3,9 +3,9 @@ import { isTerminal, relateTo, unrelated, type TaskState } from '../../protocol/
 import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { cannotAsk, replyOf, wantedOf } from '../ask-client.ts'
-import { hasFailed } from '../outcome.ts'
-import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../ports.ts'
+import { cannotAsk, replyOf, wantedOf } from '../client-request.ts'
+import { hasFailed } from '../../api/outcome.ts'
+import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
 
 interface Open {
   readonly ask: Ask

@@ -1,9 +1,9 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import { detached } from '../fanout.ts'
+import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph } from '../graph.ts'
-import type { Answer, Session } from '../ports.ts'
+import type { Answer, Session } from '../../api/index.ts'
 import type { ServerPlace } from './task-id.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { isTerminal, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/jsonrpc.ts'
 import type { RoadExchange } from '../exchange.ts'
-import { detached } from '../fanout.ts'
+import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph } from '../graph.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getModern } from './relay.ts'

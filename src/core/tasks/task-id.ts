@@ -1,8 +1,8 @@
 import type { Era } from '../../protocol/versions.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import type { Graph } from '../graph.ts'
-import type { Session } from '../ports.ts'
-import { actorKey } from '../principal.ts'
+import type { Session } from '../../api/index.ts'
+import { actorKey } from '../../api/principal.ts'
 
 /** Where a task is kept: at a server, under the server's own id, or by ourselves. */
 export type TaskPlace =

@@ -4,11 +4,11 @@ import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RoadExchange } from '../exchange.ts'
 import type { Graph } from '../graph.ts'
-import type { Answer } from '../ports.ts'
+import type { Answer } from '../../api/index.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { openTaskId, unknownTask, type TaskPlace } from './task-id.ts'
 import { offersTasks, tasksNotDeclared } from './task-support.ts'
-import { cancelledAnswer } from '../ask-client.ts'
+import { cancelledAnswer } from '../client-request.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
 
 type Place<At extends TaskPlace['at']> = Extract<TaskPlace, { at: At }>

@@ -1,7 +1,7 @@
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import type { Graph } from '../graph.ts'
-import type { Notification, Session } from '../ports.ts'
-import { actorKey, ANONYMOUS, principalKey } from '../principal.ts'
+import type { Notification, Session } from '../../api/index.ts'
+import { actorKey, ANONYMOUS, principalKey } from '../../api/principal.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId, type TaskPlace } from './task-id.ts'
 

@@ -8,7 +8,7 @@ import {
 import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import type { Graph } from '../graph.ts'
-import type { Call, ClientSide } from '../ports.ts'
+import type { Call, ClientSide } from '../../api/index.ts'
 
 /** How a client wants its call: as a task in the way of its era, or answered and nothing else. */
 export type Wish = 'modern' | 'legacy' | 'none'

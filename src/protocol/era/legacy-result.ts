@@ -1,5 +1,5 @@
-import { OPEN_OBJECT } from '../json-bytes.ts'
-import { editMembers, membersOf, valueOf, type Member } from '../members.ts'
+import { OPEN_OBJECT } from '../json/bytes.ts'
+import { editMembers, membersOf, valueOf, type Member } from '../json/members.ts'
 import type { Payload } from '../payload.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'
 import { blocksFor, messageFor } from './blocks.ts'

@@ -1,6 +1,6 @@
 import type { Payload } from '../payload.ts'
 import { isObject, type JsonObject } from '../jsonrpc.ts'
-import { editMembers, membersOf } from '../members.ts'
+import { editMembers, membersOf } from '../json/members.ts'
 import { METHODS } from '../methods.ts'
 import { META } from '../names.ts'
 import { RPC, rpcError, type RpcError } from '../rpc-error.ts'

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync }
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { benchFile } from '../children.ts'
+import { benchFile } from '../setup/children.ts'
 
 const LIMIT_MS = 300_000
 const FILES = ['package.json', 'package-lock.json']

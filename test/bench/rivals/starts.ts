@@ -1,11 +1,11 @@
 /** How long the other gateways take to their list. */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { stdioUpstreams, type Configs } from '../gateways.ts'
-import { freePort, listening, until } from '../ports.ts'
-import { benchFile } from '../children.ts'
+import { stdioUpstreams, type Configs } from '../setup/gateways.ts'
+import { freePort, listening, until } from '../setup/ports.ts'
+import { benchFile } from '../setup/children.ts'
 import { hubArgs, hubConfig, hubEnv, isHubReady, sdkArgs, type Rivals } from '../rivals.ts'
 import type { Start } from '../start-up.ts'
-import { toList } from '../to-list.ts'
+import { toList } from '../output/to-list.ts'
 
 const READY_MS = 30_000
 const COUNTS = [1, 20]

@@ -1,4 +1,4 @@
-import { makeKey } from '../../../src/cli/new-key.ts'
+import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { testClient, testGateway, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 
 const POLITE = 5

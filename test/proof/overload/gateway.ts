@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createInterface } from 'node:readline'
-import { createGateway } from '../../../src/gateway.ts'
+import { createGateway } from '../../../src/gateway/gateway.ts'
 
 // A gateway over one HTTP server, which tells how long its refusals took: from the last of the request that it read.
 

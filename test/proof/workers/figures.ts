@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { benchFile, Children, type Load } from '../../bench/children.ts'
+import { benchFile, Children, type Load } from '../../bench/setup/children.ts'
 import { usageOf } from '../../bench/load/usage.ts'
 import type { Era } from '../../bench/load/messages.ts'
 import { median } from '../../bench/statistics.ts'

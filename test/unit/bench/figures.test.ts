@@ -4,7 +4,7 @@ import { betterOf, excessesOf } from '../../bench/excess.ts'
 import type { Measured } from '../../bench/load/messages.ts'
 import type { WorkResult } from '../../bench/measure.ts'
 import { cheapest, median, medians, slopeOf } from '../../bench/statistics.ts'
-import { markdown, subjectCells } from '../../bench/table.ts'
+import { markdown, subjectCells } from '../../bench/output/table.ts'
 
 function measured(cpu: number | undefined, rps = 1000): Measured {
   return { calls: 10, rps, p50: 1, p95: 2, p99: 3, cpu, rss: 100 }

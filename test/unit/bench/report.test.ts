@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WorkResult } from '../../bench/measure.ts'
-import { notesIn } from '../../bench/notes.ts'
-import { niceTicks, plotOf } from '../../bench/plot.ts'
-import { plotsOf } from '../../bench/growth-plots.ts'
-import { functionsOf, partsOf, type Profile } from '../../bench/profile-shares.ts'
-import { reportOf } from '../../bench/report.ts'
-import type { Result } from '../../bench/result.ts'
+import { notesIn } from '../../bench/output/notes.ts'
+import { niceTicks, plotOf } from '../../bench/output/plot.ts'
+import { plotsOf } from '../../bench/output/growth-plots.ts'
+import { functionsOf, partsOf, type Profile } from '../../bench/profile/profile-shares.ts'
+import { reportOf } from '../../bench/output/report.ts'
+import type { Result } from '../../bench/output/result.ts'
 import { reachedBy } from '../../bench/targets.ts'
 
 function cell(key: string, concurrency: number, cpus: Readonly<Record<string, number>>): WorkResult {

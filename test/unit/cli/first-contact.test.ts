@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkLongNames } from '../../../src/config/checks/long-names.ts'
 import type { Finding } from '../../../src/config/problem.ts'
-import { summaryLines } from '../../../src/cli/summary.ts'
-import type { Output } from '../../../src/cli/terminal.ts'
+import { summaryLines } from '../../../src/cli/serve/summary.ts'
+import type { Output } from '../../../src/cli/output/terminal.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 const OUT: Output = { width: undefined, line: () => undefined, paint: (_style, text) => text }

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, extname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { importServers, type Imported } from '../../../src/cli/import.ts'
+import { importServers, type Imported } from '../../../src/cli/import/import.ts'
 import { readSettings } from '../../../src/cli/import/read.ts'
 import { isObject, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
 

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { importLines, importServers } from '../../../src/cli/import.ts'
-import type { Terminal } from '../../../src/cli/terminal.ts'
+import { importLines, importServers } from '../../../src/cli/import/import.ts'
+import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 
 const OPTIONS = {

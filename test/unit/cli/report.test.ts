@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { knownError, report } from '../../../src/cli/report.ts'
-import { verifyAudit } from '../../../src/cli/audit.ts'
-import type { Output, Terminal } from '../../../src/cli/terminal.ts'
+import { knownError, report } from '../../../src/cli/output/report.ts'
+import { verifyAudit } from '../../../src/cli/remote/verify-audit.ts'
+import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
 

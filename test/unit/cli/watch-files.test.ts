@@ -3,7 +3,7 @@ import { readFileSync, renameSync, unlinkSync, writeFileSync, appendFileSync } f
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { watchFiles } from '../../../src/cli/watch-files.ts'
+import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
 import { directoryWith } from '../config/temp.ts'
 
 /** Longer than a file needs to come to rest. */

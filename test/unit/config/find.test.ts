@@ -3,7 +3,7 @@ import { chmodSync, chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findConfig } from '../../../src/config/index.ts'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/errors.ts'
 import { directoryWith } from './temp.ts'
 
 const SOMEBODY = 12_345

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { LoadedConfig, LoadOptions, Problem } from '../../../src/config/index.ts'
-import { GatewayError } from '../../../src/errors.ts'
+import { GatewayError } from '../../../src/errors/errors.ts'
 import { formatProblem } from '../../../src/config/index.ts'
 
 /** A real directory with the given files, gone after the test. */

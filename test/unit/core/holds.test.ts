@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ClientLane } from '../../../src/core/client-lane.ts'
-import type { Exchange, Principal, Session } from '../../../src/core/ports.ts'
+import { ClientLane } from '../../../src/core/notifications/notifier.ts'
+import type { Exchange, Principal, Session } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
 
 const OWNER = { upstream: 'files', original: '', exposed: '' }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { makeKey } from '../../../src/cli/new-key.ts'
+import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script } from '../fixtures/upstream-bench.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { matchesTemplate } from '../../../src/core/uri-template.ts'
+import { matchesTemplate } from '../../../src/core/catalog/uri-template.ts'
 
 test('a template of any length and form is compared with a URI in a millisecond', () => {
   const hostile: [what: string, template: string, uri: string][] = [

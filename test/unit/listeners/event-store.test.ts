@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HeldBytes } from '../../../src/transport/held-bytes.ts'
-import { EventStore } from '../../../src/transport/http/event-store.ts'
-import type { KeptStream } from '../../../src/transport/http/kept-stream.ts'
-import type { SseStream } from '../../../src/transport/sse-write.ts'
+import { EventStore } from '../../../src/listeners/http/mcp/event-store.ts'
+import type { KeptStream } from '../../../src/listeners/http/mcp/resumable-stream.ts'
+import type { SseStream } from '../../../src/listeners/http/sse-writer.ts'
 
 const KIB = 1024
 /** Nobody reads. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
-import { stdioListener } from '../../../src/transport/listen-stdio.ts'
-import { FakeGate, makeListener, realClock } from '../listen-fake-gate.ts'
-import { initialize, legacy, modern, openStream, parse, send, serve } from '../listen-http-client.ts'
-import { openOldStream, serveAll, talk } from '../listen-network.ts'
+import { stdioListener } from '../../../src/listeners/stdio/stdio-listener.ts'
+import { FakeGate, makeListener, realClock } from './http/listen-fake-gate.ts'
+import { initialize, legacy, modern, openStream, parse, send, serve } from './http/listen-http-client.ts'
+import { openOldStream, serveAll, talk } from './http/listen-network.ts'
 
 const STOPPING = /the gateway is stopping/
 

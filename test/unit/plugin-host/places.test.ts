@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { formatProblem, loadConfig, type Problem } from '../../../src/config/index.ts'
-import type { GatewayError } from '../../../src/errors.ts'
+import type { GatewayError } from '../../../src/errors/errors.ts'
 import { createGateway } from '../../../src/index.ts'
 import { directoryWith } from '../config/temp.ts'
 
@@ -145,7 +145,7 @@ async function failure(
   files: Readonly<Record<string, string>>,
   use = `./${Object.keys(files)[0]}`,
 ): Promise<{ error: GatewayError; lines: string[] }> {
-  const errors = new URL('../../../src/errors.ts', import.meta.url).href
+  const errors = new URL('../../../src/errors/errors.ts', import.meta.url).href
   const plugin =
     options === undefined
       ? `  redact: { use: ${use} }\n`

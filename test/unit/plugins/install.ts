@@ -1,4 +1,4 @@
-import type { CatalogEntry } from '../../../src/core/catalog-entry.ts'
+import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
 import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
 import type {
   Answer,
@@ -9,8 +9,8 @@ import type {
   Programs,
   Session,
   Upstream,
-} from '../../../src/core/ports.ts'
-import { ANONYMOUS } from '../../../src/core/principal.ts'
+} from '../../../src/api/index.ts'
+import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { RoadSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
 import type { Plugin } from '../../../src/plugin.ts'

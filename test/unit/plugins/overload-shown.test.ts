@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadText } from '../../../src/cli/load-text.ts'
-import type { Load } from '../../../src/gateway-api.ts'
+import type { Load } from '../../../src/api/gateway.ts'
 import { testGateway } from '../../../src/testing/index.ts'
 
 const OUT = { paint: (_style: string, text: string) => text } as unknown as Parameters<typeof loadText>[1]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routing } from '../../../plugins/routing/index.ts'
-import type { Config, Route } from '../../../src/core/ports.ts'
+import type { Config, Route } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
 import { configOf, exchangeOf, install, sessionOf } from './install.ts'
 

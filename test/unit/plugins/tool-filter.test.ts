@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toolFilter } from '../../../plugins/tool-filter/index.ts'
-import type { CatalogEntry } from '../../../src/core/catalog-entry.ts'
+import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
 import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
 import type { Kind } from '../../../src/protocol/methods.ts'
-import { ANONYMOUS } from '../../../src/core/principal.ts'
+import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { configOf, entryOf, exchangeOf, install, sessionOf } from './install.ts'
 
 async function filterWith(config: JsonObject) {

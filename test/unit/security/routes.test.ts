@@ -13,10 +13,10 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../../src/testing/index.ts'
-import { placesOf } from '../../../src/transport/http/places.ts'
-import { VERBS } from '../../../src/verbs.ts'
-import { startIssuer, type Issuer } from '../../proof/issuer.ts'
-import { refused } from '../listen-network.ts'
+import { placesOf } from '../../../src/listeners/http/paths.ts'
+import { VERBS } from '../../../src/gateway/control-verbs.ts'
+import { startIssuer, type Issuer } from '../../proof/access/issuer.ts'
+import { refused } from '../listeners/http/listen-network.ts'
 import { hashOf } from '../rules/keys.ts'
 
 /** What somebody gets on a path who is not let in, and somebody who is, but may use nothing. */

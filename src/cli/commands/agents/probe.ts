@@ -1,5 +1,5 @@
-import { AGENTS_FLAGS } from '../../agent-flags.ts'
-import { GatewayCommand } from '../../gateway-command.ts'
+import { AGENTS_FLAGS } from '../../agents/agent-flags.ts'
+import { GatewayCommand } from '../../base-command.ts'
 
 export default class AgentsProbe extends GatewayCommand {
   static override summary = 'Start coding agents far enough to hear what they can do.'
@@ -12,7 +12,7 @@ export default class AgentsProbe extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags, argv } = await this.parse(AgentsProbe)
-    const { agentLines, areReady, withAgents } = await import('../../agents.ts')
+    const { agentLines, areReady, withAgents } = await import('../../agents/agents.ts')
     const agents = argv as string[]
     const params = agents.length === 0 ? {} : { agents }
     const probed = await withAgents(flags, this.terminal, { upstreams: false }, ask =>

@@ -1,7 +1,7 @@
 import { string as argument } from '@oclif/core/args'
 import { boolean } from '@oclif/core/flags'
-import { AGENTS_FLAGS, TASK_FLAGS, taskOf } from '../../agent-flags.ts'
-import { GatewayCommand } from '../../gateway-command.ts'
+import { AGENTS_FLAGS, TASK_FLAGS, taskOf } from '../../agents/agent-flags.ts'
+import { GatewayCommand } from '../../base-command.ts'
 
 export default class AgentsRoute extends GatewayCommand {
   static override summary = 'Show which coding agent would get a task, without giving it to anybody.'
@@ -22,7 +22,7 @@ export default class AgentsRoute extends GatewayCommand {
 
   async run(): Promise<number> {
     const { args, flags } = await this.parse(AgentsRoute)
-    const { hasChosen, routeLines, withAgents } = await import('../../agents.ts')
+    const { hasChosen, routeLines, withAgents } = await import('../../agents/agents.ts')
     const task = taskOf(args.prompt, flags)
     const decided = await withAgents(flags, this.terminal, { upstreams: false }, ask =>
       ask('agents.route', task),

@@ -1,7 +1,7 @@
 import { string as argument } from '@oclif/core/args'
 import { string } from '@oclif/core/flags'
-import { AGENTS_FLAGS, TASK_FLAGS, taskOf } from '../../agent-flags.ts'
-import { GatewayCommand } from '../../gateway-command.ts'
+import { AGENTS_FLAGS, TASK_FLAGS, taskOf } from '../../agents/agent-flags.ts'
+import { GatewayCommand } from '../../base-command.ts'
 
 export default class AgentsRun extends GatewayCommand {
   static override summary = 'Give one task to a coding agent and wait for it.'
@@ -28,8 +28,8 @@ export default class AgentsRun extends GatewayCommand {
 
   async run(): Promise<number> {
     const { args, flags } = await this.parse(AgentsRun)
-    const { withAgents } = await import('../../agents.ts')
-    const { runAgent, taskExitCode, taskLines } = await import('../../run-agent.ts')
+    const { withAgents } = await import('../../agents/agents.ts')
+    const { runAgent, taskExitCode, taskLines } = await import('../../agents/run-agent.ts')
     const { isolation } = flags
     const given = { ...taskOf(args.prompt, flags), ...(isolation === undefined ? {} : { isolation }) }
     const task = await withAgents(flags, this.terminal, { upstreams: true }, ask =>

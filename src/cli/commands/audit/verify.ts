@@ -1,6 +1,6 @@
 import { string } from '@oclif/core/args'
 import { string as stringFlag } from '@oclif/core/flags'
-import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../../base-command.ts'
 
 const SAID_NO = 5
 
@@ -21,7 +21,7 @@ export default class AuditVerify extends GatewayCommand {
 
   async run(): Promise<number> {
     const { args, flags } = await this.parse(AuditVerify)
-    const { verificationLine, verifyAudit } = await import('../../audit.ts')
+    const { verificationLine, verifyAudit } = await import('../../remote/verify-audit.ts')
     const verification = await verifyAudit(args.file, { cwd: this.terminal.cwd, head: flags.head })
     if (flags.json) this.printJson(verification)
     else this.terminal.out.line(verificationLine(verification))

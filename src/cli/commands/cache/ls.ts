@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
 
 export default class CacheLs extends GatewayCommand {
   static override summary = 'List what a running gateway has in its cache.'
@@ -11,7 +11,7 @@ export default class CacheLs extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(CacheLs)
-    const { cacheLines, listCache } = await import('../../cache.ts')
+    const { cacheLines, listCache } = await import('../../remote/cache.ts')
     const listed = await listCache(flags, this.terminal)
     if (flags.json) return this.printJson(listed)
     for (const line of cacheLines(listed, this.terminal.out)) this.terminal.out.line(line)

@@ -1,5 +1,5 @@
 import { boolean, string } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../../gateway-command.ts'
+import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
 
 export default class CachePurge extends GatewayCommand {
   static override summary = 'Take entries out of the cache of a running gateway.'
@@ -19,7 +19,7 @@ export default class CachePurge extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(CachePurge)
-    const { purgeCache, purgeLine } = await import('../../cache.ts')
+    const { purgeCache, purgeLine } = await import('../../remote/cache.ts')
     const purged = await purgeCache(flags, this.terminal)
     if (flags.json) return this.printJson(purged)
     this.terminal.out.line(purgeLine(purged))

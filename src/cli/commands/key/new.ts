@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/flags'
-import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../../base-command.ts'
 
 export default class KeyNew extends GatewayCommand {
   static override summary = 'Make an API key: for its holder once, for gateway.yaml as a hash.'
@@ -19,7 +19,7 @@ export default class KeyNew extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(KeyNew)
-    const { keyLines, makeKey } = await import('../../new-key.ts')
+    const { keyLines, makeKey } = await import('../../scaffold/new-key.ts')
     const made = makeKey(flags.name, flags.scope ?? [])
     if (flags.json) return this.printJson(made)
     for (const line of keyLines(made, this.terminal)) this.terminal.out.line(line)

@@ -1,6 +1,6 @@
 import { string as argument } from '@oclif/core/args'
 import { boolean, string } from '@oclif/core/flags'
-import { GatewayCommand, JSON_FLAG } from '../../gateway-command.ts'
+import { GatewayCommand, JSON_FLAG } from '../../base-command.ts'
 
 export default class PluginNew extends GatewayCommand {
   static override summary = 'Write a new plugin with its schema and a test that passes.'
@@ -23,7 +23,7 @@ export default class PluginNew extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(PluginNew)
-    const { newPlugin, nextSteps } = await import('../../new-plugin.ts')
+    const { newPlugin, nextSteps } = await import('../../scaffold/new-plugin.ts')
     const { name, version, root } = this.config
     const written = await newPlugin({
       ...flags,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AgentFailure } from '../../../../plugins/agents/agent-ports.ts'
-import { ANN, call, CANCELLED, deskOf, FakeHost, OPTIONS, type Play } from '../agents-work-kit.ts'
-import { request, settled } from '../agents-work-kit.ts'
+import { AgentFailure } from '../../../../plugins/agents/types/agent.ts'
+import { ANN, call, CANCELLED, deskOf, FakeHost, OPTIONS, type Play } from './tasks/kit.ts'
+import { request, settled } from './tasks/kit.ts'
 
 const failing =
   (kind: AgentFailure['kind']): Play =>

@@ -14,11 +14,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { clientSide } from '../../../../plugins/agents/contain/client-side.ts'
-import { Protected } from '../../../../plugins/agents/contain/protected.ts'
-import { Scratch } from '../../../../plugins/agents/contain/scratch.ts'
+import { clientSide } from '../../../../plugins/agents/sandbox/client-side.ts'
+import { Protected } from '../../../../plugins/agents/sandbox/protected.ts'
+import { Scratch } from '../../../../plugins/agents/sandbox/scratch.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
-import { clientOptions, programsFor } from '../agents-contain-kit.ts'
+import { clientOptions, programsFor } from './sandbox/kit.ts'
 
 const YAML = `version: 1
 extends: base.yaml

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AgentToolCall } from '../../../../plugins/agents/agent-ports.ts'
-import { decide } from '../../../../plugins/agents/contain/permissions.ts'
-import type { PermissionPolicy } from '../../../../plugins/agents/settings-ports.ts'
+import type { AgentToolCall } from '../../../../plugins/agents/types/agent.ts'
+import { decide } from '../../../../plugins/agents/permissions/rules.ts'
+import type { PermissionPolicy } from '../../../../plugins/agents/types/settings.ts'
 
 type Rules = PermissionPolicy['rules']
 type Verdict = PermissionPolicy['default']

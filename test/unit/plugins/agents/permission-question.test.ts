@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ToolCalls } from '../../../../plugins/agents/acp/tool-calls.ts'
-import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/work/permission-question.ts'
+import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions/question.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
-import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from '../agents-work-kit.ts'
+import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'
 
 const hide = (text: string): string => text.replaceAll('s3cret', '***')
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { routing, type AgentFactsNow, type RouteWish } from '../../../../plugins/agents/work/routing.ts'
+import { routing, type AgentFactsNow, type RouteWish } from '../../../../plugins/agents/scheduling/routing.ts'
 
 const IDS = ['a', 'b', 'c', 'd']
 const CAPABILITIES = ['code', 'review', 'search']

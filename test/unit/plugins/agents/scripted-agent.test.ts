@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failureOf } from '../../../../plugins/agents/acp/failures.ts'
-import { RpcFault } from '../../../../plugins/agents/acp/rpc-fault.ts'
+import { RpcFault } from '../../../../plugins/agents/acp/rpc-error.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
-import { agentWorld, listener, say, wish } from '../agents-kit.ts'
+import { agentWorld, listener, say, wish } from './agents-kit.ts'
 
 test('an agent that wants a login is not ready, though its process starts', async t => {
   const world = await agentWorld(t)

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AgentFailure } from '../../../../plugins/agents/agent-ports.ts'
-import { ANN, CANCELLED, deskOf, END, FakeHost, request, says, settled } from '../agents-work-kit.ts'
-import type { Play } from '../agents-work-kit.ts'
+import { AgentFailure } from '../../../../plugins/agents/types/agent.ts'
+import { ANN, CANCELLED, deskOf, END, FakeHost, request, says, settled } from './tasks/kit.ts'
+import type { Play } from './tasks/kit.ts'
 
 /** The first turn is played so, each later one says that it is done. */
 function first(play: Play): Play {

@@ -1,0 +1,73 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { AgentFailure, type AgentFacts } from '../types/agent.ts'
+import type { AgentSettings } from '../types/settings.ts'
+
+/** The one version that is spoken. */
+export const PROTOCOL = 1
+
+/** What we say of ourselves in `initialize`. */
+export function initializeParams(client: AgentSettings['client'], version: string): JsonObject {
+  return {
+    protocolVersion: PROTOCOL,
+    clientInfo: { name: 'tapgate', title: 'tapgate', version },
+    clientCapabilities: {
+      fs: { readTextFile: client.readFiles, writeTextFile: client.writeFiles },
+      terminal: client.terminal !== undefined,
+      session: { configOptions: { boolean: {} } },
+      elicitation: { form: {} },
+    },
+  }
+}
+
+/** What the agent answered. @throws AgentFailure when it cannot be talked to */
+export function readFacts(answer: unknown, agent: string): AgentFacts {
+  if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
+    throw wrong(agent, 'answered initialize without a protocolVersion')
+  if (answer.protocolVersion !== PROTOCOL)
+    throw wrong(
+      agent,
+      `speaks version ${answer.protocolVersion} of the protocol, and version ${PROTOCOL} is spoken here`,
+    )
+  const can = objectOf(answer.agentCapabilities)
+  const session = objectOf(can.sessionCapabilities)
+  const prompt = objectOf(can.promptCapabilities)
+  const info = objectOf(answer.agentInfo)
+  return {
+    name: wordOf(info.name),
+    version: wordOf(info.version),
+    protocol: answer.protocolVersion,
+    canLoad: can.loadSession === true,
+    canResume: isObject(session.resume),
+    canClose: isObject(session.close),
+    mcpHttp: objectOf(can.mcpCapabilities).http === true,
+    images: prompt.image === true,
+    audio: prompt.audio === true,
+    embedded: prompt.embeddedContext === true,
+    authMethods: methodsOf(answer.authMethods),
+  }
+}
+
+function wrong(agent: string, what: string): AgentFailure {
+  return new AgentFailure('protocol', 'initialize', `agent "${agent}" ${what}`)
+}
+
+function methodsOf(methods: unknown): AgentFacts['authMethods'] {
+  if (!Array.isArray(methods)) return []
+  return methods
+    .slice(0, 32)
+    .filter(isObject)
+    .flatMap(({ id, name, type }) => {
+      const known = wordOf(id)
+      return known === undefined
+        ? []
+        : [{ id: known, name: wordOf(name) ?? known, type: wordOf(type) ?? 'agent' }]
+    })
+}
+
+function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {}
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value.slice(0, 256) : undefined
+}

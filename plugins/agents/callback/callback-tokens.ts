@@ -1,0 +1,98 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { globs, type Principal } from '../../../src/plugin.ts'
+import type { Callback, CallbackDoor, Visitor } from '../types/tasks.ts'
+
+/** One session of one task, as the gateway knows whoever comes with its token. */
+export interface Grant {
+  readonly task: string
+  readonly root: string
+  readonly depth: number
+  /** Whether its tasks may begin others. */
+  readonly mayDelegate: boolean
+  readonly principal: Principal
+  readonly profile: string | undefined
+  /** Path of the endpoint that the token is for. */
+  readonly path: string
+  readonly permits: (tool: string) => boolean
+  wasUsed: boolean
+}
+
+type Visit = Parameters<Callback['open']>[0]
+
+/** Never among the scopes of a token: it keeps what an agent sees apart from what its owner sees. */
+const MARK = 'tapgate:agent:'
+const TOKEN_BYTES = 32
+/** Doors open at once. */
+const MAX_DOORS = 1000
+
+/** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
+export class Doors implements Callback {
+  readonly #grants = new Map<string, Grant>()
+  readonly #byPrincipal = new WeakMap<Principal, Grant>()
+  readonly #visitorOf: (task: string) => Visitor | undefined
+  /** Where agents find the gateway; undefined while nobody listens. */
+  url: string | undefined
+
+  /** `visitorOf` says whose a task is, where its caller does not. */
+  constructor(visitorOf: (task: string) => Visitor | undefined) {
+    this.#visitorOf = visitorOf
+  }
+
+  open(visit: Visit): CallbackDoor | undefined {
+    const visitor = visit.caller.visitor ?? this.#visitorOf(visit.task)
+    if (visitor === undefined || this.url === undefined || this.#grants.size >= MAX_DOORS) return undefined
+    const url = visitor.profile === undefined ? this.url : `${this.url}/${visitor.profile}`
+    const grant = this.#grantFor(visit, visitor, new URL(url).pathname)
+    if (grant === undefined) return undefined
+    const token = randomBytes(TOKEN_BYTES).toString('base64url')
+    const digest = digestOf(token)
+    this.#grants.set(digest, grant)
+    this.#byPrincipal.set(grant.principal, grant)
+    return {
+      server: {
+        type: 'http',
+        name: 'gateway',
+        url,
+        headers: [{ name: 'Authorization', value: `Bearer ${token}` }],
+      },
+      get wasUsed() {
+        return grant.wasUsed
+      },
+      close: () => void this.#grants.delete(digest),
+    }
+  }
+
+  #grantFor({ task, root, depth, agent }: Visit, visitor: Visitor, path: string): Grant | undefined {
+    if (agent.callback === undefined) return undefined
+    const own = globs(agent.callback.tools)
+    // An agent that an agent called sees no more than that one.
+    const outer = this.grantOf(visitor.principal)
+    const { issuer, client, subject, scopes } = visitor.principal
+    const marked = [...scopes.filter(scope => !scope.startsWith(MARK)), `${MARK}${randomUUID()}`]
+    return {
+      task,
+      root,
+      depth,
+      mayDelegate: depth < agent.callback.maxDepth && outer?.mayDelegate !== false,
+      principal: Object.freeze({ issuer, client, subject, scopes: Object.freeze(marked), delegate: task }),
+      profile: visitor.profile,
+      path,
+      permits: outer === undefined ? own : tool => own(tool) && outer.permits(tool),
+      wasUsed: false,
+    }
+  }
+
+  /** Whose a token is, while its door is open. */
+  find(token: string): Grant | undefined {
+    return this.#grants.get(digestOf(token))
+  }
+
+  /** The door that somebody came through; undefined for whoever is no agent. */
+  grantOf(principal: Principal): Grant | undefined {
+    return this.#byPrincipal.get(principal)
+  }
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('base64')
+}

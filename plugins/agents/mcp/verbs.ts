@@ -1,0 +1,92 @@
+import {
+  ANONYMOUS,
+  gatewayError,
+  principalKey,
+  type JsonObject,
+  type PluginHooks,
+} from '../../../src/plugin.ts'
+import type { Caller, TaskEvent, TaskView } from '../types/tasks.ts'
+import { requestOf } from './delegate.ts'
+import { problemWith } from './given.ts'
+import type { FaceParts } from './parts.ts'
+import { answerIn } from './questions.ts'
+import { agentRow, structured } from './said.ts'
+import { INPUTS, MAX_WAIT_MS } from './schemas.ts'
+
+/** Events in one answer. */
+const MAX_EVENTS = 100
+/** What a pipe of the owner's is known as; its tasks are those of clients whom nobody has identified. */
+const OWNER: Caller = {
+  owner: principalKey(ANONYMOUS),
+  issuer: ANONYMOUS.issuer,
+  subject: ANONYMOUS.subject,
+  parent: undefined,
+  visitor: { principal: ANONYMOUS, profile: undefined },
+}
+
+/** What the owner of a running gateway may ask of its agents: `agents.list`, `probe`, `route`, `run`, `status`, `reply` and `cancel`. */
+export function answerVerbs(hooks: PluginHooks, parts: FaceParts): void {
+  const { control } = hooks
+  control.for('agents.list').tap(() => ({ agents: parts.desk().agents().map(agentRow) }))
+  control.for('agents.probe').tap(async ({ agents }) => {
+    const rows = await parts.desk().probe(idsIn(agents))
+    return { agents: rows.map(row => ({ ...agentRow(row), ...factsOf(row.health.facts) })) }
+  })
+  control.for('agents.route').tap(params => {
+    const { chosen, by, candidates } = parts.desk().route(requestOf(checked('agents.route', params)), OWNER)
+    return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
+  })
+  control.for('agents.run').tap(async params => {
+    const request = { ...requestOf(checked('agents.run', params)), background: true }
+    const view = await parts.desk().delegate(request, OWNER)
+    parts.begun(view.id, OWNER)
+    return structured(view)
+  })
+  control.for('agents.status').tap(async params => {
+    const { since = 0, waitMs = 0 } = params
+    const id = taskIn('agents.status', params, parts).id
+    const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
+    const view = (await parts.desk().wait(id, OWNER.owner, until)) ?? taskIn('agents.status', params, parts)
+    return told(view, parts.desk().events(view.id, OWNER.owner, Number(since), MAX_EVENTS))
+  })
+  control.for('agents.reply').tap(params => {
+    const { id } = taskIn('agents.reply', params, parts)
+    const given = answerIn(params)
+    if (given === undefined || typeof params.question !== 'string')
+      throw wrong('agents.reply', '"question" and "action" must say what is answered')
+    parts.begun(id, OWNER)
+    return structured(parts.desk().answer(id, OWNER.owner, params.question, given))
+  })
+  control.for('agents.cancel').tap(params => {
+    const { id } = taskIn('agents.cancel', params, parts)
+    return { cancelled: parts.desk().cancel(id, OWNER.owner, 'its owner cancelled it') }
+  })
+}
+
+function told(view: TaskView, events: readonly TaskEvent[]): JsonObject {
+  return { ...structured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
+}
+
+function factsOf(facts: JsonObject | object | undefined): JsonObject {
+  return facts === undefined ? {} : { facts: { ...facts } }
+}
+
+function idsIn(agents: unknown): string[] | undefined {
+  return Array.isArray(agents) ? (agents as unknown[]).filter(id => typeof id === 'string') : undefined
+}
+
+function checked(verb: string, params: JsonObject): JsonObject {
+  const problem = problemWith(params, INPUTS.delegate_task)
+  if (problem !== undefined) throw wrong(verb, problem)
+  return params
+}
+
+function taskIn(verb: string, { task }: JsonObject, parts: FaceParts): TaskView {
+  const view = typeof task === 'string' ? parts.desk().view(task, OWNER.owner) : undefined
+  if (view === undefined) throw wrong(verb, '"task" must be the id of a task of yours')
+  return view
+}
+
+function wrong(verb: string, why: string): Error {
+  return gatewayError('GW_VERB_PARAMS', { verb, why })
+}

@@ -1,0 +1,78 @@
+import { isObject, principalKey, type Exchange } from '../../../src/plugin.ts'
+import type { Doors } from '../callback/callback-tokens.ts'
+import type { Caller, Desk, TaskView, Visitor } from '../types/tasks.ts'
+
+/** Tasks of which it is known who began them; of older ones nobody calls back. */
+const MAX_KNOWN = 10_000
+
+interface Known {
+  readonly visitor: Visitor
+  /** The task whose agent began it. */
+  readonly parent: string | undefined
+}
+
+/** Who comes, and what he may touch: a client all tasks of its principal, an agent only those it began. */
+export class Visitors {
+  readonly #known = new Map<string, Known>()
+  /** Set once there are doors: they need to know visitors too. */
+  doors: Doors | undefined
+
+  callerOf(exchange: Exchange): Caller {
+    const { principal, session } = exchange
+    const grant = this.doors?.grantOf(principal)
+    return {
+      owner: principalKey(principal),
+      issuer: principal.issuer,
+      subject: principal.subject,
+      parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
+      visitor: { principal, profile: session.profile },
+      trace: traceOf(exchange),
+    }
+  }
+
+  /** Notes who began a task, or took it up again. */
+  note(task: string, { visitor, parent }: Caller): void {
+    if (visitor === undefined) return
+    const before = this.#known.get(task)
+    this.#known.delete(task)
+    this.#known.set(task, { visitor, parent: before === undefined ? parent?.task : before.parent })
+    const oldest = this.#known.keys().next().value
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest)
+  }
+
+  visitorOf(task: string): Visitor | undefined {
+    return this.#known.get(task)?.visitor
+  }
+
+  /** A task, if this caller may know of it. */
+  find(desk: Desk, task: unknown, caller: Caller): TaskView | undefined {
+    if (typeof task !== 'string' || !this.mayTouch(task, caller)) return undefined
+    return desk.view(task, caller.owner)
+  }
+
+  /** The newest tasks that this caller may know of. */
+  list(desk: Desk, caller: Caller, limit: number): readonly TaskView[] {
+    const views = desk.list(caller.owner, { after: undefined, limit })
+    return caller.parent === undefined ? views : views.filter(({ id }) => this.mayTouch(id, caller))
+  }
+
+  /** An agent could answer what itself has asked, if it could reach its own task. */
+  mayTouch(task: string, { parent }: Caller): boolean {
+    if (parent === undefined) return true
+    for (let at = this.#known.get(task)?.parent; at !== undefined; at = this.#known.get(at)?.parent)
+      if (at === parent.task) return true
+    return false
+  }
+}
+
+const TRACE = ['traceparent', 'tracestate', 'baggage'] as const
+
+/** The trace that a call belongs to: in its metadata, else in the headers it came with. */
+function traceOf({ params, headers }: Exchange): Readonly<Record<string, string>> | undefined {
+  const meta = isObject(params?._meta) ? params._meta : {}
+  const found = TRACE.flatMap(key => {
+    const value = meta[key] ?? headers[key]
+    return typeof value === 'string' ? [[key, value] as const] : []
+  })
+  return found.length === 0 ? undefined : Object.fromEntries(found)
+}

@@ -1,0 +1,153 @@
+import { isObject, Payload, type Answer, type Call, type Exchange } from '../../../src/plugin.ts'
+import type { TaskView } from '../types/tasks.ts'
+import type { FaceParts } from './parts.ts'
+import { askThrough, canBeAsked, inputRequests, tryAnswer } from './questions.ts'
+import { hasEnded, toldTask } from './said.ts'
+import { MAX_WAIT_MS } from './schemas.ts'
+
+/** Between two signs of life to a client that wants them. */
+const PROGRESS_MS = 5000
+/** A timer may be early by less than this; another look would tell nothing new. */
+const EARLY_MS = 5
+
+interface Waited {
+  readonly call: Call
+  readonly owner: string
+  readonly waitMs: number | undefined
+  /** Whether the task ends with the call: nobody else knows of it. */
+  readonly isHeld: boolean
+}
+
+/**
+ * Waits for a task in the place of a client that knows of none: until it ends, needs something, or the time is over. A
+ * call that is given up meanwhile takes the task with it, unless somebody was told of it.
+ */
+export async function waitFor(parts: FaceParts, first: TaskView, waited: Waited): Promise<Answer> {
+  const { call, owner, isHeld } = waited
+  const { exchange } = call
+  const release = isHeld ? parts.foreground.hold(first.id) : () => false
+  const giveUp = (why: string): void => {
+    if (release()) parts.desk().cancel(first.id, owner, why)
+  }
+  const takeBack = call.onCancel(giveUp)
+  const wait = new Wait(parts, first, waited)
+  const leave = parts.foreground.onEnd(() => {
+    giveUp('the gateway stops')
+    wait.giveUp()
+  })
+  const view = await wait.end()
+  takeBack()
+  leave()
+  if (exchange.cancelled) return toldTask(view)
+  if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
+    release()
+    return wish(view, isHeld)
+  }
+  if (!hasEnded(view)) parts.foreground.free(view.id)
+  release()
+  return toldTask(view)
+}
+
+/** What the client must answer first; its retry brings the task's id along, which nobody else can read. */
+function wish(view: TaskView, isHeld: boolean): Answer {
+  const requestState = JSON.stringify({ task: view.id, isHeld })
+  return {
+    input: Payload.of(
+      { resultType: 'input_required', inputRequests: inputRequests(view), requestState },
+      'modern',
+    ),
+  }
+}
+
+/** The task that a retry goes on with. */
+export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
+  const state = params?.requestState
+  if (typeof state !== 'string') return undefined
+  try {
+    const value = JSON.parse(state) as unknown
+    if (!isObject(value) || typeof value.task !== 'string') return undefined
+    return { task: value.task, isHeld: value.isHeld === true }
+  } catch {
+    return undefined
+  }
+}
+
+class Wait {
+  readonly #parts: FaceParts
+  readonly #waited: Waited
+  readonly #progress: (view: TaskView) => void
+  readonly #gaveUp = new AbortController()
+  /** Questions that the client was asked, and did not answer. */
+  readonly #refused = new Set<string>()
+  #view: TaskView
+
+  constructor(parts: FaceParts, view: TaskView, waited: Waited) {
+    this.#parts = parts
+    this.#view = view
+    this.#waited = waited
+    this.#progress = progressOf(waited.call.exchange)
+    waited.call.onCancel(() => this.#gaveUp.abort())
+  }
+
+  /** It is answered with what is known now. */
+  giveUp(): void {
+    const { owner } = this.#waited
+    this.#view = this.#parts.desk().view(this.#view.id, owner) ?? this.#view
+    this.#gaveUp.abort()
+  }
+
+  async end(): Promise<TaskView> {
+    const { clock } = this.#parts
+    const { waitMs = MAX_WAIT_MS } = this.#waited
+    let until = clock.now() + Math.min(waitMs, MAX_WAIT_MS)
+    while (!hasEnded(this.#view) && !this.#gaveUp.signal.aborted) {
+      const started = clock.now()
+      if (this.#view.questions.length > 0 && !(await this.#asked())) break
+      // While its user thinks, a client does not wait for us.
+      until += clock.now() - started
+      if (clock.now() >= until - EARLY_MS) break
+      await this.#look(Math.min(until - clock.now(), PROGRESS_MS))
+    }
+    return this.#view
+  }
+
+  async #look(ms: number): Promise<void> {
+    const { owner } = this.#waited
+    const desk = this.#parts.desk()
+    const view = await desk.wait(this.#view.id, owner, { ms, signal: this.#gaveUp.signal })
+    this.#view = view ?? this.#view
+    if (view !== undefined && !hasEnded(view)) this.#progress(view)
+  }
+
+  /** Whether the client was asked, and answered. */
+  async #asked(): Promise<boolean> {
+    const { call, owner } = this.#waited
+    const { exchange } = call
+    if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return false
+    const question = this.#view.questions.find(({ id }) => !this.#refused.has(id))
+    if (question === undefined) return false
+    const desk = this.#parts.desk()
+    const given = await askThrough(exchange, desk, this.#view, question, owner)
+    if (given !== undefined) tryAnswer(desk, this.#view.id, owner, question.id, given)
+    this.#view = desk.view(this.#view.id, owner) ?? this.#view
+    if (this.#view.questions.some(({ id }) => id === question.id)) this.#refused.add(question.id)
+    return true
+  }
+}
+
+/** Tells a client that wants to hear of progress how the task does. */
+export function progressOf(exchange: Exchange): (view: TaskView) => void {
+  const meta = exchange.params?._meta
+  const progressToken = isObject(meta) ? meta.progressToken : undefined
+  if (progressToken === undefined) return () => undefined
+  let progress = 0
+  return ({ state, progress: message, agent }) =>
+    exchange.emit({
+      method: 'notifications/progress',
+      params: {
+        progressToken,
+        progress: ++progress,
+        message: message ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`,
+      },
+    })
+}

@@ -1,0 +1,99 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { AgentToolCall } from '../types/agent.ts'
+import { COMMAND_KEYS, commandLinesOf } from './permission-facts.ts'
+import { quoted, type Hide } from './quoted.ts'
+
+/** Characters of each part that are shown, from both ends; together they stay readable. */
+const MAX = { title: 300, command: 2000, path: 200, content: 500, input: 1000 } as const
+const MAX_PATHS = 10
+const MAX_BLOCKS = 4
+/** Parts of one line in the log. */
+const MAX_LINE = 200
+
+/**
+ * What a person is asked to allow: what the call itself says of the action – command, files, content, the rest of its
+ * input –, then what it does not say. The title is the agent's own words, and only names the call.
+ */
+export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hide): string {
+  const { kind, title } = call
+  const name = `${agent} wants to ${kind ?? 'do something of no kind'}: ${titleOf(title, hide)}`
+  const missing = missingIn(call)
+  return [
+    name,
+    ...commandsIn(call, hide),
+    ...filesIn(call, hide),
+    ...contentIn(call, hide),
+    ...inputIn(call, hide),
+    ...(missing.length === 0 ? [] : [`not told: ${missing.join('; ')}`]),
+    'Allow it once?',
+  ].join('\n')
+}
+
+/** The same call, for the log and for lists. */
+export function callInOneLine(call: AgentToolCall, hide: Hide): string {
+  const { kind, title, paths } = call
+  const [command] = commandLinesOf(call)
+  const what = command === undefined ? [] : [`command ${quoted(command, MAX_LINE, hide)}`]
+  const where = paths.length === 0 ? [] : [`[${paths.map(path => quoted(path, MAX_LINE, hide)).join(', ')}]`]
+  return [`${kind ?? 'do something of no kind'}: ${titleOf(title, hide)}`, ...what, ...where].join(' ')
+}
+
+/** Plain words stand for themselves; all else is quoted, so that it cannot be taken for words of ours. */
+function titleOf(title: string, hide: Hide): string {
+  if (title === '') return 'without a title'
+  return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quoted(title, MAX.title, hide)
+}
+
+function commandsIn({ rawInput }: AgentToolCall, hide: Hide): string[] {
+  if (rawInput === undefined) return []
+  const keys = COMMAND_KEYS.filter(key => rawInput[key] !== undefined)
+  const args = keys.length > 0 && rawInput.args !== undefined ? (['args'] as const) : []
+  return [...keys, ...args].map(key => `${key}: ${quoted(rawInput[key], MAX.command, hide)}`)
+}
+
+function filesIn({ paths }: AgentToolCall, hide: Hide): string[] {
+  if (paths.length === 0) return []
+  const shown = paths.slice(0, MAX_PATHS).map(path => quoted(path, MAX.path, hide))
+  const more = paths.length > MAX_PATHS ? ` and ${paths.length - MAX_PATHS} more` : ''
+  return [`files: ${shown.join(', ')}${more}`]
+}
+
+function contentIn({ content }: AgentToolCall, hide: Hide): string[] {
+  const shown = content.slice(0, MAX_BLOCKS).flatMap(block => blockIn(block, hide))
+  const left = content.length - MAX_BLOCKS
+  return left > 0 ? [...shown, `${left} more pieces of content are not shown`] : shown
+}
+
+function blockIn(block: JsonObject, hide: Hide): string[] {
+  const { type, path, oldText, newText, content } = block
+  if (type === 'diff') {
+    const before = typeof oldText === 'string' ? [`in place of: ${quoted(oldText, MAX.content, hide)}`] : []
+    return [`writes to ${quoted(path, MAX.path, hide)}: ${quoted(newText, MAX.content, hide)}`, ...before]
+  }
+  if (isObject(content) && typeof content.text === 'string')
+    return [`shows: ${quoted(content.text, MAX.content, hide)}`]
+  return [`shows: ${quoted(block, MAX.content, hide)}`]
+}
+
+/** The members that no other line shows. */
+function inputIn({ rawInput }: AgentToolCall, hide: Hide): string[] {
+  const rest = Object.entries(rawInput ?? {}).filter(([key]) => !SHOWN.has(key))
+  return rest.length === 0 ? [] : [`input: ${quoted(Object.fromEntries(rest), MAX.input, hide)}`]
+}
+
+const SHOWN: ReadonlySet<string> = new Set([...COMMAND_KEYS])
+const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
+
+/** What a call of its kind would have to say, and what was too much to be taken. */
+function missingIn(call: AgentToolCall): string[] {
+  const { kind, paths, rawInput, content, unseen = {} } = call
+  const isBlind = rawInput === undefined && unseen.input === undefined && content.length === 0
+  const missing: readonly [boolean, string][] = [
+    [kind === undefined, 'which kind of action it is'],
+    [kind === 'execute' && commandLinesOf(call).length === 0, 'the command'],
+    [ABOUT_FILES.has(kind) && paths.length === 0, 'which files'],
+    [kind === 'edit' && isBlind, 'what it writes'],
+    [isBlind, 'its input'],
+  ]
+  return [...missing.flatMap(([isMissing, what]) => (isMissing ? [what] : [])), ...Object.values(unseen)]
+}

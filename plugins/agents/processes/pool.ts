@@ -1,0 +1,297 @@
+import { reasonOf, type Clock, type Log, type Programs } from '../../../src/plugin.ts'
+import {
+  AgentFailure,
+  type AgentHealth,
+  type AgentHost,
+  type AgentSession,
+  type SessionWish,
+} from '../types/agent.ts'
+import type { AgentSettings } from '../types/settings.ts'
+import { healthAfter, whyNotStarted } from './health.ts'
+import { AgentHome } from './home.ts'
+import { Keeper } from './recycle-policy.ts'
+import type { Places } from './process-quota.ts'
+import { AgentProcess } from './agent-process.ts'
+import { findProgram } from './program.ts'
+import { Seat } from './pool-slot.ts'
+
+/** What an agent is run with. */
+export interface HostParts {
+  readonly settings: AgentSettings
+  readonly programs: Programs
+  readonly clock: Clock
+  readonly log: Log
+  /** Directory of the configuration. */
+  readonly directory: string
+  /** The plugin's own directory for what outlives this process; undefined where nothing does. */
+  readonly state: string | undefined
+  /** Globs that the real path of its program must match. */
+  readonly commands: readonly string[] | undefined
+  /** The bound over all agents. */
+  readonly places: Places
+  /** Of the gateway. */
+  readonly version: string
+}
+
+/** All processes of one agent: started when needed or ahead, shared by sessions, replaced in time. */
+export class AgentPool implements AgentHost {
+  readonly settings: AgentSettings
+  readonly #parts: HostParts
+  readonly #home: AgentHome
+  readonly #keeper: Keeper
+  readonly #seats = new Set<Seat>()
+  readonly #waiting = new Set<() => void>()
+  readonly #leaveHold: () => void
+  #health: AgentHealth = { state: 'unknown' }
+  #stopped: Promise<void> | undefined
+
+  constructor(parts: HostParts) {
+    this.#parts = parts
+    this.settings = parts.settings
+    this.#home = new AgentHome(parts.state, parts.settings.id)
+    this.#keeper = new Keeper(parts.clock, parts.settings.pool, parts.places, () => this.#live())
+    this.#leaveHold = parts.places.hold(() => this.#keeper.endIdle())
+  }
+
+  /** Of one that never ran at least whether there is a program. */
+  get health(): AgentHealth {
+    if (this.#health.state !== 'unknown') return this.#health
+    const { inheritEnv, env } = this.settings
+    try {
+      this.#program(this.#parts.programs.environment(inheritEnv, env).PATH)
+      return this.#health
+    } catch (error) {
+      return { state: 'unavailable', why: reasonOf(error) }
+    }
+  }
+
+  /** @throws GatewayError GW_AGENT_COMMAND */
+  #program(searchPath: string | undefined): string {
+    const { directory, commands } = this.#parts
+    const { command, where } = this.settings
+    return findProgram(command, { searchPath, directory, commands, where })
+  }
+
+  get load(): AgentHost['load'] {
+    const live = this.#live()
+    return { processes: live.length, sessions: live.reduce((sum, { sessions }) => sum + sessions.size, 0) }
+  }
+
+  /** Starts what `pool.warm` wants ahead. */
+  warm(): void {
+    const { warm, processes } = this.settings.pool
+    // A sandbox is made around the directory of a task, and there is no task yet.
+    if (this.settings.sandbox !== undefined || this.#stopped !== undefined) return
+    const fresh = [...this.#seats].filter(({ isOpen }) => isOpen).length
+    const missing = Math.min(warm - fresh, processes - this.#seats.size)
+    // What is started ahead must not push out what others keep.
+    for (let count = 0; count < missing && this.#parts.places.hasFree; count++)
+      this.#start(undefined).ready.catch(() => undefined)
+  }
+
+  async open(wish: SessionWish): Promise<AgentSession> {
+    const seat = await this.#seat(wish)
+    try {
+      const process = await orGivenUp(seat.ready, wish.signal)
+      return await this.#openIn(process, wish)
+    } catch (error) {
+      seat.leave()
+      throw this.#noted(error)
+    }
+  }
+
+  async #openIn(process: AgentProcess, wish: SessionWish): Promise<AgentSession> {
+    const opened = process.open(wish)
+    try {
+      return await orGivenUp(opened, wish.signal)
+    } catch (error) {
+      // It may still come, when nobody wants it any more.
+      void opened.then(session => process.close(session)).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** A place for a session in a process that runs or starts. */
+  async #seat(wish: SessionWish): Promise<Seat> {
+    const { signal, cwd, resume } = wish
+    const place = this.settings.sandbox === undefined ? undefined : cwd
+    for (;;) {
+      this.#demandWanted(signal)
+      if (resume !== undefined && this.#live().some(({ sessions }) => sessions.has(resume)))
+        throw this.#failure('busy', 'that session is open already')
+      const seat = this.#roomy(place) ?? this.#newOne(place)
+      if (seat?.take() === true) return this.#placed(seat, place, signal)
+      await this.#change(signal)
+    }
+  }
+
+  /** While a new process has no place, there may come to be room in one that runs. */
+  async #placed(seat: Seat, place: string | undefined, signal: AbortSignal | undefined): Promise<Seat> {
+    try {
+      while (!seat.hasPlace && seat.isOpen) {
+        await Promise.race([seat.placed, this.#change(signal)])
+        this.#demandWanted(signal)
+        const better = this.#roomy(place)
+        if (seat.hasPlace || better?.hasPlace !== true || !better.take()) continue
+        seat.leave()
+        return better
+      }
+      return seat
+    } catch (error) {
+      seat.leave()
+      throw error
+    }
+  }
+
+  #demandWanted(signal: AbortSignal | undefined): void {
+    if (this.#stopped !== undefined) throw this.#failure('stopped', 'the gateway is stopping')
+    if (signal?.aborted === true) throw this.#failure('stopped', 'nobody waits for it any more')
+  }
+
+  /** Those that have a place come first, and of them the one with the fewest sessions. */
+  #roomy(place: string | undefined): Seat | undefined {
+    return [...this.#seats]
+      .filter(seat => seat.hasRoom(place, this.settings.pool.sessions))
+      .sort((one, other) => Number(other.hasPlace) - Number(one.hasPlace) || one.taken - other.taken)[0]
+  }
+
+  #newOne(place: string | undefined): Seat | undefined {
+    if (this.#seats.size < this.settings.pool.processes) return this.#start(place)
+    // One that was made around another directory, and does nothing.
+    this.#keeper.endIdle()
+    return undefined
+  }
+
+  #change(signal: AbortSignal | undefined): Promise<void> {
+    if (this.#waiting.size >= MAX_WAITING) throw this.#failure('busy', 'too many wait for a process')
+    return new Promise(resolve => {
+      const go = (): void => {
+        this.#waiting.delete(go)
+        signal?.removeEventListener('abort', go)
+        resolve()
+      }
+      this.#waiting.add(go)
+      signal?.addEventListener('abort', go, { once: true })
+    })
+  }
+
+  #changed(): void {
+    for (const go of [...this.#waiting]) go()
+  }
+
+  #start(place: string | undefined): Seat {
+    const seat: Seat = new Seat(place, this.#parts.places, signal => this.#launch(seat, place, signal))
+    this.#seats.add(seat)
+    seat.ready.then(
+      process => {
+        this.#health = { state: 'ready', facts: process.facts }
+        this.#keeper.look(process)
+        this.#changed()
+      },
+      (error: unknown) => {
+        this.#seats.delete(seat)
+        this.#noted(error)
+        this.#changed()
+      },
+    )
+    return seat
+  }
+
+  async #launch(seat: Seat, place: string | undefined, signal: AbortSignal): Promise<AgentProcess> {
+    const { settings, programs, clock, log, version } = this.#parts
+    const home = await this.#home.directory()
+    const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
+    try {
+      const program = this.#program(env.PATH)
+      const changed = (process: AgentProcess): void => {
+        this.#keeper.look(process)
+        this.#changed()
+      }
+      const ended = (process: AgentProcess, gone: Promise<void>): void => this.#ended(seat, process, gone)
+      const failed = (error: AgentFailure): void => void this.#noted(error)
+      const parts = { settings, program, env, programs, clock, log, version, changed, ended, failed }
+      return await AgentProcess.start(
+        { ...parts, cwd: place ?? home, writable: place === undefined ? [home] : [home, place] },
+        signal,
+      )
+    } catch (error) {
+      throw whyNotStarted(error)
+    }
+  }
+
+  #ended(seat: Seat, process: AgentProcess, gone: Promise<void>): void {
+    this.#keeper.forget(process)
+    void gone.finally(() => {
+      this.#seats.delete(seat)
+      seat.giveBack()
+      this.#changed()
+      if (this.#health.state === 'ready') this.warm()
+    })
+  }
+
+  #noted(error: unknown): unknown {
+    this.#health = healthAfter(error, this.#health)
+    return error
+  }
+
+  #live(): AgentProcess[] {
+    return [...this.#seats].flatMap(({ process }) =>
+      process === undefined || process.hasEnded ? [] : [process],
+    )
+  }
+
+  /** As far as a session: many agents say only then that they want a login. */
+  async probe(): Promise<AgentHealth> {
+    if (this.#stopped !== undefined) return this.#health
+    try {
+      const session = await this.open({ cwd: await this.#home.directory(), mcpServers: [], side: NOBODY })
+      if (this.#health.state === 'needs_auth') this.#health = { ...this.#health, state: 'ready' }
+      await session.close()
+    } catch (error) {
+      this.#parts.log.debug('an agent that was looked at opened no session', { why: reasonOf(error) })
+    }
+    return this.#health
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  async #stop(): Promise<void> {
+    await Promise.resolve()
+    const failure = this.#failure('stopped', 'the gateway is stopping')
+    this.#leaveHold()
+    this.#changed()
+    await Promise.all([...this.#seats].map(seat => seat.stop(failure)))
+    this.#keeper.stop()
+    await this.#home.leave().catch((error: unknown) => {
+      this.#parts.log.warn('the HOME of an agent could not be removed', { why: reasonOf(error) })
+    })
+  }
+
+  #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
+    return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
+  }
+}
+
+/** Behind a session that nobody works in. */
+const NOBODY: SessionWish['side'] = {
+  update: () => undefined,
+  permission: () => Promise.resolve('cancelled'),
+  handlers: new Map(),
+}
+
+/** Tasks wait in queues of their own; this is only a last bound. */
+const MAX_WAITING = 4096
+
+/** The promise, or a failure as soon as nobody waits for it. */
+function orGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
+    if (signal.aborted) leave()
+    signal.addEventListener('abort', leave, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
+}

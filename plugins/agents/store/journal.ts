@@ -1,0 +1,215 @@
+import type { JsonObject } from '../../../src/plugin.ts'
+import type { TaskEvent } from '../types/tasks.ts'
+import type { AgentSettings } from '../types/settings.ts'
+import { lineOf, withoutSecrets, type Office } from '../tasks/context.ts'
+import { lastBoundary } from './output-store.ts'
+import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
+import type { Change } from './task-store.ts'
+import type { TaskState } from '../types/tasks.ts'
+
+/** What comes within this time is written together. */
+const GATHER_MS = 200
+/** Characters held back while more may come: a secret that is not there as a whole could not be hidden. */
+const HELD = 2048
+const MAX_HELD = 256 * 1024
+const MAX_LINES = 100
+const MAX_FILES = 1000
+const MAX_EVENT = 1000
+const MAX_USAGE = 16_384
+
+type Output = AgentSettings['output']
+
+/** Writes down what becomes of one task: state at once, output in pieces. All of it is clean, and without secrets. */
+export class Journal {
+  readonly data: TaskData
+  readonly #office: Office
+  readonly #id: string
+  readonly #owner: string
+  #output: Output
+  #text = ''
+  #events: TaskEvent[] = []
+  #isChanged = false
+  #takeBack: (() => void) | undefined
+  /** Called when it turns out that the task has ended elsewhere. */
+  onLost: () => void = () => undefined
+
+  constructor(office: Office, { id, owner, data }: TaskRecord, output: Output) {
+    this.#office = office
+    this.#id = id
+    this.#owner = owner
+    this.#output = output
+    this.data = structuredClone(data)
+  }
+
+  /** Another agent has it now. */
+  bound(output: Output): void {
+    this.#output = output
+  }
+
+  say(text: string): void {
+    this.#text += text
+    if (this.#text.length > MAX_HELD) this.flush()
+    else this.#soon()
+  }
+
+  /** Whether the agent has said anything but blanks. */
+  get hasText(): boolean {
+    return this.data.said > 0 || this.#text.trim() !== ''
+  }
+
+  event(kind: TaskEvent['kind'], text: string): void {
+    const line = lineOf(this.#office, text, MAX_EVENT)
+    this.#events.push({ seq: ++this.data.seq, at: this.#office.environment.now(), kind, text: line })
+    if (this.#events.length > this.#output.events + MAX_LINES) this.#events.shift()
+    this.#soon()
+  }
+
+  progress(text: string): void {
+    this.data.progress = lineOf(this.#office, text, 200)
+    this.#soon()
+  }
+
+  changedFile(path: string): void {
+    const name = lineOf(this.#office, path, 4096)
+    if (this.data.files.length < MAX_FILES && !this.data.files.includes(name)) this.data.files.push(name)
+    this.#soon()
+  }
+
+  deny(text: string): void {
+    if (this.data.denied.length < MAX_LINES) this.data.denied.push(lineOf(this.#office, text))
+  }
+
+  warn(text: string): void {
+    const line = lineOf(this.#office, text)
+    if (this.data.warnings.length < MAX_LINES) this.data.warnings.push(line)
+    this.event('warning', line)
+  }
+
+  usage(usage: JsonObject): void {
+    const said = withoutSecrets(this.#office, usage)
+    const all = { ...this.data.usage, ...said }
+    const kept = [all, said].find(each => JSON.stringify(each).length <= MAX_USAGE)
+    if (kept === undefined) return
+    this.data.usage = kept
+    this.#soon()
+  }
+
+  diff(text: string): void {
+    const bytes = Buffer.from(this.#cleaned(text))
+    const kept = cutTo(bytes, this.#output.keep)
+    this.data.diff = bytes.length
+    this.data.diffKept = kept.length
+    this.#office.output.dropChunks(this.#id, 'diff')
+    if (kept.length > 0) this.#office.output.addChunk(this.#id, 'diff', 0, kept)
+  }
+
+  /** What was said is not the answer: another agent begins anew. */
+  forgetText(): void {
+    this.#text = ''
+    this.#office.output.dropChunks(this.#id, 'text')
+    this.data.said = 0
+    this.data.kept = 0
+  }
+
+  /** Compare and set, with all that has gathered, on disk when it returns. False when the task has moved on. */
+  move(from: readonly TaskState[], state: TaskState, change: Omit<Change, 'state' | 'data'> = {}): boolean {
+    const before = this.data.seq
+    const why = change.why === undefined ? undefined : lineOf(this.#office, change.why)
+    const text = why === undefined ? state : `${state}: ${why}`
+    this.event('state', text)
+    const hasMoved = this.#office.database.whole(() => {
+      const written = { ...change, ...(why === undefined ? {} : { why }), state }
+      if (!this.#office.tasks.change(this.#id, this.#owner, from, written)) return false
+      this.#write(true)
+      return true
+    })
+    if (!hasMoved) {
+      this.#events = this.#events.filter(({ seq }) => seq <= before)
+      this.data.seq = before
+    }
+    this.#office.watchers.tell(this.#id)
+    return hasMoved
+  }
+
+  /** The agent may change something from now on. On disk when it returns. */
+  effect(): void {
+    this.#office.tasks.change(this.#id, this.#owner, ACTIVE, { hadEffect: true })
+  }
+
+  /** Writes what has gathered; with `isLast` all of it. */
+  flush(isLast = false): void {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    if (!this.#isChanged || !this.#office.database.isOpen) return
+    this.#isChanged = false
+    let isMine = true
+    this.#office.database.wholeSoon(() => {
+      isMine = this.#office.tasks.change(this.#id, this.#owner, ACTIVE, {})
+      if (isMine) this.#write(isLast)
+    })
+    this.#office.watchers.tell(this.#id)
+    if (!isMine) this.onLost()
+  }
+
+  /** What came after the end, such as the changes of a task that was cancelled. */
+  last(): void {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    if (!this.#office.database.isOpen) return
+    this.#office.database.wholeSoon(() => {
+      if (this.#office.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
+    })
+    this.#office.watchers.tell(this.#id)
+  }
+
+  #soon(): void {
+    this.#isChanged = true
+    this.#takeBack ??= this.#office.environment.clock.after(GATHER_MS, () => this.flush())
+  }
+
+  #write(isLast: boolean): void {
+    this.#isChanged = false
+    const { output, tasks } = this.#office
+    const bytes = Buffer.from(this.#takeText(isLast))
+    const kept = cutTo(bytes, Math.max(0, this.#output.keep - this.data.kept))
+    // What comes after a cut would not follow on what is kept.
+    const isWhole = this.data.said === this.data.kept
+    if (kept.length > 0 && isWhole) {
+      output.addChunk(this.#id, 'text', this.data.kept, kept)
+      this.data.kept += kept.length
+    }
+    this.data.said += bytes.length
+    for (const event of this.#events) output.addEvent(this.#id, event)
+    if (this.#events.length > 0) output.dropEvents(this.#id, this.data.seq - this.#output.events)
+    this.#events = []
+    tasks.write(this.#id, this.#owner, this.data)
+  }
+
+  #takeText(isLast: boolean): string {
+    const whole = this.#cleaned(this.#text)
+    const cut = isLast ? this.#text.length : boundaryBefore(this.#text, this.#text.length - HELD)
+    if (cut <= 0) return ''
+    const [head, tail] = [this.#text.slice(0, cut), this.#text.slice(cut)]
+    const clean = this.#cleaned(head)
+    // A secret lies across the cut: it goes with what comes next.
+    if (!isLast && clean + this.#cleaned(tail) !== whole && this.#text.length < MAX_HELD) return ''
+    this.#text = tail
+    return clean
+  }
+
+  #cleaned(text: string): string {
+    return this.#office.environment.hide(this.#office.parts.containment.clean(text))
+  }
+}
+
+/** Not between the halves of one character. */
+function boundaryBefore(text: string, at: number): number {
+  const code = at > 0 ? text.charCodeAt(at) : 0
+  return code >= 0xdc00 && code < 0xe000 ? at - 1 : at
+}
+
+function cutTo(bytes: Buffer, max: number): Buffer {
+  if (bytes.length <= max) return bytes
+  const head = bytes.subarray(0, max)
+  return max < 4 ? Buffer.alloc(0) : head.subarray(0, lastBoundary(head))
+}

@@ -1,0 +1,182 @@
+import { basename } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { AgentFailure, type AgentHost, type AgentSession, type TurnEnd } from '../types/agent.ts'
+import type { CallbackDoor } from '../types/tasks.ts'
+import type { Worktree } from '../types/containment.ts'
+import { CannotGoOn } from './outcome.ts'
+import type { LiveTask, Office } from './context.ts'
+import type { TaskStart } from '../store/record.ts'
+import { sideOf } from './session-handler.ts'
+
+/** What a turn begins with. */
+export interface Beginning {
+  /** A session of this agent to go on in. */
+  readonly resume: string | undefined
+  /** What is said there; the same as `anew` where the prompt is said in any case. */
+  readonly there: string | undefined
+  /** What is said in a new session; undefined where that must not be, for the reason `whyNot`. */
+  readonly anew: string | undefined
+  readonly whyNot: string
+}
+
+interface Place {
+  readonly cwd: string
+  readonly worktree: Worktree | undefined
+}
+
+/** One turn of one agent, from the opening of a session to its end. @throws AgentFailure, CannotGoOn */
+export async function attempt(
+  office: Office,
+  live: LiveTask,
+  host: AgentHost,
+  beginning: Beginning,
+): Promise<TurnEnd> {
+  const place = await placeOf(office, live, host)
+  const client = office.parts.containment.clientSide(host.settings, place.cwd, live.record.start.files)
+  const door = doorOf(office, live, host)
+  try {
+    const side = sideOf(office, live, host.settings, place.cwd, client.handlers)
+    const { session, text } = await open(live, host, beginning, { door, side, cwd: place.cwd })
+    try {
+      const end = await turn(office, live, host, session, text)
+      if (door?.wasUsed === false)
+        live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
+      return end
+    } finally {
+      live.session = undefined
+      await quietly(office, () => session.close())
+    }
+  } finally {
+    door?.close()
+    await quietly(office, () => client.close())
+    await quietly(office, () => leave(live, place.worktree))
+  }
+}
+
+async function placeOf(
+  { parts }: Office,
+  { record, journal }: LiveTask,
+  { settings }: AgentHost,
+): Promise<Place> {
+  const { start } = record
+  // A caller may ask for more isolation than the configuration, never for less.
+  const isApart = settings.isolation === 'worktree' || start.request.isolation === 'worktree'
+  if (!isApart) return { cwd: start.cwd, worktree: undefined }
+  const worktree = await parts.containment.worktree(start.ground, start.cwd)
+  for (const warning of worktree.warnings) journal.warn(warning)
+  return { cwd: worktree.cwd, worktree }
+}
+
+function doorOf(
+  { parts }: Office,
+  { record, caller, journal }: LiveTask,
+  host: AgentHost,
+): CallbackDoor | undefined {
+  const { id: task, root, start } = record
+  const { settings: agent, health } = host
+  if (agent.callback === undefined) return undefined
+  if (health.facts?.mcpHttp === false) {
+    journal.warn(`${agent.id} cannot call back: it has no MCP over HTTP`)
+    return undefined
+  }
+  return parts.callback?.open({ task, root, depth: start.depth, caller, agent })
+}
+
+async function open(
+  live: LiveTask,
+  host: AgentHost,
+  { resume, there, anew, whyNot }: Beginning,
+  { door, side, cwd }: { door: CallbackDoor | undefined; side: ReturnType<typeof sideOf>; cwd: string },
+): Promise<{ session: AgentSession; text: string }> {
+  const { signal } = live.controller
+  const { model } = live.record.start.request
+  const mcpServers = door === undefined ? [] : [door.server]
+  const wish = { cwd, mcpServers, side, signal, model, mode: modeOf(live, host) }
+  if (resume !== undefined && there !== undefined) {
+    try {
+      return { session: await host.open({ ...wish, resume }), text: there }
+    } catch (error) {
+      if (!(error instanceof AgentFailure) || error.kind !== 'lost') throw error
+      live.journal.warn('its session could not be taken up again')
+    }
+  }
+  if (anew === undefined) throw new CannotGoOn(whyNot)
+  return { session: await host.open(wish), text: anew }
+}
+
+/** Modes say what an agent may do without asking: that is for the configuration to say. */
+function modeOf({ record, journal }: LiveTask, { settings }: AgentHost): string | undefined {
+  const { mode } = record.start.request
+  if (mode !== undefined && mode !== settings.mode)
+    journal.warn(`the mode "${mode}" was not set: the configuration says which one holds`)
+  return settings.mode
+}
+
+async function turn(
+  office: Office,
+  live: LiveTask,
+  { settings }: AgentHost,
+  session: AgentSession,
+  text: string,
+): Promise<TurnEnd> {
+  const { journal, record, controller, caller } = live
+  const { signal } = controller
+  const { clock } = office.environment
+  live.session = session
+  journal.data.sessionId = session.id
+  const onAbort = (): void => session.cancel()
+  signal.addEventListener('abort', onAbort, { once: true })
+  const ms = Math.min(record.start.request.timeoutMs ?? Infinity, settings.timeouts.turnMs)
+  const takeBack = clock.after(ms, () => giveUp(live, session))
+  const began = clock.now()
+  try {
+    // From here on the agent may have begun: that must be known whatever happens to us.
+    if (!journal.move(['starting'], 'running', { wasPrompted: true }) || signal.aborted)
+      throw new AgentFailure('stopped', 'prompt', 'nobody wants it any more')
+    const end = await session.prompt(contentOf(text, record.start), metaOf(caller.trace))
+    if (end.usage !== undefined) journal.usage(end.usage)
+    office.counters.tokens(settings.id, end.usage)
+    return end
+  } finally {
+    takeBack()
+    signal.removeEventListener('abort', onAbort)
+    office.counters.turn(settings.id, (clock.now() - began) / 1000)
+  }
+}
+
+function giveUp(live: LiveTask, session: AgentSession): void {
+  live.isLate = true
+  for (const settle of [...live.asks.values()]) settle('ended')
+  session.cancel()
+}
+
+function contentOf(text: string, { files }: TaskStart): JsonObject[] {
+  const links = files.map(file => ({
+    type: 'resource_link',
+    uri: pathToFileURL(file).href,
+    name: basename(file),
+  }))
+  return [{ type: 'text', text }, ...links]
+}
+
+function metaOf(trace: Readonly<Record<string, string>> | undefined): JsonObject | undefined {
+  return trace === undefined || Object.keys(trace).length === 0 ? undefined : { ...trace }
+}
+
+async function leave({ journal }: LiveTask, worktree: Worktree | undefined): Promise<void> {
+  if (worktree === undefined) return
+  const { diff, files } = await worktree.changes()
+  journal.diff(diff)
+  for (const file of files) journal.changedFile(file)
+  await worktree.close()
+}
+
+/** What fails behind a turn does not change what came of it. */
+async function quietly({ environment }: Office, work: () => Promise<void>): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    environment.log.warn('something of a task could not be tidied up', { why: reasonOf(error) })
+  }
+}

@@ -1,0 +1,105 @@
+import type { AgentHealth, AgentHost } from '../types/agent.ts'
+import type { AgentRow, Caller, RouteDecision } from '../types/tasks.ts'
+import { lineOf, type Office } from './context.ts'
+import type { AgentFactsNow, Routed, RouteWish } from '../scheduling/routing.ts'
+
+/** An agent that was not well is tried again no sooner than this. */
+const PROBE_PAUSE_MS = 30_000
+
+/** The decision for a task now; where nobody is well, those who were not are looked at once more. */
+export async function routeNow(office: Office, wish: RouteWish, caller: Caller): Promise<Routed> {
+  const routed = office.route(wish, factsNow(office, caller))
+  if (routed.decision.chosen.length > 0 || routed.refused !== undefined) return routed
+  const now = office.environment.clock.now()
+  const ill = [...office.parts.agents.values()].filter(
+    ({ health, settings: { id } }) =>
+      (health.state === 'unavailable' || health.state === 'needs_auth') &&
+      (wish.agent === undefined || wish.agent === id) &&
+      now - (office.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
+  )
+  if (ill.length === 0) return routed
+  for (const { settings } of ill) office.probed.set(settings.id, now)
+  await Promise.all(ill.map(host => host.probe()))
+  return office.route(wish, factsNow(office, caller))
+}
+
+/** Every agent as a decision sees it. */
+export function factsNow(office: Office, caller: Caller): AgentFactsNow[] {
+  return [...office.parts.agents.values()].map(host => factsOf(office, host, caller))
+}
+
+function factsOf(office: Office, host: AgentHost, caller: Caller): AgentFactsNow {
+  const { id, capabilities, priority, limits } = host.settings
+  const { onLimit, concurrent, queue, queueTimeoutMs } = limits
+  const places = office.queues.get(id)
+  return {
+    ...{ id, capabilities, priority, onLimit, concurrent, queue, queueTimeoutMs },
+    running: places?.running ?? 0,
+    queued: places?.queued ?? 0,
+    unfit: illnessOf(healthOf(office, host)) ?? lockOf(office, id, concurrent, caller),
+    spent: office.turns.spent(id, limits),
+  }
+}
+
+function illnessOf({ state, why }: AgentHealth): string | undefined {
+  if (state === 'unavailable') return `it is not available: ${why ?? 'it did not start'}`
+  return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
+}
+
+/** How an agent does, as others may read it: the words in it are the agent's own. */
+function healthOf(office: Office, { health }: AgentHost): AgentHealth {
+  const { why, facts, ...rest } = health
+  const clean = (text: string): string => lineOf(office, text)
+  return {
+    ...rest,
+    ...(why === undefined ? {} : { why: clean(why) }),
+    ...(facts === undefined
+      ? {}
+      : {
+          facts: {
+            ...facts,
+            name: facts.name && clean(facts.name),
+            version: facts.version && clean(facts.version),
+            authMethods: facts.authMethods.map(({ id, name, type }) => ({
+              ...{ id: clean(id), name: clean(name), type: clean(type) },
+            })),
+          },
+        }),
+  }
+}
+
+/** A task that waits for a place which its own ancestors hold would wait for ever. */
+function lockOf(
+  office: Office,
+  agent: string,
+  concurrent: number,
+  { owner, parent }: Caller,
+): string | undefined {
+  let held = 0
+  let id = parent?.task
+  while (id !== undefined) {
+    if (office.live.get(id)?.agent === agent) held++
+    id = office.tasks.find(id, owner)?.start.parent
+  }
+  return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
+}
+
+/** One agent as callers see it. */
+export function rowOf(office: Office, host: AgentHost): AgentRow {
+  const { settings, load } = host
+  const { id, title, description, capabilities, priority, limits } = settings
+  const places = office.queues.get(id)
+  return {
+    ...{ id, title, description, priority, health: healthOf(office, host), load },
+    capabilities: [...capabilities],
+    running: places?.running ?? 0,
+    queued: places?.queued ?? 0,
+    left: office.turns.left(id, limits),
+  }
+}
+
+/** Why nobody can have it, in one line. */
+export function whyNobody({ candidates }: RouteDecision): string {
+  if (candidates.length === 0) return 'none is configured'
+  return candidates.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
+}

@@ -1,0 +1,111 @@
+import type { AuditEvent, callers, Clock, JsonObject, Log } from '../../../src/plugin.ts'
+import type { AgentHost, AgentSession } from '../types/agent.ts'
+import type { Callback, Caller, QuestionAnswer } from '../types/tasks.ts'
+import type { AgentsConfig } from '../types/settings.ts'
+import type { Containment } from '../types/containment.ts'
+import type { Counters } from '../metrics.ts'
+import type { Database } from '../store/database.ts'
+import type { Journal } from '../store/journal.ts'
+import type { TurnCounts } from '../scheduling/rate-limits.ts'
+import type { OutputStore } from '../store/output-store.ts'
+import type { PlaceQueue } from '../scheduling/queue.ts'
+import type { TaskRecord } from '../store/record.ts'
+import type { Routed, AgentFactsNow, RouteWish } from '../scheduling/routing.ts'
+import type { Runners } from '../store/leases.ts'
+import type { TaskStore } from '../store/task-store.ts'
+import type { Watchers } from './watchers.ts'
+
+/** What a configuration says; a reload brings others. */
+export interface DeskParts {
+  /** In declared order. */
+  readonly agents: ReadonlyMap<string, AgentHost>
+  readonly routing: AgentsConfig['routing']
+  /** What tells whose subjects a rule of `routing` names. */
+  readonly auth?: Parameters<typeof callers>[1]
+  readonly tasks: TaskSettings
+  readonly containment: Containment
+  /** Undefined where no agent may call back. */
+  readonly callback: Callback | undefined
+}
+
+export interface TaskSettings {
+  readonly ttlMs: number
+  readonly max: number
+  readonly maxPerCaller: number
+  readonly keepPrompt: boolean
+}
+
+/** What the gateway gives. */
+export interface DeskEnvironment {
+  /** The database; undefined for memory. */
+  readonly file: string | undefined
+  readonly log: Log
+  readonly clock: Clock
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Without secrets. */
+  hide(text: string): string
+  /** Gives an audit what was permitted and denied. */
+  record?(event: AuditEvent): void
+}
+
+/** All that the pieces of the desk share. */
+export interface Office {
+  readonly environment: DeskEnvironment
+  readonly database: Database
+  readonly tasks: TaskStore
+  readonly output: OutputStore
+  readonly turns: TurnCounts
+  readonly runners: Runners
+  readonly watchers: Watchers
+  readonly counters: Counters
+  /** What this gateway runs, by id. */
+  readonly live: Map<string, LiveTask>
+  readonly queues: Map<string, PlaceQueue>
+  /** When an agent that was not well was last tried, by id. */
+  readonly probed: Map<string, number>
+  parts: DeskParts
+  route: (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed
+  isStopping: boolean
+}
+
+/** A task in the hands of this gateway. */
+export interface LiveTask {
+  readonly record: TaskRecord
+  /** As it was asked, secrets and all; undefined after a restart without kept prompts. */
+  readonly prompt: string | undefined
+  readonly caller: Caller
+  readonly journal: Journal
+  /** Aborted when nobody wants it any more. */
+  readonly controller: AbortController
+  /** Whoever waits for an answer, by question. */
+  readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
+  /** Who has it now, and holds a place for it. */
+  agent: string | undefined
+  session: AgentSession | undefined
+  hadEffect: boolean
+  /** Whether the agent has said or done anything in this turn. */
+  hasSigned: boolean
+  /** Questions so far. */
+  asked: number
+  /** Who denied the agent something last. */
+  deniedBy: 'policy' | 'owner' | 'time' | undefined
+  /** Its time was over. */
+  isLate: boolean
+}
+
+/** Data of others without secrets; empty where nothing would be left that can be read. */
+export function withoutSecrets({ environment }: Office, value: JsonObject): JsonObject {
+  try {
+    return JSON.parse(environment.hide(JSON.stringify(value))) as JsonObject
+  } catch {
+    // A secret was more than the inside of a text, or it is too deep to be written.
+    return {}
+  }
+}
+
+/** Text of others as one line: without secrets and control characters, and not too long. */
+export function lineOf(office: Office, text: string, max = 500): string {
+  const clean = office.environment.hide(office.parts.containment.clean(text)).replace(/\s+/g, ' ').trim()
+  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`
+}

@@ -1,0 +1,80 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import type { Question, QuestionAnswer } from '../types/tasks.ts'
+import { lineOf, type LiveTask, type Office } from './context.ts'
+
+/** Questions of one task that may be open at a time. */
+const MAX_OPEN = 16
+/** And all together: each is kept, and whoever asks for ever would fill the disk. */
+const MAX_ASKED = 200
+const MAX_SCHEMA = 64 * 1024
+
+/** How a question of an agent came out; `late` when nobody answered, `ended` when the task has. */
+export type Outcome = QuestionAnswer | 'late' | 'ended'
+
+/** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
+export function ask(
+  office: Office,
+  live: LiveTask,
+  { kind, message, schema }: Omit<Question, 'id'>,
+  maxMs: number,
+  unwanted?: AbortSignal,
+): Promise<Outcome> {
+  const { record, journal, asks } = live
+  if (++live.asked > MAX_ASKED) return refused(live)
+  // Nobody waits any more: the task was cancelled, or the agent took its question back.
+  const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
+  const hidden = office.environment.hide(JSON.stringify(schema))
+  if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
+  if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
+  journal.event('permission', `asks: ${message}`)
+  const id = questionId(journal.data.seq)
+  office.output.ask(record.id, { id, kind, message, schema: JSON.parse(hidden) as JsonObject })
+  const outcome = new Promise<Outcome>(resolve => {
+    const settle = (result: Outcome): void => {
+      if (!asks.delete(id)) return
+      takeBack()
+      for (const signal of gone) signal.removeEventListener('abort', onAbort)
+      if (typeof result === 'string') office.output.answer(record.id, record.owner, id, { action: 'cancel' })
+      if (asks.size === 0) journal.move(['input_required'], 'running')
+      resolve(result)
+    }
+    const onAbort = (): void => settle('ended')
+    const takeBack = office.environment.clock.after(maxMs, () => settle('late'))
+    for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
+    asks.set(id, settle)
+  })
+  if (!journal.move(['running', 'input_required'], 'input_required', { why: message }))
+    asks.get(id)?.('ended')
+  return outcome
+}
+
+function refused({ asked, journal }: LiveTask): Promise<Outcome> {
+  if (asked === MAX_ASKED + 1)
+    journal.warn(`it asked more than ${MAX_ASKED} questions: the others went unasked`)
+  return Promise.resolve('late')
+}
+
+/** Never the same twice in one task: its number is that of an event. In order as text, too. */
+export function questionId(seq: number): string {
+  return `q${String(seq).padStart(6, '0')}`
+}
+
+/** What an `elicitation/create` of the agent is answered with. */
+export async function elicit(
+  office: Office,
+  live: LiveTask,
+  params: JsonObject,
+  maxMs: number,
+  unwanted?: AbortSignal,
+): Promise<JsonObject> {
+  const { mode, message, requestedSchema } = params
+  // A link that an agent wants opened is nobody's business here: its words are a model's.
+  if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
+  const schema = isObject(requestedSchema) ? requestedSchema : {}
+  const question = { kind: 'elicitation', message: lineOf(office, message, 4000), schema } as const
+  const outcome = await ask(office, live, question, maxMs, unwanted)
+  if (typeof outcome === 'string') return { action: 'cancel' }
+  return outcome.action === 'accept'
+    ? { action: 'accept', content: outcome.content }
+    : { action: outcome.action }
+}

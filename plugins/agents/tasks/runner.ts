@@ -1,0 +1,190 @@
+import { reasonOf } from '../../../src/plugin.ts'
+import { AgentFailure, type AgentHost } from '../types/agent.ts'
+import type { Beginning } from './attempt.ts'
+import { endingOf, endingOfFailure, mayFallBack, type Ending, type Outcome } from './outcome.ts'
+import { askToContinue } from './interruption.ts'
+import { lineOf, type LiveTask, type Office } from './context.ts'
+import type { Leave } from '../scheduling/queue.ts'
+import { ACTIVE } from '../store/record.ts'
+import { attemptTwice } from './second-attempt.ts'
+
+/** Who is asked, in order, and how a turn begins. */
+export interface Course {
+  readonly agents: readonly string[]
+  readonly beginning: Beginning
+  /** It had a place in the queue before the gateway ended. */
+  readonly wasAdmitted: boolean
+}
+
+/** Why one agent did not do it, and the next one is asked. */
+interface Passed {
+  readonly passed: string
+  readonly outcome: Outcome
+}
+
+/** Runs a task to its end. Never rejects. */
+export async function run(office: Office, live: LiveTask, course: Course): Promise<void> {
+  const { record, controller } = live
+  office.live.set(record.id, live)
+  live.journal.onLost = () => stop(live, 'it ended elsewhere')
+  try {
+    await finish(office, live, await firstOf(office, live, course))
+  } catch (error) {
+    if (!office.database.isOpen) return
+    office.environment.log.error('a task failed for a reason of our own', {
+      task: record.id,
+      why: reasonOf(error),
+    })
+    await finish(office, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
+  } finally {
+    office.live.delete(record.id)
+    if (!controller.signal.aborted) controller.abort()
+    office.watchers.tell(record.id)
+  }
+}
+
+/** Ends what an agent does for a task, and what waits for it. */
+export function stop(live: LiveTask, why: string): void {
+  live.controller.abort(why)
+  for (const settle of [...live.asks.values()]) settle('ended')
+}
+
+async function firstOf(office: Office, live: LiveTask, course: Course): Promise<Ending | undefined> {
+  const reasons: string[] = []
+  let outcome: Outcome = 'gateway'
+  const { agents } = course
+  for (const [index, agent] of agents.entries()) {
+    const isLast = index === agents.length - 1
+    const result = await tryOne(office, live, agent, course, isLast)
+    if (result === undefined || 'state' in result) return result
+    if (office.isStopping) return undefined
+    reasons.push(`${agent}: ${result.passed}`)
+    outcome = result.outcome
+    if (!isLast) live.journal.warn(`${agent} did not take it: ${result.passed}`)
+  }
+  return { state: 'failed', outcome, why: reasons.join('; '), stopReason: undefined }
+}
+
+async function tryOne(
+  office: Office,
+  live: LiveTask,
+  agent: string,
+  course: Course,
+  isLast: boolean,
+): Promise<Ending | Passed | undefined> {
+  const host = office.parts.agents.get(agent)
+  if (host === undefined) return { passed: 'it is not configured any more', outcome: 'gateway' }
+  const place = await placeAt(office, live, host, course)
+  if (typeof place !== 'function') return place
+  try {
+    live.agent = agent
+    live.journal.bound(host.settings.output)
+    const hasBegun = live.journal.move(['queued'], 'starting', { agent })
+    return hasBegun ? await once(office, live, host, course.beginning, isLast) : undefined
+  } finally {
+    live.agent = undefined
+    place()
+  }
+}
+
+/** A place, and a turn within the limits; undefined when the task is not wanted any more. */
+async function placeAt(
+  office: Office,
+  { record, controller }: LiveTask,
+  { settings: { id, limits } }: AgentHost,
+  { wasAdmitted }: Course,
+): Promise<Leave | Passed | undefined> {
+  const { signal } = controller
+  const until = office.environment.clock.now() + limits.queueTimeoutMs
+  const leave = await office.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
+  if (leave === 'taken-back') return undefined
+  if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
+  if (typeof leave !== 'function')
+    return { passed: `no place was free within ${limits.queueTimeoutMs} ms`, outcome: 'limit' }
+  const passed = await takeTurn(office, id, limits, until, signal)
+  if (passed === undefined) return leave
+  leave()
+  return passed
+}
+
+async function takeTurn(
+  office: Office,
+  id: string,
+  limits: AgentHost['settings']['limits'],
+  until: number,
+  signal: AbortSignal,
+): Promise<Passed | undefined> {
+  for (;;) {
+    const spent = signal.aborted ? undefined : office.turns.take(id, limits)
+    if (spent === undefined) return undefined
+    const { limit, retryAfterMs } = spent
+    office.counters.rateLimited(id, limit)
+    if (limits.onLimit !== 'queue' || office.environment.clock.now() + retryAfterMs > until)
+      return {
+        passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more`,
+        outcome: 'limit',
+      }
+    await pause(office, retryAfterMs, signal)
+  }
+}
+
+function pause({ environment }: Office, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      takeBack()
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const takeBack = environment.clock.after(ms, done)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}
+
+async function once(
+  office: Office,
+  live: LiveTask,
+  host: AgentHost,
+  beginning: Beginning,
+  isLast: boolean,
+): Promise<Ending | Passed | undefined> {
+  const { record, journal, controller } = live
+  const number = office.output.addAttempt(record.id, host.settings.id)
+  try {
+    return endingOf(await attemptTwice(office, live, host, beginning), factsOf(live))
+  } catch (error) {
+    if (controller.signal.aborted) return undefined
+    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.publicMessage}` : reasonOf(error)
+    office.output.endAttempt(record.id, number, lineOf(office, failure))
+    if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
+    journal.forgetText()
+    const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
+      why: `not by ${host.settings.id}`,
+    })
+    const outcome = error instanceof AgentFailure ? error.kind : 'gateway'
+    return isBack ? { passed: failure, outcome } : undefined
+  }
+}
+
+function factsOf({ isLate, journal, deniedBy }: LiveTask): Parameters<typeof endingOf>[1] {
+  return { isLate, hasText: journal.hasText, deniedBy }
+}
+
+async function finish(office: Office, live: LiveTask, ending: Ending | undefined): Promise<void> {
+  const { record, journal, controller } = live
+  office.output.withdraw(record.id)
+  if (ending?.state === 'interrupted') askToContinue(office, live, ending.why ?? 'it was interrupted')
+  else if (ending !== undefined && !controller.signal.aborted) {
+    journal.data.isError = ending.state === 'failed'
+    journal.data.stopReason = ending.stopReason
+    journal.data.progress = undefined
+    journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
+  }
+  journal.last()
+  countEnd(office, record, ending)
+}
+
+function countEnd(office: Office, { id, owner }: LiveTask['record'], ending: Ending | undefined): void {
+  const ended = office.tasks.find(id, owner)
+  if (ended?.endedAt === undefined) return
+  office.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
+}

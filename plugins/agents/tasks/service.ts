@@ -1,0 +1,203 @@
+import { gatewayError, parseDuration, type Figure } from '../../../src/plugin.ts'
+import type {
+  AgentRow,
+  Caller,
+  Desk,
+  Page,
+  QuestionAnswer,
+  RouteDecision,
+  TaskEvent,
+  TaskRequest,
+  TaskView,
+} from '../types/tasks.ts'
+import type { AgentsConfig } from '../types/settings.ts'
+import { answer } from './answers.ts'
+import { Counters } from '../metrics.ts'
+import { Database } from '../store/database.ts'
+import { delegate, recordOf, wishOf } from './create-task.ts'
+import { askToContinue } from './interruption.ts'
+import { TurnCounts } from '../scheduling/rate-limits.ts'
+import { liveOf } from './running-task.ts'
+import { lookAround, prune, tidyUp } from './maintenance.ts'
+import type { DeskEnvironment, DeskParts, Office, TaskSettings } from './context.ts'
+import { OutputStore } from '../store/output-store.ts'
+import { PlaceQueue } from '../scheduling/queue.ts'
+import { ACTIVE, hasEnded } from '../store/record.ts'
+import { recover } from './recovery.ts'
+import { routing } from '../scheduling/routing.ts'
+import { stop } from './runner.ts'
+import { Runners } from '../store/leases.ts'
+import { openDatabase } from '../store/sqlite.ts'
+import { factsNow, rowOf } from './candidates.ts'
+import { TaskStore } from '../store/task-store.ts'
+import { viewOf, pieceOf } from './views.ts'
+import { waitFor } from './wait-for.ts'
+import { Watchers } from './watchers.ts'
+
+const MAX_LISTED = 200
+const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
+
+/** `agents.tasks` in milliseconds. */
+export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
+  const { ttl, max, maxPerCaller, keepPrompt } = { ...USUAL, ...config }
+  return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
+}
+
+/** The desk over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
+export class TaskDesk implements Desk {
+  readonly #office: Office
+  readonly #takeBack: (() => void)[] = []
+
+  /** @throws SyntaxError for a keyword that is no pattern, Error when there can be no database */
+  constructor(environment: DeskEnvironment, parts: DeskParts) {
+    const { file, log, now } = environment
+    const route = routing(parts.routing, parts.auth)
+    if (file === undefined)
+      log.warn(
+        'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
+      )
+    const database = new Database(openDatabase(file, log))
+    this.#office = {
+      ...{ environment, database, parts, route, isStopping: false },
+      tasks: new TaskStore(database, now),
+      output: new OutputStore(database),
+      turns: new TurnCounts(database, now),
+      runners: new Runners(database, now),
+      watchers: new Watchers(),
+      counters: new Counters(),
+      live: new Map(),
+      queues: new Map(),
+      probed: new Map(),
+    }
+    this.renew(parts)
+    recover(this.#office)
+    void prune(this.#office)
+    this.#takeBack.push(lookAround(this.#office), tidyUp(this.#office))
+  }
+
+  /** Other parts from now on; what runs goes on with those that it began with. @throws SyntaxError */
+  renew(parts: DeskParts): void {
+    const route = routing(parts.routing, parts.auth)
+    const office = this.#office
+    Object.assign(office, { parts, route })
+    for (const [id, { settings }] of parts.agents) {
+      const queue = office.queues.get(id)
+      if (queue === undefined)
+        office.queues.set(id, new PlaceQueue(office.environment.clock, settings.limits))
+      else queue.resize(settings.limits)
+    }
+  }
+
+  /** What runs is interrupted and can go on after the next start; what waits is queued again then. */
+  stop(): void {
+    const office = this.#office
+    if (office.isStopping) return
+    office.isStopping = true
+    for (const takeBack of this.#takeBack) takeBack()
+    for (const live of office.live.values()) {
+      const { id, owner } = live.record
+      if (office.tasks.find(id, owner)?.wasPrompted === true)
+        askToContinue(office, live, 'the gateway was stopped')
+      live.journal.last()
+      stop(live, 'the gateway stops')
+    }
+    office.runners.leave()
+    office.database.close()
+    for (const task of office.watchers.tasks) office.watchers.tell(task)
+  }
+
+  async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+    if (this.#office.isStopping) throw gatewayError('GW_STOPPING')
+    return viewOf(this.#office, await delegate(this.#office, request, caller))
+  }
+
+  view(id: string, owner: string): TaskView | undefined {
+    if (!this.#office.database.isOpen) return undefined
+    this.#office.live.get(id)?.journal.flush()
+    const record = this.#office.tasks.find(id, owner)
+    return record === undefined ? undefined : viewOf(this.#office, record)
+  }
+
+  list(
+    owner: string,
+    { after, limit }: { readonly after: string | undefined; readonly limit: number },
+  ): TaskView[] {
+    const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
+    return this.#office.tasks.list(owner, after, bounded).map(record => viewOf(this.#office, record))
+  }
+
+  wait(
+    id: string,
+    owner: string,
+    until: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
+  ): Promise<TaskView | undefined> {
+    return waitFor(this.#office, () => this.view(id, owner), id, until)
+  }
+
+  events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
+    if (this.view(id, owner) === undefined) return []
+    return this.#office.output.events(id, owner, since, Math.max(1, limit))
+  }
+
+  page(
+    id: string,
+    owner: string,
+    what: 'text' | 'diff' | 'log',
+    offset: number,
+    bytes: number,
+  ): Page | undefined {
+    this.#office.live.get(id)?.journal.flush()
+    const record = this.#office.tasks.find(id, owner)
+    return record === undefined ? undefined : pieceOf(this.#office, record, what, offset, bytes)
+  }
+
+  answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
+    answer(this.#office, recordOf(this.#office, id, owner), question, given)
+    return viewOf(this.#office, recordOf(this.#office, id, owner))
+  }
+
+  cancel(id: string, owner: string, why: string): boolean {
+    const office = this.#office
+    const record = office.tasks.find(id, owner)
+    if (record === undefined || hasEnded(record.state)) return false
+    const live = office.live.get(id)
+    const { journal } =
+      live ?? liveOf(office, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+    if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
+    office.output.withdraw(id)
+    if (live === undefined) office.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
+    else stop(live, why)
+    // What it began for itself nobody waits for any more.
+    for (const { record: other } of office.live.values())
+      if (other.start.parent === id)
+        this.cancel(other.id, other.owner, `the task that began it was cancelled`)
+    return true
+  }
+
+  watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
+    if (this.#office.tasks.find(id, owner) === undefined) return () => undefined
+    return this.#office.watchers.add(id, () => {
+      const view = this.view(id, owner)
+      if (view !== undefined) listener(view)
+    })
+  }
+
+  agents(): AgentRow[] {
+    return [...this.#office.parts.agents.values()].map(host => rowOf(this.#office, host))
+  }
+
+  route(request: TaskRequest, caller: Caller): RouteDecision {
+    return this.#office.route(wishOf(request, caller), factsNow(this.#office, caller)).decision
+  }
+
+  async probe(agents: readonly string[] | undefined): Promise<AgentRow[]> {
+    const all = [...this.#office.parts.agents.values()]
+    const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
+    await Promise.all(hosts.map(host => host.probe()))
+    return hosts.map(host => rowOf(this.#office, host))
+  }
+
+  figures(): Figure[] {
+    return this.#office.counters.figures(this.#office.parts.agents, this.#office.queues)
+  }
+}

@@ -1,0 +1,92 @@
+import type { Config } from '../../../src/plugin.ts'
+
+/** The section as it was written. */
+export type AgentsConfig = NonNullable<Config['agents']>
+type AgentConfig = AgentsConfig['list'][string]
+
+/** All there is to know of one agent before it runs: `list` over `defaults` over what the schema says. Times in ms, sizes in bytes. */
+export interface AgentSettings {
+  readonly id: string
+  readonly title: string | undefined
+  readonly description: string | undefined
+  /** As configured; see `program.ts` for the real path. */
+  readonly command: string
+  /** Where that was written, for people: `agents.list.gemini.command`. */
+  readonly where: string
+  readonly args: readonly string[]
+  readonly capabilities: ReadonlySet<string>
+  readonly priority: number
+  readonly env: Readonly<Record<string, string>>
+  readonly inheritEnv: readonly string[]
+  readonly mode: string | undefined
+  readonly model: string | undefined
+  readonly options: Readonly<Record<string, string | boolean>>
+  readonly auth: AgentConfig['auth']
+  readonly limits: {
+    readonly perMinute: number | undefined
+    readonly perDay: number | undefined
+    readonly concurrent: number
+    readonly queue: number
+    readonly queueTimeoutMs: number
+    readonly onLimit: 'fallback' | 'queue' | 'reject'
+  }
+  readonly timeouts: {
+    readonly initializeMs: number
+    readonly sessionMs: number
+    readonly firstUpdateMs: number
+    readonly idleMs: number
+    readonly turnMs: number
+    readonly cancelMs: number
+  }
+  readonly pool: {
+    readonly warm: number
+    readonly processes: number
+    readonly sessions: number
+    readonly idleMs: number
+    readonly maxAgeMs: number
+    readonly maxTurns: number
+    readonly maxMemory: number
+  }
+  readonly permissions: PermissionPolicy
+  readonly output: {
+    readonly inline: number
+    readonly keep: number
+    readonly maxLine: number
+    readonly events: number
+    readonly thoughts: boolean
+  }
+  readonly client: {
+    readonly readFiles: boolean
+    readonly writeFiles: boolean
+    readonly maxFile: number
+    readonly terminal:
+      | {
+          readonly commands: readonly string[]
+          readonly max: number
+          readonly timeoutMs: number
+          readonly output: number
+        }
+      | undefined
+  }
+  readonly callback:
+    { readonly tools: readonly string[]; readonly maxDepth: number; readonly maxTasks: number } | undefined
+  readonly isolation: 'none' | 'worktree'
+  readonly sandbox: AgentConfig['sandbox']
+  readonly ceilings: AgentConfig['ceilings']
+}
+
+/** What may be done when an agent asks. */
+export interface PermissionPolicy {
+  readonly rules: readonly {
+    readonly kinds?: readonly ToolKind[]
+    readonly commands?: readonly string[]
+    readonly within?: string
+    readonly titles?: string | readonly string[]
+    readonly do: 'allow' | 'deny' | 'ask'
+  }[]
+  readonly default: 'allow' | 'deny' | 'ask'
+  readonly askTimeoutMs: number
+}
+
+export type ToolKind =
+  'read' | 'edit' | 'delete' | 'move' | 'search' | 'execute' | 'think' | 'fetch' | 'switch_mode' | 'other'

@@ -1,0 +1,149 @@
+import type { LoadedConfig, Problem } from '../config/index.ts'
+import type {
+  Clock,
+  Log,
+  LogLine,
+  Notification,
+  Payload,
+  RpcError,
+  UpstreamLogs,
+  UpstreamState,
+  UpstreamStatus,
+} from './index.ts'
+import type { Load } from './plugin.ts'
+import type { GatewayError } from '../errors/errors.ts'
+import type { Plugin } from '../plugin.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { Kind } from '../protocol/methods.ts'
+
+/** What `createGateway` may be told besides the configuration. */
+export interface GatewayOptions {
+  /** What relative paths of a plain configuration object are relative to. Default: the working directory. */
+  readonly directory?: string
+  /** Plugins given as objects, set up after the configured ones, in this order. */
+  readonly plugins?: readonly Plugin<never>[]
+  /** Default: structured lines on stderr, as `log` in the configuration says. */
+  readonly log?: Log
+  /** Variables that children may inherit. Default: none but what the configuration names and finds here. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** Time as all parts see it. Default: the system's monotonic clock. */
+  readonly clock?: Clock
+  /** Where a reload that names no configuration takes it from. */
+  readonly load?: () => Promise<LoadedConfig | JsonObject>
+  /**
+   * A directory where what is known of the servers outlives this process, unless the configuration names another one or
+   * says `state: false`. Default: nothing outlives it.
+   */
+  readonly state?: string | undefined
+  /** Whether to begin without what an earlier run has left there. Default false. */
+  readonly fresh?: boolean
+}
+
+/** Names that came, went, became others, or stayed as they were. */
+export interface Differences {
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+  readonly kept: readonly string[]
+}
+
+/** What a reload changed. */
+export interface ConfigChanges {
+  /** Those that are kept have kept their processes and connections. */
+  readonly upstreams: Differences
+  /** Those that are kept have kept their address and whoever is connected. */
+  readonly listeners: Differences
+  /** The other top-level keys that differ. */
+  readonly settings: readonly string[]
+}
+
+/** What a gateway tells those who listen to it with `on`. */
+export interface GatewayEvents {
+  /** An upstream became another state. After `reloaded` their states may be others too: `upstreams` has them. */
+  readonly state: { readonly upstream: string; readonly state: UpstreamState; readonly problem?: string }
+  /** Another configuration is in force. */
+  readonly reloaded: { readonly source: LoadedConfig; readonly changes: ConfigChanges }
+  /** A configuration was refused; the one before stays. */
+  readonly refused: { readonly error: GatewayError }
+  /** A line that an upstream's process wrote beside the protocol. */
+  readonly log: { readonly upstream: string; readonly line: LogLine }
+}
+
+/** One name that clients see, and who owns it. */
+export interface CatalogRow {
+  readonly kind: Kind
+  readonly name: string
+  readonly upstream: string
+  readonly original: string
+  readonly description?: string
+}
+
+/** A name that clients do not see because another upstream owns it. */
+export interface WithheldRow extends CatalogRow {
+  readonly owner: string
+}
+
+/** All there is to know of a running gateway, as plain data without secrets. */
+export interface Inspection {
+  /** `eras` says what modern clients get where that is not everything, and `label` the header that gives them more. */
+  readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
+  /** How much the process has to do; of a gateway that runs. */
+  readonly load?: Load
+  readonly upstreams: readonly UpstreamStatus[]
+  readonly plugins: readonly { name: string; from: string }[]
+  /** The plugins on each tapped hook, in the order they run. */
+  readonly hooks: Readonly<
+    Record<string, readonly { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]>
+  >
+  readonly catalog: readonly CatalogRow[]
+  readonly withheld: readonly WithheldRow[]
+  /** What the configuration says of tools and prompts that no server lists, as far as their lists are known. */
+  readonly unmatched: readonly Problem[]
+}
+
+/** A client inside the process: it takes the same road as any other. */
+export interface Connection {
+  /**
+   * Sends one request and resolves with its result.
+   * @throws RpcFailure when the answer is an error.
+   */
+  request(method: string, params?: JsonObject, options?: RequestOptions): Promise<JsonObject>
+  /** The same, without parsing: the result as bytes. */
+  raw(method: string, params?: JsonObject, options?: RequestOptions): Promise<Payload>
+  close(): void
+}
+
+export interface RequestOptions {
+  readonly onNotification?: (notification: Notification) => void
+  readonly signal?: AbortSignal
+}
+
+/** Who an in-process client says it is. */
+export interface ConnectOptions {
+  readonly client?: { readonly name: string; readonly version: string }
+}
+
+/** One configured server, to watch and steer. */
+export interface UpstreamHandle {
+  readonly name: string
+  status(): UpstreamStatus
+  /** What its processes wrote lately; undefined where there is no process of ours. */
+  readonly logs: UpstreamLogs | undefined
+  /** Resolves when the attempt has ended, well or badly. */
+  start(): Promise<void>
+  stop(): Promise<void>
+  restart(): Promise<void>
+}
+
+/** What a request through a `Connection` rejects with when the answer is an error. */
+export class RpcFailure extends Error {
+  override readonly name = 'RpcFailure'
+  readonly error: RpcError
+
+  constructor(error: RpcError) {
+    super(error.message)
+    this.error = error
+  }
+}
+
+export type { Load, UpstreamStatus }

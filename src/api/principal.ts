@@ -1,0 +1,110 @@
+import { globs } from '../util/globs.ts'
+import type { Config, Principal, Session } from './index.ts'
+
+/** Nobody in particular: a local pipe, or a listener that asks for no credentials. */
+export const ANONYMOUS: Principal = Object.freeze({
+  issuer: '',
+  client: '',
+  subject: 'anonymous',
+  scopes: Object.freeze([]),
+})
+
+/** Written once for each principal: every exchange asks several times. */
+const keys = new WeakMap<Principal, string>()
+
+/** The principal as part of a key. Encoded as JSON, so that no delimiter can be forged. */
+export function principalKey(principal: Principal): string {
+  let key = keys.get(principal)
+  if (key === undefined) {
+    key = JSON.stringify([principal.issuer, principal.client, principal.subject])
+    keys.set(principal, key)
+  }
+  return key
+}
+
+/** Whose tasks are whose: a delegate has its own. */
+export function actorKey(principal: Principal): string {
+  const key = principalKey(principal)
+  return principal.delegate === undefined ? key : JSON.stringify([key, principal.delegate])
+}
+
+/** Written once for each principal, like its key. */
+const authorizations = new WeakMap<Principal, string>()
+
+/** The principal with what it may do: whoever holds another token of the same caller may see other things. */
+export function authorizationKey(principal: Principal): string {
+  let key = authorizations.get(principal)
+  if (key === undefined) {
+    const { issuer, client, subject, scopes } = principal
+    key = JSON.stringify([issuer, client, subject, [...new Set(scopes)].sort()])
+    authorizations.set(principal, key)
+  }
+  return key
+}
+
+/**
+ * What keeps a conversation apart from all others: its label inside its principal, or itself where it has none. The
+ * same label of another principal is another conversation.
+ */
+export function conversationKey({ id, principal, label }: Session): string {
+  return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
+}
+
+/**
+ * Whose share of a bounded resource a session uses: that of its principal. Callers whom nobody asked who they are share by session, but
+ * for modern ones: there each request may be a session.
+ */
+export function callerKey({ id, principal, client }: Session): string {
+  const key = principalKey(principal)
+  return key === principalKey(ANONYMOUS) && client.era === 'legacy' ? `${key}#${id}` : key
+}
+
+/** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
+export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'profile'>): string {
+  return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
+}
+
+/** What API keys have in place of an issuer. */
+export const KEYS_ISSUER = 'api-key'
+/** Who was not identified has a subject that nobody else can have with these: a pipe, and an open path. */
+const UNIDENTIFIED: readonly string[] = ['', 'http']
+
+/**
+ * A test for callers by `<subject>` or `<issuer> <subject>`, both as they were verified; subjects are globs. The same subject of
+ * two issuers is two callers, so a subject alone means a key; without any keys, a token of the only issuer; and without `auth`,
+ * whoever a plugin lets in. `*` alone is everybody.
+ */
+export function callers(
+  patterns: string | readonly string[],
+  auth: Config['auth'],
+): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
+  const list = typeof patterns === 'string' ? [patterns] : patterns
+  if (list.includes('*')) return () => true
+  const known = [KEYS_ISSUER, ...(auth?.jwt ?? []).map(({ issuer }) => issuer)]
+  const split = list.map(pattern => qualified(pattern, known))
+  const isPlain = globs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
+  const byIssuer = new Map(
+    known.map(issuer => [issuer, globs(split.flatMap(one => (one.issuer === issuer ? [one.subject] : [])))]),
+  )
+  const isUsual = usualIssuer(auth)
+  return ({ issuer, subject }) =>
+    byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
+}
+
+/** An issuer is one word; what begins with no known one is a subject, blanks and all. */
+function qualified(
+  pattern: string,
+  known: readonly string[],
+): { issuer: string | undefined; subject: string } {
+  const issuer = known.find(one => pattern.startsWith(`${one} `))
+  return { issuer, subject: issuer === undefined ? pattern : pattern.slice(issuer.length + 1).trimStart() }
+}
+
+/** Whose subjects stand alone. */
+function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
+  if (auth === undefined) return () => true
+  const { keys = [], keysFile, jwt = [] } = auth
+  const hasKeys = keys.length > 0 || keysFile !== undefined
+  const own = hasKeys ? KEYS_ISSUER : jwt.length === 1 ? jwt[0]?.issuer : undefined
+  return issuer => issuer === own || UNIDENTIFIED.includes(issuer)
+}

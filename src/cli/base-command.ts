@@ -1,0 +1,68 @@
+import { Command } from '@oclif/core/command'
+import { boolean, string } from '@oclif/core/flags'
+import { terminalOf } from './output/terminal.ts'
+import type { Terminal } from './output/terminal.ts'
+
+const helpGroup = 'GLOBAL'
+
+/** `--json`, for every command. */
+export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, errors included.' }) }
+
+/** Which configuration, for every command that reads one. */
+export const CONFIG_FLAGS = {
+  config: string({
+    char: 'c',
+    helpGroup,
+    helpValue: '<file>',
+    summary: 'Configuration file. Default: the nearest gateway.yaml upwards.',
+  }),
+  env: string({
+    helpGroup,
+    helpValue: '<name>',
+    summary: 'Environment: gateway.<name>.yaml goes on top. Default: GATEWAY_ENV.',
+  }),
+  set: string({
+    helpGroup,
+    helpValue: '<key=value>',
+    multiple: true,
+    multipleNonGreedy: true,
+    summary: 'Set one value on top of the files: --set listeners.main.port=9000.',
+  }),
+  ...JSON_FLAG,
+}
+
+/** Which running gateway, for every command that steers one. */
+export const CONTROL_FLAGS = {
+  config: CONFIG_FLAGS.config,
+  env: CONFIG_FLAGS.env,
+  socket: string({
+    helpGroup,
+    helpValue: '<file>',
+    summary: 'Control socket of the gateway. Default: that of the one which runs with the configuration.',
+  }),
+  ...JSON_FLAG,
+}
+
+/** Which gateway, for every command that asks one as a client does. */
+export const ASK_FLAGS = {
+  fresh: boolean({
+    summary:
+      'Start a gateway for this command though one runs, as --set does too; it writes to no audit and counts on no limit.',
+  }),
+  ...CONFIG_FLAGS,
+  socket: CONTROL_FLAGS.socket,
+}
+
+/** What every command has: its terminal, and errors that go to `main` as they are. */
+export abstract class GatewayCommand extends Command {
+  protected readonly terminal: Terminal = terminalOf(process)
+
+  /** The text after `--json`. */
+  protected printJson(value: unknown): void {
+    this.terminal.out.line(JSON.stringify(value, undefined, 2))
+  }
+
+  protected override catch(error: Error): Promise<never> {
+    return Promise.reject(error)
+  }
+}

@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util'
+import type { Terminal } from './output/terminal.ts'
+
+const CONFIG = {
+  config: { type: 'string', short: 'c' },
+  env: { type: 'string' },
+  set: { type: 'string', multiple: true },
+  json: { type: 'boolean' },
+} as const
+
+/** The flags of the commands that machines start; those of the commands themselves are the same, and more. */
+export const SHORT_FLAGS = {
+  serve: {
+    ...CONFIG,
+    stdio: { type: 'boolean' },
+    'with-listeners': { type: 'boolean' },
+    profile: { type: 'string' },
+    watch: { type: 'boolean' },
+    fresh: { type: 'boolean' },
+  },
+  validate: CONFIG,
+  wrap: {
+    name: { type: 'string' },
+    'env-var': { type: 'string', multiple: true },
+    http: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+} as const
+
+type Way = () => Promise<number>
+
+/**
+ * Runs a command without oclif, which takes longer to load than the gateway. Whatever could be a mistake, a wish for
+ * help or anything else than plain flags is undefined here: oclif knows what to say.
+ */
+export function shortWay([command, ...args]: readonly string[], terminal: Terminal): Way | undefined {
+  if (command === 'serve') return serving(args, terminal)
+  if (command === 'validate') return validating(args, terminal)
+  return command === 'wrap' ? wrapping(args, terminal) : undefined
+}
+
+function serving(args: readonly string[], terminal: Terminal): Way | undefined {
+  const flags = readFlags(args, SHORT_FLAGS.serve)
+  if (flags === undefined) return undefined
+  const { stdio = false, watch = false, fresh = false, 'with-listeners': all = false } = flags
+  return async () => {
+    const { serve } = await import('./serve/serve.ts')
+    return serve({ ...flags, stdio, watch, fresh, 'with-listeners': all }, terminal, process)
+  }
+}
+
+function validating(args: readonly string[], terminal: Terminal): Way | undefined {
+  const flags = readFlags(args, SHORT_FLAGS.validate)
+  return flags && (async () => (await import('./local/validate.ts')).sayValidation(flags, terminal))
+}
+
+function wrapping(args: readonly string[], terminal: Terminal): Way | undefined {
+  const end = args.indexOf('--')
+  const flags = end === -1 ? undefined : readFlags(args.slice(0, end), SHORT_FLAGS.wrap)
+  // What a port may be is for the other way to say.
+  if (flags === undefined || flags.http !== undefined) return undefined
+  const { name, 'env-var': variables = [] } = flags
+  const options = { name, variables, port: undefined, command: args.slice(end + 1), stray: [] }
+  return async () => (await import('./serve/wrap.ts')).wrap(options, terminal, process)
+}
+
+interface FlagForm {
+  readonly type: 'string' | 'boolean'
+  readonly short?: string
+  readonly multiple?: boolean
+}
+
+/** What every parser makes of these arguments; undefined where one may differ from another. */
+export function readFlags<F extends Readonly<Record<string, FlagForm>>>(args: readonly string[], options: F) {
+  try {
+    const { values, tokens } = parseArgs({ args: [...args], options, tokens: true })
+    const seen = new Set<string>()
+    for (const token of tokens) {
+      if (token.kind !== 'option' || token.value === '') return undefined
+      if (token.inlineValue === true && !token.rawName.startsWith('--')) return undefined
+      if (seen.has(token.name) && options[token.name]?.multiple !== true) return undefined
+      seen.add(token.name)
+    }
+    return values
+  } catch {
+    return undefined
+  }
+}

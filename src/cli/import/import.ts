@@ -1,0 +1,227 @@
+import { existsSync } from 'node:fs'
+import { rename, writeFile } from 'node:fs/promises'
+import { basename, dirname, relative, resolve, sep } from 'node:path'
+import { toYaml } from '../../config/source/plain-yaml.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { ofProject } from './claude-projects.ts'
+import { connectLine } from './connect.ts'
+import { formatOf } from './formats.ts'
+import { readSettings } from './read.ts'
+import { isSplit, splitConfig, type Hearing } from './seed.ts'
+import { convert } from './server.ts'
+import { tokensIn, writeTokens } from './tokens.ts'
+import { oneLine } from '../output/plain-text.ts'
+import { plural } from '../output/plural.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+interface ImportOptions {
+  readonly files: readonly string[]
+  readonly output: string
+  readonly force: boolean
+  /** Shows what would be written instead. */
+  readonly dryRun: boolean
+  /** Where the remote gateway of a split configuration is. */
+  readonly remote: string
+  /** Where tokens go, each into a file of its own; undefined to leave them where they are. */
+  readonly secrets?: string | undefined
+  readonly cwd: string
+}
+
+/** What was read and written. */
+export interface Imported {
+  /** Relative to the working directory, with forward slashes; undefined on a dry run. */
+  readonly file: string | undefined
+  /** Whose settings they were. */
+  readonly format: string
+  readonly upstreams: readonly string[]
+  /** What could not be carried over, or has another name now. */
+  readonly notes: readonly string[]
+  /** Keys that are the client's own business, and stay with it. */
+  readonly left: readonly string[]
+  /** Variables that must be set. */
+  readonly variables: readonly string[]
+  /** Tokens that stood in the settings as they are, and where they are now. */
+  readonly tokens: { readonly places: readonly string[]; readonly directory: string | undefined }
+  /** How each client is told of the gateway. */
+  readonly connect: readonly string[]
+  readonly text: string
+}
+
+/**
+ * Writes a gateway.yaml from other programs' lists of servers.
+ * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
+ */
+export async function importServers(options: ImportOptions): Promise<Imported> {
+  const { files, output, force, dryRun, remote, secrets, cwd } = options
+  const target = resolve(cwd, output)
+  const shown = relative(cwd, target).split(sep).join('/')
+  const heard = new Heard()
+  const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
+  if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
+  const parts = read.map((settings, i) =>
+    configFrom(ofProject(settings, cwd, heard.note), String(files[i]), remote, heard),
+  )
+  const config = merged(parts, files, heard)
+  const { tokens, upstreams } = tokensIn(config.upstreams as JsonObject, `./${secrets ?? ''}`)
+  const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files)
+  if (!dryRun) {
+    if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
+    await replace(target, text)
+  }
+  const connect = parts.map(({ format }, i) => connectLine(resolve(cwd, String(files[i])), format, target))
+  return {
+    file: dryRun ? undefined : shown,
+    format: [...new Set(parts.map(({ format }) => format))].join(', '),
+    upstreams: Object.keys(upstreams),
+    notes: heard.notes,
+    left: heard.left,
+    variables: variablesIn(text),
+    tokens: { places: tokens.map(({ place }) => oneLine(place)), directory: secrets },
+    connect: [...new Set(connect)],
+    text,
+  }
+}
+
+/** What is said of the servers on the way. */
+class Heard implements Hearing {
+  readonly #notes = new Set<string>()
+  readonly #left = new Set<string>()
+
+  readonly note = (name: string, text: string): void => void this.#notes.add(oneLine(`${name}: ${text}`))
+  readonly leave = (_name: string, key: string): void => void this.#left.add(oneLine(key))
+
+  get notes(): readonly string[] {
+    return [...this.#notes]
+  }
+
+  get left(): readonly string[] {
+    return [...this.#left].sort()
+  }
+}
+
+interface Part {
+  readonly format: string
+  readonly config: JsonObject
+}
+
+/**
+ * All of them in one; a name that is taken by another server gets a number.
+ * @throws GatewayError GW_IMPORT when there is none
+ */
+function merged(parts: readonly Part[], files: readonly string[], { note }: Hearing): JsonObject {
+  const upstreams: Record<string, JsonObject> = {}
+  for (const { config } of parts)
+    for (const [name, spec] of Object.entries(config.upstreams as Record<string, JsonObject>)) {
+      const same = Object.values(upstreams).some(known => JSON.stringify(known) === JSON.stringify(spec))
+      if (same && Object.hasOwn(upstreams, name)) continue
+      const own = free(name, upstreams)
+      if (own !== name) note(name, `is another server in another file; this one is called "${own}" here`)
+      upstreams[own] = spec
+    }
+  if (Object.keys(upstreams).length === 0)
+    throw gatewayError('GW_IMPORT', { file: files.join(', '), why: 'none of its servers could be read' })
+  return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
+}
+
+function configFrom(settings: JsonObject, file: string, remote: string, hearing: Hearing): Part {
+  const { note, leave } = hearing
+  const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
+  if (isSplit(settings))
+    return {
+      format: 'local and remote tools',
+      config: { ...head, ...splitConfig(settings, remote, hearing) },
+    }
+  const { format, servers } = formatOf(settings, file)
+  const upstreams: Record<string, JsonObject> = {}
+  for (const [given, server] of servers) {
+    if (!isObject(server)) {
+      note(given, 'left out: it is no map')
+      continue
+    }
+    const converted = convert(server, format.placeholders, {
+      note: text => note(given, text),
+      leave: key => leave(given, key),
+    })
+    if ('why' in converted) {
+      note(given, `left out: ${converted.why}`)
+      continue
+    }
+    const name = free(named(given), upstreams)
+    if (name !== given) note(given, `is called "${name}" here`)
+    upstreams[name] = converted.upstream
+  }
+  return { format: format.title, config: { ...head, upstreams } }
+}
+
+/** A name as ours are: lower case, digits and hyphens. */
+function named(given: string): string {
+  const name = given
+    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+/, '')
+    .slice(0, 28)
+    .replace(/-+$/, '')
+  return name === '' ? 'server' : name
+}
+
+function free(name: string, taken: Readonly<Record<string, unknown>>): string {
+  for (let number = 2, candidate = name; ; number++) {
+    if (!Object.hasOwn(taken, candidate)) return candidate
+    candidate = `${name}-${number}`
+  }
+}
+
+function textOf(config: JsonObject, from: readonly string[]): string {
+  const names = from.map(file => basename(file)).join(', ')
+  const head = [
+    '# yaml-language-server: $schema=./node_modules/tapgate/schemas/gateway.json',
+    `# Made from ${oneLine(names)} by "gateway import".`,
+  ]
+  return `${head.join('\n')}\n${toYaml(config)}`
+}
+
+/** Whole or not at all, and for its owner only: settings may hold secrets. */
+async function replace(target: string, text: string): Promise<void> {
+  const draft = `${target}.${process.pid}.new`
+  await writeFile(draft, text, { mode: 0o600 })
+  await rename(draft, target)
+}
+
+function variablesIn(text: string): string[] {
+  const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
+  return [...new Set(found)].filter(name => name !== 'HOME').sort()
+}
+
+/** What was done, and what is left to do. */
+export function importLines(imported: Imported, { out }: Terminal): string[] {
+  const { file, format, upstreams, notes, left, variables, connect, text } = imported
+  if (file === undefined) return text.trimEnd().split('\n')
+  const count = plural(upstreams.length, 'upstream')
+  return [
+    `${out.paint('green', 'wrote')} ${file}: ${count} (${upstreams.join(', ')}), from ${format}`,
+    ...(variables.length > 0
+      ? [`${out.paint('yellow', 'needs')} ${variables.join(', ')} in the environment`]
+      : []),
+    ...tokenLines(imported, out),
+    ...(left.length > 0 ? [`${out.paint('dim', 'left to the client:')} ${left.join(', ')}`] : []),
+    '',
+    out.paint('dim', 'Check it:'),
+    `  gateway validate -c ${file}`,
+    out.paint('dim', 'Then give your client this gateway in place of them:'),
+    ...connect.map(line => `  ${line}`),
+    ...(notes.length > 0 ? [''] : []),
+  ]
+}
+
+/** What a token is readable by now is to be known. */
+function tokenLines({ file = '', tokens: { places, directory } }: Imported, out: Terminal['out']): string[] {
+  if (places.length === 0) return []
+  const what = `${plural(places.length, 'token')} (${places.join(', ')})`
+  const said =
+    directory === undefined
+      ? `${what} into ${file}, which only you can read; --secrets <directory> puts each into a file of its own`
+      : `${what} into files of ${directory}, which only you can read`
+  return [`${out.paint('yellow', 'copied')} ${said}`]
+}

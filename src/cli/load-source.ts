@@ -1,0 +1,23 @@
+import { withConfig, type LoadedConfig } from '../config/index.ts'
+import type { Terminal } from './output/terminal.ts'
+
+/** The flags that say which configuration is meant. */
+export interface SourceFlags {
+  readonly config?: string | undefined
+  readonly env?: string | undefined
+  readonly set?: readonly string[] | undefined
+}
+
+/** Reads the configuration the flags ask for. */
+export async function loadSource(flags: SourceFlags, { cwd, environment }: Terminal): Promise<LoadedConfig> {
+  const { loadConfig } = await import('../config/index.ts')
+  return loadConfig({ file: flags.config, env: flags.env, set: flags.set ?? [], cwd, environment })
+}
+
+/** The same with its listeners replaced. */
+export function withListeners(
+  source: LoadedConfig,
+  listeners: LoadedConfig['config']['listeners'],
+): LoadedConfig {
+  return withConfig(source, { ...source.config, listeners })
+}

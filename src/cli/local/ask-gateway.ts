@@ -1,0 +1,74 @@
+import { relative } from 'node:path'
+import type { DescribedConfig } from '../../config/index.ts'
+import type { ControlClient } from '../../control/client.ts'
+import { RpcFailure, type Inspection } from '../../api/gateway.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
+import { describeConfig, type LoadedConfig } from '../../config/index.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { loadSource, type SourceFlags } from '../load-source.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { inRunning, type ControlFlags } from '../remote/connect.ts'
+import { withGateway } from './with-gateway.ts'
+
+/** Which gateway: the one that runs with the configuration, or one of the command's own. */
+export interface AskFlags extends ControlFlags, SourceFlags {
+  /** Not the one that runs. */
+  readonly fresh?: boolean | undefined
+}
+
+/** A gateway as a command asks it: as a client does, and what it is. */
+export interface AskedGateway {
+  /** @throws RpcFailure when the answer is an error. */
+  request(method: string, params?: JsonObject): Promise<JsonObject>
+  inspect(): Promise<Inspection & DescribedConfig>
+}
+
+/** Gives `use` the gateway that runs with the configuration, and says so; one of its own where none runs. */
+export async function withAsked<T>(
+  flags: AskFlags,
+  terminal: Terminal,
+  use: (asked: AskedGateway) => Promise<T>,
+): Promise<T> {
+  const running =
+    flags.fresh === true
+      ? undefined
+      : await inRunning(flags, terminal, client => {
+          sayWhich(client, terminal)
+          return use(throughControl(client, terminal))
+        })
+  if (running !== undefined) return running.value
+  const source = await loadSource(flags, terminal)
+  return withGateway(withoutTraces(source), terminal, gateway => use(inProcess(gateway, source, terminal)))
+}
+
+function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
+  const name = config === undefined ? '' : `, ${relative(cwd, config)}`
+  err.line(err.paint('dim', `using the gateway that runs (pid ${pid}${name}); --fresh starts another`))
+}
+
+function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway {
+  return {
+    request: async (method, params = {}) => {
+      const { result, error } = await client.request('client.request', { method, params })
+      if (isObject(error)) throw new RpcFailure(error as unknown as RpcError)
+      return isObject(result) ? result : {}
+    },
+    inspect: async () =>
+      (await client.request('inspect', { config: true, cwd })) as unknown as Inspection & DescribedConfig,
+  }
+}
+
+function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): AskedGateway {
+  const connection = gateway.connect()
+  return {
+    request: async (method, params) => (await connection).request(method, params),
+    inspect: async () => ({ ...describeConfig(source, cwd), ...(await gateway.inspect()) }),
+  }
+}
+
+/** What a gateway beside others must leave alone: the audit's chain is one writer's, and quotas are for those who are served. */
+function withoutTraces(source: LoadedConfig): LoadedConfig {
+  const { audit: _audit, rateLimit: _rateLimit, ...config } = source.config
+  return { ...source, config: { ...config, state: false } }
+}

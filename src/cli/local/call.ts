@@ -1,0 +1,63 @@
+import type { DescribedConfig } from '../../config/index.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { GatewayError } from '../../errors/errors.ts'
+import { RpcFailure, type Inspection, type UpstreamStatus } from '../../api/gateway.ts'
+import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import { textAt } from '../../util/plain.ts'
+import { suggest } from '../../util/suggest.ts'
+import { withAsked, type AskFlags } from './ask-gateway.ts'
+import { argumentsFor } from './call-arguments.ts'
+import type { GivenArguments } from './call-arguments.ts'
+import { listAllTools } from './list-all.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** Calls a tool by the same road as any client and gives back the raw result. */
+export async function callTool(
+  flags: AskFlags,
+  name: string,
+  given: GivenArguments,
+  terminal: Terminal,
+): Promise<JsonObject> {
+  return withAsked(flags, terminal, async gateway => {
+    const tools = await listAllTools(gateway)
+    const tool = tools.find(entry => entry.name === name)
+    try {
+      // A name that is not listed may still be one that `routes` sends somewhere.
+      return await gateway.request('tools/call', {
+        name,
+        arguments: argumentsFor(given, tool?.inputSchema),
+      })
+    } catch (error) {
+      if (tool !== undefined || !(error instanceof RpcFailure)) throw error
+      const owner = missingOwner(name, await gateway.inspect())
+      if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
+      const known = tools.map(entry => entry.name)
+      throw noSuchTool(name, known, owner)
+    }
+  })
+}
+
+// The prefix tells whose tool it would have been.
+function missingOwner(
+  name: string,
+  { config, upstreams }: Inspection & DescribedConfig,
+): UpstreamStatus | undefined {
+  return upstreams.find(({ name: upstream, state }) => {
+    const prefix = textAt(config, 'upstreams', upstream, 'prefix') ?? `${upstream}__`
+    return state !== 'ready' && name.startsWith(prefix)
+  })
+}
+
+function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatus | undefined): GatewayError {
+  if (owner !== undefined) {
+    return gatewayError('GW_UPSTREAM_START', {
+      upstream: owner.name,
+      why: owner.problem ?? `it is ${owner.state}`,
+    })
+  }
+  const found = suggest(tool, known)
+  return gatewayError('GW_TOOL_UNKNOWN', {
+    tool,
+    meant: found === undefined ? '' : ` – did you mean "${found}"?`,
+  })
+}

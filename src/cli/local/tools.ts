@@ -1,0 +1,50 @@
+import { globs } from '../../util/globs.ts'
+import { withAsked, type AskFlags } from './ask-gateway.ts'
+import { listAllTools } from './list-all.ts'
+import type { ToolEntry } from './list-all.ts'
+import { oneLine } from '../output/plain-text.ts'
+import { plural } from '../output/plural.ts'
+import { table } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { warningLines } from './validate.ts'
+import { sayWhatIsMissing } from './with-gateway.ts'
+
+/** A tool with the upstream that owns it. */
+export interface OwnedTool extends ToolEntry {
+  readonly upstream: string | undefined
+}
+
+/** The tools whose names fit the pattern, as clients see them. */
+export async function listTools(
+  flags: AskFlags,
+  pattern: string | undefined,
+  terminal: Terminal,
+): Promise<OwnedTool[]> {
+  return withAsked(flags, terminal, async gateway => {
+    const tools = await listAllTools(gateway)
+    const { catalog, upstreams, unmatched } = await gateway.inspect()
+    sayWhatIsMissing(upstreams, terminal)
+    for (const line of warningLines(unmatched, terminal)) terminal.err.line(line)
+    const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
+    const fits = pattern === undefined ? () => true : fitting(pattern)
+    return tools.filter(tool => fits(tool.name)).map(tool => ({ upstream: owners.get(tool.name), ...tool }))
+  })
+}
+
+/** One line each: name, upstream, description. */
+export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): string[] {
+  if (tools.length === 0) return [out.paint('dim', 'no tools')]
+  const rows = tools.map(tool => [
+    out.paint('bold', oneLine(tool.name)),
+    out.paint('cyan', tool.upstream ?? ''),
+    oneLine(tool.description ?? ''),
+  ])
+  return out.width === undefined
+    ? table(rows, out)
+    : [...table(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
+}
+
+// A plain word is meant as a part of the name.
+function fitting(pattern: string): (name: string) => boolean {
+  return /[*?[{]/.test(pattern) ? globs(pattern) : name => name.includes(pattern)
+}

@@ -1,0 +1,76 @@
+import { resolve } from 'node:path'
+import { connectControl, type ControlClient } from '../../control/client.ts'
+import { answers } from '../../control/guard.ts'
+import { livingSockets, type Place } from '../../control/place.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
+import { loadSource, type SourceFlags } from '../load-source.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** The flags that say which running gateway is meant. */
+export interface ControlFlags {
+  readonly config?: string | undefined
+  readonly env?: string | undefined
+  readonly socket?: string | undefined
+}
+
+/** Connects to the running gateway that the flags mean, for as long as `use` takes. */
+export async function withControl<T>(
+  flags: ControlFlags,
+  terminal: Terminal,
+  use: (client: ControlClient) => Promise<T>,
+): Promise<T> {
+  const client = await connectControl(await findSocket(flags, terminal))
+  try {
+    return await use(client)
+  } finally {
+    client.close()
+  }
+}
+
+/** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
+export async function inRunning<T>(
+  flags: ControlFlags & SourceFlags,
+  terminal: Terminal,
+  use: (client: ControlClient) => Promise<T>,
+): Promise<{ readonly value: T } | undefined> {
+  if (flags.set !== undefined && flags.set.length > 0) return undefined
+  try {
+    return { value: await withControl(flags, terminal, use) }
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'GW_NO_GATEWAY' && flags.socket === undefined)
+      return undefined
+    throw error
+  }
+}
+
+async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<string> {
+  const { cwd, environment } = terminal
+  if (flags.socket !== undefined)
+    return process.platform === 'win32' ? flags.socket : resolve(cwd, flags.socket)
+  const file = await fileOf(flags, terminal)
+  const env = flags.env ?? environment['GATEWAY_ENV']
+  const place: Place = { file, env, environment }
+  const living = await livingSockets(place)
+  const [only, ...others] = living
+  if (only === undefined) return configuredSocket(file, flags, terminal)
+  if (others.length === 0) return only
+  const { length: count } = living
+  const { aboutThem } = await import('./running-gateways.ts')
+  throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })
+}
+
+async function fileOf({ config }: ControlFlags, { cwd, environment }: Terminal): Promise<string> {
+  if (config !== undefined) return resolve(cwd, config)
+  const { findConfig } = await import('../../config/index.ts')
+  return findConfig(cwd, environment['HOME'] ?? environment['USERPROFILE'])
+}
+
+/** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */
+async function configuredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
+  const source = await loadSource({ config: file, env: flags.env }, terminal).catch(() => undefined)
+  const socket = source?.config.control.socket
+  if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  const path = process.platform === 'win32' ? socket : resolve(source.directory, socket)
+  if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
+  return path
+}

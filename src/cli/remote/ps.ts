@@ -1,0 +1,149 @@
+import { relative } from 'node:path'
+import type { Load, UpstreamStatus } from '../../api/gateway.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { amountText, durationText } from '../output/amounts.ts'
+import { loadText } from '../load-text.ts'
+import { oneLine } from '../output/plain-text.ts'
+import { stateText } from '../serve/summary.ts'
+import { fixedWidth, table } from '../output/table.ts'
+import type { Output, Terminal } from '../output/terminal.ts'
+import { withControl, type ControlFlags } from './connect.ts'
+
+/** What `gateway ps --json` prints. */
+export interface Ps {
+  readonly gateway: {
+    readonly name: string
+    readonly version: string
+    readonly pid: number
+    readonly startedAt?: number
+    readonly config?: string
+    readonly rss: number
+  }
+  readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
+  /** Of one process; where there are several, each has its own in `workers`. */
+  readonly load?: Load
+  readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
+}
+
+const EVERY_MS = 1000
+const CLEAR = '\u001b[H\u001b[2J'
+const HEAD = [
+  'upstream',
+  'state',
+  'protocol',
+  'pid',
+  'up',
+  'restarts',
+  'in flight',
+  'queue',
+  'memory',
+  'problem',
+]
+/** Columns that go first where a terminal is too narrow for all. */
+const LEAST_NEEDED = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
+
+/** How the running gateway does. */
+export function ps(flags: ControlFlags, terminal: Terminal): Promise<Ps> {
+  return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as Ps)
+}
+
+/** The same once a second, until the gateway ends or the reader goes away. */
+export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Terminal): Promise<never> {
+  const { out } = terminal
+  return withControl(flags, terminal, async client => {
+    for (;;) {
+      const now = (await client.request('ps')) as unknown as Ps
+      if (flags.json) out.line(JSON.stringify(now))
+      else {
+        const lines = psLines(now, Date.now(), terminal)
+        out.line(`${out.width === undefined ? '' : CLEAR}${lines.join('\n')}`)
+      }
+      await new Promise(resolve => setTimeout(resolve, EVERY_MS))
+    }
+  })
+}
+
+/** The state of a gateway as people read it. `now` is milliseconds since 1970. */
+export function psLines(
+  { gateway, listeners, load, upstreams }: Ps,
+  now: number,
+  { cwd, out }: Terminal,
+): string[] {
+  const { name, version, pid, startedAt, config, rss } = gateway
+  const about = [
+    `pid ${pid}`,
+    startedAt === undefined ? undefined : `up ${durationText(now - startedAt)}`,
+    amountText(rss),
+    config === undefined ? undefined : oneLine(relative(cwd, config)),
+  ].filter(text => text !== undefined)
+  const rows = upstreams.map(row => cells(row, now, out))
+  // On a terminal that is too narrow a heading gets a line of its own, which nobody needs over nothing.
+  const hasProblems = out.width === undefined || rows.some(row => row.at(-1) !== '')
+  const head = HEAD.map(text => (text === 'problem' && !hasProblems ? '' : out.paint('dim', text)))
+  const urls = listeners.map(listener => [listener.name, listener.url ?? listener.type].map(oneLine))
+  return [
+    `${out.paint('bold', oneLine(`${name} ${version}`))}  ${out.paint('dim', about.join(' · '))}`,
+    ...table(urls, out, 2),
+    ...(load === undefined ? [] : [`  ${loadText(load, out)}`]),
+    '',
+    ...table(fitting([head, ...rows], out.width), out),
+  ]
+}
+
+/** The rows without the columns that are needed least, as far as all but the last, the problem, would not fit. */
+function fitting(rows: readonly (readonly string[])[], width = Infinity): readonly (readonly string[])[] {
+  const shown = new Set(HEAD)
+  const kept = (row: readonly string[]): string[] => row.filter((_, i) => shown.has(String(HEAD[i])))
+  for (const column of LEAST_NEEDED) {
+    if (fixedWidth(rows.map(kept)) <= width) break
+    shown.delete(column)
+  }
+  return rows.map(kept)
+}
+
+function cells(row: Ps['upstreams'][number], now: number, out: Output): string[] {
+  const { name, state, era = '', version, rss } = row
+  return [
+    out.paint('bold', oneLine(name)),
+    stateText(state, out),
+    version === undefined ? '-' : oneLine(`${version} ${era}`),
+    ...processCells(row, now),
+    queueText(row['queue']),
+    rss === undefined ? '-' : amountText(rss),
+    problemText(row, now),
+  ]
+}
+
+function processCells(row: UpstreamStatus, now: number): string[] {
+  const { instances = [], restarts = '-', inFlight = '-' } = row.runtime ?? {}
+  const [pid, ...others] = pidsOf(row)
+  const since = Math.min(...instances.map(({ startedAt }) => startedAt))
+  return [
+    pid === undefined ? '-' : `${pid}${others.length > 0 ? ` +${others.length}` : ''}`,
+    Number.isFinite(since) ? durationText(now - since) : '-',
+    String(restarts),
+    String(inFlight),
+  ]
+}
+
+function pidsOf({ pid, runtime }: UpstreamStatus): number[] {
+  const pids = runtime?.instances.flatMap(instance => instance.pid ?? []) ?? []
+  return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
+}
+
+/** What a plugin says of its queue: how many wait. */
+function queueText(queue: unknown): string {
+  if (typeof queue === 'number') return String(queue)
+  const { waiting } = isObject(queue) ? queue : ({} as JsonObject)
+  return typeof waiting === 'number' ? String(waiting) : '-'
+}
+
+/** What is wrong now, or was last. */
+function problemText({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
+  const degraded = row['degraded']
+  const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)
+  if (current !== undefined) return oneLine(current)
+  if (runtime?.lastError === undefined) return ''
+  const when = runtime.lastErrorAt === undefined ? '' : `${durationText(now - runtime.lastErrorAt)} ago: `
+  return oneLine(`${when}${runtime.lastError}`)
+}

@@ -1,0 +1,50 @@
+import { relative } from 'node:path'
+import { connectControl } from '../../control/client.ts'
+import { allLivingSockets } from '../../control/place.ts'
+import { durationText } from '../output/amounts.ts'
+import { oneLine } from '../output/plain-text.ts'
+import type { Ps } from './ps.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** A gateway that runs, and the socket it is steered by. */
+export interface RunningOne extends Ps {
+  readonly socket: string
+}
+
+/** Every gateway of this user that answers. */
+export async function allRunning({ environment }: Terminal): Promise<RunningOne[]> {
+  const found = await Promise.all((await allLivingSockets(environment)).map(askedOf))
+  return found.filter(one => one !== undefined)
+}
+
+/** What tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
+export async function aboutThem(sockets: readonly string[], cwd: string): Promise<string> {
+  const found = await Promise.all(sockets.map(askedOf))
+  const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : about(one, cwd)))
+  return texts.map(text => `\n  ${text}`).join('')
+}
+
+function about({ gateway, listeners, socket }: RunningOne, cwd: string): string {
+  const { pid, startedAt, config } = gateway
+  const parts = [
+    `pid ${pid}`,
+    startedAt === undefined ? undefined : `up ${durationText(Date.now() - startedAt)}`,
+    ...listeners.map(({ url, type }) => url ?? type),
+    config === undefined ? undefined : relative(cwd, config),
+  ].filter(part => part !== undefined)
+  return `${parts.map(oneLine).join(', ')}: --socket ${socket}`
+}
+
+async function askedOf(socket: string): Promise<RunningOne | undefined> {
+  try {
+    const client = await connectControl(socket)
+    try {
+      return { ...((await client.request('ps')) as unknown as Ps), socket }
+    } finally {
+      client.close()
+    }
+  } catch {
+    // It may have ended since it was seen.
+    return undefined
+  }
+}

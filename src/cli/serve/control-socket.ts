@@ -1,0 +1,92 @@
+import { unlinkSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { LoadedConfig } from '../../config/index.ts'
+import type { Control } from '../../control/server.ts'
+import type { Log } from '../../api/index.ts'
+import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import type { RunningGateway } from './running-gateway.ts'
+import { ownPackage } from '../../util/version.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+interface ControlOptions {
+  readonly gateway: RunningGateway
+  readonly env: string | undefined
+  readonly terminal: Terminal
+  readonly log: Log
+  readonly host: NodeJS.Process
+}
+
+/** The control socket of `serve`, which follows the configuration through reloads. */
+export interface ServeControl {
+  /** From here on the socket is where this configuration says. */
+  follow(source: LoadedConfig): void
+  close(): Promise<void>
+}
+
+/** A gateway runs on without its control socket: what is wrong with that is logged. */
+export function serveControl(options: ControlOptions): ServeControl {
+  const { log, host } = options
+  let open: Control | undefined
+  let wanted: string | undefined
+  let last = Promise.resolve()
+  const close = async (): Promise<void> => {
+    await open?.close()
+    open = undefined
+  }
+  const become = async (source: LoadedConfig): Promise<void> => {
+    const path = await pathFor(source, options)
+    if (path === wanted) return
+    wanted = path
+    await close()
+    if (path !== undefined) open = await openFor(source, path, options)
+  }
+  const attempt = (work: () => Promise<void>): Promise<void> =>
+    (last = last.then(work).catch((error: unknown) => {
+      const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
+      log.warn('there is no control socket', { code, reason: reasonOf(error) })
+    }))
+  // Where a second signal ends the process at once, nothing else removes it.
+  host.once('exit', () => remove(open))
+  return { follow: source => void attempt(() => become(source)), close: () => attempt(close) }
+}
+
+async function pathFor(
+  { config, directory, file }: LoadedConfig,
+  { env, terminal, host }: ControlOptions,
+): Promise<string | undefined> {
+  const { enabled, socket } = config.control
+  if (!enabled) return undefined
+  if (socket !== undefined) return host.platform === 'win32' ? socket : resolve(directory, socket)
+  const { ownSocket } = await import('../../control/place.ts')
+  return ownSocket({ file, env, environment: terminal.environment }, host.pid)
+}
+
+async function openFor(
+  { config, file }: LoadedConfig,
+  path: string,
+  { gateway, log, host }: ControlOptions,
+): Promise<Control> {
+  const { openControl } = await import('../../control/server.ts')
+  const { PROTOCOL } = await import('../../control/protocol.ts')
+  const about = {
+    protocol: PROTOCOL,
+    ...ownPackage(),
+    pid: host.pid,
+    ...(file === undefined ? {} : { config: file }),
+  }
+  const control = (
+    ...request: Parameters<RunningGateway['control']>
+  ): ReturnType<RunningGateway['control']> => gateway.control(...request)
+  const opened = await openControl(path, { about, log, control }, config.control.socket === undefined)
+  log.debug('the control socket is open', { socket: path })
+  return opened
+}
+
+function remove(open: Control | undefined): void {
+  if (open === undefined) return
+  try {
+    unlinkSync(open.socket)
+  } catch {
+    // It is gone already.
+  }
+}

@@ -1,0 +1,90 @@
+import { constants } from 'node:os'
+import { isatty } from 'node:tty'
+import type { Log } from '../../api/index.ts'
+import { reasonOf } from '../../errors/errors.ts'
+import type { RunningGateway } from './running-gateway.ts'
+import { stayAlive } from './stay-alive.ts'
+
+/** Clients that start a gateway ask it at once. */
+const FIRST_WORDS_MS = 50
+
+interface RunOptions {
+  readonly host: NodeJS.Process
+  readonly log: Log
+  /** Runs when the listeners are open. */
+  readonly started?: () => void
+  /** Runs a moment later, when clients have had their first answers: for what none of them waits for. */
+  readonly settled?: () => void
+  /** Runs when nothing of the gateway is left. */
+  readonly stopped?: () => Promise<void>
+  /** Resolves when whom it is run for has gone; default: when the clients of all listeners have. */
+  readonly ended?: () => Promise<void>
+  /** What SIGHUP asks for. */
+  readonly hangUp?: () => void
+}
+
+/** Runs a gateway until a signal, an accident or its stdio client ends it; returns the exit code. */
+export async function runGateway(
+  gateway: RunningGateway,
+  { host, log, started, settled, stopped, ended = () => gateway.ended, hangUp }: RunOptions,
+): Promise<number> {
+  const signalled = stopSignal(host, log)
+  const accident = reportStrays(host, log)
+  onHangUp(host, hangUp)
+  const release = stayAlive()
+  let later: NodeJS.Timeout | undefined
+  try {
+    await gateway.start()
+    started?.()
+    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS)
+    return await Promise.race([signalled, accident, ended().then(() => 0)])
+  } finally {
+    clearTimeout(later)
+    await gateway.close()
+    await stopped?.()
+    release()
+  }
+}
+
+function stopSignal(host: NodeJS.Process, log: Log): Promise<number> {
+  return new Promise(resolve => {
+    let asked = false
+    const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
+      if (asked) host.exit(128 + constants.signals[signal])
+      asked = true
+      log.info('stopping; a second signal stops at once', { signal })
+      resolve(0)
+    }
+    host.on('SIGTERM', stop)
+    host.on('SIGINT', stop)
+  })
+}
+
+// A rejection nobody took is one exchange's bad luck; after an exception that nobody caught nothing is certain any more.
+function reportStrays(host: NodeJS.Process, log: Log): Promise<number> {
+  host.on('unhandledRejection', thrown => log.error('unhandled rejection', internal(thrown)))
+  return new Promise(resolve => {
+    host.on('uncaughtException', thrown => {
+      log.error('uncaught exception, stopping', internal(thrown))
+      resolve(1)
+    })
+  })
+}
+
+function internal(thrown: unknown): Record<string, unknown> {
+  return {
+    code: 'GW_INTERNAL',
+    reason: reasonOf(thrown),
+    stack: thrown instanceof Error ? thrown.stack : undefined,
+  }
+}
+
+// The same signal comes when a terminal is closed, and then it means the end.
+function onHangUp(host: NodeJS.Process, hangUp: (() => void) | undefined): void {
+  const hadTerminal = isatty(2)
+  host.on('SIGHUP', () => {
+    const terminalGone = host.platform === 'win32' || (hadTerminal && !isatty(2))
+    if (terminalGone || hangUp === undefined) host.emit('SIGTERM', 'SIGTERM')
+    else hangUp()
+  })
+}

@@ -1,0 +1,26 @@
+import type { Terminal } from '../output/terminal.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import { guardStdout } from './guard-stdout.ts'
+import { serveLog } from './logs.ts'
+import { stayAlive } from './stay-alive.ts'
+
+/** Runs as one worker of the gateway that started this process; returns the exit code. */
+export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  if (host.send === undefined)
+    throw gatewayError('GW_USAGE', { what: 'only a gateway starts its workers: use --workers' })
+  guardStdout()
+  const { log, hideSecretsOf, follow } = serveLog(terminal)
+  const { runWorker } = await import('../../workers/worker.ts')
+  const release = stayAlive()
+  const code = await runWorker({
+    host,
+    log,
+    environment: terminal.environment,
+    follow: loaded => {
+      hideSecretsOf(loaded)
+      follow(loaded)
+    },
+  })
+  release()
+  return code
+}

@@ -1,0 +1,137 @@
+import { flushCompileCache } from 'node:module'
+import { collectAfterReloads } from '../../gateway/collect-after-reloads.ts'
+import type { LoadedConfig } from '../../config/index.ts'
+import { formatProblem } from '../../config/problem.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { GatewayOptions } from '../../api/gateway.ts'
+import { reloadUnlessInReach } from './agent-reach.ts'
+import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
+import { serveControl } from './control-socket.ts'
+import { serveLog } from './logs.ts'
+import { guardStdout } from './guard-stdout.ts'
+import { logReloads } from './log-reloads.ts'
+import { runGateway } from './run-gateway.ts'
+import type { RunningGateway } from './running-gateway.ts'
+import { stateDirectory } from './state-directory.ts'
+import { loadSource, withListeners } from '../load-source.ts'
+import type { SourceFlags } from '../load-source.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { watchFiles } from './watch-files.ts'
+import { workerCount } from './worker-count.ts'
+
+/** The name of the listener that --stdio adds. */
+const PIPE = 'stdio'
+
+interface ServeFlags extends SourceFlags {
+  readonly stdio: boolean
+  /** With a client on stdio: open what else listens too. */
+  readonly 'with-listeners': boolean
+  readonly watch: boolean
+  readonly fresh: boolean
+  readonly workers?: string | undefined
+  /** What the client on stdio sees. */
+  readonly profile?: string | undefined
+}
+
+/** Runs what the configuration says until it is told to stop; returns the exit code. */
+export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  guardStdout()
+  checkFlags(flags)
+  const { log, hideSecretsOf, follow } = serveLog(terminal)
+  const load = async (): Promise<LoadedConfig> => {
+    const source = await loadServed(flags, terminal)
+    hideSecretsOf(source)
+    return source
+  }
+  const source = await load()
+  follow(source)
+  const { environment, cwd } = terminal
+  const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
+  let running = source
+  const gateway = await gatewayFor(source, workerCount(flags.workers), host, options)
+  // Why one was refused is logged by who listens.
+  const reload = (): void => void gateway.reload().catch(() => undefined)
+  const files = watchFiles(() => reloadUnlessInReach(running, log, reload))
+  const sayListeners = listenerAnnouncer(gateway, log)
+  const control = serveControl({ gateway, env: flags.env ?? environment['GATEWAY_ENV'], terminal, log, host })
+  const inForce = (current: LoadedConfig): void => {
+    running = current
+    follow(current)
+    if (flags.watch) files.over(current.files)
+    for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
+    sayListeners()
+  }
+  const loaded = (current: LoadedConfig): void => {
+    inForce(current)
+    control.follow(current)
+  }
+  logReloads(gateway, { log, cwd, loaded })
+  collectAfterReloads(gateway)
+  const settled = (): void => {
+    // Now, so that what is kept is what a start needs, and is kept however this process ends.
+    flushCompileCache()
+    control.follow(running)
+    void announceWhenSettled(gateway, source, log, terminal)
+  }
+  const started = (): void => inForce(source)
+  const ended = (): Promise<void> => endOf(gateway, flags)
+  return runGateway(gateway, { host, log, started, settled, stopped: control.close, ended, hangUp: reload })
+}
+
+function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {
+  if (withListeners && !stdio)
+    throw gatewayError('GW_USAGE', { what: '--with-listeners is for --stdio: without it all listeners open' })
+}
+
+/** A gateway that was started for one client is done when that has gone, whatever else listens. */
+function endOf({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Promise<void> {
+  const pipe = listeners.find(({ type }) => type === 'stdio')
+  return (stdio ? pipe?.ended : undefined) ?? ended
+}
+
+/** One process, or several that look like one. */
+async function gatewayFor(
+  source: LoadedConfig,
+  count: number,
+  host: NodeJS.Process,
+  options: GatewayOptions & { readonly load: () => Promise<LoadedConfig> },
+): Promise<RunningGateway> {
+  if (count === 1) return (await import('../../gateway/gateway.ts')).createGateway(source, options)
+  if (host.platform === 'win32') throw gatewayError('GW_USAGE', { what: '--workers is not for Windows' })
+  const program = { file: String(host.argv[1]), args: ['serve', '--as-worker'] }
+  return (await import('../../workers/primary.ts')).createWorkers(source, { ...options, count, program })
+}
+
+/** What is read at the start and by each reload; both refuse the same. */
+async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
+  const source = await loadSet(flags, terminal)
+  const { listeners } = source.config
+  if (Object.keys(listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
+  if (!flags.stdio || flags['with-listeners']) return source
+  const pipes = Object.entries(listeners).filter(([, { type }]) => type === 'stdio')
+  return withListeners(source, Object.fromEntries(pipes))
+}
+
+// Set like any other values, so that they are checked like any others.
+async function loadSet(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
+  const source = (await loadWithPipe(flags, terminal)) ?? (await loadSource(flags, terminal))
+  const more = setByFlags(flags, source)
+  return more.length === 0 ? source : loadSource({ ...flags, set: [...(flags.set ?? []), ...more] }, terminal)
+}
+
+// Most files that are served on stdio name no such listener, and need not be read twice to find that out.
+async function loadWithPipe(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig | undefined> {
+  if (!flags.stdio) return undefined
+  const set = [...(flags.set ?? []), `listeners.${PIPE}.type=stdio`]
+  const source = await loadSource({ ...flags, set }, terminal).catch(() => undefined)
+  const pipes = Object.entries(source?.config.listeners ?? {}).filter(([, { type }]) => type === 'stdio')
+  return pipes.length === 1 ? source : undefined
+}
+
+function setByFlags({ stdio, profile }: ServeFlags, { config }: LoadedConfig): string[] {
+  const pipe = Object.entries(config.listeners).find(([, { type }]) => type === 'stdio')?.[0]
+  if (profile !== undefined && pipe === undefined && !stdio)
+    throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
+  const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
+  return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
+}

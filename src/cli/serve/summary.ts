@@ -1,0 +1,124 @@
+import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
+import type { Kind } from '../../protocol/methods.ts'
+import { plural } from '../output/plural.ts'
+import { table, uncut } from '../output/table.ts'
+import type { Output } from '../output/terminal.ts'
+
+const NOUNS: Readonly<Record<Kind, string>> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  resourceTemplates: 'template',
+}
+
+/** What a summary needs besides what runs. */
+interface About {
+  readonly name: string
+  readonly asksForKey: boolean
+  readonly file?: string | undefined
+}
+
+/** What is served and how to point a client at it, for people. */
+export function summaryLines(
+  inspection: Inspection,
+  { name, asksForKey, file }: About,
+  output: Output,
+): string[] {
+  const listener = inspection.listeners.find(({ url }) => url !== undefined)
+  const url = listener?.url
+  const rows = inspection.upstreams.map(upstream => upstreamCells(upstream, inspection.catalog, output))
+  return [
+    '',
+    ...table(rows, uncut(output), 2),
+    ...withheldLines(inspection, output),
+    '',
+    ...(url === undefined ? pipeLines(name, file, output) : clientLines(name, url, asksForKey, output)),
+    ...(listener?.eras === undefined ? [] : eraLines(listener, name, output)),
+  ]
+}
+
+/** Whoever starts it in a terminal waits for something that a client has to do. */
+function pipeLines(name: string, file: string | undefined, { paint }: Output): string[] {
+  if (file === undefined) return []
+  return [
+    paint('dim', '  It serves the client that starts it, on stdin and stdout. Give one this line:'),
+    `    claude mcp add ${name} -- gateway serve --stdio -c ${JSON.stringify(file)}`,
+    '',
+  ]
+}
+
+/** How a modern client keeps what a server keeps for its conversation. */
+function eraLines(
+  { eras, label, url = '' }: Inspection['listeners'][number],
+  name: string,
+  { paint }: Output,
+): string[] {
+  const said = paint('dim', `  Modern clients: ${eras ?? ''}`)
+  if (label === undefined) return [said, '']
+  return [said, `    claude mcp add --transport http ${name} ${url} --header "${label}: my-conversation"`, '']
+}
+
+/** The same as fields of one log line. */
+export function summaryFields({ upstreams, catalog, withheld }: Inspection): Record<string, unknown> {
+  const count = (kind: Kind): number => catalog.filter(row => row.kind === kind).length
+  const missing = upstreams.filter(upstream => !isThere(upstream)).map(({ name }) => name)
+  return {
+    upstreams: upstreams.length,
+    tools: count('tools'),
+    prompts: count('prompts'),
+    resources: count('resources'),
+    ...(missing.length === 0 ? {} : { missing }),
+    ...(withheld.length === 0 ? {} : { withheld: withheld.length }),
+  }
+}
+
+/** Whether calls reach it: what is idle starts with the next one. */
+export function isThere({ state }: Pick<UpstreamStatus, 'state'>): boolean {
+  return state === 'ready' || state === 'idle'
+}
+
+/** `14 tools, 4 prompts` */
+export function offerText(rows: readonly CatalogRow[]): string {
+  const kinds = Object.keys(NOUNS) as Kind[]
+  const counts = kinds.map(kind => ({ kind, count: rows.filter(row => row.kind === kind).length }))
+  const said = counts.filter(({ count }) => count > 0).map(({ kind, count }) => plural(count, NOUNS[kind]))
+  return said.length === 0 ? 'nothing' : said.join(', ')
+}
+
+/** The state in the colour it deserves. */
+export function stateText(state: UpstreamStatus['state'], output: Output): string {
+  return output.paint(state === 'ready' ? 'green' : state === 'failed' ? 'red' : 'yellow', state)
+}
+
+function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
+  const { name, state, problem } = upstream
+  const rows = catalog.filter(row => row.upstream === name)
+  // What is not there yet may have a lot to offer.
+  const offers = rows.length === 0 && state !== 'ready' ? '' : offerText(rows)
+  return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
+}
+
+/** What is known, and whether it was said in this run. */
+export function knownText({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
+  return [text, remembered === true ? 'known from before' : ''].filter(Boolean).join(' · ')
+}
+
+function withheldLines({ withheld }: Inspection, output: Output): string[] {
+  if (withheld.length === 0) return []
+  const text = `${plural(withheld.length, 'name')} withheld because another upstream owns them; gateway inspect shows which`
+  return [output.paint('yellow', `  ${text}`)]
+}
+
+function clientLines(name: string, url: string, asksForKey: boolean, output: Output): string[] {
+  const key = asksForKey ? ' --header "Authorization: Bearer <key>"' : ''
+  const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
+  return [
+    `  ${output.paint('bold', url)}`,
+    '',
+    output.paint('dim', '  Point a client at it:'),
+    `    claude mcp add --transport http ${name} ${url}${key}`,
+    `    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${key}`,
+    ...(asksForKey ? [output.paint('dim', hint)] : []),
+    '',
+  ]
+}

@@ -1,0 +1,168 @@
+import { dirname, resolve } from 'node:path'
+import { pointerTo } from '../../util/pointer.ts'
+import { coerce, isSecretPath } from '../keys.ts'
+import { problemAt } from '../problem.ts'
+import type { Problem, ReportProblem } from '../problem.ts'
+import { readText } from './read.ts'
+import { parseTemplate } from './template.ts'
+import type { Part } from './template.ts'
+import type { Scalar, ScalarTree, Tree } from './tree.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A tree with its placeholders filled in. */
+export interface Filled {
+  readonly tree: Tree
+  /** Values that must not be shown. */
+  readonly secrets: readonly string[]
+  /** Pointers at which a placeholder could not be filled in; nothing more is to be said about them. */
+  readonly broken: ReadonlySet<string>
+  /** Files read by `${file:…}`. */
+  readonly files: readonly string[]
+}
+
+const LARGEST_FILE = 64 * 1024
+/** Shorter ones would blank out half of every text they are looked for in. */
+const SHORTEST_SECRET = 4
+const SECRET_NAME = /TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE|BEARER|AUTH/i
+const FORMS = 'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, or $${ for a plain ${'
+
+/** Fills in `${…}` in every string value; keys are left alone. */
+export function interpolate(
+  tree: Tree,
+  environment: Environment,
+  cwd: string,
+  report: ReportProblem,
+): Filled {
+  const filler = new Filler(environment, cwd, report)
+  const filled = filler.fill(tree, '')
+  return {
+    tree: filled,
+    secrets: [...filler.secrets],
+    broken: filler.broken,
+    files: [...filler.files.keys()],
+  }
+}
+
+interface Spot {
+  readonly pointer: string
+  readonly scalar: ScalarTree
+}
+
+class Filler {
+  readonly secrets = new Set<string>()
+  readonly broken = new Set<string>()
+  readonly files = new Map<string, ReturnType<typeof readText>>()
+  readonly #environment: Environment
+  readonly #cwd: string
+  readonly #report: ReportProblem
+
+  constructor(environment: Environment, cwd: string, report: ReportProblem) {
+    this.#environment = environment
+    this.#cwd = cwd
+    this.#report = report
+  }
+
+  fill(tree: Tree, pointer: string): Tree {
+    if (tree.kind === 'scalar')
+      return typeof tree.value === 'string' ? this.#scalar(tree, tree.value, pointer) : tree
+    if (tree.kind === 'list')
+      return { ...tree, items: tree.items.map((item, i) => this.fill(item, pointerTo(pointer, i))) }
+    const entries = [...tree.entries].map(
+      ([key, entry]) => [key, { ...entry, tree: this.fill(entry.tree, pointerTo(pointer, key)) }] as const,
+    )
+    return { ...tree, entries: new Map(entries) }
+  }
+
+  #scalar(scalar: ScalarTree, text: string, pointer: string): Tree {
+    if (!text.includes('$') && !text.includes('{env:')) return scalar
+    const spot = { pointer, scalar }
+    const template = parseTemplate(text)
+    // A password with "${" in it is still a password: the mistake itself would quote it.
+    if ('mistake' in template)
+      return this.#wrong(
+        spot,
+        isSecretPath(pointer) ? 'cannot read a placeholder here' : template.mistake,
+        FORMS,
+      )
+    const filled = template.parts.map(part => this.#part(part, spot))
+    if (filled.some(part => part === undefined)) return scalar
+    this.#warn(template.parts, spot)
+    return { ...scalar, value: this.#value(filled.join(''), template.parts, pointer) }
+  }
+
+  /** A text that is one placeholder and nothing else may stand for a number or a boolean. */
+  #value(text: string, parts: readonly Part[], pointer: string): Scalar {
+    return parts.length === 1 && parts[0]?.kind !== 'text' ? coerce(text, pointer) : text
+  }
+
+  #part(part: Part, spot: Spot): string | undefined {
+    if (part.kind === 'text') return part.text
+    return part.kind === 'file' ? this.#file(part.path, spot) : this.#variable(part, spot)
+  }
+
+  #parts(parts: readonly Part[], spot: Spot): string | undefined {
+    const filled = parts.map(part => this.#part(part, spot))
+    return filled.includes(undefined) ? undefined : filled.join('')
+  }
+
+  #variable(part: Part & { kind: 'variable' }, spot: Spot): string | undefined {
+    const { name, operator, rest } = part
+    const value = Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined
+    // As in a shell, an operator takes an empty variable for one that is not set.
+    if (value === undefined || (value === '' && operator !== '')) {
+      return operator === ':-' ? this.#parts(rest, spot) : this.#unset(part, value, spot)
+    }
+    if (isSecretPath(spot.pointer) || SECRET_NAME.test(name)) this.#remember(value)
+    return value
+  }
+
+  #unset({ name, rest }: Part & { kind: 'variable' }, value: string | undefined, spot: Spot): undefined {
+    const reason = this.#parts(rest, spot)
+    const message = `variable ${name} is ${value === '' ? 'empty' : 'not set'}`
+    this.#wrong(spot, message, reason || `set it, or give a default: \${${name}:-default}`)
+  }
+
+  #file(path: readonly Part[], spot: Spot): string | undefined {
+    const name = this.#parts(path, spot)
+    if (name === undefined) return undefined
+    if (name === '') return void this.#wrong(spot, '${file:} names no file', 'write ${file:path}')
+    const file = resolve(this.#directoryOf(spot.scalar), name)
+    const contents = this.files.get(file) ?? readText(file, LARGEST_FILE)
+    this.files.set(file, contents)
+    if (!('text' in contents)) return void this.#wrong(spot, `cannot read ${file}: ${contents.why}`)
+    const text = contents.text.replace(/\r?\n$/, '')
+    this.#remember(text)
+    return text
+  }
+
+  #directoryOf(scalar: ScalarTree): string {
+    return scalar.origin.from === 'file' ? dirname(scalar.origin.file) : this.#cwd
+  }
+
+  #remember(value: string): void {
+    if (value.length >= SHORTEST_SECRET) this.secrets.add(value)
+  }
+
+  #wrong(spot: Spot, message: string, hint?: string): Tree {
+    this.broken.add(spot.pointer)
+    this.#say(spot, message, hint, 'error')
+    return spot.scalar
+  }
+
+  /** Forms of other tools, which stay as they are here. */
+  #warn(parts: readonly Part[], spot: Spot): void {
+    for (const part of parts) {
+      if (part.kind !== 'text') continue
+      const [form, name = ''] = /\{env:(\w+)\}/.exec(part.text) ?? /\$([A-Za-z_]\w*)/.exec(part.text) ?? []
+      // A password may well hold a "$", and must not be quoted for it.
+      if (form === undefined || (isSecretPath(spot.pointer) && !Object.hasOwn(this.#environment, name)))
+        continue
+      this.#say(spot, `${form} is not filled in`, `write \${${name}} to fill it in`, 'warning')
+    }
+  }
+
+  #say(spot: Spot, message: string, hint: string | undefined, severity: Problem['severity']): void {
+    this.#report(problemAt(spot.scalar.origin, { pointer: spot.pointer, message, hint, severity }))
+  }
+}

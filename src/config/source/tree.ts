@@ -1,0 +1,115 @@
+import { isPlain, setOwn } from '../../util/plain.ts'
+import { pointerTo } from '../../util/pointer.ts'
+
+/** Where a value came from. */
+export type Origin =
+  | { readonly from: 'file'; readonly file: string; readonly line: number; readonly col: number }
+  | { readonly from: 'set'; readonly text: string }
+  | { readonly from: 'value' }
+  | { readonly from: 'default' }
+
+export type Scalar = string | number | boolean | null
+
+/** A configuration in which every value knows where it came from. */
+export type Tree = MapTree | ListTree | ScalarTree
+
+export interface MapTree {
+  readonly kind: 'map'
+  readonly origin: Origin
+  readonly entries: ReadonlyMap<string, Entry>
+  /** Takes the place of what it is merged over. */
+  readonly fresh?: boolean
+}
+
+export interface Entry {
+  readonly key: Origin
+  readonly tree: Tree
+}
+
+export interface ListTree {
+  readonly kind: 'list'
+  readonly origin: Origin
+  readonly items: readonly Tree[]
+}
+
+export interface ScalarTree {
+  readonly kind: 'scalar'
+  readonly origin: Origin
+  readonly value: Scalar
+  /** A `null` that took something away. */
+  readonly removes?: boolean
+}
+
+/** Plain data with the origins of its keys and values, by JSON pointer. */
+export interface Located {
+  readonly value: unknown
+  readonly origins: Map<string, Origin>
+  readonly keys: Map<string, Origin>
+  /** Pointers of `null`s that had nothing to remove. */
+  readonly empty: readonly string[]
+}
+
+/** Turns a tree into plain data; a `null` in a map removes its key. */
+export function locate(tree: Tree): Located {
+  const located = {
+    origins: new Map<string, Origin>(),
+    keys: new Map<string, Origin>(),
+    empty: [] as string[],
+  }
+  return { ...located, value: plain(tree, '', located) }
+}
+
+function plain(tree: Tree, pointer: string, located: Omit<Located, 'value'> & { empty: string[] }): unknown {
+  located.origins.set(pointer, tree.origin)
+  if (tree.kind === 'scalar') return tree.value
+  if (tree.kind === 'list') return tree.items.map((item, i) => plain(item, pointerTo(pointer, i), located))
+  const value: Record<string, unknown> = {}
+  for (const [key, entry] of tree.entries) {
+    const at = pointerTo(pointer, key)
+    located.keys.set(at, entry.key)
+    if (entry.tree.kind !== 'scalar' || entry.tree.value !== null)
+      setOwn(value, key, plain(entry.tree, at, located))
+    else if (entry.tree.removes !== true) noteEmpty(at, entry.tree, located)
+  }
+  return value
+}
+
+function noteEmpty(
+  pointer: string,
+  tree: ScalarTree,
+  located: Omit<Located, 'value'> & { empty: string[] },
+): void {
+  located.empty.push(pointer)
+  located.origins.set(pointer, tree.origin)
+}
+
+/** Deepest nesting of a configuration. */
+export const DEEPEST = 64
+
+/** A tree of plain JavaScript data; undefined stands for a value that no file could hold. */
+export function treeOf(value: unknown, origin: Origin, depth = 0): Tree | undefined {
+  if (depth > DEEPEST) return undefined
+  if (isScalar(value)) return { kind: 'scalar', origin, value }
+  if (Array.isArray(value)) return listOf(value, origin, depth)
+  return isPlain(value) ? mapOf(value, origin, depth) : undefined
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
+}
+
+function listOf(values: readonly unknown[], origin: Origin, depth: number): Tree | undefined {
+  const items = values.map(item => treeOf(item, origin, depth + 1))
+  return items.every(item => item !== undefined) ? { kind: 'list', origin, items } : undefined
+}
+
+function mapOf(values: object, origin: Origin, depth: number): Tree | undefined {
+  const entries = new Map<string, Entry>()
+  for (const [key, value] of Object.entries(values)) {
+    if (value === undefined) continue
+    const tree = treeOf(value, origin, depth + 1)
+    if (tree === undefined) return undefined
+    entries.set(key, { key: origin, tree })
+  }
+  return { kind: 'map', origin, entries }
+}

@@ -1,0 +1,318 @@
+import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import { listForm } from '../../protocol/era/entries.ts'
+import { KINDS, LISTS, METHODS, type Kind } from '../../protocol/methods.ts'
+import { HEADER } from '../../protocol/names.ts'
+import type { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import { entryOf, isCalled, type CatalogEntry } from '../../api/catalog-entry.ts'
+import { offersCapability } from '../capabilities.ts'
+import type { Part } from './fetch-lists.ts'
+import type { Graph, UpstreamNode } from '../graph.ts'
+import { Parts, type LateList } from './list-cache.ts'
+import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
+import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
+import { isUp } from '../up.ts'
+import { View, type Freshness } from './view.ts'
+
+/** Views kept at once: one per kind and principal. */
+const MAX_VIEWS = 4096
+/** Things said in the log once. */
+const MAX_REPORTED = 10_000
+
+/** Whose view it is, and through which profile. */
+type Viewer = Pick<Session, 'principal' | 'profile'>
+
+interface Kept {
+  readonly view: View
+  readonly identity: readonly unknown[]
+}
+
+/** Which exposed name belongs to whom. A view is made anew only when one of the lists behind it is another object. */
+export class Catalog {
+  readonly #graph: Graph
+  readonly #parts: Parts
+  readonly #kept = new Map<string, Kept>()
+  readonly #reported = new Set<string>()
+  /** Whether clients have seen views that nobody can compare with any more. */
+  #hasForgotten = false
+  readonly #partial = new Set<Kind>()
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+    this.#parts = new Parts(graph)
+  }
+
+  /** The error for a method that no upstream can serve; undefined when there may be one. */
+  refuses(exchange: Exchange): RpcError | undefined {
+    const capability = METHODS.get(exchange.method)?.capability
+    if (capability === undefined || offersCapability(this.#graph, capability)) return undefined
+    return rpcError(RPC.methodNotFound, `Method not found: no upstream offers ${capability}`)
+  }
+
+  /** Answers a list method from the upstreams' lists. */
+  async list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer> {
+    const kind = METHODS.get(exchange.method)?.kind
+    if (kind === undefined)
+      return { error: rpcError(RPC.methodNotFound, `Method not found: ${exchange.method}`) }
+    const offset = this.#offset(exchange, kind)
+    if (offset === undefined)
+      return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
+    const view = await this.load(kind, exchange.session, upstreams)
+    if (upstreams === undefined || this.#isWhole(upstreams))
+      this.#graph.lane.listGiven(kind, exchange.session, view)
+    const form = listForm(exchange.session.client)
+    const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
+    return { result: view.page(offset, form, this.#graph.clock.now(), without) }
+  }
+
+  #unfit(view: View): readonly CatalogEntry[] {
+    for (const { upstream, exposed } of view.unfit()) {
+      if (!this.#isNew(JSON.stringify(['unfit', upstream, exposed]))) continue
+      this.#graph.log.warn(`tool "${exposed}" of upstream "${upstream}" is withheld from clients on HTTP`, {
+        hint: 'an x-mcp-header annotation in its input schema is invalid',
+      })
+    }
+    return view.unfit()
+  }
+
+  #offset(exchange: Exchange, kind: Kind): number | undefined {
+    const cursor = exchange.params?.cursor
+    if (cursor === undefined) return 0
+    const opened =
+      typeof cursor === 'string' ? this.#graph.seal.open(cursor, binding(kind, exchange.session)) : undefined
+    return typeof opened === 'number' ? opened : undefined
+  }
+
+  /** The view as it was last made; undefined before the first list. */
+  current(kind: Kind, session: Session): View | undefined {
+    return this.#kept.get(viewKey(kind, session))?.view
+  }
+
+  /** Whether an upstream has listed anything of this kind that somebody may see. */
+  shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
+    const node = this.#graph.upstreams.get(upstream)
+    const known = node && this.#parts.lastKnown(node, kind, viewKey(kind, viewer))?.entries
+    return known !== undefined && this.#tapped(known, kind, viewer).length > 0
+  }
+
+  /** Whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
+  isDoubtful(kind: Kind): boolean {
+    return this.#hasForgotten || this.#partial.has(kind)
+  }
+
+  /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
+  async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
+    const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
+    const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
+    const isWhole = this.#isWhole(names)
+    const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
+    if (!isWhole) this.#partial.add(kind)
+    return this.#view(key, kind, session, settled)
+  }
+
+  /** Whether a list of these upstreams is one of all, which others can be compared with. */
+  #isWhole(upstreams: readonly string[]): boolean {
+    return upstreams.length === this.#graph.upstreams.size
+  }
+
+  /**
+   * The thing of this name, as soon as nobody who is declared first can own it: a slow upstream keeps back only the
+   * names that may be its own.
+   */
+  async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
+    const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
+    const view = Promise.all(parts).then(all => this.#view(viewKey(kind, session), kind, session, all))
+    view.catch(() => undefined)
+    for (const part of parts) {
+      const entries = this.#tapped((await part)?.entries ?? [], kind, session)
+      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      if (entry !== undefined) return entry
+    }
+    return (await view).find(exposed)
+  }
+
+  #view(key: string, kind: Kind, session: Session, settled: readonly (Part | undefined)[]): View {
+    const parts = settled.filter(part => part !== undefined)
+    const identity: unknown[] = parts.flatMap<unknown>(({ isStale, payloads }) =>
+      isStale === true ? [...payloads, isStale] : payloads,
+    )
+    const kept = this.#kept.get(key)
+    if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view
+    const view = this.#make(kind, session, parts)
+    this.#keep(key, { view, identity })
+    return view
+  }
+
+  /** One upstream's list, or undefined when it has none to give. */
+  async part(name: string, kind: Kind, session: Session): Promise<Part | undefined> {
+    const node = this.#graph.upstreams.get(name)
+    if (node === undefined) return undefined
+    try {
+      const part = await this.#parts.take(node, kind, session, viewKey(kind, session))
+      if (part.isStale !== true) this.#reported.delete(name)
+      return part
+    } catch (error) {
+      if (node.upstream.spec.onFailure === 'fail') throw error
+      // One that was stopped, be it with the gateway, is not missed.
+      if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
+      return undefined
+    }
+  }
+
+  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
+  late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined {
+    return this.#parts.late(node, kind, viewKey(kind, viewer))
+  }
+
+  /** What is amiss with an upstream's lists, by kind. */
+  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
+    return this.#parts.troubles(upstream)
+  }
+
+  /** Whether an upstream may have things of this kind that could not be listed in time, or at all. */
+  isMissing(node: UpstreamNode, kind: Kind): boolean {
+    return this.#parts.isMissing(node, kind)
+  }
+
+  /** The thing of this name among those that cannot be listed now: as it was listed last or, if nothing ever was, perhaps. */
+  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined {
+    for (const node of this.#graph.upstreams.values()) {
+      const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
+      // A list that was late may have arrived since it was looked for.
+      const known = this.#parts.lastKnown(node, kind, viewKey(kind, session))?.entries
+      const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
+      const entry = entries.find(candidate => isCalled(candidate, exposed))
+      if (entry !== undefined) return entry
+    }
+    return undefined
+  }
+
+  /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
+  permits(entry: CatalogEntry, session: Viewer): CatalogEntry | undefined {
+    return this.#tapped([entry], entry.kind, session)[0]
+  }
+
+  #report(name: string, kind: Kind, error: unknown): void {
+    if (!this.#isNew(name)) return
+    const code = error instanceof GatewayError ? error.code : 'GW_INTERNAL'
+    this.#graph.log.warn(`upstream "${name}" is left out of the lists`, {
+      method: LISTS[kind].method,
+      upstream: name,
+      code,
+      reason: reasonOf(error),
+    })
+  }
+
+  /** Each thing is said once, until it is over. */
+  #isNew(key: string): boolean {
+    if (this.#reported.has(key) || this.#reported.size >= MAX_REPORTED) return false
+    this.#reported.add(key)
+    return true
+  }
+
+  #make(kind: Kind, session: Session, parts: readonly Part[]): View {
+    const graph = this.#graph
+    const entries = this.#tapped(
+      parts.flatMap(part => part.entries),
+      kind,
+      session,
+    )
+    const perCaller =
+      graph.hooks.runner('catalog') !== undefined &&
+      principalKey(session.principal) !== principalKey(ANONYMOUS)
+    const stale = parts.flatMap(({ isStale, upstream }) => (isStale === true ? [upstream] : []))
+    const view = new View({
+      kind,
+      entries,
+      stale,
+      freshness: stale.length === 0 ? freshnessOf(parts, perCaller) : OUTDATED,
+      pageSize: graph.config.lists.pageSize,
+      serverInfo: graph.identity(),
+      cursor: offset => graph.seal.close(offset, binding(kind, session)),
+    })
+    for (const { entry, owner } of view.withheld) this.#reportWithheld(entry, owner)
+    return view
+  }
+
+  #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Viewer): readonly CatalogEntry[] {
+    const { principal, profile } = session
+    return this.#graph.hooks.runner('catalog')?.(entries, { kind, principal, profile }) ?? entries
+  }
+
+  #reportWithheld(entry: CatalogEntry, owner: string): void {
+    if (!this.#isNew(JSON.stringify(['withheld', entry.kind, entry.upstream, entry.exposed]))) return
+    const hint = entry.kind.startsWith('resource')
+      ? 'the first declared owns it'
+      : 'give one of them a prefix, or rename it'
+    this.#graph.log.warn(
+      `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
+      { hint },
+    )
+  }
+
+  #keep(key: string, kept: Kept): void {
+    this.#kept.delete(key)
+    this.#kept.set(key, kept)
+    const oldest = this.#kept.keys().next().value
+    if (this.#kept.size <= MAX_VIEWS || oldest === undefined) return
+    this.#kept.delete(oldest)
+    this.#hasForgotten = true
+  }
+}
+
+/** A name without prefix may belong to any upstream that has none; a URI says more of itself. */
+function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: string): CatalogEntry[] {
+  const isNamed = kind === 'tools' || kind === 'prompts'
+  return prefix === '' && isNamed ? [entryOf(kind, upstream.name, name, prefix, { name })] : []
+}
+
+/** What nobody should keep. */
+const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
+
+/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
+function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
+  const payloads = parts.flatMap(part => part.payloads)
+  const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
+  const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
+  const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
+  const cacheScope = isPublic && !perCaller ? 'public' : 'private'
+  if (!Number.isFinite(ttlMs) || ttlMs === 0) return { ttlMs: () => 0, cacheScope }
+  return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
+}
+
+/** What was kept for a while has as much less time left; what nobody keeps was made just now. */
+function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
+  return payloads.reduce(
+    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
+    ttlMs,
+  )
+}
+
+function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((member, index) => member === b[index])
+}
+
+/** Only there do arguments travel in headers. */
+function isModernHttp({ headers, session }: Exchange): boolean {
+  return headers[HEADER.method] !== undefined && session.client.era === 'modern'
+}
+
+/** Written once for each principal: every call looks its view up. */
+const viewKeys = new WeakMap<Principal, Map<Kind, string>>()
+
+function viewKey(kind: Kind, session: Viewer): string {
+  if (session.profile !== undefined) return writeViewKey(kind, session)
+  let keys = viewKeys.get(session.principal)
+  if (keys === undefined) viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
+  let key = keys.get(kind)
+  if (key === undefined) keys.set(kind, (key = writeViewKey(kind, session)))
+  return key
+}
+
+function writeViewKey(kind: Kind, session: Viewer): string {
+  return `${KINDS.indexOf(kind)}${viewerKey(session)}`
+}
+
+function binding(kind: Kind, session: Session): string {
+  return JSON.stringify(['cursor', kind, principalKey(session.principal)])
+}

@@ -1,0 +1,182 @@
+import { gatewayError, type GatewayError } from '../../errors/errors.ts'
+import { servesTasks } from '../../protocol/era/tasks.ts'
+import { LISTS, type Kind } from '../../protocol/methods.ts'
+import type { Payload } from '../../protocol/payload.ts'
+import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
+import { entriesOf, type CatalogEntry } from '../../api/catalog-entry.ts'
+import { cannotAsk } from '../client-request.ts'
+import { RoadCall, RoadExchange, type Carrier } from '../exchange.ts'
+import type { Graph, UpstreamNode } from '../graph.ts'
+import type { Session } from '../../api/index.ts'
+import { isUnlisted, noteListed } from './unlisted.ts'
+
+/** Pages asked of one upstream for one list, and entries taken from it. */
+const MAX_PAGES = 64
+const MAX_ENTRIES = 10_000
+/** Most bytes of one list, over all its pages. */
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** One upstream's list, all pages. */
+export interface Part {
+  readonly upstream: string
+  readonly payloads: readonly Payload[]
+  readonly entries: readonly CatalogEntry[]
+  /** As it was last known: the upstream is slow or away. */
+  readonly isStale?: boolean
+}
+
+/** What an upstream lists that has nothing of a kind. */
+export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
+
+/** The parsed entries of payloads, kept as long as somebody keeps the payloads. */
+const parsed = new WeakMap<Payload, Parsed>()
+
+/** A reload may name what a kept list says otherwise, and two gateways may have one list. */
+interface Parsed {
+  readonly upstream: string
+  readonly prefix: string
+  readonly entries: CatalogEntry[]
+}
+
+/** Whether an upstream is known to have nothing of this kind. */
+export function lacks(node: UpstreamNode, kind: Kind): boolean {
+  return node.upstream.server !== undefined && !offers(node, kind)
+}
+
+/** The call for one page of a list, in somebody's session. */
+export function listCall(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+  cursor?: string,
+): RoadCall {
+  const { method } = LISTS[kind]
+  const params = cursor === undefined ? undefined : { cursor }
+  const call = new RoadCall(node.upstream.name, method, params, detached(graph, session, method))
+  graph.hooks.runner('call', method)?.(call)
+  return call
+}
+
+/**
+ * Asks one upstream for one list, beginning with this call. Waits at most `lists.grace` for an upstream that is still starting.
+ * @throws GatewayError when it cannot be asked.
+ */
+export async function fetchPart(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+  first: RoadCall,
+): Promise<Part> {
+  const hasWaited = await ready(graph, node)
+  if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return EMPTY
+  // The time of a call counts from when it is made.
+  const call = hasWaited ? listCall(graph, node, kind, session) : first
+  const payloads = await fetchPages(graph, node, kind, session, call)
+  const entries =
+    payloads.length === 1
+      ? entriesIn(payloads[0] as Payload, kind, node)
+      : payloads.flatMap(page => entriesIn(page, kind, node))
+  return {
+    upstream: node.upstream.name,
+    payloads,
+    entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
+  }
+}
+
+function entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
+  const { prefix } = node
+  const upstream = node.upstream.name
+  const known = parsed.get(payload)
+  if (known?.prefix === prefix && known.upstream === upstream) return known.entries
+  const listed = entriesOf(payload, kind, upstream, prefix)
+  const entries = kind === 'tools' && mayBeTasks(node) ? listed.map(asOptional) : listed
+  parsed.set(payload, { upstream, prefix, entries })
+  return entries
+}
+
+/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
+function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
+  return server?.era === 'modern' && servesTasks(server)
+}
+
+function asOptional(entry: CatalogEntry): CatalogEntry {
+  return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
+}
+
+/** Whether it took a while until the upstream had been spoken to; fails when longer would make others wait for it. */
+async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
+  if (upstream.server !== undefined || upstream.state === 'stopped') return false
+  await grace.wait(upstream, true)
+  if (upstream.server !== undefined) return true
+  const why = upstream.problem ?? 'it is still starting'
+  throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })
+}
+
+function offers(node: UpstreamNode, kind: Kind): boolean {
+  return node.upstream.server?.capabilities[LISTS[kind].capability] !== undefined
+}
+
+async function fetchPages(
+  graph: Graph,
+  node: UpstreamNode,
+  kind: Kind,
+  session: Session,
+  first: RoadCall,
+): Promise<Payload[]> {
+  const payloads: Payload[] = []
+  let bytes = 0
+  let call = first
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const payload = await fetchPage(node, call)
+    if (payload === undefined) break
+    payloads.push(payload)
+    bytes += payload.bytes().length
+    if (bytes > MAX_BYTES) throw tooLong(node, call.method)
+    const cursor = payload.value().nextCursor
+    if (typeof cursor !== 'string') break
+    call = listCall(graph, node, kind, session, cursor)
+  }
+  return payloads
+}
+
+function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
+  const why = `${method} has more than ${MAX_BYTES} bytes over all its pages`
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
+}
+
+async function fetchPage(node: UpstreamNode, call: RoadCall): Promise<Payload | undefined> {
+  const answer = await node.dispatch(call)
+  if ('result' in answer) {
+    noteListed(node.upstream, call.method, true)
+    return answer.result
+  }
+  return unlisted(node, call.method, 'error' in answer ? answer.error : undefined)
+}
+
+/** A server may advertise resources and have no templates: an unknown list method is an empty list. */
+function unlisted({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): undefined {
+  if (error?.code === RPC.methodNotFound) {
+    noteListed(upstream, method, false)
+    return undefined
+  }
+  throw gatewayError('GW_UPSTREAM_PROTOCOL', {
+    upstream: upstream.name,
+    why: `${method} failed: ${error?.message ?? 'it asks for input'}`,
+  })
+}
+
+/** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
+export function detached(graph: Graph, session: Session, method: string): RoadExchange {
+  return new RoadExchange(
+    graph.nextId(),
+    session,
+    { method, params: undefined, emit: () => undefined },
+    SILENT,
+    graph.clock.now(),
+  )
+}
+
+/** Nobody waits for what is told on the way to a list, and nobody can be asked. */
+const SILENT: Carrier = { emit: () => undefined, ask: (_exchange, ask) => Promise.resolve(cannotAsk(ask)) }

@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto'
+import { gatewayError } from '../errors/errors.ts'
+import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { askFor, toModernAsk } from '../protocol/era/asks.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { isPage } from '../protocol/safe-urls.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import type { Graph } from './graph.ts'
+import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
+
+/** What is replied in the client's place: by a hook, or as no client should be asked that; undefined when it is asked itself. */
+export async function hookReply(graph: Graph, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
+  if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isPage(ask.params.url)) {
+    graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
+    return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
+  }
+  const answer = await graph.hooks.runner('clientRequest', ask.method)?.(ask, exchange)
+  if (answer === undefined || answer === null) return undefined
+  if ('error' in answer) return { error: answer.error }
+  return 'result' in answer ? { result: answer.result.value() } : undefined
+}
+
+/** The capability that this exchange's client lacks for an ask; undefined when it may be asked. */
+export function lackingFor(exchange: Exchange, { method, params }: Ask): JsonObject | undefined {
+  return lacking(neutralCapabilities(exchange.session.client), method, params)
+}
+
+export function missingCapability(ask: Ask, requiredCapabilities: JsonObject): RpcError {
+  return rpcError(RPC.missingCapability, `The client does not support ${ask.method}`, {
+    requiredCapabilities,
+  })
+}
+
+/** Gives an audit what a server asked a client for, and what came of it. */
+export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, outcome: string): void {
+  hooks.runner('recorded')?.({ kind: 'client_request', name: method, outcome, exchange })
+}
+
+/** What came of an ask, in a word. */
+export function outcomeOfReply(reply: AskReply): string {
+  if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
+  const { action } = reply.result
+  return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
+}
+
+/** What no hook answers and no client can be asked for. */
+export function cannotAsk({ method }: Ask): AskReply {
+  return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
+}
+
+/** The asks in a server's wish, by key. */
+export function asksIn(requests: unknown): (readonly [string, Ask])[] {
+  if (!isObject(requests)) return []
+  return Object.entries(requests).flatMap(([key, value]) =>
+    isObject(value) && typeof value.method === 'string'
+      ? [[key, { method: value.method, params: isObject(value.params) ? value.params : undefined }] as const]
+      : [],
+  )
+}
+
+/** A visit to a page has an id in the legacy era. */
+export function legacyForm(ask: Ask): Ask {
+  if (ask.method !== 'elicitation/create' || ask.params?.mode !== 'url') return ask
+  return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
+}
+
+/** What a request answers that its client has cancelled. */
+export function cancelledAnswer(): Answer {
+  return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
+}
+
+/** What hooks reply to the asks of a wish in the client's place, by key; or that one of them says no. */
+export async function hookReplies(
+  requests: unknown,
+  exchange: Exchange,
+  graph: Graph,
+): Promise<{ readonly given: JsonObject } | { readonly denied: RpcError }> {
+  const given = Object.create(null) as JsonObject
+  for (const [key, ask] of asksIn(requests)) {
+    const reply = await hookReply(graph, exchange, ask)
+    if (reply === undefined) continue
+    recordAsk(graph.hooks, exchange, ask, outcomeOfReply(reply))
+    if ('error' in reply) return { denied: reply.error }
+    given[key] = reply.result
+  }
+  return { given }
+}
+
+/**
+ * What of a wish is left for the client, or why it cannot be asked: what it has not declared must not reach it (2026-07-28,
+ * multi round-trip requests).
+ */
+export function leftFor(
+  exchange: Exchange,
+  requests: unknown,
+  given: JsonObject,
+): { readonly rest: JsonObject } | { readonly error: RpcError } {
+  const all = isObject(requests) ? requests : {}
+  const asks = asksIn(requests)
+  if (asks.length < Object.keys(all).length)
+    return { error: rpcError(RPC.internal, 'the server asks for what nobody can read') }
+  const open = asks.filter(([key]) => !Object.hasOwn(given, key))
+  for (const [, ask] of open) {
+    const lacks = lackingFor(exchange, ask)
+    if (lacks !== undefined) return { error: missingCapability(ask, lacks) }
+  }
+  return { rest: Object.fromEntries(open.map(([key]) => [key, all[key]])) }
+}
+
+/** Asks by key, as `inputRequests` of this client has them. */
+export function wantedOf(
+  asks: Iterable<readonly [string, { readonly ask: Ask }]>,
+  client: ClientSide,
+): JsonObject {
+  return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]))
+}
+
+/** What this client says in `inputResponses` to an ask that it was given there, as the server reads it. */
+export function replyOf(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
+  return { result: askFor(ask, client).read(result) }
+}

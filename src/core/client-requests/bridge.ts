@@ -1,0 +1,222 @@
+import { askFor, toModernAsk } from '../../protocol/era/asks.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import {
+  asksIn,
+  cannotAsk,
+  hookReplies,
+  hookReply,
+  lackingFor,
+  leftFor,
+  legacyForm,
+  recordAsk,
+} from '../client-request.ts'
+import { RoadCall } from '../exchange.ts'
+import type { Graph } from '../graph.ts'
+import { HeldCall } from './parking.ts'
+import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
+import { callAsTask } from '../tasks/task-calls.ts'
+import { invalidState, openState, sealState, type RequestState } from './request-state.ts'
+
+/** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
+const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** How often a server may come back with another wish before it is given up. */
+const MAX_ROUNDS = 8
+/** Pause before a retry for which the server wanted nothing. */
+const PACE_MS = 250
+
+/**
+ * Calls an upstream, and carries between it and the client what it needs on the way: passed on where both sides say it
+ * the same way, looped for a legacy client, parked for a legacy server.
+ */
+export function converse(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  if (!MAY_ASK.has(call.method)) return dispatch(call)
+  const asTask = call.method === 'tools/call' ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
+  return asTask ?? conversePlainly(call, dispatch, graph)
+}
+
+/** The same for a call that no task is made of, or none yet. */
+function conversePlainly(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  if (call.exchange.session.client.era === 'legacy') return loop(call, dispatch, graph)
+  const { params } = call
+  if (params?.requestState === undefined && params?.inputResponses === undefined)
+    return first(call, dispatch, graph)
+  return retry(call, dispatch, graph)
+}
+
+const PLAINLY = { converse: conversePlainly, hold }
+
+/** An ask of a server, for a legacy client on its originating stream. */
+export async function askLegacy(
+  exchange: Exchange,
+  ask: Ask,
+  graph: Graph,
+  send: ((ask: Ask) => Promise<AskReply>) | undefined,
+): Promise<AskReply> {
+  const given = await hookReply(graph, exchange, ask)
+  if (given !== undefined) return given
+  if (send === undefined || ask.isTakenBack === true || lackingFor(exchange, ask) !== undefined)
+    return cannotAsk(ask)
+  const fitted = askFor(ask, exchange.session.client)
+  const reply = await send(fitted.ask === ask ? ask : inPlaceOf(ask, fitted.ask))
+  return 'result' in reply ? { result: fitted.read(reply.result) } : reply
+}
+
+/** The same ask in another form: what is taken back is taken back in this one. */
+function inPlaceOf(ask: Ask, { method, params }: Ask): Ask {
+  return { method, params, onTakeBack: listener => ask.onTakeBack?.(listener) }
+}
+
+/** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
+async function loop(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  let answer = await dispatch(call)
+  for (let round = 1; 'input' in answer; round++) {
+    if (round > MAX_ROUNDS) return failed(call, `the server asked for input more than ${MAX_ROUNDS} times`)
+    if (call.exchange.cancelled) return answer
+    const { inputRequests, requestState } = answer.input.value()
+    const replies = await replyAll(inputRequests, call.exchange, graph)
+    if (typeof replies === 'string') return failed(call, replies)
+    answer = await dispatch(again(call, replies, requestState, graph))
+  }
+  return answer
+}
+
+/** The client's replies by key, or why there are none. */
+async function replyAll(requests: unknown, exchange: Exchange, graph: Graph): Promise<JsonObject | string> {
+  const asks = asksIn(requests)
+  if (asks.length === 0) await pause(exchange, graph)
+  const replies = await Promise.all(
+    asks.map(async ([key, ask]) => [key, await exchange.ask(legacyForm(ask))] as const),
+  )
+  const refused = replies.find(([, reply]) => 'error' in reply)?.[1]
+  if (refused !== undefined && 'error' in refused) return refusedBy(refused.error.message)
+  return Object.fromEntries(replies.map(([key, reply]) => [key, 'result' in reply ? reply.result : {}]))
+}
+
+function refusedBy(why: string): string {
+  return `the client could not answer: ${why}`
+}
+
+function pause(exchange: Exchange, graph: Graph): Promise<void> {
+  return new Promise(resolve => {
+    graph.clock.after(PACE_MS, resolve)
+    exchange.onCancel(() => resolve())
+  })
+}
+
+/** The same call once more, with what the server wanted. */
+function again(call: RoadCall, inputResponses: JsonObject, requestState: unknown, graph: Graph): RoadCall {
+  const { requestState: _old, ...asked } = call.params ?? {}
+  const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
+  const next = new RoadCall(call.upstream, call.method, params, call.exchange)
+  next.mayBeTask = call.mayBeTask
+  graph.hooks.runner('call', call.method)?.(next)
+  return next
+}
+
+function failed({ method }: RoadCall, why: string): Answer {
+  if (method !== 'tools/call') return { error: rpcError(RPC.internal, why) }
+  return { result: Payload.of({ content: [{ type: 'text', text: why }], isError: true }) }
+}
+
+/** A modern client's first try. */
+async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  // A server that was never reached may turn out to be legacy.
+  const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
+  const answer = isModern ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
+  if ('input' in answer) return isModern ? passOn(call, answer.input, dispatch, graph) : answer
+  if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
+  return answer
+}
+
+/** A server that was taken for a legacy one, as nobody had reached it, may turn out to have wishes. */
+function passing(call: RoadCall, dispatch: Dispatch, graph: Graph): Dispatch {
+  return async asked => {
+    const answer = await dispatch(asked)
+    return 'input' in answer ? passOn(call, answer.input, dispatch, graph) : answer
+  }
+}
+
+function hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  const held = new HeldCall(graph, call)
+  call.exchange.askThrough(ask => held.ask(ask))
+  const next = held.next()
+  dispatch(call).then(
+    answer => held.settle(answer),
+    (failure: unknown) => held.settle({ failure }),
+  )
+  return next
+}
+
+/** A modern client's retry: for a parked call, or for a server that holds nothing. */
+async function retry(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  const { requestState, inputResponses, ...asked } = call.params ?? {}
+  if (requestState === undefined) return first(call, dispatch, graph)
+  const state = openState(graph, call, requestState)
+  if ('error' in state) return state
+  if (state.parked !== undefined) {
+    const held = graph.parking.find(state.parked.id)
+    return held?.resume(call.exchange, state.parked.round, inputResponses) ?? { error: invalidState() }
+  }
+  call.params = state.again === true ? asked : { ...asked, ...answered(state, inputResponses) }
+  return first(call, dispatch, graph)
+}
+
+function answered({ given, inner }: RequestState, responses: unknown): JsonObject {
+  const inputResponses = { ...given, ...(isObject(responses) ? responses : {}) }
+  return inner === undefined ? { inputResponses } : { inputResponses, requestState: inner }
+}
+
+/** A modern server's wish, as it is, but for its state, which only comes back to it from the same caller and request. */
+async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  const wish = input.value()
+  const replies = await hookReplies(wish.inputRequests, call.exchange, graph)
+  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
+  const { given } = replies
+  const left = leftFor(call.exchange, wish.inputRequests, given)
+  if ('error' in left) return left
+  const hasGiven = Object.keys(given).length > 0
+  if (hasGiven && Object.keys(left.rest).length === 0)
+    return first(again(call, given, wish.requestState, graph), dispatch, graph)
+  recordSent(left.rest, call, graph)
+  if (wish.requestState === undefined && !hasGiven) return { input }
+  const inner = typeof wish.requestState === 'string' ? { inner: wish.requestState } : {}
+  const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
+  const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: left.rest }
+  return { input: Payload.of({ ...wish, ...inputRequests, requestState }, 'modern') }
+}
+
+function recordSent(requests: JsonObject, { exchange }: RoadCall, { hooks }: Graph): void {
+  for (const [, ask] of asksIn(requests)) recordAsk(hooks, exchange, ask, 'sent')
+}
+
+/** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
+async function visits(
+  call: RoadCall,
+  answer: Extract<Answer, { error: unknown }>,
+  graph: Graph,
+): Promise<Answer> {
+  const { data } = answer.error
+  const elicitations =
+    isObject(data) && Array.isArray(data.elicitations) ? data.elicitations.filter(isObject) : []
+  const asks = elicitations.map(params => ({
+    method: 'elicitation/create',
+    params: { mode: 'url', ...params },
+  }))
+  if (asks.length === 0) return answer
+  for (const ask of asks) {
+    const lacks = lackingFor(call.exchange, ask)
+    if (lacks !== undefined)
+      return { error: rpcError(RPC.missingCapability, answer.error.message, { requiredCapabilities: lacks }) }
+  }
+  const inputRequests = Object.fromEntries(asks.map((ask, index) => [`visit-${index + 1}`, toModernAsk(ask)]))
+  const replies = await hookReplies(inputRequests, call.exchange, graph)
+  if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
+  return {
+    input: Payload.of(
+      { resultType: 'input_required', inputRequests, requestState: sealState(graph, call, { again: true }) },
+      'modern',
+    ),
+  }
+}

@@ -1,0 +1,185 @@
+import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { within } from '../../util/within.ts'
+import type { Graph, UpstreamNode } from '../graph.ts'
+import { liveOf } from '../kept-upstream.ts'
+import type { Ask, AskReply, ListedRoots, Notification, RootsOfClients, Session, Upstream } from '../../api/index.ts'
+import { baseOf } from '../session.ts'
+import { isKnownTo, visibleUpstreams } from '../visible-upstreams.ts'
+
+/** How long a server that asks waits for a client to come; one that was refused is told when there is one. */
+const ARRIVAL_MS = 2000
+/** How long a client may think about its roots. */
+const ANSWER_MS = 10_000
+/** Changes within this time are told once. */
+const COALESCE_MS = 100
+
+/** Which sessions use a link; undefined where all of them may. */
+type IsOn = ((session: Session) => boolean) | undefined
+
+/**
+ * The roots of clients, for legacy servers that ask outside any call (2025-11-25, roots). They are told only where there is
+ * no doubt whose they are: those of the one client of a link, and never to a server that this client may not see.
+ */
+export class ClientRoots {
+  readonly #graph: () => Graph
+  readonly #sessions: ReadonlySet<Session>
+  /** Clients that have said that they are initialized: others are not asked (2025-11-25, lifecycle). */
+  readonly #ready = new WeakSet<Session>()
+  /** A client is asked once at a time, however many servers want to know. */
+  readonly #asking = new Map<Session, Promise<AskReply>>()
+  readonly #changed = new Set<Session>()
+  #arrivals = Promise.withResolvers<void>()
+  #isTelling = false
+
+  constructor(graph: () => Graph, sessions: ReadonlySet<Session>) {
+    this.#graph = graph
+    this.#sessions = sessions
+  }
+
+  /** Hears what a client says that is about its roots, or about whether it can be asked. */
+  heard(session: Session, { method }: Notification): void {
+    const client = baseOf(session)
+    if (method === 'notifications/initialized') this.#arrived(client)
+    else if (method === 'notifications/roots/list_changed') {
+      this.#changed.add(client)
+      // What it is about to answer may be what it had before.
+      this.#asking.delete(client)
+      this.#tellSoon()
+    }
+  }
+
+  #arrived(client: Session): void {
+    this.#ready.add(client)
+    this.#arrivals.resolve()
+    this.#arrivals = Promise.withResolvers()
+    this.#tellSoon()
+  }
+
+  /** A client has gone: another one may be the only one now. */
+  left(): void {
+    this.#tellSoon()
+  }
+
+  /** Asks the one client of a link; undefined where there is none, or no telling which it is. */
+  async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
+    const of = (await this.clientOf(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
+    return of === undefined ? undefined : { of, reply: await this.#ask(of, ask) }
+  }
+
+  /** The client whose roots a server may know outside any call, on a link of it. */
+  async clientOf(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+    const node = this.#nodeOf(upstream)
+    if (node === undefined || !this.#mayTell(isOn)) return undefined
+    const candidates = [...this.#sessions].filter(session => isOn?.(session) !== false)
+    const seeing = await Promise.all(candidates.map(session => sees(this.#graph(), session, node)))
+    const [only, second] = candidates.filter((_, index) => seeing[index])
+    return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
+  }
+
+  /** Whether a client that calls this server is the one of a link, and can be asked outside its calls. */
+  isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
+    const node = this.#nodeOf(upstream)
+    const client = baseOf(session)
+    if (node === undefined || !this.#mayTell(isOn) || !this.#canAsk(client)) return false
+    const isOther = (one: Session): boolean =>
+      one !== client && isOn?.(one) !== false && isKnownTo(one, node, this.#graph())
+    return this.#sessions.has(client) && ![...this.#sessions].some(isOther)
+  }
+
+  /** A server goes on with the roots that it knows, so what all share hears of them only where no other client can follow. */
+  #mayTell(isOn: IsOn): boolean {
+    const { listeners } = this.#graph().config
+    return isOn !== undefined || Object.values(listeners).every(({ type }) => type === 'stdio')
+  }
+
+  /** A server that starts with the gateway may ask before the only client has introduced itself. */
+  async #clientToCome(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
+    const isAwaited = ![...this.#sessions].some(session => this.#ready.has(session))
+    if (isOn !== undefined || !isAwaited || !this.#mayTell(isOn)) return undefined
+    const hasCome = await within(this.#graph().clock, ARRIVAL_MS, this.#arrivals.promise)
+    return hasCome ? this.clientOf(upstream, isOn) : undefined
+  }
+
+  #canAsk(session: Session): boolean {
+    return (
+      session.ask !== undefined &&
+      this.#ready.has(session) &&
+      lacking(neutralCapabilities(session.client), 'roots/list', undefined) === undefined
+    )
+  }
+
+  /** One that was replaced by a reload is no server of the configuration any more. */
+  #nodeOf(upstream: Upstream): UpstreamNode | undefined {
+    const node = this.#graph().upstreams.get(upstream.name)
+    return node !== undefined && liveOf(node.upstream) === upstream ? node : undefined
+  }
+
+  #ask(session: Session, ask: Ask): Promise<AskReply> {
+    let reply = this.#asking.get(session)
+    if (reply === undefined) {
+      const own = this.#askInTime(session, ask).finally(() => {
+        if (this.#asking.get(session) === own) this.#asking.delete(session)
+      })
+      reply = own
+      this.#asking.set(session, own)
+    }
+    return reply
+  }
+
+  async #askInTime(session: Session, { method }: Ask): Promise<AskReply> {
+    const graph = this.#graph()
+    const exchange = graph.exchange(session, {
+      method,
+      params: undefined,
+      emit: () => undefined,
+      ...(session.ask === undefined ? {} : { ask: ask => session.ask?.(ask) ?? Promise.resolve(LATE) }),
+    })
+    let takeBack: (reason: string) => void = () => undefined
+    const own: Ask = { method, params: undefined, onTakeBack: listener => (takeBack = listener) }
+    const reply = exchange.ask(own)
+    if (await within(graph.clock, ANSWER_MS, reply)) return reply
+    takeBack(LATE.error.message)
+    return LATE
+  }
+
+  #tellSoon(): void {
+    if (this.#isTelling) return
+    this.#isTelling = true
+    this.#graph().clock.after(COALESCE_MS, () => {
+      this.#isTelling = false
+      const changed = [...this.#changed]
+      this.#changed.clear()
+      for (const { upstream } of this.#graph().upstreams.values()) upstream.rootsChanged?.(changed)
+    })
+  }
+}
+
+/** What one upstream may learn of them; nothing before it is made, or the gateway is. */
+export function rootsFor(
+  upstream: () => Upstream | undefined,
+  all: () => ClientRoots | undefined,
+): RootsOfClients {
+  return {
+    list: async (ask, isOn) => {
+      const own = upstream()
+      return own && all()?.list(own, ask, isOn)
+    },
+    isOnly: (session, isOn) => {
+      const own = upstream()
+      return own !== undefined && all()?.isOnly(own, session, isOn) === true
+    },
+    clientOf: async isOn => {
+      const own = upstream()
+      return own && all()?.clientOf(own, isOn)
+    },
+  }
+}
+
+const LATE = {
+  error: rpcError(RPC.internal, `the client did not list its roots within ${ANSWER_MS / 1000} s`),
+}
+
+async function sees(graph: Graph, session: Session, node: UpstreamNode): Promise<boolean> {
+  return isKnownTo(session, node, graph) || (await visibleUpstreams(graph, session)).includes(node)
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from '../client-request.ts'
+import type { RoadCall, RoadExchange } from '../exchange.ts'
+import type { Graph } from '../graph.ts'
+import type { Answer, Ask, AskReply } from '../../api/index.ts'
+import { principalKey } from '../../api/principal.ts'
+import { invalidState, sealState, STATE_TTL_MS } from './request-state.ts'
+
+/** Calls that wait for their clients, all together and of one caller. */
+const MAX_PARKED = 1000
+const MAX_PARKED_EACH = 100
+/** Asks of one call that come within this time are handed out together. */
+const BATCH_MS = 5
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (failure: unknown) => void
+}
+
+/** How a call ended: with an answer, or with what was thrown. */
+type Outcome = Answer | { readonly failure: unknown }
+
+interface Open {
+  readonly ask: Ask
+  readonly reply: (reply: AskReply) => void
+}
+
+/** The calls that are held open at legacy servers while modern clients think. They outlive a generation. */
+export class Parking {
+  readonly #calls = new Map<string, HeldCall>()
+
+  find(id: string): HeldCall | undefined {
+    return this.#calls.get(id)
+  }
+
+  /** Keeps a call; false when there is no room for it. */
+  add(call: HeldCall): boolean {
+    if (this.#calls.has(call.id)) return true
+    const own = [...this.#calls.values()].filter(({ owner }) => owner === call.owner)
+    if (this.#calls.size >= MAX_PARKED || own.length >= MAX_PARKED_EACH) return false
+    this.#calls.set(call.id, call)
+    return true
+  }
+
+  remove(call: HeldCall): void {
+    this.#calls.delete(call.id)
+  }
+
+  /** Nobody will retry any more. */
+  end(): void {
+    for (const call of this.#calls.values()) call.expire('the gateway is stopping')
+  }
+}
+
+/** A call at a legacy server that may ask its modern client: each ask ends an exchange, each retry takes the call up again. */
+export class HeldCall {
+  readonly owner: string
+  readonly #graph: Graph
+  readonly #call: RoadCall
+  readonly #open = new Map<string, Open>()
+  #exchange: RoadExchange
+  #waiting: Waiting | undefined
+  #outcome: Outcome | undefined
+  #asked = 0
+  #round = 0
+  #disarm: (() => void) | undefined
+  #id: string | undefined
+
+  constructor(graph: Graph, call: RoadCall) {
+    this.#graph = graph
+    this.#call = call
+    this.#exchange = call.exchange
+    this.owner = principalKey(call.exchange.session.principal)
+  }
+
+  /** Few calls are ever looked for by it. */
+  get id(): string {
+    this.#id ??= randomUUID()
+    return this.#id
+  }
+
+  /** The call's end, or what it needs from the client first. */
+  next(): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      if (this.#outcome !== undefined) this.#finish(this.#outcome)
+    })
+  }
+
+  /** The server has answered, or could not be asked to its end. A client that thinks finds it when it comes back. */
+  settle(outcome: Outcome): void {
+    if (this.#outcome !== undefined) return
+    this.#outcome = outcome
+    for (const { ask, reply } of this.#open.values()) reply(cannotAsk(ask))
+    this.#open.clear()
+    if (this.#waiting !== undefined) this.#finish(outcome)
+  }
+
+  #finish(outcome: Outcome): void {
+    this.#disarm?.()
+    this.#graph.parking.remove(this)
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    if ('failure' in outcome) waiting?.reject(outcome.failure)
+    else waiting?.resolve(outcome)
+  }
+
+  /** The server asks: the client is told at the end of a short time in which there may be more. */
+  async ask(ask: Ask): Promise<AskReply> {
+    const given = await hookReply(this.#graph, this.#exchange, ask)
+    if (given !== undefined) return given
+    if (ask.isTakenBack === true) return cannotAsk(ask)
+    const lacks = lackingFor(this.#exchange, ask)
+    if (lacks !== undefined) {
+      this.settle({ error: missingCapability(ask, lacks) })
+      this.#call.cancel('the client cannot be asked')
+      return cannotAsk(ask)
+    }
+    return new Promise(reply => {
+      const key = `ask-${++this.#asked}`
+      this.#open.set(key, { ask, reply })
+      ask.onTakeBack?.(() => this.#takeBack(key))
+      // While the client thinks, the limit on its thinking stays; its retry is told the rest.
+      if (this.#waiting !== undefined) this.#arm(BATCH_MS, () => this.#tell())
+    })
+  }
+
+  /** What the client was told already, it may still answer; nobody hears it then. */
+  #takeBack(key: string): void {
+    const open = this.#open.get(key)
+    this.#open.delete(key)
+    open?.reply(cannotAsk(open.ask))
+  }
+
+  /** A retry: gives the client's answers to the server, and goes on where the call stopped. */
+  resume(exchange: RoadExchange, round: number, responses: unknown): Promise<Answer> {
+    if (round !== this.#round || this.#waiting !== undefined)
+      return Promise.resolve({ error: invalidState() })
+    this.#disarm?.()
+    this.#exchange.continueAs(exchange)
+    this.#exchange = exchange
+    exchange.onCancel(reason => this.#call.cancel(reason))
+    const next = this.next()
+    const answers = isObject(responses) ? responses : {}
+    for (const [key, { ask, reply }] of this.#open) {
+      const result = Object.hasOwn(answers, key) ? answers[key] : undefined
+      if (!isObject(result)) continue
+      this.#open.delete(key)
+      reply(replyOf(ask, result, exchange.session.client))
+    }
+    // What the client left out is asked again.
+    if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
+    return next
+  }
+
+  /** The client did not come back in time. */
+  expire(why: string): void {
+    for (const { ask, reply } of this.#open.values()) reply(givenUp(ask, why))
+    this.#open.clear()
+    this.#call.cancel(why)
+    this.settle({ error: rpcError(RPC.internal, why) })
+    this.#graph.parking.remove(this)
+  }
+
+  #tell(): void {
+    if (this.#waiting === undefined || this.#open.size === 0) return
+    if (!this.#graph.parking.add(this)) return this.expire('too many calls wait for their clients')
+    const { client } = this.#exchange.session
+    const inputRequests = wantedOf(this.#open, client)
+    const requestState = sealState(this.#graph, this.#call, { parked: { id: this.id, round: ++this.#round } })
+    this.#arm(STATE_TTL_MS, () => this.expire('the client did not come back in time'))
+    const { resolve } = this.#waiting
+    this.#waiting = undefined
+    this.#exchange.expectHeir()
+    resolve({ input: Payload.of({ resultType: 'input_required', inputRequests, requestState }, 'modern') })
+  }
+
+  #arm(ms: number, run: () => void): void {
+    this.#disarm?.()
+    this.#disarm = this.#graph.clock.after(ms, run)
+  }
+}
+
+function givenUp({ method }: Ask, why: string): AskReply {
+  return method === 'elicitation/create'
+    ? { result: { action: 'cancel' } }
+    : { error: rpcError(RPC.internal, why) }
+}

@@ -1,0 +1,311 @@
+import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import type { NotificationContext } from '../../hooks/kinds.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { isLoud } from '../../protocol/era/modern.ts'
+import { KINDS, LISTS, kindsChangedBy, type Kind } from '../../protocol/methods.ts'
+import { canonicalOr } from '../../protocol/uri.ts'
+import type { Graph } from '../graph.ts'
+import { liveOf } from '../kept-upstream.ts'
+import { ListNews } from './list-news.ts'
+import { ListSaver } from '../catalog/list-saver.ts'
+import { askOwner, type ResourceOwner } from './resource-owner.ts'
+import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
+import { viewerKey } from '../../api/principal.ts'
+import { baseOf } from '../session.ts'
+import { Shares } from '../shares.ts'
+import type { View } from '../catalog/view.ts'
+
+/** What one `subscriptions/listen` wants to hear. */
+export interface ListenFilter {
+  readonly methods: ReadonlySet<string>
+  readonly uris: ReadonlySet<string>
+  readonly taskIds: readonly string[]
+}
+
+/** Open `subscriptions/listen` streams at once. */
+const MAX_LISTENS = 1024
+/** Of them, those of one caller. */
+const MAX_LISTENS_EACH = 128
+/** URIs subscribed at once. */
+const MAX_HELD = 10_000
+/** Of them, those of one caller: no fewer than one listen may name. */
+const MAX_HELD_EACH = 1024
+/** How a task of a legacy server does (2025-11-25, tasks). */
+const TASK_STATUS = 'notifications/tasks/status'
+/** Changes within this time are told once. */
+const COALESCE_MS = 10
+/** The least time between two comparisons of lists. */
+const COMPARE_AGAIN_MS = 250
+
+interface Held {
+  readonly owner: ResourceOwner
+  readonly holders: Set<object>
+}
+
+/** Everything that goes toward clients ahead of, or beside, their answers. */
+export class ClientLane {
+  readonly #graph: Graph
+  readonly #listens = new Map<Exchange, ListenFilter>()
+  readonly #ends = new Set<() => void>()
+  /** By canonical URI. */
+  readonly #held = new Map<string, Held>()
+  readonly #holds = new Shares(MAX_HELD_EACH)
+  readonly #listenShares = new Shares(MAX_LISTENS_EACH)
+  readonly #changed = new Map<string, Set<string>>()
+  /** What clients were given, to compare with. */
+  readonly #news: ListNews
+  #isTelling = false
+  readonly #saver: ListSaver
+  /** Upstreams that clients were told have gone. */
+  readonly #away = new Set<string>()
+  #sessions: ReadonlySet<Session> = new Set()
+  /** Notifications that had nowhere to go, for the log and metrics. */
+  dropped = 0
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+    this.#saver = new ListSaver(graph)
+    this.#news = new ListNews(graph)
+  }
+
+  /** The sessions that unrequested notifications go to; they outlive a generation. */
+  attach(sessions: ReadonlySet<Session>): void {
+    this.#sessions = sessions
+  }
+
+  /** Sends what belongs to a request, unless a tap drops it or the client wants less noise. */
+  emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
+    if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
+      return
+    if (this.#isDropped(notification, { lane: 'client', upstream: undefined, exchange })) return
+    send(notification)
+  }
+
+  /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
+  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
+    if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
+    if (kindsChangedBy(notification.method).length > 0) {
+      this.listChanged(notification.method, upstream)
+      this.#saver.listsChanged(upstream)
+    } else if (notification.method === 'notifications/resources/updated')
+      this.#updated(upstream, notification, isMeant)
+    else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification, isMeant))
+      this.dropped++
+  }
+
+  /** An upstream that comes or goes changes every list it has a part in. */
+  upstreamChanged(upstream: string, state: UpstreamState): void {
+    this.#graph.hooks.runner('upstreamState')?.(
+      upstream,
+      state,
+      this.#graph.upstreams.get(upstream)?.upstream.problem,
+    )
+    if (!this.#hasComeOrGone(upstream, state)) return
+    const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
+    for (const kind of KINDS)
+      if (capabilities[LISTS[kind].capability] !== undefined) this.listChanged(LISTS[kind].changed, upstream)
+    this.#saver.listsChanged(upstream)
+  }
+
+  /** One that is tried again and again goes but once. */
+  #hasComeOrGone(upstream: string, state: UpstreamState): boolean {
+    if (state === 'ready') this.#away.delete(upstream)
+    if (state !== 'failed') return state === 'ready'
+    const isNew = !this.#away.has(upstream)
+    this.#away.add(upstream)
+    return isNew
+  }
+
+  /** Every conversation that is to be told when a list of its changes, with those of listens. */
+  *audience(): Iterable<Session> {
+    yield* this.#sessions
+    for (const exchange of this.#listens.keys()) yield exchange.session
+  }
+
+  /** Tells some of the audience, at once. */
+  tell(method: string, isMeant: (session: Session) => boolean): void {
+    const notification = { method, params: undefined }
+    for (const session of this.#sessions) if (isMeant(session)) session.notify(notification)
+    for (const [exchange, filter] of this.#listens)
+      if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
+  }
+
+  /** An upstream's list may be another one now: every client that would see that is told. */
+  listChanged(method: string, upstream: string): void {
+    if (this.#changed.size === 0 && !this.#isTelling) this.#tellSoon(COALESCE_MS)
+    const upstreams = this.#changed.get(method)
+    if (upstreams === undefined) this.#changed.set(method, new Set([upstream]))
+    else upstreams.add(upstream)
+  }
+
+  /** A client was given a list: what changed while it was made is compared with it. */
+  listGiven(kind: Kind, session: Session, view: View): void {
+    for (const upstream of this.#news.saw(kind, session, view))
+      this.listChanged(LISTS[kind].changed, upstream)
+  }
+
+  #tellSoon(ms: number): void {
+    this.#isTelling = true
+    this.#graph.clock.after(ms, () => void this.#tellChanged())
+  }
+
+  /** However often upstreams say so, lists are compared only so often. */
+  async #tellChanged(): Promise<void> {
+    const changed = [...this.#changed]
+    this.#changed.clear()
+    await Promise.all(
+      changed.map(async ([method, upstreams]) => {
+        const differing = await this.#news.differing(method, upstreams, this.audience())
+        this.tell(method, session => differing?.has(viewerKey(session)) ?? true)
+      }),
+    ).catch(() => undefined)
+    this.#graph.clock.after(COMPARE_AGAIN_MS, () => {
+      this.#isTelling = false
+      if (this.#changed.size > 0) this.#tellSoon(0)
+    })
+  }
+
+  /** Open `subscriptions/listen` streams. */
+  get listening(): number {
+    return this.#listens.size
+  }
+
+  /** Opens a listen, which lasts until its promise resolves; undefined when there are too many. */
+  listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined {
+    const { session } = exchange
+    if (this.#listens.size >= MAX_LISTENS || this.#listenShares.isFull(session)) return undefined
+    this.#listens.set(exchange, filter)
+    this.#listenShares.count(session, 1)
+    return new Promise<void>(resolve => {
+      const end = (): void => {
+        if (this.#listens.delete(exchange)) this.#listenShares.count(session, -1)
+        this.#ends.delete(end)
+        resolve()
+      }
+      this.#ends.add(end)
+      exchange.onCancel(end)
+      if (filter.methods.size === 0 && filter.uris.size === 0 && filter.taskIds.length === 0) end()
+    })
+  }
+
+  /** Ends every listen politely: clients listen again, and find the next generation. */
+  end(): void {
+    for (const end of this.#ends) end()
+  }
+
+  /** Takes over what sessions hold from the generation before. */
+  adopt(before: ClientLane): void {
+    for (const [uri, { owner, holders }] of before.#held) {
+      const sessions = [...holders].filter(holder => !('emit' in holder)) as Session[]
+      const node = this.#graph.upstreams.get(owner.upstream)
+      if (sessions[0] === undefined || node === undefined) continue
+      this.#held.set(uri, { owner, holders: new Set(sessions) })
+      for (const session of sessions) this.#holds.count(session, 1)
+      // Another server under the same name knows nothing of what the one before was asked.
+      const old = before.#graph.upstreams.get(owner.upstream)?.upstream
+      const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
+      if (isSame) continue
+      for (const session of sessions)
+        void askOwner('resources/subscribe', owner, this.#graph, session).catch(() => undefined)
+    }
+  }
+
+  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a link of its own there. */
+  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
+    const holder = holderOf(by)
+    const held = this.#held.get(uri)
+    if (held?.holders.has(holder) === true) return 'known'
+    const session = sessionOf(holder)
+    if ((held === undefined && this.#held.size >= MAX_HELD) || this.#holds.isFull(session)) return 'full'
+    this.#holds.count(session, 1)
+    if (held === undefined) this.#held.set(uri, { owner, holders: new Set([holder]) })
+    else held.holders.add(holder)
+    return 'new'
+  }
+
+  /** Names whom to unsubscribe from; undefined for who did not want the URI. */
+  release(uri: string, by: object): ResourceOwner | undefined {
+    const holder = holderOf(by)
+    const held = this.#held.get(uri)
+    if (held?.holders.delete(holder) !== true) return undefined
+    this.#holds.count(sessionOf(holder), -1)
+    if (held.holders.size === 0) this.#held.delete(uri)
+    return held.owner
+  }
+
+  /** A session has ended: what only it wanted is let go. */
+  forget(session: Session): void {
+    for (const uri of this.#held.keys()) {
+      const owner = this.release(uri, session)
+      if (owner !== undefined)
+        void askOwner('resources/unsubscribe', owner, this.#graph, session).catch(() => undefined)
+    }
+  }
+
+  #updated(upstream: string, notification: Notification, isMeant: (session: Session) => boolean = all): void {
+    const original = notification.params?.uri
+    const found = this.#heldAs(upstream, original)
+    if (found === undefined) {
+      this.dropped++
+      return
+    }
+    const { owner, holders } = found
+    const told =
+      owner.exposed === original
+        ? notification
+        : { ...notification, params: { ...notification.params, uri: owner.exposed } }
+    for (const holder of holders) this.#tellHolder(holder, told, isMeant)
+  }
+
+  #tellHolder(holder: object, told: Notification, isMeant: (session: Session) => boolean): void {
+    const exchange = 'emit' in holder ? (holder as Exchange) : undefined
+    const session = sessionOf(holder)
+    if (!isMeant(session)) return
+    if (exchange === undefined) session.notify(told)
+    // Before it is acknowledged, a listen hears of nothing.
+    else if (this.#listens.has(exchange)) exchange.emit(told)
+  }
+
+  /** What is held, by the URI that its owner uses: the one that clients know, but for renamed ones. */
+  #heldAs(upstream: string, original: unknown): Held | undefined {
+    if (typeof original !== 'string') return undefined
+    const name = canonicalOr(original)
+    const same = this.#held.get(name)
+    if (same?.owner.upstream === upstream && canonicalOr(same.owner.original) === name) return same
+    return [...this.#held.values()].find(
+      ({ owner }) => owner.upstream === upstream && owner.original === original,
+    )
+  }
+
+  #isWanted(session: Session, notification: Notification): boolean {
+    const wanted = session.client.logLevel
+    if (wanted === undefined) return session.client.era === 'legacy'
+    return isLoud(isObject(notification.params) ? notification.params.level : undefined, wanted)
+  }
+
+  #isDropped(notification: Notification, context: NotificationContext): boolean {
+    try {
+      if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop')
+        return false
+    } catch (error) {
+      // There is nobody to answer, and those who come after have done nothing wrong.
+      const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
+      this.#graph.log.error(reasonOf(error), { method: notification.method, ...fields })
+    }
+    this.dropped++
+    return true
+  }
+}
+
+function all(): boolean {
+  return true
+}
+
+function sessionOf(holder: object): Session {
+  return 'emit' in holder ? (holder as Exchange).session : (holder as Session)
+}
+
+/** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
+function holderOf(by: object): object {
+  return 'emit' in by ? by : baseOf(by as Session)
+}

@@ -1,0 +1,131 @@
+import { declaresTasks } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { canonicalOr } from '../../protocol/uri.ts'
+import { known, mergedCapabilities } from '../capabilities.ts'
+import type { Graph } from '../graph.ts'
+import type { ListenFilter } from './notifier.ts'
+import type { RoadExchange } from '../exchange.ts'
+import { within } from '../../util/within.ts'
+import { askOwner } from './resource-owner.ts'
+import type { Answer, Exchange } from '../../api/index.ts'
+import { ownTasks, tellOfTasks } from '../tasks/listen-tasks.ts'
+import { tasksNotDeclared } from '../tasks/task-support.ts'
+
+const FLAGS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
+/** URIs in one `subscriptions/listen`. */
+const MAX_URIS = 1024
+/** How long an acknowledgement waits for servers to know what is watched; it is told them later if this was too short. */
+const HOLD_MS = 1000
+
+/** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
+export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+  const asked = exchange.params?.notifications
+  if (!isObject(asked))
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
+  if (isAsked(asked.taskIds) && !declaresTasks(exchange.session.client.capabilities))
+    return { error: tasksNotDeclared() }
+  // A client may listen before anything else, and while upstreams still start.
+  await known(graph)
+  const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
+  // What is acknowledged is watched from then on. One resource that cannot be watched now is no reason to lose the others.
+  const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
+  if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
+  const ended = graph.lane.listen(exchange, filter)
+  if (ended === undefined) {
+    letGo(filter.uris, exchange, graph)
+    return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  }
+  exchange.emit({
+    method: 'notifications/subscriptions/acknowledged',
+    params: { notifications: describe(filter) },
+  })
+  tellOfTasks(filter.taskIds, exchange, graph)
+  await held
+  await ended
+  letGo(filter.uris, exchange, graph)
+  return { result: Payload.of({ resultType: 'complete' }) }
+}
+
+function letGo(uris: ReadonlySet<string>, exchange: Exchange, graph: Graph): void {
+  for (const uri of uris) release(uri, exchange, graph, exchange)
+}
+
+function isAsked(taskIds: unknown): boolean {
+  return Array.isArray(taskIds) && taskIds.length > 0
+}
+
+function honoured(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
+  const capabilities = mergedCapabilities(graph)
+  const methods = new Set<string>()
+  for (const [kind, flag] of Object.entries(FLAGS)) {
+    if (asked[flag] === true && capabilities[kind] !== undefined)
+      methods.add(`notifications/${kind}/list_changed`)
+  }
+  const canSubscribe = isObject(capabilities.resources) && capabilities.resources.subscribe === true
+  const uris = Array.isArray(asked.resourceSubscriptions) && canSubscribe ? asked.resourceSubscriptions : []
+  return { methods, uris: new Set(uris.filter(uri => typeof uri === 'string').slice(0, MAX_URIS)) }
+}
+
+function describe(filter: ListenFilter): JsonObject {
+  const notifications: JsonObject = {}
+  for (const [kind, flag] of Object.entries(FLAGS))
+    if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
+  if (filter.uris.size > 0) notifications.resourceSubscriptions = [...filter.uris]
+  if (filter.taskIds.length > 0) notifications.taskIds = [...filter.taskIds]
+  return notifications
+}
+
+/** `resources/subscribe` (legacy): each link to the upstream is subscribed once, however many sessions want the URI. */
+export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
+  const uri = exchange.params?.uri
+  if (typeof uri !== 'string')
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  await known(graph)
+  const capabilities = mergedCapabilities(graph)
+  if (!isObject(capabilities.resources) || capabilities.resources.subscribe !== true) {
+    return {
+      error: rpcError(RPC.methodNotFound, 'Method not found: no upstream offers resource subscriptions'),
+    }
+  }
+  return hold(uri, exchange.session, graph, exchange)
+}
+
+export function unsubscribe(exchange: Exchange, graph: Graph): Answer {
+  const uri = exchange.params?.uri
+  if (typeof uri !== 'string')
+    return { error: rpcError(RPC.invalidParams, 'Invalid params: "uri" must be a string') }
+  release(uri, exchange.session, graph, exchange)
+  return { result: Payload.of({}) }
+}
+
+async function hold(uri: string, holder: object, graph: Graph, exchange: Exchange): Promise<Answer> {
+  const done: Answer = { result: Payload.of({}) }
+  const name = canonicalOr(uri)
+  const owner = await graph.router.owner(name, exchange)
+  if (owner === undefined)
+    return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
+  const place = graph.lane.hold(name, owner, holder)
+  if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
+  if (place === 'known') return done
+  try {
+    const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
+    if ('error' in answer) graph.lane.release(name, holder)
+    return answer
+  } catch (error) {
+    // The next who asks must reach the server again.
+    graph.lane.release(name, holder)
+    throw error
+  }
+}
+
+function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
+  const owner = graph.lane.release(canonicalOr(uri), holder)
+  if (owner === undefined) return
+  void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
+}

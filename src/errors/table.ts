@@ -1,0 +1,229 @@
+import { AGENT_ERRORS } from './table-agents.ts'
+import { LOAD_ERRORS } from './table-load.ts'
+import { PLUGIN_ERRORS } from './table-plugins.ts'
+import { WORKER_ERRORS } from './table-workers.ts'
+import { RPC } from '../protocol/rpc-error.ts'
+
+/** One error: what it says, what to do, and what it is elsewhere. */
+export interface ErrorEntry {
+  /** `{name}` is filled from the fields given. Says what and where. */
+  readonly text: string
+  /** What to do about it. */
+  readonly hint: string
+  /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start, 5 a server said no. */
+  readonly exit?: number
+  /** HTTP status when it is the whole answer. */
+  readonly http?: number
+  /** JSON-RPC code when it answers a request. */
+  readonly rpc?: number
+}
+
+/** Every error the gateway makes. A test ties this table to docs/reference/errors.md. */
+export const ERRORS = {
+  GW_INTERNAL: {
+    text: 'internal error',
+    hint: 'This is a bug in the gateway; the log has the details under the same code.',
+    exit: 1,
+    http: 500,
+    rpc: RPC.internal,
+  },
+  GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
+  GW_TOOL_UNKNOWN: {
+    text: 'there is no tool "{tool}"{meant}',
+    hint: 'gateway tools lists what there is.',
+    exit: 2,
+  },
+  GW_IMPORT: {
+    text: 'cannot import {file}: {why}',
+    hint: "Give it a client's settings with MCP servers in them, such as .mcp.json.",
+    exit: 2,
+  },
+  GW_FILE_EXISTS: {
+    text: '{file} exists already',
+    hint: 'Choose another name, or overwrite it with --force.',
+    exit: 2,
+  },
+  GW_REFUSED: {
+    text: 'refused: {why} (JSON-RPC error {code})',
+    hint: 'Where the arguments are wrong, gateway tools --json shows their schema; a rule of the configuration may refuse too.',
+    exit: 5,
+  },
+  GW_UPSTREAM_UNKNOWN: {
+    text: 'there is no upstream "{upstream}"{meant}',
+    hint: 'gateway ps lists those of the running gateway.',
+    exit: 2,
+    rpc: RPC.invalidParams,
+  },
+  GW_VERB_UNKNOWN: {
+    text: 'there is no verb "{verb}"; known: {known}',
+    hint: 'Verbs that plugins add are there while the configuration installs the plugin.',
+    exit: 2,
+    rpc: RPC.methodNotFound,
+  },
+  GW_VERB_PARAMS: {
+    text: 'wrong parameters of "{verb}": {why}',
+    hint: 'The README, under "A running gateway", has the verbs with their parameters.',
+    exit: 2,
+    rpc: RPC.invalidParams,
+  },
+  GW_NO_SOURCE: {
+    text: 'this gateway does not know where its configuration comes from',
+    hint: 'Give createGateway a `load`, or give the configuration to reload.',
+    exit: 3,
+    rpc: RPC.internal,
+  },
+  GW_NO_GATEWAY: {
+    text: 'no gateway runs with {config}',
+    hint: 'Start one with gateway serve, or name the socket of one with --socket; control.enabled must not be false.',
+    exit: 4,
+  },
+  GW_MANY_GATEWAYS: {
+    text: '{count} gateways run with {config}: {sockets}',
+    hint: 'Choose one with --socket.',
+    exit: 4,
+  },
+  GW_CONTROL: {
+    text: 'control socket {socket} cannot be used: {why}',
+    hint: 'It must be a socket of yours, in a directory that nobody else can write to.',
+    exit: 4,
+    rpc: RPC.internal,
+  },
+  GW_NO_LISTENER: {
+    text: 'there is nowhere for clients to connect: no listener is configured',
+    hint: 'Add one under listeners, or serve one client on stdin and stdout with --stdio.',
+    exit: 3,
+  },
+  GW_CONFIG_NOT_FOUND: {
+    text: 'no gateway.yaml found from {directory} upwards',
+    hint: 'Make one from the settings of a client with gateway import, write one, or name it with --config.',
+    exit: 3,
+  },
+  GW_CONFIG_UNTRUSTED: {
+    text: '{file} was found above the working directory, and {why}: its commands are not run unasked',
+    hint: 'Name it with --config if you trust it, or go where your own is.',
+    exit: 3,
+  },
+  GW_CONFIG_UNREADABLE: {
+    text: 'cannot read {file}: {why}',
+    hint: 'Check the path and its permissions.',
+    exit: 3,
+  },
+  GW_CONFIG_INVALID: {
+    text: '{count} in the configuration',
+    hint: 'Nothing was started or changed. Every key is in docs/reference/config.md.',
+    exit: 3,
+  },
+  ...PLUGIN_ERRORS,
+  GW_LISTEN: {
+    text: 'listener "{listener}" cannot listen on {address}: {why}',
+    hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',
+    exit: 4,
+  },
+  ...AGENT_ERRORS,
+  ...WORKER_ERRORS,
+  ...LOAD_ERRORS,
+  GW_UPSTREAM_START: {
+    text: 'upstream "{upstream}" did not start: {why}',
+    hint: 'Run its command or open its URL by hand; its stderr is in the log.',
+    exit: 4,
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_DOWN: {
+    text: 'upstream "{upstream}" is not available: {why}',
+    hint: 'It is tried again by itself; gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_CLOSED: {
+    text: 'upstream "{upstream}" closed the connection: {why}',
+    hint: 'Nothing was retried; call again if it is safe to.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_PROTOCOL: {
+    text: 'upstream "{upstream}" broke the protocol: {why}',
+    hint: 'Its log, and ours at level debug, show the message.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_AUTH: {
+    text: 'upstream "{upstream}" refused our credentials: {why}',
+    hint: 'Check upstreams.{upstream}.headers.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_FORBIDDEN: {
+    text: 'upstream "{upstream}" does not allow this: {why}',
+    hint: 'The log of the gateway and gateway ps have what it said.',
+    http: 502,
+    rpc: RPC.internal,
+  },
+  GW_TIMEOUT: {
+    text: 'upstream "{upstream}" did not answer {method} within {ms} ms',
+    hint: 'Raise upstreams.{upstream}.timeout if it is slow by nature.',
+    http: 504,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_BUSY: {
+    text: 'upstream "{upstream}" has no room for this call: {why}',
+    hint: 'Call again after retryAfterMs; raise upstreams.{upstream}.limits if the server can take more.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_RESTING: {
+    text: 'upstream "{upstream}" is given a rest after {why}',
+    hint: 'Call again after retryAfterMs; its breaker lets a probe through then. gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_AUDIT: {
+    text: 'nothing is answered now, as the audit cannot be written',
+    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UNAUTHORIZED: {
+    text: 'who sends this is not known: {why}',
+    hint: 'Send an API key or a token of the configured issuer, as Authorization: Bearer.',
+    http: 401,
+    rpc: RPC.invalidRequest,
+  },
+  GW_FORBIDDEN: {
+    text: '{what} needs the scope {scopes}',
+    hint: 'Ask the issuer for a token with these scopes; auth.rules says what needs which.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
+  GW_RATE_LIMITED: {
+    text: 'too many requests: rule "{rule}" allows {allowed}',
+    hint: 'Come back after retryAfterMs; rateLimit.rules sets the limits.',
+    http: 429,
+    rpc: RPC.internal,
+  },
+  GW_QUOTA_STATE: {
+    text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
+    hint: 'Make room where rateLimit.state is; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_DENIED: {
+    text: '{reason}',
+    hint: 'A rule of routes refuses it.',
+    http: 403,
+    rpc: RPC.invalidParams,
+  },
+  GW_PROFILE_UNKNOWN: {
+    text: 'there is no profile "{profile}"',
+    hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
+    http: 404,
+    rpc: RPC.invalidParams,
+  },
+  GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
+  GW_STOPPING: {
+    text: 'the gateway is stopping',
+    hint: 'Call again when it is back.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const satisfies Record<string, ErrorEntry>

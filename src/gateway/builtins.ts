@@ -1,0 +1,51 @@
+import { agents } from '../../plugins/agents/index.ts'
+import { audit } from '../../plugins/audit/index.ts'
+import { auth } from '../../plugins/auth/index.ts'
+import { cache } from '../../plugins/cache/index.ts'
+import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
+import { overload } from '../../plugins/overload/index.ts'
+import { metrics } from '../../plugins/metrics/index.ts'
+import { profiles } from '../../plugins/profiles/index.ts'
+import { rateLimit } from '../../plugins/rate-limit/index.ts'
+import { resilience } from '../../plugins/resilience/index.ts'
+import { rest } from '../../plugins/rest/index.ts'
+import { routing } from '../../plugins/routing/index.ts'
+import { sessionHeaders } from '../../plugins/session-headers/index.ts'
+import { toolFilter } from '../../plugins/tool-filter/index.ts'
+import type { Plugin } from '../plugin.ts'
+import { callHttp } from '../upstreams/http/http-upstream.ts'
+import { callSse } from '../upstreams/http/sse-upstream.ts'
+import { callStdio } from '../upstreams/stdio/stdio-upstream.ts'
+import { callWs } from '../upstreams/ws/ws-upstream.ts'
+import { listenHttp } from '../listeners/http/http-listener.ts'
+import { listenStdio } from '../listeners/stdio/stdio-listener.ts'
+
+/** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
+export const builtins: readonly Plugin<never>[] = [
+  listenHttp,
+  listenStdio,
+  callStdio,
+  callHttp,
+  callSse,
+  callWs,
+  overload,
+  // First, so that whatever is refused was seen.
+  audit,
+  metrics,
+  routing,
+  toolFilter,
+  // After what renames, as its rules are about the names that clients see.
+  auth,
+  // After the filters, whose names it speaks of.
+  profiles,
+  // After the profiles: of what a caller sees, its agents see a part.
+  agents,
+  sessionHeaders,
+  forwardHeaders,
+  rest,
+  // Outside the cache: who is refused must not be refused in another's place.
+  rateLimit,
+  // Outside the deadline, so that a hit needs no timer.
+  cache,
+  resilience,
+]

@@ -1,0 +1,198 @@
+import type { AuditEvent } from '../api/index.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { RpcFailure, type RequestOptions, type UpstreamHandle } from '../api/gateway.ts'
+import type { Gateway } from './gateway.ts'
+import { askedConfig } from './inspect.ts'
+import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { residentOfTrees } from '../util/resident.ts'
+import { didYouMean } from '../util/suggest.ts'
+import { ownPackage } from '../util/version.ts'
+
+const MAX_LINES = 10_000
+const LINES = 100
+
+/** What a verb may be told beside its parameters. */
+export interface VerbOptions extends RequestOptions {
+  /** Aborts when the gateway ends. */
+  readonly ending: AbortSignal
+}
+
+type Verb = (gateway: Gateway, params: JsonObject, options: VerbOptions) => Promise<object>
+
+/** The gateway's own verbs; the `control` hook adds those of plugins. */
+export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
+  ['ps', status],
+  ['inspect', inspected],
+  ['client.request', clientRequest],
+  ['reload', gateway => gateway.reload()],
+  ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
+  ['upstream.stop', (gateway, params) => stop(handle('upstream.stop', gateway, params))],
+  ['upstream.restart', (gateway, params) => restart(handle('upstream.restart', gateway, params))],
+  ['upstream.logs', logs],
+])
+
+/** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
+const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'client.request'])
+
+/** Runs one verb on a running gateway, and gives an audit what came of it. */
+export async function runVerb(
+  gateway: Gateway,
+  verb: string,
+  params: JsonObject,
+  options: VerbOptions,
+): Promise<JsonObject> {
+  let outcome = 'ok'
+  try {
+    return await run(gateway, verb, params, options)
+  } catch (error) {
+    outcome = error instanceof GatewayError ? error.code : 'error'
+    throw error
+  } finally {
+    if (!UNRECORDED.has(verb)) record(gateway, verb, params, outcome)
+  }
+}
+
+function record(gateway: Gateway, verb: string, { upstream }: JsonObject, outcome: string): void {
+  const fields: AuditEvent['fields'] = typeof upstream === 'string' ? { upstream } : {}
+  gateway.generation.graph.hooks.runner('recorded')?.({ kind: 'control', name: verb, outcome, fields })
+}
+
+async function run(
+  gateway: Gateway,
+  verb: string,
+  params: JsonObject,
+  options: VerbOptions,
+): Promise<JsonObject> {
+  const own = VERBS.get(verb)
+  if (own !== undefined) return (await own(gateway, params, options)) as JsonObject
+  const { hooks } = gateway.generation.graph
+  const result = await hooks.runner('control', verb)?.(params)
+  if (result !== undefined && result !== null) return result
+  const added = hooks.taps('control').flatMap(({ key }) => key ?? [])
+  const known = [...new Set([...VERBS.keys(), ...added])].join(', ')
+  throw gatewayError('GW_VERB_UNKNOWN', { verb, known })
+}
+
+async function inspected(gateway: Gateway, params: JsonObject): Promise<object> {
+  return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
+}
+
+/** What a client inside the process is answered: on the same road as any other, limits and records included. */
+async function clientRequest(gateway: Gateway, params: JsonObject, { signal }: VerbOptions): Promise<object> {
+  const { method, params: sent = {} } = params
+  if (typeof method !== 'string' || !isObject(sent))
+    throw gatewayError('GW_VERB_PARAMS', {
+      verb: 'client.request',
+      why: '"method" must be a text, "params" an object',
+    })
+  const connection = await gateway.connect()
+  try {
+    return { result: await connection.request(method, sent, signal === undefined ? {} : { signal }) }
+  } catch (error) {
+    if (error instanceof RpcFailure) return { error: error.error }
+    throw error
+  } finally {
+    connection.close()
+  }
+}
+
+/** All that people want to see at a glance. */
+async function status(gateway: Gateway): Promise<object> {
+  const rows = [...gateway.upstreams.values()].map(one => one.status())
+  const trees = rows.map(({ pid, runtime }) => {
+    const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
+    return [...new Set(pids.filter(one => one !== undefined))]
+  })
+  const sizes = await residentOfTrees(trees.flat())
+  return {
+    gateway: {
+      ...ownPackage(),
+      pid: process.pid,
+      startedAt: gateway.startedAt,
+      config: gateway.generation.loaded.file,
+      rss: process.memoryUsage.rss(),
+    },
+    listeners: gateway.listeners.map(({ name, type, url }) => ({ name, type, url })),
+    load: gateway.load,
+    upstreams: rows.map((row, index) => {
+      const known = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []
+      return known.length === 0 ? row : { ...row, rss: known.reduce((sum, size) => sum + size) }
+    }),
+  }
+}
+
+function handle(verb: string, gateway: Gateway, { upstream }: JsonObject): UpstreamHandle {
+  if (typeof upstream !== 'string')
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of one' })
+  const found = gateway.upstreams.get(upstream)
+  if (found !== undefined) return found
+  const meant = didYouMean(upstream, [...gateway.upstreams.keys()])
+  throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: meant === undefined ? '' : ` – ${meant}` })
+}
+
+async function start(upstream: UpstreamHandle): Promise<object> {
+  await upstream.start()
+  return started(upstream)
+}
+
+async function stop(upstream: UpstreamHandle): Promise<object> {
+  await upstream.stop()
+  return { upstream: upstream.status() }
+}
+
+async function restart(upstream: UpstreamHandle): Promise<object> {
+  await upstream.restart()
+  return started(upstream)
+}
+
+function started(upstream: UpstreamHandle): object {
+  const { name, state, problem } = upstream.status()
+  if (state === 'failed')
+    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: problem ?? 'it does not say why' })
+  return { upstream: upstream.status() }
+}
+
+async function logs(gateway: Gateway, params: JsonObject, options: VerbOptions): Promise<object> {
+  const verb = 'upstream.logs'
+  const { name, logs } = handle(verb, gateway, params)
+  const lines = lineCount(params.lines)
+  if (lines === undefined)
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"lines" must be a number from 0 to ${MAX_LINES}` })
+  if (logs === undefined)
+    throw gatewayError('GW_VERB_PARAMS', { verb, why: `"${name}" has no process here, so there is no log` })
+  const recent = lines === 0 ? [] : logs.recent().slice(-lines)
+  if (params.follow !== true) return { lines: recent }
+  for (const line of recent) options.onNotification?.({ method: 'log', params: { line } })
+  await followLines(gateway, name, options)
+  return { lines: [] }
+}
+
+function lineCount(asked: unknown): number | undefined {
+  if (asked === undefined) return LINES
+  return Number.isInteger(asked) && Number(asked) >= 0 && Number(asked) <= MAX_LINES
+    ? Number(asked)
+    : undefined
+}
+
+/** Resolves when nobody wants to hear any more, or there is nothing more to hear. */
+function followLines(gateway: Gateway, name: string, options: VerbOptions): Promise<void> {
+  const { onNotification, signal, ending } = options
+  const ends = [signal, ending].filter(one => one !== undefined)
+  return new Promise(resolve => {
+    const leave = [
+      gateway.on('log', ({ upstream, line }) => {
+        if (upstream === name) onNotification?.({ method: 'log', params: { line } })
+      }),
+      gateway.on('reloaded', () => {
+        if (!gateway.upstreams.has(name)) end()
+      }),
+    ]
+    const end = (): void => {
+      for (const one of leave) one()
+      for (const one of ends) one.removeEventListener('abort', end)
+      resolve()
+    }
+    for (const one of ends) one.addEventListener('abort', end)
+    if (ends.some(one => one.aborted)) end()
+  })
+}

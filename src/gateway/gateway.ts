@@ -1,0 +1,338 @@
+import { resolve } from 'node:path'
+import type { LoadedConfig } from '../config/index.ts'
+import { rootsFor, type ClientRoots } from '../core/client-requests/client-roots.ts'
+import { RoadGate } from '../core/gate.ts'
+import { liveOf } from '../core/kept-upstream.ts'
+import type { Listener, Log } from '../api/index.ts'
+import { Parking } from '../core/client-requests/parking.ts'
+import { TaskStore } from '../core/tasks/task-store.ts'
+import { gatewayError, GatewayError } from '../errors/errors.ts'
+import { Events } from './events.ts'
+import type {
+  ConfigChanges,
+  ConnectOptions,
+  Connection,
+  GatewayEvents,
+  GatewayOptions,
+  Inspection,
+  Load,
+  RequestOptions,
+  UpstreamHandle,
+} from '../api/gateway.ts'
+import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import { Generations, loadedFrom, startAll, type Life } from './reloader.ts'
+import { handleOf, inspect, loadOf } from './inspect.ts'
+import type { Inside } from './process-hooks.ts'
+import { Listeners } from './listener-set.ts'
+import { LogFeed } from './log-feed.ts'
+import { SlotTable } from '../plugin-host/slots.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { openSeal, openState } from './state-directory.ts'
+import { connect } from '../listeners/in-process/connect.ts'
+import { BoundedRoom } from '../processes/process-quota.ts'
+import { OwnPrograms } from '../processes/plugin-programs.ts'
+import { InProcessTransport } from '../listeners/in-process/sdk-transport.ts'
+import { systemClock } from '../util/clock.ts'
+import { createLog, hidingLog } from '../util/log.ts'
+import { Secrets } from '../util/secrets.ts'
+import { parseDuration } from '../util/units.ts'
+import { ownPackage } from '../util/version.ts'
+import { runVerb } from './control-verbs.ts'
+
+/** Longer than any stop takes. */
+const KEEP_ALIVE_MS = 30_000
+
+/**
+ * Builds a gateway from a loaded file, or from a plain object of the same shape. No socket and no process yet.
+ *
+ * ```ts
+ * const gateway = await createGateway({ upstreams: { files: { type: 'stdio', command: 'mcp-server-filesystem', args: ['.'] } } })
+ * await gateway.start()
+ * const client = await gateway.connect()
+ * console.error(await client.request('tools/list'))
+ * await gateway.close()
+ * ```
+ * @throws GatewayError GW_CONFIG_INVALID, GW_PLUGIN_LOAD, GW_PLUGIN_OPTIONS, GW_PLUGIN_SETUP
+ */
+export function createGateway(
+  source: LoadedConfig | JsonObject,
+  options: GatewayOptions = {},
+): Promise<Gateway> {
+  return makeGateway(source, options, {})
+}
+
+/** The same, for a process that may be one of several of the gateway. */
+export async function makeGateway(
+  source: LoadedConfig | JsonObject,
+  options: GatewayOptions,
+  inside: Inside,
+): Promise<Gateway> {
+  const directory = resolve(options.directory ?? '.')
+  const loaded = await loadedFrom(source, directory)
+  const secrets = new Secrets()
+  const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
+  const log = hidingLog(options.log ?? unheard, secrets.hide)
+  const live: Live = { events: new Events(log) }
+  const around = await surround(loaded, { ...options, log, secrets }, inside, live)
+  const first = await buildGeneration(loaded, around)
+  const gate = new RoadGate(first.graph, ownPackage())
+  live.roots = gate.roots
+  const door = inside.atTheDoor?.(gate) ?? gate
+  const listeners = new Listeners({ gate: door, log, clock: around.clock, neighbours: inside.neighbours })
+  const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
+  const generations = new Generations(first, { around, directory, gate, listeners, life })
+  live.generations = generations
+  const { programs } = around
+  return new Gateway({ around, programs, gate, listeners, life, generations, ...live, load: options.load })
+}
+
+/** What exists once the first generation is built. */
+interface Live {
+  readonly events: Events
+  generations?: Generations
+  roots?: ClientRoots
+}
+
+async function surround(
+  loaded: LoadedConfig,
+  options: GatewayOptions & { readonly log: Log; readonly secrets: Secrets },
+  inside: Inside,
+  live: Live,
+): Promise<Surroundings & { readonly programs: OwnPrograms }> {
+  const { log, secrets, environment = {}, clock = systemClock } = options
+  const room = BoundedRoom.of(loaded.config)
+  const shared = { log, clock, environment, room }
+  const { memories, privatePlaces } = await openState(loaded, options, { log, clock })
+  const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
+  return {
+    ...{ ...shared, secrets, memories, programs, privatePlaces },
+    slots: new SlotTable(),
+    seal: inside.seal ?? (await openSeal(memories, options, log)),
+    parking: new Parking(),
+    tasks: new TaskStore(),
+    plugins: options.plugins ?? [],
+    builtins: inside.builtins,
+    upstream: inside.upstream,
+    keeper: inside.keeper,
+    upstreamSays: (name, notification, upstream, isMeant) => {
+      live.generations?.says(name, notification, upstream, isMeant)
+      inside.said?.(name, notification, upstream, isMeant)
+    },
+    upstreamChanged: (name, state, upstream) => {
+      if (live.generations?.changed(name, state, upstream) !== true) return
+      const { problem } = upstream ?? {}
+      live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
+    },
+    rootsFor: upstream => rootsFor(upstream, () => live.roots),
+  }
+}
+
+interface GatewayParts {
+  readonly around: Surroundings
+  readonly programs: OwnPrograms
+  readonly gate: RoadGate
+  readonly listeners: Listeners
+  readonly life: Life
+  readonly generations: Generations
+  readonly events: Events
+  readonly load: GatewayOptions['load']
+}
+
+/** A running gateway: `start` it, `reload` it, `connect` to it, `close` it. */
+export class Gateway {
+  readonly #around: Surroundings
+  readonly #programs: OwnPrograms
+  readonly #gate: RoadGate
+  readonly #listeners: Listeners
+  readonly #life: Life
+  readonly #generations: Generations
+  readonly #events: Events
+  readonly #logs: LogFeed
+  readonly #load: GatewayOptions['load']
+  #startedAt: number | undefined
+
+  constructor({ around, programs, gate, listeners, life, generations, events, load }: GatewayParts) {
+    this.#around = around
+    this.#programs = programs
+    this.#gate = gate
+    this.#listeners = listeners
+    this.#life = life
+    this.#generations = generations
+    this.#events = events
+    this.#logs = new LogFeed((upstream, line) => events.emit('log', { upstream, line }))
+    this.#load = load
+    this.#followLogs()
+  }
+
+  /** The configuration that runs, with its graph. */
+  get generation(): Generation {
+    return this.#generations.current
+  }
+
+  /** Where clients arrive. `url` is known after `start`. */
+  get listeners(): readonly Listener[] {
+    return this.#listeners.all
+  }
+
+  /** When `start` was called, in milliseconds since 1970; undefined before. */
+  get startedAt(): number | undefined {
+    return this.#startedAt
+  }
+
+  /** The configured servers by name, to watch, start, stop and restart each. */
+  get upstreams(): ReadonlyMap<string, UpstreamHandle> {
+    const { graph } = this.generation
+    const nodes = [...graph.upstreams.values()]
+    return new Map(nodes.map(({ upstream }) => [upstream.name, handleOf(upstream, graph)]))
+  }
+
+  /**
+   * Hears what happens: `state`, `reloaded`, `refused`, `log`. Returns the way to take it back.
+   *
+   * ```ts
+   * const leave = gateway.on('state', ({ upstream, state, problem }) => console.error(upstream, state, problem))
+   * ```
+   */
+  on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
+    const leave = this.#events.on(event, listener)
+    if (event !== 'log') return leave
+    const unfollow = this.#logs.hold()
+    return () => {
+      leave()
+      unfollow()
+    }
+  }
+
+  /**
+   * Opens the listeners and begins to start the upstreams; `settled` waits for those.
+   * @throws GatewayError GW_LISTEN, or what a plugin's `ready` threw; the gateway is closed then.
+   */
+  async start(): Promise<void> {
+    this.#begin()
+    const { graph, loaded } = this.generation
+    try {
+      await graph.hooks.runner('ready')?.()
+      await this.#listeners.become({ loaded, hooks: graph.hooks }, 0)
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+  }
+
+  /** Resolves when every upstream has had its first attempt, well or badly. */
+  async settled(): Promise<void> {
+    await startAll(this.generation)
+  }
+
+  /** Starts the upstreams without opening a listener: for tools that only look. */
+  #begin(): void {
+    if (this.#life.isStarted) return
+    this.#life.isStarted = true
+    this.#startedAt = Date.now()
+    void startAll(this.generation)
+  }
+
+  /** Resolves when the client of every stdio listener has gone away; never when another kind of listener is open. */
+  get ended(): Promise<void> {
+    const { added } = this.generation
+    const own = this.#listeners.all.filter(({ name }) => !added.has(name))
+    const ends = own.map(listener => listener.ended ?? new Promise<void>(() => undefined))
+    return ends.length === 0 ? new Promise(() => undefined) : Promise.all(ends).then(() => undefined)
+  }
+
+  /**
+   * Builds the next generation, starts what is new in it, swaps, and lets the old one finish. Clients are told of lists
+   * that are others then, and of no more. Without a source, `load` of the options says what the configuration is.
+   * @throws GatewayError when anything is wrong with it; the running generation is untouched then.
+   */
+  async reload(source?: LoadedConfig | JsonObject): Promise<ConfigChanges> {
+    try {
+      const replaced = await this.#generations.replace(async () => source ?? (await this.#loaded()))
+      this.#followLogs()
+      this.#events.emit('reloaded', replaced)
+      return replaced.changes
+    } catch (thrown) {
+      const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
+      if (error.code !== 'GW_STOPPING') this.#events.emit('refused', { error })
+      throw error
+    }
+  }
+
+  async #loaded(): Promise<LoadedConfig | JsonObject> {
+    if (this.#load === undefined) throw gatewayError('GW_NO_SOURCE')
+    return this.#load()
+  }
+
+  #followLogs(): void {
+    const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream))
+    this.#logs.over(upstreams)
+  }
+
+  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
+  async close(): Promise<void> {
+    if (this.#life.isClosed) return
+    this.#life.isClosed = true
+    this.#life.ending.abort()
+    // The clock's timers do not keep the process alive, and it must live until everything has ended.
+    const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
+    try {
+      await this.#end()
+    } finally {
+      clearInterval(alive)
+    }
+  }
+
+  async #end(): Promise<void> {
+    await this.#generations.quiet()
+    const { graph } = this.generation
+    const grace = parseDuration(graph.config.shutdown.grace)
+    graph.hooks.runner('stopping')?.(grace)
+    await this.#listeners.stop(grace)
+    this.#gate.shut()
+    this.#around.parking.end()
+    this.#around.tasks.end()
+    graph.lane.end()
+    await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
+    await this.#generations.drained()
+    await graph.hooks.runner('close')?.()
+    this.#programs.retire()
+    await this.#around.memories?.flush()
+  }
+
+  /** A client inside this process, which takes the same road as any other. */
+  async connect(options: ConnectOptions = {}): Promise<Connection> {
+    this.#begin()
+    return connect(this.#gate, options)
+  }
+
+  /** A transport for an MCP SDK `Client`: `await new Client(info).connect(gateway.transport())`. */
+  transport(): InProcessTransport {
+    this.#begin()
+    return new InProcessTransport({
+      name: 'in-process',
+      gate: this.#gate,
+      log: this.#around.log,
+      clock: this.#around.clock,
+    })
+  }
+
+  /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
+  /** How much this process has to do. */
+  get load(): Load {
+    return loadOf(this.generation.graph, this.#listeners.all)
+  }
+
+  async inspect(): Promise<Inspection> {
+    return inspect(this.generation, this.#listeners.all, this.#life.isStarted)
+  }
+
+  /**
+   * Runs one of the owner's verbs, as the control socket does: `ps`, `inspect`, `reload`, `upstream.start`,
+   * `upstream.stop`, `upstream.restart`, `upstream.logs`, and what plugins add by `control.for(verb)`. A verb that lasts,
+   * such as `upstream.logs` with `follow`, tells its news to `onNotification` until `signal` aborts or the gateway ends.
+   * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
+   */
+  control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
+    return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
+  }
+}

@@ -1,0 +1,265 @@
+import { join } from 'node:path'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { builtins } from './builtins.ts'
+import { privatePlacesOf, withConfig, type LoadedConfig } from '../config/index.ts'
+import { secretsIn } from '../config/secrets.ts'
+import { problemIn, type Finding, type Problem } from '../config/problem.ts'
+import { Graph } from '../core/graph.ts'
+import type {
+  Clock,
+  Keeper,
+  Log,
+  Notification,
+  ProcessRoom,
+  Programs,
+  RootsOfClients,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamMemory,
+  UpstreamState,
+} from '../api/index.ts'
+import type { Sandboxing } from '../api/plugin.ts'
+import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
+import type { Parking } from '../core/client-requests/parking.ts'
+import type { Seal } from '../core/seal.ts'
+import type { TaskStore } from '../core/tasks/task-store.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import { configured } from '../plugin-host/configure.ts'
+import { install } from '../plugin-host/install.ts'
+import { secretOptions } from '../plugin-host/options.ts'
+import { chooseBuiltins, loadConfigured, ordered, type Chosen } from '../plugin-host/resolve.ts'
+import type { SlotTable } from '../plugin-host/slots.ts'
+import type { Plugin } from '../plugin.ts'
+import type { Memories } from '../store/memories.ts'
+import type { PrivatePlaces } from '../util/private-place.ts'
+import { hideIn, hideInError, type Secrets } from '../util/secrets.ts'
+import { ownPackage } from '../util/version.ts'
+
+/** What all generations of one gateway share. */
+export interface Surroundings {
+  readonly log: Log
+  /** Those of every configuration so far. */
+  readonly secrets: Secrets
+  readonly clock: Clock
+  readonly slots: SlotTable
+  readonly seal: Seal
+  readonly parking: Parking
+  readonly tasks: TaskStore
+  /** Bounds on processes, which a reload may change. */
+  readonly room: ProcessRoom & { resize(max: number, starting: number): void }
+  readonly programs: Programs
+  /** What no sandbox shows; every configuration adds what is its own. */
+  readonly privatePlaces: PrivatePlaces
+  /** What outlives this process; absent where nothing does. */
+  readonly memories?: Memories | undefined
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly plugins: readonly Plugin<never>[]
+  /** Those of ours that may be installed; default all. */
+  readonly builtins?: readonly Plugin<never>[] | undefined
+  /** Who keeps what must hold for several processes. */
+  readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
+  /** Makes upstreams ahead of plugins, where another process owns them. */
+  readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
+  /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
+  upstreamSays(
+    name: string,
+    notification: Notification,
+    upstream: Upstream | undefined,
+    isMeant?: (session: Session) => boolean,
+  ): void
+  upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
+  /** What clients say of their roots outside calls, for an upstream that is known once it is made. */
+  rootsFor(upstream: () => Upstream | undefined): RootsOfClients
+}
+
+/** One loaded configuration with its graph. */
+export interface Generation {
+  readonly loaded: LoadedConfig
+  readonly graph: Graph
+  readonly plugins: readonly Chosen[]
+  /** Listeners that plugins added: no clients of the owner's arrive there. */
+  readonly added: ReadonlySet<string>
+}
+
+/** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
+export async function buildGeneration(
+  written: LoadedConfig,
+  around: Surroundings,
+  before?: Generation,
+): Promise<Generation> {
+  around.secrets.add(written.secrets)
+  try {
+    return await build(written, around, before)
+  } catch (thrown) {
+    throw hideInError(thrown, around.secrets.hide)
+  }
+}
+
+async function build(
+  written: LoadedConfig,
+  around: Surroundings,
+  before: Generation | undefined,
+): Promise<Generation> {
+  const { config, directory, files } = written
+  around.privatePlaces.add(privatePlacesOf(written))
+  const locate = (finding: Finding): Problem => hideIn(problemIn(written, finding), around.secrets.hide)
+  const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
+  const plugins = ordered([
+    ...chooseBuiltins(around.builtins ?? builtins, config),
+    ...(await loadConfigured(config, directory, locate)),
+    ...given,
+  ])
+  around.secrets.add(plugins.flatMap(secretOptions))
+  const { log, clock, slots, programs } = around
+  const { hide } = around.secrets
+  const state = around.memories?.directory
+  const { keeper } = around
+  const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper, locate }
+  const hooks = await install(plugins, api)
+  try {
+    return assemble(written, around, plugins, hooks, before)
+  } catch (error) {
+    // What its plugins opened would stay open with nobody to close it.
+    await hooks.runner('close')?.()
+    throw error
+  }
+}
+
+function assemble(
+  written: LoadedConfig,
+  around: Surroundings,
+  plugins: readonly Chosen[],
+  hooks: Hooks,
+  before: Generation | undefined,
+): Generation {
+  const { config, directory } = written
+  const loaded = withConfig(written, configured(config, hooks, directory))
+  around.secrets.add(secretsIn(loaded.config))
+  const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
+  const identity = identityOf(loaded)
+  const { seal, parking, tasks, log, clock } = around
+  const { hide } = around.secrets
+  const graph = new Graph({
+    config: loaded.config,
+    ...{ hooks, upstreams, identity, seal, parking, tasks, log, clock, hide },
+  })
+  const names = Object.keys(loaded.config.listeners)
+  const added = new Set(names.filter(name => config.listeners[name] === undefined))
+  return { loaded, graph, plugins, added }
+}
+
+function createUpstreams(
+  loaded: LoadedConfig,
+  plugins: readonly Chosen[],
+  hooks: Hooks,
+  around: Surroundings,
+  before?: Generation,
+): Map<string, Upstream> {
+  const upstreams = new Map<string, Upstream>()
+  const isForOthers = keysOfOthers(plugins)
+  for (const [name, spec] of Object.entries(loaded.config.upstreams)) {
+    if (!spec.enabled) continue
+    const kept =
+      before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
+    const isSame =
+      kept !== undefined && fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
+    if (isSame) upstreams.set(name, under(spec, kept))
+    else {
+      const memory = around.memories?.of(name, whatItIs(spec, isForOthers, loaded, around))
+      upstreams.set(name, createUpstream(name, spec, { loaded, hooks, around, memory }))
+    }
+  }
+  return upstreams
+}
+
+/** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
+function keysOfOthers(plugins: readonly Chosen[]): ReadonlySet<string> {
+  const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
+  return new Set([...KEYS_OF_CORE, ...claims.flatMap(claim => claim?.upstream ?? [])])
+}
+
+const KEYS_OF_CORE = ['prefix', 'enabled', 'onFailure', 'start']
+
+function fingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string {
+  return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
+}
+
+/** The same server, for a generation that may say something else of it. */
+function under(spec: UpstreamConfig, kept: Upstream): Upstream {
+  return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)
+}
+
+/** Of what every server inherits, that by which it may know whose it is. */
+const OWNER = 'HOME LOGNAME USER APPDATA HOMEDRIVE HOMEPATH LOCALAPPDATA USERNAME USERPROFILE'.split(' ')
+
+/** All that decides what a server says of itself, plugins included: with anything else what is remembered is of no use. */
+function whatItIs(
+  spec: UpstreamConfig,
+  without: ReadonlySet<string>,
+  { config, directory }: LoadedConfig,
+  { environment }: Surroundings,
+): string {
+  const inherited = spec.type === 'stdio' ? [...OWNER, ...spec.inheritEnv].map(key => environment[key]) : []
+  return JSON.stringify([ownPackage(), directory, fingerprint(spec, without), inherited, config.plugins])
+}
+
+interface Making {
+  readonly loaded: LoadedConfig
+  readonly hooks: Hooks
+  readonly around: Surroundings
+  readonly memory: UpstreamMemory | undefined
+}
+
+function createUpstream(
+  name: string,
+  spec: UpstreamConfig,
+  { loaded, hooks, around, memory }: Making,
+): Upstream {
+  let made: Upstream | undefined
+  const context: UpstreamContext = {
+    name,
+    log: around.log.child({ upstream: name }),
+    clock: around.clock,
+    hide: around.secrets.hide,
+    directory: loaded.directory,
+    gateway: ownPackage(),
+    environment: around.environment,
+    room: around.room,
+    memory,
+    sandboxing: sandboxingOf(name, around),
+    notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
+    ask: (ask, exchange) =>
+      exchange === undefined
+        ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })
+        : exchange.ask(ask),
+    roots: around.rootsFor(() => made),
+    stateChanged: state => around.upstreamChanged(name, state, made),
+  }
+  try {
+    made =
+      around.upstream?.(spec, context) ??
+      hooks.runner('createUpstream', spec.type)?.(spec, context) ??
+      undefined
+    if (made !== undefined) return made
+  } catch (cause) {
+    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })
+  }
+  throw gatewayError('GW_UPSTREAM_START', {
+    upstream: name,
+    why: `no plugin makes upstreams of type "${spec.type}"`,
+  })
+}
+
+function sandboxingOf(name: string, { memories, privatePlaces }: Surroundings): Sandboxing {
+  const home = memories && join(memories.directory, 'servers', name)
+  return { home, places: () => privatePlaces.all }
+}
+
+function identityOf({ config }: LoadedConfig): { name: string; version: string } {
+  const own = ownPackage()
+  const { name, version = own.version, title } = config.server
+  const isDefault = name === own.name && title === undefined && config.server.version === undefined
+  return { name, version, ...(title === undefined ? {} : { title }), ...(isDefault ? { isDefault } : {}) }
+}

@@ -1,0 +1,129 @@
+import { describeConfig, type DescribedConfig, type LoadedConfig } from '../config/index.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import { erasText, offeredEras } from '../listeners/http/offered-eras.ts'
+import type { Graph } from '../core/graph.ts'
+import { onlooker } from '../core/onlooker.ts'
+import type { Load } from '../api/plugin.ts'
+import type { Listener, Upstream } from '../api/index.ts'
+import { statusOf } from '../core/status.ts'
+import type { CatalogRow, Inspection, UpstreamHandle } from '../api/gateway.ts'
+import type { Generation } from './generation.ts'
+import { HOOKS, type HookName } from '../hooks/kinds.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { KINDS, type Kind } from '../protocol/methods.ts'
+import { unmatchedPatterns } from './unmatched.ts'
+import { ownPackage } from '../util/version.ts'
+
+/** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
+export async function inspect(
+  generation: Generation,
+  listeners: readonly Listener[],
+  asks = true,
+): Promise<Inspection> {
+  const { graph, plugins } = generation
+  const views = await Promise.all(
+    (asks ? KINDS : []).map(kind => graph.catalog.load(kind, onlooker(ownPackage())).catch(() => undefined)),
+  )
+  const entries = views.flatMap(view => view?.entries ?? [])
+  const withheld = views.flatMap(view => view?.withheld ?? [])
+  return {
+    listeners: listeners.map(({ name, type, url }) => ({
+      ...{ name, type },
+      ...(url === undefined ? {} : { url }),
+      ...erasOf(name, generation.loaded.config),
+    })),
+    ...(asks ? { load: loadOf(graph, listeners) } : {}),
+    upstreams: [...graph.upstreams.values()].map(({ upstream }) => ({
+      ...statusOf(upstream, graph),
+      offers: counts(upstream.name, entries),
+    })),
+    plugins: plugins.map(({ plugin, from }) => ({ name: plugin.name, from })),
+    hooks: hookOrder(graph),
+    catalog: entries.map(rowOf),
+    withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
+    unmatched: await unmatchedPatterns(generation, asks),
+  }
+}
+
+/** How much this process has to do, as far as it and its plugins know. */
+export function loadOf(graph: Graph, listeners: readonly Listener[]): Load {
+  const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
+  const load: Load = { held, rss: process.memoryUsage.rss() }
+  return graph.hooks.runner('load')?.(load) ?? load
+}
+
+/** What it runs with, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
+export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
+  return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
+}
+
+/** What a listener gives modern clients where that is not everything, and the header by which they get it. */
+export function erasOf(
+  listener: string,
+  config: LoadedConfig['config'],
+): { readonly eras?: string; readonly label?: string } {
+  const spec = config.listeners[listener]
+  if (spec?.type !== 'http') return {}
+  const offered = offeredEras(config, spec, spec.profile)
+  const label = typeof spec.sessionLabel === 'string' ? spec.sessionLabel : undefined
+  const eras = erasText(offered, label ?? false)
+  if (eras === undefined) return {}
+  return label === undefined || offered.modern === 'none' ? { eras } : { eras, label }
+}
+
+function counts(upstream: string, entries: readonly CatalogEntry[]): Partial<Record<Kind, number>> {
+  const found: Partial<Record<Kind, number>> = {}
+  for (const entry of entries)
+    if (entry.upstream === upstream) found[entry.kind] = (found[entry.kind] ?? 0) + 1
+  return found
+}
+
+function rowOf({ kind, exposed, upstream, original, value }: CatalogEntry): CatalogRow {
+  const description = value.description ?? value.title
+  return {
+    kind,
+    name: exposed,
+    upstream,
+    original,
+    ...(typeof description === 'string' ? { description } : {}),
+  }
+}
+
+function hookOrder(graph: Graph): Inspection['hooks'] {
+  const found: Record<
+    string,
+    { plugin: string; stage: string; methods?: readonly string[]; key?: string }[]
+  > = {}
+  for (const name of Object.keys(HOOKS) as HookName[]) {
+    const taps = graph.hooks.taps(name)
+    if (taps.length === 0) continue
+    found[name] = taps.map(({ plugin, options, key }) => ({
+      plugin,
+      stage: options.stage ?? 'normal',
+      ...(options.methods === undefined ? {} : { methods: options.methods }),
+      ...(key === undefined ? {} : { key }),
+    }))
+  }
+  return found
+}
+
+/** One upstream to hold on to. */
+export function handleOf(upstream: Upstream, graph: Graph): UpstreamHandle {
+  return {
+    name: upstream.name,
+    status: () => statusOf(upstream, graph),
+    get logs() {
+      return upstream.logs
+    },
+    async start() {
+      // Asked for by hand: what failed is not left to its next try.
+      if (upstream.state === 'failed') await upstream.stop()
+      await upstream.start()
+    },
+    stop: () => upstream.stop(),
+    async restart() {
+      await upstream.stop()
+      await upstream.start()
+    },
+  }
+}

@@ -1,0 +1,178 @@
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import type { Clock, Config, Gate, Listener, ListenerConfig, Log, Neighbours } from '../api/index.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import type { LoadedConfig } from '../config/index.ts'
+
+interface Open {
+  readonly spec: ListenerConfig
+  readonly authenticates: boolean
+  readonly listener: Listener
+}
+
+/** What says where to listen. */
+interface Plan {
+  readonly loaded: LoadedConfig
+  readonly hooks: Hooks
+}
+
+/** On the way from one set of listeners to another. */
+interface Step {
+  readonly before: ReadonlyMap<string, Open>
+  readonly plan: Plan | undefined
+  readonly after: Map<string, Open>
+  /** Those that had to give up their port. */
+  readonly stopped: Set<Listener>
+}
+
+/** Another set of listeners, open but not yet for good. */
+export interface ListenerChange {
+  /** Ends those that are not wanted any more, within `graceMs`. */
+  settle(graceMs: number): Promise<void>
+  /** Goes back to what was open before. */
+  undo(): Promise<void>
+}
+
+interface ListenersContext {
+  readonly gate: Gate
+  readonly log: Log
+  readonly clock: Clock
+  readonly neighbours?: Neighbours | undefined
+}
+
+/** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
+export class Listeners {
+  #open: ReadonlyMap<string, Open> = new Map()
+  #plan: Plan | undefined
+  readonly #context: ListenersContext
+
+  constructor(context: ListenersContext) {
+    this.#context = context
+  }
+
+  get all(): readonly Listener[] {
+    return [...this.#open.values()].map(({ listener }) => listener)
+  }
+
+  /**
+   * Opens and adapts, so that what listens is what the configuration says. Those that are not wanted any more listen on
+   * until the change is settled, but for those whose port is needed. On an error all is as it was.
+   */
+  async become(plan: Plan, graceMs: number): Promise<ListenerChange> {
+    const step: Step = { before: this.#open, plan: this.#plan, after: new Map(), stopped: new Set() }
+    try {
+      await this.#take(plan, step, graceMs)
+    } catch (error) {
+      await this.#undo(step)
+      throw error
+    }
+    this.#open = step.after
+    this.#plan = plan
+    const tell = plan.hooks.runner('listening')
+    if (tell !== undefined) for (const { listener } of step.after.values()) tell(listener)
+    return {
+      undo: () => this.#undo(step),
+      settle: async graceMs => {
+        await Promise.all(without(step.before, step.after).map(listener => listener.stop(graceMs)))
+      },
+    }
+  }
+
+  async #take({ loaded, hooks }: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+    const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
+      const kept = keep(before.get(name), { spec, authenticates: asksWho(hooks, name) }, loaded.config)
+      if (kept !== undefined) after.set(name, kept)
+      return kept === undefined
+    })
+    const leaving = without(before, after)
+    // Those that must wait for a port come last, when little else can go wrong.
+    const late = replaced.filter(([, spec]) => inTheWay(spec, leaving).length > 0)
+    const early = replaced.filter(entry => !late.includes(entry))
+    for (const [name, spec] of [...early, ...late]) {
+      for (const listener of inTheWay(spec, leaving)) {
+        stopped.add(listener)
+        await listener.stop(graceMs)
+      }
+      after.set(name, await this.#start(name, spec, hooks))
+    }
+  }
+
+  /** After a reload: whom the new generation does not know goes. */
+  recheck(): void {
+    for (const { listener } of this.#open.values()) listener.recheck?.()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    await Promise.all(this.all.map(listener => listener.stop(graceMs)))
+    this.#open = new Map()
+  }
+
+  async #undo({ before, after, stopped, plan }: Step): Promise<void> {
+    await Promise.all(without(after, before).map(listener => listener.stop(0)))
+    const back = new Map(before)
+    for (const [name, { spec, authenticates, listener }] of before) {
+      if (plan === undefined) break
+      if (!stopped.has(listener)) listener.adapt?.(spec, plan.loaded.config, authenticates)
+      else {
+        back.delete(name)
+        await this.#start(name, spec, plan.hooks).then(
+          open => back.set(name, open),
+          (error: unknown) => this.#context.log.error(reasonOf(error)),
+        )
+      }
+    }
+    this.#open = back
+    this.#plan = plan
+  }
+
+  async #start(name: string, spec: ListenerConfig, hooks: Hooks): Promise<Open> {
+    const listener = this.#create(name, spec, hooks)
+    await listener.start()
+    return { spec, authenticates: asksWho(hooks, name), listener }
+  }
+
+  #create(name: string, spec: ListenerConfig, hooks: Hooks): Listener {
+    const log = this.#context.log.child({ listener: name })
+    const listener = hooks.runner('createListener', spec.type)?.(spec, {
+      name,
+      log,
+      clock: this.#context.clock,
+      gate: this.#context.gate,
+      authenticates: asksWho(hooks, name),
+      neighbours: this.#context.neighbours,
+    })
+    if (listener !== undefined && listener !== null) return listener
+    throw gatewayError('GW_LISTEN', {
+      listener: name,
+      address: spec.type,
+      why: `no plugin makes listeners of type "${spec.type}"`,
+    })
+  }
+}
+
+/** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
+function keep(
+  open: Open | undefined,
+  { spec, authenticates }: Pick<Open, 'spec' | 'authenticates'>,
+  config: Config,
+): Open | undefined {
+  if (open === undefined) return undefined
+  const { listener } = open
+  const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
+  const goesOn = listener.adapt?.(spec, config, authenticates) ?? isSame
+  return goesOn ? { spec, authenticates, listener } : undefined
+}
+
+function asksWho(hooks: Hooks, listener: string): boolean {
+  return hooks.runner('authenticate', listener) !== undefined
+}
+
+function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Open>): Listener[] {
+  const kept = new Set([...others.values()].map(({ listener }) => listener))
+  return [...some.values()].map(({ listener }) => listener).filter(listener => !kept.has(listener))
+}
+
+/** Those that hold the port which a spec wants. */
+function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
+  if (!('port' in spec) || spec.port === 0) return []
+  return listeners.filter(({ url }) => url !== undefined && Number(new URL(url).port || 80) === spec.port)
+}

@@ -1,0 +1,18 @@
+import type { Gate, Neighbours, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import type { Seal } from '../core/seal.ts'
+import type { Surroundings } from './generation.ts'
+
+/** What is otherwise in a process that is one of several of a gateway. */
+export interface Inside {
+  /** Opens what the others have sealed. */
+  readonly seal?: Seal
+  readonly builtins?: Surroundings['builtins']
+  /** Makes upstreams that another process owns; undefined for those of this one. */
+  readonly upstream?: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined
+  readonly keeper?: Surroundings['keeper']
+  /** Hears, too, what upstreams say that belongs to no request. */
+  readonly said?: Surroundings['upstreamSays']
+  /** The gate as listeners see it. */
+  readonly atTheDoor?: (gate: Gate) => Gate
+  readonly neighbours?: Neighbours
+}

@@ -1,0 +1,233 @@
+import { parseConfig, type LoadedConfig } from '../config/index.ts'
+import { tellDifferences } from '../core/catalog/list-differences.ts'
+import type { RoadGate } from '../core/gate.ts'
+import { liveOf } from '../core/kept-upstream.ts'
+import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import type { ConfigChanges } from '../api/gateway.ts'
+import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
+import type { ListenerChange, Listeners } from './listener-set.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { kindsChangedBy } from '../protocol/methods.ts'
+import { changesBetween } from './config-diff.ts'
+import { parseDuration } from '../util/units.ts'
+
+/** An old generation gets this long for what is still on its road. */
+const DRAIN_MS = 30_000
+const DRAIN_POLL_MS = 20
+
+/** How far a gateway is in its life. */
+export interface Life {
+  isStarted: boolean
+  isClosed: boolean
+  /** Aborts when the end begins. */
+  readonly ending: AbortController
+}
+
+/** What the generations of one gateway work with. */
+export interface GenerationsHost {
+  readonly around: Surroundings
+  readonly gate: RoadGate
+  readonly listeners: Listeners
+  readonly life: Life
+  /** What relative paths of a plain configuration are relative to. */
+  readonly directory: string
+}
+
+/** What took effect. */
+export interface Replaced {
+  readonly source: LoadedConfig
+  readonly changes: ConfigChanges
+}
+
+/** The generation that runs, the one that comes, and the one that goes: never more of them. */
+export class Generations {
+  readonly #host: GenerationsHost
+  #current: Generation
+  #coming: Generation | undefined
+  #leaving: Generation | undefined
+  /** One after the other, and none during the end. */
+  #last: Promise<unknown> = Promise.resolve()
+  #drained: Promise<void> = Promise.resolve()
+
+  constructor(first: Generation, host: GenerationsHost) {
+    this.#current = first
+    this.#host = host
+  }
+
+  get current(): Generation {
+    return this.#current
+  }
+
+  /** What an upstream says of itself. Listens of the generation that goes hear of changes until they are ended. */
+  says(
+    name: string,
+    notification: Notification,
+    upstream: Upstream | undefined,
+    isMeant?: (session: Session) => boolean,
+  ): void {
+    const leaving = isNews(notification.method) ? this.#leaving : undefined
+    for (const generation of [this.#current, leaving])
+      if (generation !== undefined && holds(generation, name, upstream))
+        generation.graph.lane.upstreamSays(name, notification, isMeant)
+  }
+
+  /**
+   * An upstream became another state. One that is still to come, or goes, changes no list. False when the running
+   * generation has another one of its name, so that nobody outside wants to know.
+   */
+  changed(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
+    if (holds(this.#current, name, upstream)) {
+      this.#current.graph.lane.upstreamChanged(name, state)
+      return true
+    }
+    const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
+    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream?.problem)
+    return owner !== undefined && !this.#current.graph.upstreams.has(name)
+  }
+
+  /** Builds the next generation, starts what is new in it, swaps, and lets the old one finish. */
+  replace(source: () => Promise<LoadedConfig | JsonObject>): Promise<Replaced> {
+    const done = this.#last.then(async () => this.#replace(await source()))
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
+  async #replace(source: LoadedConfig | JsonObject): Promise<Replaced> {
+    const { around, directory, gate, listeners } = this.#host
+    this.#refuseAtTheEnd()
+    const before = this.#current
+    const loaded = await loadedFrom(source, directory)
+    const next = await buildGeneration(loaded, around, before)
+    this.#coming = next
+    try {
+      await this.#orEnd(this.#drained)
+      const listening = await this.#prepare(next)
+      this.#current = next
+      const { max, starting } = next.loaded.config.processes
+      around.room.resize(max, starting)
+      gate.swap(next.graph)
+      listeners.recheck()
+      this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
+        around.log.error('an old generation did not end well', { reason: reasonOf(error) }),
+      )
+    } catch (error) {
+      await next.graph.hooks.runner('close')?.()
+      await stopAllBut(next, before)
+      throw error
+    } finally {
+      this.#coming = undefined
+    }
+    return { source: loaded, changes: changesBetween(before, next) }
+  }
+
+  #refuseAtTheEnd(): void {
+    if (this.#host.life.isClosed) throw gatewayError('GW_STOPPING')
+  }
+
+  async #prepare(next: Generation): Promise<ListenerChange | undefined> {
+    const { life, around, listeners } = this.#host
+    this.#refuseAtTheEnd()
+    if (!life.isStarted) return undefined
+    const { lists, shutdown } = next.graph.config
+    let takeBack = (): void => undefined
+    const grace = new Promise<void>(resolve => {
+      takeBack = around.clock.after(parseDuration(lists.grace), resolve)
+    })
+    await this.#orEnd(Promise.race([startAll(next), grace])).finally(takeBack)
+    this.#refuseAtTheEnd()
+    await next.graph.hooks.runner('ready')?.()
+    const plan = { loaded: next.loaded, hooks: next.graph.hooks }
+    const change = await listeners.become(plan, parseDuration(shutdown.grace))
+    if (life.isClosed) {
+      await change.undo()
+      throw gatewayError('GW_STOPPING')
+    }
+    return change
+  }
+
+  async #drain(before: Generation, next: Generation, change: ListenerChange | undefined): Promise<void> {
+    const { life, around } = this.#host
+    this.#leaving = before
+    const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
+    const told = tellDifferences(before.graph, next.graph).catch((error: unknown) =>
+      around.log.error('clients were not told of other lists', { reason: reasonOf(error) }),
+    )
+    await this.#orEnd(told)
+    before.graph.lane.end()
+    const deadline = around.clock.now() + DRAIN_MS
+    while (before.graph.running > 0 && around.clock.now() < deadline && !life.isClosed)
+      await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))
+    await before.graph.hooks.runner('close')?.()
+    await stopAllBut(before, next)
+    this.#leaving = undefined
+    await settled
+  }
+
+  /** Resolves with the work, however it ends, or when the end of the gateway begins. */
+  #orEnd(work: Promise<unknown>): Promise<void> {
+    const { signal } = this.#host.life.ending
+    return new Promise(resolve => {
+      const done = (): void => {
+        signal.removeEventListener('abort', done)
+        resolve()
+      }
+      if (signal.aborted) return resolve()
+      signal.addEventListener('abort', done)
+      void work.then(done, done)
+    })
+  }
+
+  /** Resolves when no reload is under way any more; what is asked for later is refused. */
+  async quiet(): Promise<void> {
+    await this.#last
+  }
+
+  /** Resolves when nothing of an old generation is left. */
+  async drained(): Promise<void> {
+    await this.#drained
+  }
+}
+
+/** Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt. */
+export async function startAll({ graph }: Generation): Promise<void> {
+  const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)
+  await Promise.all(all.filter(startsItself).map(upstream => upstream.start()))
+}
+
+function startsItself({ state, spec, server, isRemembered }: Upstream): boolean {
+  if (state === 'stopped' || spec.start === 'lazy') return false
+  // What is remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
+  if (isRemembered === true && spec.type !== 'stdio') return true
+  // One that rests is known already, and rests on.
+  return state !== 'idle' || spec.start === 'eager' || server === undefined
+}
+
+/** What each generation tells its own listens; all else has one place to go. */
+function isNews(method: string): boolean {
+  return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
+}
+
+/** One that is not quite made yet belongs to nobody. */
+function holds({ graph }: Generation, name: string, upstream: Upstream | undefined): boolean {
+  const own = graph.upstreams.get(name)?.upstream
+  return upstream !== undefined && own !== undefined && liveOf(own) === upstream
+}
+
+/** A loaded file as it is; a plain object checked like one. */
+export async function loadedFrom(
+  source: LoadedConfig | JsonObject,
+  directory: string,
+): Promise<LoadedConfig> {
+  return isLoaded(source) ? source : parseConfig(source, { directory })
+}
+
+function isLoaded(source: LoadedConfig | JsonObject): source is LoadedConfig {
+  return 'origins' in source && 'config' in source
+}
+
+async function stopAllBut(generation: Generation, kept: Generation): Promise<void> {
+  const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream)))
+  const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(liveOf(upstream)))
+  await Promise.all(gone.map(({ upstream }) => upstream.stop()))
+}

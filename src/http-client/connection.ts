@@ -1,0 +1,212 @@
+import { connect as connectPlain, isIP, type Socket } from 'node:net'
+import type { Clock } from '../api/index.ts'
+import { ClientError, type Carrier, type ReplyHandler } from './handler.ts'
+import type { ReplyHead } from './reply-head.ts'
+import { ReplyReader, type ReaderEars } from './reply-reader.ts'
+
+/** What a connection needs from its client. */
+export interface ConnectionHost {
+  readonly origin: Origin
+  readonly clock: Clock
+  readonly connectMs: number
+  /** It has come about. */
+  connected(connection: Connection): void
+  /** It has brought a reply, and can take another request. */
+  ready(connection: Connection): void
+  /** It is of no more use; `error` where it never came about. */
+  gone(connection: Connection, error: Error | undefined): void
+}
+
+/** Where requests go. */
+export interface Origin {
+  /** As the `host` header says it. */
+  readonly host: string
+  readonly hostname: string
+  readonly port: number
+  /** What opens TLS connections; undefined for plain ones. */
+  readonly tls: SecureConnect | undefined
+}
+
+export type SecureConnect = (options: {
+  readonly host: string
+  readonly port: number
+  readonly servername: string
+  readonly ALPNProtocols: string[]
+}) => Socket
+
+const READ_BYTES = 64 * 1024
+const KEEP_ALIVE_PROBE_MS = 60_000
+/** How long an idle connection is kept where the server says nothing. */
+const IDLE_MS = 4000
+/** So much earlier than the server, as our next request must not cross its goodbye. */
+const MARGIN_MS = 2000
+const LONGEST_IDLE_MS = 600_000
+
+/**
+ * What is read stands here until it is handled, which is at once: a system call fills it just before we are told. Only
+ * Windows is given the place ahead of time, so there each connection has its own.
+ */
+const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
+
+/** One connection to a server, kept open between requests. One request at a time. */
+export class Connection implements Carrier, ReaderEars {
+  readonly #host: ConnectionHost
+  readonly #reader = new ReplyReader(this)
+  readonly #socket: Socket
+  readonly #takeBackTimeout: () => void
+  #handler: ReplyHandler | undefined
+  #isConnected = false
+  #isOver = false
+  #error: Error | undefined
+  #head: ReplyHead | undefined
+  /** When it must not be used any more, by the clock, while it is idle. */
+  #staleAt = 0
+
+  constructor(host: ConnectionHost) {
+    this.#host = host
+    const { origin, clock, connectMs } = host
+    this.#socket = origin.tls === undefined ? this.#openPlain(origin) : this.#openSecure(origin, origin.tls)
+    this.#socket.on('error', error => (this.#error ??= error))
+    this.#socket.on('end', () => this.#ended())
+    this.#socket.on('close', () => this.#fail(this.#error ?? closedByPeer()))
+    this.#takeBackTimeout = clock.after(connectMs, () =>
+      this.#fail(new ClientError('CONNECT_TIMEOUT', `no connection within ${connectMs} ms`)),
+    )
+  }
+
+  /** Whether an idle connection may be used once more. */
+  isFresh(now: number): boolean {
+    return !this.#isOver && now < this.#staleAt
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Writes a request; false when it was given up in the last moment, and nothing was written. */
+  send(text: string | Buffer, handler: ReplyHandler): boolean {
+    this.#handler = handler
+    this.#head = undefined
+    handler.onSend(this)
+    if (this.#handler !== handler) return false
+    this.#reader.expect()
+    if (typeof text === 'string') this.#socket.write(text, 'latin1')
+    else this.#socket.write(text)
+    return true
+  }
+
+  abort(handler: ReplyHandler, why: Error): void {
+    if (this.#handler !== handler) return
+    // What was not written yet leaves the connection as it is.
+    if (this.#reader.isIdle) {
+      this.#handler = undefined
+      return handler.onError(why)
+    }
+    this.#fail(why)
+  }
+
+  /** Ends it, and the request that is on it. */
+  destroy(why: Error): void {
+    this.#fail(why)
+  }
+
+  head(head: ReplyHead): void {
+    this.#head = head
+    this.#handler?.onHead(head.status, head.headers, this)
+  }
+
+  body(bytes: Buffer): void {
+    this.#handler?.onBody(bytes, this)
+  }
+
+  end(isClean: boolean): void {
+    const handler = this.#handler
+    const head = this.#head
+    this.#handler = undefined
+    if (!isClean || head?.keepsAlive !== true) this.#close()
+    else if (this.#socket.writableLength === 0) this.#rest(head)
+    else setImmediate(() => this.#restIfWritten(head))
+    handler?.onEnd()
+  }
+
+  /** TLS hears a little later that all is written. A server that answers before it has read the request may never read it. */
+  #restIfWritten(head: ReplyHead): void {
+    if (this.#isOver) return
+    if (this.#socket.writableLength === 0) this.#rest(head)
+    else this.#close()
+  }
+
+  #rest({ idleMs }: ReplyHead): void {
+    const ms = idleMs === undefined ? IDLE_MS : Math.min(idleMs - MARGIN_MS, LONGEST_IDLE_MS)
+    if (ms <= 0) return this.#close()
+    this.#staleAt = this.#host.clock.now() + ms
+    this.#host.ready(this)
+  }
+
+  #openPlain({ hostname, port }: Origin): Socket {
+    const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES)
+    const callback = (length: number): boolean => {
+      this.#read(buffer.subarray(0, length))
+      return true
+    }
+    const socket = connectPlain({
+      host: hostname,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
+      onread: { buffer, callback },
+    })
+    return socket.once('connect', () => this.#connected())
+  }
+
+  #openSecure({ hostname, port }: Origin, connect: SecureConnect): Socket {
+    const servername = isIP(hostname) === 0 ? hostname : ''
+    const socket = connect({ host: hostname, port, servername, ALPNProtocols: ['http/1.1'] })
+    socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_PROBE_MS)
+    socket.on('data', (bytes: Buffer) => this.#read(bytes))
+    return socket.once('secureConnect', () => this.#connected())
+  }
+
+  #connected(): void {
+    if (this.#isOver) return
+    this.#isConnected = true
+    this.#takeBackTimeout()
+    this.#staleAt = this.#host.clock.now() + IDLE_MS
+    this.#host.connected(this)
+  }
+
+  #read(bytes: Buffer): void {
+    if (this.#isOver) return
+    try {
+      this.#reader.push(bytes)
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #ended(): void {
+    if (!this.#isOver && !this.#reader.ended()) this.#fail(this.#error ?? closedByPeer())
+  }
+
+  #fail(error: Error): void {
+    if (this.#isOver) return
+    const handler = this.#handler
+    this.#handler = undefined
+    this.#close(this.#isConnected ? undefined : error)
+    handler?.onError(error)
+  }
+
+  #close(error?: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#takeBackTimeout()
+    this.#reader.stop()
+    this.#socket.destroy()
+    this.#host.gone(this, error)
+  }
+}
+
+function closedByPeer(): ClientError {
+  return new ClientError('SOCKET', 'other side closed')
+}

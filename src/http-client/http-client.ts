@@ -1,0 +1,190 @@
+import type { Clock } from '../api/index.ts'
+import { Connection, type ConnectionHost, type Origin } from './connection.ts'
+import { ClientError, type ClientRequest, type ReplyHandler } from './handler.ts'
+import { requestText } from './request-text.ts'
+import { secureConnect } from './secure-connect.ts'
+
+export interface HttpClientOptions {
+  readonly clock: Clock
+  /** Most connections at a time; more requests wait for their turn. */
+  readonly connections: number
+  /** How long a connection may take to come about, TLS included. */
+  readonly connectMs: number
+}
+
+interface Waiting {
+  readonly text: string | Buffer
+  readonly handler: ReplyHandler
+}
+
+/** Requests that wait for a connection. */
+const MAX_WAITING = 20_000
+const SWEEP_MS = 1000
+
+/**
+ * HTTP/1.1 to one origin, over connections that are kept open: a request leaves in one write, and a reply is read without a
+ * stream. No pipelining, no redirects, no proxies, no deadlines but for connecting; nothing is ever sent twice.
+ */
+export class HttpClient {
+  readonly #options: HttpClientOptions
+  readonly #origin: Origin
+  readonly #host: ConnectionHost
+  readonly #all = new Set<Connection>()
+  readonly #connecting = new Set<Connection>()
+  /** Connections that can be used again, the latest used last. */
+  readonly #idle: Connection[] = []
+  readonly #waiting: Waiting[] = []
+  #takeBackSweep: (() => void) | undefined
+  #closing: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
+  /** Why the last connection did not come about; undefined once one has. */
+  #unreachable: Error | undefined
+  #isOver = false
+  #isScheduled = false
+
+  constructor(url: URL, options: HttpClientOptions) {
+    this.#options = options
+    this.#origin = originOf(url)
+    this.#host = {
+      origin: this.#origin,
+      clock: options.clock,
+      connectMs: options.connectMs,
+      connected: connection => this.#connected(connection),
+      ready: connection => this.#ready(connection),
+      gone: (connection, error) => this.#gone(connection, error),
+    }
+  }
+
+  /** Sends a request as soon as there is a connection for it. Whatever goes wrong is told to its handler. */
+  dispatch(request: ClientRequest, handler: ReplyHandler): void {
+    let text: string | Buffer
+    try {
+      if (this.#isOver || this.#closing !== undefined) throw destroyed()
+      if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'too many requests wait')
+      text = requestText(request, this.#origin.host)
+    } catch (error) {
+      return handler.onError(error as Error)
+    }
+    this.#waiting.push({ text, handler })
+    this.#schedule()
+  }
+
+  /** Takes no more requests; resolves when the last one has ended. */
+  close(): Promise<void> {
+    this.#closing ??= Promise.withResolvers<void>()
+    this.#settle()
+    return this.#closing.promise
+  }
+
+  /** Ends all connections, and fails what is on them or waits. */
+  destroy(): Promise<void> {
+    this.#isOver = true
+    this.#takeBackSweep?.()
+    this.#idle.length = 0
+    for (const { handler } of this.#waiting.splice(0)) handler.onError(this.#unreachable ?? destroyed())
+    for (const connection of [...this.#all]) connection.destroy(destroyed())
+    this.#closing?.resolve()
+    return Promise.resolve()
+  }
+
+  /**
+   * A whole turn of the event loop later: a server's goodbye, or whatever else has arrived on an idle connection already, is
+   * read before the next request is written on it.
+   */
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#soon)
+  }
+
+  readonly #soon = (): void => void setImmediate(this.#sendWaiting)
+
+  readonly #sendWaiting = (): void => {
+    this.#isScheduled = false
+    while (this.#waiting.length > 0) {
+      const connection = this.#takeIdle()
+      if (connection === undefined) return this.#open()
+      this.#ready(connection)
+    }
+  }
+
+  #takeIdle(): Connection | undefined {
+    const now = this.#options.clock.now()
+    for (let last = this.#idle.pop(); last !== undefined; last = this.#idle.pop()) {
+      if (last.isFresh(now)) return last
+      last.destroy(destroyed())
+    }
+    return undefined
+  }
+
+  /** As many connections are opened as requests wait. */
+  #open(): void {
+    const { connections } = this.#options
+    while (this.#connecting.size < this.#waiting.length && this.#all.size < connections) {
+      const connection = new Connection(this.#host)
+      this.#all.add(connection)
+      this.#connecting.add(connection)
+    }
+  }
+
+  #connected(connection: Connection): void {
+    this.#unreachable = undefined
+    this.#connecting.delete(connection)
+    this.#rest(connection)
+    if (this.#waiting.length > 0) this.#schedule()
+  }
+
+  #ready(connection: Connection): void {
+    while (!connection.isOver) {
+      const next = this.#waiting.shift()
+      if (next === undefined) break
+      if (connection.send(next.text, next.handler)) return
+    }
+    if (!connection.isOver) this.#rest(connection)
+  }
+
+  #rest(connection: Connection): void {
+    this.#idle.push(connection)
+    if (this.#closing !== undefined) return this.#settle()
+    this.#takeBackSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep())
+  }
+
+  #gone(connection: Connection, error: Error | undefined): void {
+    this.#all.delete(connection)
+    this.#connecting.delete(connection)
+    const place = this.#idle.indexOf(connection)
+    if (place >= 0) this.#idle.splice(place, 1)
+    // Each request that waits has a connection of its own on the way, so that each failure is one request's.
+    this.#unreachable = error ?? this.#unreachable
+    if (error !== undefined) this.#waiting.shift()?.handler.onError(error)
+    if (!this.#isOver) this.#open()
+    this.#settle()
+  }
+
+  #sweep(): void {
+    this.#takeBackSweep = undefined
+    const now = this.#options.clock.now()
+    for (const connection of [...this.#idle]) if (!connection.isFresh(now)) connection.destroy(destroyed())
+    if (this.#idle.length > 0) this.#takeBackSweep = this.#options.clock.after(SWEEP_MS, () => this.#sweep())
+  }
+
+  /** Ends what a close has waited for. */
+  #settle(): void {
+    if (this.#closing === undefined || this.#isOver) return
+    if (this.#waiting.length === 0 && this.#all.size === this.#idle.length) void this.destroy()
+  }
+}
+
+function originOf({ protocol, host, hostname, port }: URL): Origin {
+  const isSecure = protocol === 'https:'
+  return {
+    host,
+    // An IPv6 address stands in brackets in a URL, and nowhere else.
+    hostname: hostname.startsWith('[') ? hostname.slice(1, -1) : hostname,
+    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    tls: isSecure ? secureConnect() : undefined,
+  }
+}
+
+function destroyed(): ClientError {
+  return new ClientError('DESTROYED', 'the client is closed')
+}

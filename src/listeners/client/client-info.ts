@@ -1,0 +1,79 @@
+import type { ClientSide, RpcError } from '../../api/index.ts'
+import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { existsIn } from '../../protocol/methods.ts'
+import { META } from '../../protocol/names.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { isModern, MODERN_VERSIONS, negotiateLegacy, type Era } from '../../protocol/versions.ts'
+
+const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
+
+/** Whether a message claims to be modern: it names a protocol version in its `_meta`. */
+export function claimsModern(params: JsonObject | undefined): boolean {
+  const meta = params?._meta
+  return isObject(meta) && meta[META.protocolVersion] !== undefined
+}
+
+/** What a client says of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
+export function modernClient(params: JsonObject | undefined): ClientSide {
+  const meta = params?._meta as JsonObject
+  return {
+    info: infoOf(meta[META.clientInfo]),
+    capabilities: meta[META.clientCapabilities] as JsonObject,
+    version: meta[META.protocolVersion] as string,
+    era: 'modern',
+    logLevel: meta[META.logLevel] as string | undefined,
+  }
+}
+
+/** What a client says of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
+export function legacyClient(params: JsonObject | undefined): ClientSide {
+  return {
+    info: infoOf(params?.clientInfo),
+    capabilities: isObject(params?.capabilities) ? params.capabilities : {},
+    version: negotiateLegacy(params?.protocolVersion),
+    era: 'legacy',
+    logLevel: undefined,
+  }
+}
+
+function infoOf(value: unknown): ClientSide['info'] {
+  if (!isObject(value)) return UNKNOWN
+  return { ...value, name: textOr(value.name, UNKNOWN.name), version: textOr(value.version, UNKNOWN.version) }
+}
+
+function textOr(value: unknown, otherwise: string): string {
+  return typeof value === 'string' ? value : otherwise
+}
+
+/** What is wrong with the parameters of `initialize`; undefined when nothing is. */
+export function initializeProblem(params: JsonObject | undefined): RpcError | undefined {
+  if (typeof params?.protocolVersion !== 'string') return invalid('"protocolVersion" must be a string')
+  if (params.capabilities !== undefined && !isObject(params.capabilities))
+    return invalid('"capabilities" must be an object')
+  if (params.clientInfo !== undefined && !isObject(params.clientInfo))
+    return invalid('"clientInfo" must be an object')
+  return undefined
+}
+
+function invalid(what: string): RpcError {
+  return rpcError(RPC.invalidParams, `Invalid params: initialize: ${what}`)
+}
+
+/** The refusal of a modern version that is not served; undefined when it is. */
+export function versionProblem(params: JsonObject | undefined): RpcError | undefined {
+  const requested = (params?._meta as JsonObject)[META.protocolVersion] as string
+  return isModern(requested) ? undefined : unsupportedVersion(requested)
+}
+
+/** The refusal that names the modern versions served. */
+export function unsupportedVersion(requested: unknown): RpcError {
+  return rpcError(RPC.unsupportedVersion, 'Unsupported protocol version', {
+    supported: MODERN_VERSIONS,
+    requested,
+  })
+}
+
+/** The refusal of a method that this era does not have; undefined when it has it, or nobody knows. */
+export function methodProblem(method: string, era: Era): RpcError | undefined {
+  return existsIn(method, era) ? undefined : rpcError(RPC.methodNotFound, `Method not found: ${method}`)
+}

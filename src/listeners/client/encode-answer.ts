@@ -1,0 +1,88 @@
+import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
+import { toLegacyError, toLegacyFailure } from '../../protocol/era/legacy.ts'
+import { toLegacyResult } from '../../protocol/era/legacy-result.ts'
+import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
+import { notificationFor } from '../../protocol/era/notifications.ts'
+import type { Reader } from '../../protocol/era/reader.ts'
+import {
+  encodeError,
+  encodeNotification,
+  encodeResult,
+  writeResult,
+  type RpcId,
+  type Written,
+} from '../../protocol/jsonrpc.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+
+/** The method whose answer is a stream that stays open. */
+export const LISTEN = 'subscriptions/listen'
+
+/** An answer as the message its client reads. */
+export function encodeAnswer(
+  id: RpcId,
+  method: string,
+  answer: Answer,
+  reader: Reader,
+): Exclude<Written, string> {
+  if ('error' in answer) return encodeFailure(id, method, answer.error, reader)
+  if (reader.era === 'legacy') {
+    return writeResult(id, toLegacyResult(payloadOf(answer), method, reader.version))
+  }
+  // A wish for input and a task are never cacheable, so they are written as no method's result.
+  return writeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
+}
+
+/** What an answer that is no error carries. */
+export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload {
+  if ('result' in answer) return answer.result
+  return 'input' in answer ? answer.input : answer.task
+}
+
+function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reader): Buffer {
+  const shown = reader.era === 'legacy' ? toLegacyFailure(error, method) : undefined
+  if (shown !== undefined) return encodeResult(id, Buffer.from(JSON.stringify(shown)))
+  return Buffer.from(encodeError(id, errorFor(error, reader, method)))
+}
+
+/** A notification as the message its client reads; undefined where its version has none of the kind. */
+export function encodeTold(notification: Notification, reader: Reader): string | undefined {
+  const told = notificationFor(notification, reader)
+  return told && encodeNotification(told.method, told.params)
+}
+
+/** An error as this client reads it. */
+export function errorFor(error: RpcError, reader: Reader, method?: string): RpcError {
+  return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
+}
+
+/** How a `subscriptions/listen` ends: with its id on the result, and gracefully when it is we who end it. */
+export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
+  if ('result' in answer)
+    return { result: Payload.of(stampSubscription(answer.result.value(), id), answer.result.era) }
+  return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, id)) } : answer
+}
+
+/** What a request answers that was ended because the gateway stops: said as to those who come too late. */
+export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
+  const error = gatewayError('GW_STOPPING')
+  return {
+    error: rpcError(RPC.internal, error.message, { code: error.code }),
+    http: { status: 503, headers: { connection: 'close' } },
+  }
+}
+
+/** What was thrown, as an answer without our internals in it. What nobody threw on purpose is logged. */
+export function thrownAnswer(
+  thrown: unknown,
+  log: Log,
+): { readonly error: RpcError; readonly status: number } {
+  if (!(thrown instanceof GatewayError))
+    log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
+  const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')
+  return {
+    error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }),
+    status: error.entry.http ?? 500,
+  }
+}

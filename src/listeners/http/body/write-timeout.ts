@@ -1,0 +1,88 @@
+import type { Socket } from 'node:net'
+import type { Clock, Log } from '../../../api/index.ts'
+
+/** Looks within the time limit: a connection is cut up to this part of it late. */
+const LOOKS = 4
+/** What a reader must take within the limit, where as much waits for it: less is a way to hold memory for ever. */
+const MIN_TAKEN = 64 * 1024
+
+/** How far the reader of a connection has come. */
+interface Mark {
+  readonly written: number
+  readonly queued: number
+  readonly at: number
+}
+
+/** Cuts connections whose other end takes nothing of what was written for it, whoever wrote it. */
+export class WriteTimeout {
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #limitMs: () => number
+  readonly #marks = new Map<Socket, Mark | undefined>()
+  #takeBack: (() => void) | undefined
+
+  constructor(clock: Clock, log: Log, limitMs: () => number) {
+    this.#clock = clock
+    this.#log = log
+    this.#limitMs = limitMs
+  }
+
+  follow(socket: Socket): void {
+    this.#marks.set(socket, undefined)
+    socket.on('close', () => this.#marks.delete(socket))
+    this.#arm()
+  }
+
+  stop(): void {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+  }
+
+  #arm(): void {
+    this.#takeBack ??= this.#clock.after(this.#limitMs() / LOOKS, () => {
+      this.#takeBack = undefined
+      this.#look()
+      if (this.#marks.size > 0) this.#arm()
+    })
+  }
+
+  #look(): void {
+    const now = this.#clock.now()
+    const stalled: Socket[] = []
+    for (const [socket, mark] of this.#marks) {
+      if (socket.writableLength === 0) this.#marks.set(socket, undefined)
+      else if (mark === undefined || hasRead(socket, mark)) this.#marks.set(socket, markOf(socket, now))
+      else if (now - mark.at >= this.#limitMs()) stalled.push(socket)
+    }
+    // Where it was this process that stood still, the system first takes what it can.
+    if (stalled.length > 0) setImmediate(() => this.#cut(stalled))
+  }
+
+  #cut(stalled: readonly Socket[]): void {
+    const still = stalled.filter(socket => {
+      const mark = this.#marks.get(socket)
+      return mark !== undefined && socket.writableLength > 0 && !hasRead(socket, mark)
+    })
+    for (const socket of still) socket.destroy()
+    if (still.length > 0)
+      this.#log.warn('clients were cut that do not read what is written for them', {
+        connections: still.length,
+      })
+  }
+}
+
+function markOf(socket: Socket, at: number): Mark {
+  return { written: socket.bytesWritten - socket.writableLength, queued: queuedBytes(socket), at }
+}
+
+function hasRead(socket: Socket, mark: Mark): boolean {
+  const { written, queued } = markOf(socket, 0)
+  const taken = written > mark.written ? written - mark.written : mark.queued - queued
+  return taken >= MIN_TAKEN
+}
+
+/** What the system has not taken of the write that is under way; Node looks at the same before its own timeouts. */
+function queuedBytes(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
+}

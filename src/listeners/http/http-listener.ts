@@ -1,0 +1,249 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type {
+  Config,
+  HttpServe,
+  Listener,
+  ListenerConfig,
+  ListenerContext,
+  Neighbours,
+} from '../../api/index.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import type { Plugin } from '../../plugin.ts'
+import type { HttpEdge } from './context.ts'
+import { makeEdge } from './make-context.ts'
+import { createServer } from './node-server.ts'
+import { serveRequest } from './serve-request.ts'
+import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
+import { WriteTimeout } from './body/write-timeout.ts'
+import { within } from '../../util/within.ts'
+import type { Upgrade } from './ws/accept.ts'
+
+/** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
+export const listenHttp: Plugin = {
+  name: 'listen-http',
+  claims: { always: true },
+  setup({ hooks, config }) {
+    const tap = (upgradeTo?: UpgradeTo): void =>
+      hooks.createListener
+        .for('http')
+        .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
+    // Only those who serve WebSockets load the code for them.
+    if (!wantsWebSocket(config)) return tap()
+    return import('./ws/accept.ts').then(({ upgradeTo }) => tap(upgradeTo))
+  },
+}
+
+type UpgradeTo = (edge: HttpEdge) => Upgrade
+
+function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
+  return Object.values(listeners).some(spec => spec.type === 'http' && spec.ws !== false)
+}
+
+const HEADERS_MS = 10_000
+const BODY_MS = 30_000
+const KEEP_ALIVE_MS = 30_000
+/** How long the errors may take that end open calls at a stop. */
+const LAST_WORDS_MS = 500
+/** More than the guard lets pass, so that it sees what is too many. */
+const MAX_HEADERS = 128
+
+class HttpListener implements Listener {
+  readonly type = 'http'
+  readonly #edge: HttpEdge
+  readonly #server: Server
+  /** Every connection, and the response that is being written on it. */
+  readonly #connections = new Map<Socket, ServerResponse | undefined>()
+  /** Responses to what arrived at other processes. */
+  readonly #handed = new Set<ServerResponse>()
+  readonly #authenticates: boolean
+  readonly #writeTimeout: WriteTimeout
+  #noneHanded: () => void = () => undefined
+  #url: string | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
+    const { name, log, clock, authenticates, neighbours } = context
+    const settings = httpSettings(name, spec, config, authenticates)
+    this.#authenticates = authenticates
+    this.#edge = makeEdge(context, settings)
+    this.#writeTimeout = new WriteTimeout(clock, log, () => this.#edge.settings.unreadMs)
+    const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#edge)
+    this.#server = this.#createServer(upgrade, neighbours)
+  }
+
+  get name(): string {
+    return this.#edge.name
+  }
+
+  get url(): string | undefined {
+    return this.#url
+  }
+
+  get held(): number {
+    return this.#edge.bodies.bytes + this.#edge.unread.bytes
+  }
+
+  #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server {
+    const options = {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: BODY_MS,
+      connectionsCheckingInterval: 1000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      // Some clients offer HTTP/2 with every request, and are content with less. Node before 24.9 cannot tell.
+      shouldUpgradeCallback: ({ headers }: IncomingMessage) =>
+        upgrade !== undefined && headers.upgrade?.toLowerCase() === 'websocket',
+    }
+    const serve: HttpServe = (request, response) => {
+      this.#follow(request.socket, response)
+      void serveRequest(this.#edge, request, response)
+    }
+    const server = createServer(options, neighbours === undefined ? serve : this.#beside(neighbours, serve))
+    if (upgrade !== undefined)
+      server.on('upgrade', (request, socket, head) => {
+        this.#connections.delete(request.socket)
+        upgrade(request, socket, head)
+      })
+    server.maxConnections = this.#edge.settings.maxConnections
+    // Beside others: what is too much here is not handed round among them for ever.
+    Object.assign(server, { dropMaxConnection: true })
+    server.maxHeadersCount = MAX_HEADERS
+    server.on('connection', (socket: Socket) => {
+      this.#connections.set(socket, undefined)
+      this.#writeTimeout.follow(socket)
+      socket.on('close', () => this.#connections.delete(socket))
+    })
+    return server
+  }
+
+  /** The same beside other processes: what is theirs is handed on, and what is ours is handed here. */
+  #beside(neighbours: Neighbours, serve: HttpServe): HttpServe {
+    const handOn = neighbours.join(this.name, (request, response) => {
+      this.#handed.add(response)
+      response.on('close', () => {
+        this.#handed.delete(response)
+        if (this.#handed.size === 0) this.#noneHanded()
+      })
+      void serveRequest(this.#edge, request, response)
+    })
+    return (request, response) => {
+      if (handOn(request, response)) this.#follow(request.socket, response)
+      else serve(request, response)
+    }
+  }
+
+  /** Notes that a connection is busy, so that a stop ends those that are not. */
+  #follow(socket: Socket, response: ServerResponse): void {
+    if (this.#connections.has(socket)) this.#connections.set(socket, response)
+    response.on('close', () => {
+      if (this.#connections.get(socket) !== response) return
+      this.#connections.set(socket, undefined)
+      if (this.#edge.isStopping) socket.destroySoon()
+    })
+  }
+
+  async start(): Promise<void> {
+    const { host, port } = this.#edge.settings
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', cause => reject(this.#cannotListen(cause)))
+      this.#server.listen(port, host, resolve)
+    })
+    this.#server.on('error', error =>
+      this.#edge.log.error('the HTTP server failed', { cause: reasonOf(error) }),
+    )
+    this.#setUrl()
+  }
+
+  #setUrl(): void {
+    const { host, path } = this.#edge.settings
+    const { port } = this.#server.address() as AddressInfo
+    this.#url = `http://${inUrl(host)}:${port}${path}`
+    this.#edge.endpoint = this.#url
+  }
+
+  /**
+   * The address stays, and what is made once for the server; all else is looked up at each request. Who is connected was
+   * let in as it is asked for now: not where that begins or ends to be asked.
+   */
+  adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
+    if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
+    const edge = this.#edge
+    const next = httpSettings(this.name, spec, config, authenticates)
+    if (madeOnce(next) !== madeOnce(edge.settings)) return false
+    edge.settings = next
+    edge.callers.max = next.maxSessionsEach
+    edge.bodies.limits = next.held
+    edge.unread.limits = next.held
+    edge.pipes.idleMs = next.idleMs
+    this.#server.maxConnections = next.maxConnections
+    this.#setUrl()
+    return true
+  }
+
+  #cannotListen(cause: Error): Error {
+    const { host, port } = this.#edge.settings
+    const why = WHY[(cause as NodeJS.ErrnoException).code ?? ''] ?? cause.message
+    return gatewayError('GW_LISTEN', { listener: this.name, address: `${inUrl(host)}:${port}`, why, cause })
+  }
+
+  recheck(): void {
+    this.#edge.standing.recheck()
+  }
+
+  stop(graceMs: number): Promise<void> {
+    this.#stopped ??= this.#stop(graceMs)
+    return this.#stopped
+  }
+
+  async #stop(graceMs: number): Promise<void> {
+    const edge = this.#edge
+    edge.isStopping = true
+    const shut = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    const closed = shut.then(() => this.#handedAnswered())
+    for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
+    edge.sessions.stop()
+    const conversations = edge.pipes.stop(graceMs)
+    for (const post of edge.posts.values()) if (post.isListen) post.cancel('shutdown')
+    if (!(await within(edge.clock, graceMs, closed))) {
+      await this.#endOpenCalls()
+      this.#server.closeAllConnections()
+      for (const response of this.#handed) response.destroy()
+    }
+    await conversations
+    edge.sessions.endAll('shutdown')
+    edge.streams.stop()
+    this.#writeTimeout.stop()
+    edge.standing.stop()
+  }
+
+  /** Each call that is still open is answered with an error: a closed connection would say nothing. */
+  async #endOpenCalls(): Promise<void> {
+    const { clock, posts } = this.#edge
+    const open = posts.values()
+    for (const post of open) post.shutDown()
+    await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(post => post.answered)))
+    // An answer is written in the turn after it is there.
+    await new Promise(resolve => setImmediate(resolve))
+    const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)
+    const read = unread.map(
+      socket => new Promise(resolve => socket.once('drain', resolve).once('close', resolve)),
+    )
+    if (read.length > 0) await within(clock, LAST_WORDS_MS, Promise.all(read))
+  }
+
+  #handedAnswered(): Promise<void> | undefined {
+    if (this.#handed.size === 0) return undefined
+    return new Promise(resolve => (this.#noneHanded = resolve))
+  }
+}
+
+function madeOnce({ host, port, ws, maxBody }: HttpSettings): string {
+  return JSON.stringify([host, port, ws === undefined ? undefined : maxBody])
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken by another program',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'the system does not permit it',
+  ENOTFOUND: 'the name has no address',
+}

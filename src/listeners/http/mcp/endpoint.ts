@@ -1,0 +1,172 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import {
+  isBatch,
+  parseMessage,
+  type Malformed,
+  type Message,
+  type RpcRequest,
+} from '../../../protocol/jsonrpc.ts'
+import { HEADER } from '../../../protocol/names.ts'
+import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
+import { looksModern } from '../../../protocol/versions.ts'
+import { envelopeProblem } from '../../../protocol/era/modern.ts'
+import { stoppingAnswer } from '../../client/encode-answer.ts'
+import { claimsModern } from '../../client/client-info.ts'
+import type { SseStream } from '../sse-writer.ts'
+import { acceptsOf, guardAccept, guardBody, refusal, type Refusal } from '../request-guard.ts'
+import { answerBatch } from './legacy-batch.ts'
+import { answerLegacy, findSession, initialize, isTaken, TAKEN, takeNotification } from './legacy.ts'
+import { answerModern } from './modern.ts'
+import type { HttpEdge } from '../context.ts'
+import type { LegacySession } from './legacy-session.ts'
+import { readBody, refusalOf, swallow } from '../body/read-body.ts'
+import { Reply, sendNothing, sendRefusal } from '../response.ts'
+import type { RequestHeaders } from '../request-headers.ts'
+
+/** One request to the MCP endpoint, with its headers sorted. */
+export interface Arrival {
+  readonly edge: HttpEdge
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: RequestHeaders
+}
+
+/** POST: one message, of either era, or a batch of legacy ones. */
+export async function post({ edge, request, response, headers }: Arrival): Promise<void> {
+  const { maxBody } = edge.settings
+  const accepts = acceptsOf(headers.own.accept)
+  const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
+  if (refused !== undefined) {
+    swallow(request, maxBody)
+    return sendRefusal(response, refused)
+  }
+  const body = await readBody({ edge, request, response, headers })
+  if (body === 'gone') return
+  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
+  const reply = new Reply(response, accepts, edge, headers.caller)
+  if (isBatch(body)) return answerBatch(edge, body, headers, reply)
+  await answer(edge, parseMessage(body), headers, reply)
+}
+
+function answer(
+  edge: HttpEdge,
+  message: Message,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> | void {
+  switch (message.kind) {
+    case 'malformed':
+      return reply.error(400, message.error, message.id)
+    case 'request':
+      return answerRequest(edge, message, headers, reply)
+    default:
+      return takeOther(edge, message, headers, reply)
+  }
+}
+
+/** Which era a request is of (2026-07-28, versioning): the body says, the headers only confirm. */
+function answerRequest(
+  edge: HttpEdge,
+  request: RpcRequest,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> | void {
+  if (edge.isStopping) return reply.refuse(stopping(), request.id)
+  if (claimsModern(request.params)) return answerModern(edge, request, headers, reply)
+  if (request.method === 'initialize') return initialize(edge, request, headers, reply)
+  if (looksModern(headers.passed[HEADER.version]?.trim() ?? '')) {
+    return reply.error(
+      400,
+      envelopeProblem(request.params) ?? rpcError(RPC.invalidParams, 'Invalid params'),
+      request.id,
+    )
+  }
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return reply.refuse(owner, request.id)
+  if (isTaken(owner, request)) return reply.error(400, TAKEN, request.id)
+  reply.keeper = owner
+  return answerLegacy(edge, owner, request, headers, reply)
+}
+
+function stopping(): Refusal {
+  const { error, http } = stoppingAnswer()
+  return { status: 503, error, ...http }
+}
+
+/** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
+function takeOther(
+  edge: HttpEdge,
+  message: Exclude<Message, RpcRequest | Malformed>,
+  headers: RequestHeaders,
+  reply: Reply,
+): void {
+  const isNotification = message.kind === 'notification'
+  const isModern =
+    isNotification &&
+    (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
+  if (isModern) return reply.accepted()
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return reply.refuse(owner)
+  if (isNotification) takeNotification(edge, owner, message)
+  else owner.asks.answer(message)
+  reply.accepted()
+}
+
+/** GET: the session's stream for what belongs to no request, or the rest of a stream that broke. */
+export function get({ edge, request, response, headers }: Arrival): void {
+  request.resume()
+  if (edge.isStopping) return sendRefusal(response, stopping())
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return sendRefusal(response, owner)
+  if (!acceptsOf(headers.own.accept).events)
+    return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
+  const lastEventId = headers.own[HEADER.lastEventId]
+  if (lastEventId !== undefined) owner.hasReturned = true
+  response.on(
+    'close',
+    edge.standing.note(headers, () => response.destroy()),
+  )
+  if (lastEventId) return resume(edge, owner, lastEventId, { response, headers })
+  owner.listen(open(edge, owner, { response, headers }))
+}
+
+/** Goes on with the one stream that the event was of. */
+function resume(edge: HttpEdge, owner: LegacySession, eventId: string, reader: EventReader): void {
+  const { response } = reader
+  const place = owner.events.find(eventId)
+  if (place === undefined) {
+    const why = 'Bad request: Last-Event-ID is not of this session, or what followed it is no longer kept'
+    return sendRefusal(response, refusal(400, why, RPC.legacyBadRequest))
+  }
+  // "No content" is how readers of events are told not to come back (HTML, server-sent events).
+  const isRead = place.stream.isOver && owner.events.since(place).length === 0
+  if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
+  place.stream.resume(open(edge, owner, reader), place.after)
+}
+
+type EventReader = Pick<Arrival, 'response' | 'headers'>
+
+function open(edge: HttpEdge, owner: LegacySession, { response, headers }: EventReader): SseStream {
+  response.on('close', () => owner.touch(edge.clock.now()))
+  return edge.streams.open(response, headers.caller, { [HEADER.session]: owner.id })
+}
+
+/** DELETE: the client ends its session. */
+export function end({ edge, request, response, headers }: Arrival): void {
+  request.resume()
+  if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('DELETE'))
+  const owner = findSession(edge, headers)
+  if ('status' in owner) return sendRefusal(response, owner)
+  edge.sessions.end(owner, 'deleted')
+  sendNothing(response, 204)
+}
+
+function needsSession(method: string): Refusal {
+  const refused = refusal(
+    405,
+    `Method not allowed: ${method} needs the Mcp-Session-Id header of a session`,
+    RPC.legacyBadRequest,
+  )
+  return { ...refused, headers: { allow: 'POST' } }
+}

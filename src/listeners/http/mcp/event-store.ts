@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { Hold, type HeldBytes, type HeldLimits } from '../../../transport/held-bytes.ts'
+import type { SseStream } from '../sse-writer.ts'
+import { KeptStream } from './resumable-stream.ts'
+
+const MAX_EVENTS = 256
+const MAX_EVENTS_OF_STREAM = 128
+const MAX_BYTES = 1024 * 1024
+/** Of all sessions of a listener together, and of those of one caller. */
+export const KEPT_EVENTS: HeldLimits = { total: 64 * 1024 * 1024, each: 8 * 1024 * 1024 }
+const EVENT_ID = /^([\w-]{8})\.(\d{1,15})\.(\d{1,15})$/
+
+export interface KeptEvent {
+  readonly id: string
+  readonly number: number
+  readonly stream: KeptStream
+  readonly message: Buffer | string
+  readonly size: number
+}
+
+/** A place in a stream to go on from. */
+export interface Bookmark {
+  readonly stream: KeptStream
+  /** The number of the last event that was read. */
+  readonly after: number
+}
+
+/**
+ * The last events of one session, for a client that comes back with the id of the last one it read. An id is the
+ * session's tag, the stream and the event's number in the session. Beyond its bounds the oldest events are dropped; where
+ * the room of its caller or that of all is short, another session of the caller, or of whoever keeps most, loses its own.
+ */
+export class EventStore {
+  readonly #held: HeldBytes
+  readonly #caller: string
+  /** Ids of another session are none of ours. */
+  readonly #tag = randomBytes(6).toString('base64url')
+  readonly #streams = new Map<number, KeptStream>()
+  #events: KeptEvent[] = []
+  #bytes = 0
+  #hold: Hold | undefined
+  #lastStream = 0
+  #lastEvent = 0
+  #isClosed = false
+
+  constructor(held: HeldBytes, caller: string) {
+    this.#held = held
+    this.#caller = caller
+  }
+
+  /** A new stream, read by `live` for now. */
+  begin(live: SseStream): KeptStream {
+    const stream = new KeptStream(this, ++this.#lastStream, live)
+    this.#streams.set(stream.number, stream)
+    return stream
+  }
+
+  /** The id of an event without content, which nobody has to see twice. */
+  mark(stream: KeptStream): string {
+    return `${this.#tag}.${stream.number}.${++this.#lastEvent}`
+  }
+
+  /** Keeps a message, where it is not too large, and gives it an id. */
+  keep(stream: KeptStream, message: Buffer | string): KeptEvent {
+    const id = this.mark(stream)
+    const size = typeof message === 'string' ? Buffer.byteLength(message) : message.length
+    const event = { id, number: this.#lastEvent, stream, message, size }
+    if (this.#isClosed || size > MAX_BYTES) return event
+    this.#events.push(event)
+    this.#count(event, 1)
+    if (stream.kept > MAX_EVENTS_OF_STREAM) this.#drop(this.#events.findIndex(old => old.stream === stream))
+    while (this.#isOverfull() || !this.#claim()) this.#drop(0)
+    return event
+  }
+
+  has(event: KeptEvent): boolean {
+    return this.#events.at(-1) === event
+  }
+
+  /** What a stream has said after an event, as far as it is kept. */
+  since({ stream, after }: Bookmark): KeptEvent[] {
+    return this.#events.filter(event => event.stream === stream && event.number > after)
+  }
+
+  /** The place that an event id names; undefined when it is not of this session, or its stream is forgotten. */
+  find(eventId: string): Bookmark | undefined {
+    const [, tag, number, after] = EVENT_ID.exec(eventId) ?? []
+    const stream = tag === this.#tag ? this.#streams.get(Number(number)) : undefined
+    return stream && { stream, after: Number(after) }
+  }
+
+  /** Forgets a stream: half an answer is worse than none. */
+  forget(stream: KeptStream): void {
+    for (const event of this.#events) if (event.stream === stream) this.#count(event, -1)
+    this.#events = this.#events.filter(event => event.stream !== stream)
+    this.#streams.delete(stream.number)
+    this.#claim()
+  }
+
+  /** The session is over. */
+  close(): void {
+    this.#isClosed = true
+    this.#hold?.end()
+    this.#bytes = 0
+    this.#events = []
+    this.#streams.clear()
+  }
+
+  #isOverfull(): boolean {
+    return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
+  }
+
+  /** Whether there is room for what is kept, in the caller's share and among all. */
+  #claim(): boolean {
+    this.#hold ??= new Hold(this.#held, this.#caller, () => this.#makeWay())
+    return this.#hold.become(this.#bytes)
+  }
+
+  /** Forgets all events, in favour of another session. */
+  #makeWay(): void {
+    this.#hold = undefined
+    while (this.#events.length > 0) this.#drop(this.#events.length - 1)
+  }
+
+  #drop(index: number): void {
+    const [event] = this.#events.splice(index, 1)
+    if (event === undefined) return
+    this.#count(event, -1)
+    if (event.stream.isOver && event.stream.kept === 0) this.#streams.delete(event.stream.number)
+  }
+
+  #count({ stream, size }: KeptEvent, sign: 1 | -1): void {
+    stream.kept += sign
+    this.#bytes += sign * size
+  }
+}

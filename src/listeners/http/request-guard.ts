@@ -1,0 +1,138 @@
+import type { IncomingMessage } from 'node:http'
+import type { Refusal } from '../../api/index.ts'
+import { rpcError, RPC } from '../../protocol/rpc-error.ts'
+import type { RequestHeaders } from './request-headers.ts'
+import type { HttpSettings } from './listener-settings.ts'
+
+export type { Refusal }
+
+const MAX_HEADERS = 100
+const LOCAL_ORIGIN = /^https?:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/
+/** A label is part of keys and of logs: a plain word. */
+const LABEL = /^[A-Za-z0-9._-]{1,128}$/
+const OTHER_CHARSET = /;\s*charset\s*=(?!\s*"?utf-?8"?\s*(;|$))/i
+
+export function refusal(status: number, message: string, code: number = RPC.invalidRequest): Refusal {
+  return { status, error: rpcError(code, message) }
+}
+
+/** A refusal that ends the connection: where the next request begins on it may be another question than we think. */
+function closing(refused: Refusal): Refusal {
+  return { ...refused, headers: { connection: 'close' } }
+}
+
+/** What is wrong with how a request is framed: Node reads some forms that others in front of us read in other ways. */
+function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
+  if (request.httpVersionMajor !== 1)
+    return closing(refusal(505, 'HTTP version not supported: 1.1 is spoken here'))
+  const coding = own['transfer-encoding']
+  if (coding === undefined) return undefined
+  const isChunked = coding.trim().toLowerCase() === 'chunked'
+  if (isChunked && request.httpVersionMinor === 1 && own['content-length'] === undefined) return undefined
+  return closing(
+    refusal(
+      400,
+      'Invalid request: Transfer-Encoding may only be "chunked", in HTTP/1.1, without Content-Length',
+    ),
+  )
+}
+
+/** What is wrong with any request, whatever it asks for: its headers, where it was sent to, and from which page. */
+export function guardRequest(
+  request: IncomingMessage,
+  headers: RequestHeaders,
+  settings: HttpSettings,
+): Refusal | undefined {
+  if (request.rawHeaders.length / 2 > MAX_HEADERS)
+    return closing(refusal(431, `Too many headers: at most ${MAX_HEADERS} are read`))
+  if (headers.repeated !== undefined)
+    return closing(refusal(400, `Invalid request: header ${headers.repeated} stands more than once`))
+  return framingProblem(request, headers) ?? addressProblem(headers, settings)
+}
+
+/** Where a request was sent to, and from which page. */
+function addressProblem(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
+  if (headers.label !== undefined && !LABEL.test(headers.label))
+    return refusal(
+      400,
+      `Invalid request: header ${settings.names.label ?? ''} must be 1 to 128 characters of A-Z a-z 0-9 . _ -`,
+    )
+  const { host, origin } = headers.own
+  if (!isOurHost(host, settings.hosts))
+    return refusal(403, 'Forbidden: this Host is not served here; listeners.<name>.allowedHosts names more')
+  if (origin !== undefined && !isOurOrigin(origin, host, settings.origins)) {
+    return refusal(403, 'Forbidden: this Origin may not call; listeners.<name>.allowedOrigins names more')
+  }
+  return undefined
+}
+
+function isOurHost(host: string | undefined, ours: ReadonlySet<string>): host is string {
+  if (host === undefined) return false
+  const name = host.toLowerCase()
+  if (ours.has(name)) return true
+  const colon = name.lastIndexOf(':')
+  return colon > 0 && isPort(name, colon + 1) && ours.has(name.slice(0, colon))
+}
+
+function isPort(text: string, from: number): boolean {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x30 || code > 0x39) return false
+  }
+  return text.length > from
+}
+
+function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet<string>): boolean {
+  const name = origin.toLowerCase()
+  if (ours.has(name) || LOCAL_ORIGIN.test(name)) return true
+  return (
+    host !== undefined &&
+    (name === `http://${host.toLowerCase()}` || name === `https://${host.toLowerCase()}`)
+  )
+}
+
+/** What is wrong with a body before it is read. */
+export function guardBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
+  const type = headers.own['content-type']
+  if (type !== 'application/json' && !isJsonType(type))
+    return refusal(415, 'Unsupported media type: Content-Type must be application/json')
+  const encoding = headers.own['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    return refusal(415, 'Unsupported media type: Content-Encoding is not accepted; send the body as it is')
+  }
+  return Number(headers.own['content-length'] ?? 0) > maxBody ? tooLarge(maxBody) : undefined
+}
+
+function isJsonType(type: string | undefined): boolean {
+  if (type === undefined) return false
+  const end = type.indexOf(';')
+  const media = end < 0 ? type : type.slice(0, end)
+  return media.trim().toLowerCase() === 'application/json' && !OTHER_CHARSET.test(type)
+}
+
+export function tooLarge(maxBody: number): Refusal {
+  return refusal(413, `The body is larger than ${maxBody} bytes`)
+}
+
+/** The forms of answer a client takes. */
+export interface Accepts {
+  readonly json: boolean
+  readonly events: boolean
+}
+
+const ANYTHING: Accepts = Object.freeze({ json: true, events: true })
+
+export function acceptsOf(accept: string | undefined): Accepts {
+  if (accept === undefined || accept.includes('*/*')) return ANYTHING
+  const types = accept.toLowerCase()
+  return {
+    json: types.includes('application/json') || types.includes('application/*'),
+    events: types.includes('text/event-stream') || types.includes('text/*'),
+  }
+}
+
+/** Refuses a client that takes neither form; one of them is enough. */
+export function guardAccept(accepts: Accepts): Refusal | undefined {
+  if (accepts.json || accepts.events) return undefined
+  return refusal(406, 'Not acceptable: answers are application/json or text/event-stream')
+}

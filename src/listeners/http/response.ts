@@ -1,0 +1,182 @@
+import type { ServerResponse } from 'node:http'
+import type { Principal, RpcError } from '../../api/index.ts'
+import { encodeError, inOnePiece, type RpcId, type Written } from '../../protocol/jsonrpc.ts'
+import { HEADER } from '../../protocol/names.ts'
+import type { Accepts, Refusal } from './request-guard.ts'
+import type { EventStream, SseStream } from './sse-writer.ts'
+import type { HttpEdge } from './context.ts'
+
+/** Bodies above this are not worth a copy. */
+const MAX_TEXT = 32 * 1024
+
+/** Where one request's messages go: ahead of its answer, then the answer. */
+export interface Sink {
+  /** Whether messages can go ahead of the answer. */
+  readonly canStream: boolean
+  /** Sends a message ahead of the answer that may be missed. */
+  tell(message: string): void
+  /** Sends a message ahead of the answer; false when the client will never read it. */
+  event(message: string): boolean
+  /** Gives a client that waits an id to come back with, where it can use one. */
+  prime(): void
+  /** The status and the headers are for a response that has not begun. */
+  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
+  /** Runs when the client goes away before its answer and cannot come back for it. */
+  onLost(listener: () => void): void
+}
+
+/** Makes a stream one that its reader can come back to. */
+export interface Keeper {
+  /** Whether streams begin with an id. */
+  readonly isPrimed: boolean
+  keep(stream: SseStream): EventStream
+}
+
+/** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
+export class Reply implements Sink {
+  /** Sent with the response, for the client to come back with. */
+  sessionId: string | undefined
+  /** Keeps what is streamed, for a client that comes back. */
+  keeper: Keeper | undefined
+  readonly accepts: Accepts
+  readonly #response: ServerResponse
+  readonly #edge: HttpEdge
+  readonly #caller: Principal
+  #stream: EventStream | undefined
+  #onLost: (() => void)[] | undefined
+
+  constructor(response: ServerResponse, accepts: Accepts, edge: HttpEdge, caller: Principal) {
+    this.#response = response
+    this.accepts = accepts
+    this.#edge = edge
+    this.#caller = caller
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded
+  }
+
+  /** Runs when the client goes away before its answer. */
+  onGone(listener: () => void): void {
+    this.#response.on('close', () => {
+      if (!this.#response.writableFinished) listener()
+    })
+  }
+
+  onLost(listener: () => void): void {
+    if (this.#onLost === undefined) {
+      this.#onLost = []
+      this.onGone(() => this.#lost())
+    }
+    this.#onLost.push(listener)
+  }
+
+  #lost(): void {
+    if (this.#stream?.isKept !== true) for (const listener of this.#onLost ?? []) listener()
+  }
+
+  /** A client that takes no events misses what is said on the way, and still gets its answer. */
+  get canStream(): boolean {
+    return this.#stream !== undefined || (this.isOpen && this.accepts.events)
+  }
+
+  prime(): void {
+    if (this.keeper?.isPrimed === true && this.canStream) this.#open()
+  }
+
+  tell(message: string): void {
+    if (this.canStream) this.#open().tell(message)
+  }
+
+  event(message: Buffer | string): boolean {
+    return this.canStream && this.#open().send(message)
+  }
+
+  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void {
+    if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
+    if (!this.isOpen) return
+    if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
+    else if (this.#edge.unread.admits(this.#response, this.#caller, lengthOf(message)))
+      sendJson(this.#response, status, message, this.#headers(headers))
+  }
+
+  /** Ends without a message: everything has been said. */
+  end(): void {
+    this.#stream?.end()
+  }
+
+  refuse(refusal: Refusal, id: RpcId | null = null): void {
+    if (this.isOpen) sendRefusal(this.#response, refusal, id)
+  }
+
+  error(status: number, error: RpcError, id: RpcId | null): void {
+    this.finish(status, encodeError(id, error))
+  }
+
+  /** Nothing to say but that it arrived. */
+  accepted(): void {
+    if (this.isOpen) sendNothing(this.#response, 202)
+  }
+
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      const stream = this.#edge.streams.open(this.#response, this.#caller, this.#headers())
+      this.#stream = this.keeper?.keep(stream) ?? stream
+    }
+    return this.#stream
+  }
+
+  #headers(more?: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
+    return this.sessionId === undefined ? more : { ...more, [HEADER.session]: this.sessionId }
+  }
+}
+
+const OF_JSON = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+
+function listOf(length: number): string[] {
+  return ['content-type', 'application/json', 'content-length', String(length), 'cache-control', 'no-store']
+}
+
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: Written,
+  headers?: Readonly<Record<string, string>>,
+): void {
+  const length = lengthOf(body)
+  // As a list, which Node neither copies nor looks through twice.
+  if (headers === undefined) response.writeHead(status, listOf(length))
+  else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
+  // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
+  if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
+  else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
+  else endWith(response, body)
+}
+
+/** Head and all pieces leave in one write. */
+function endWith(response: ServerResponse, pieces: readonly Buffer[]): void {
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+}
+
+function lengthOf(body: Written): number {
+  if (typeof body === 'string') return Buffer.byteLength(body)
+  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0)
+}
+
+export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcId | null = null): void {
+  sendJson(response, refusal.status, encodeError(id, refusal.error), refusal.headers)
+}
+
+export function sendNothing(
+  response: ServerResponse,
+  status: number,
+  headers?: Readonly<Record<string, string>>,
+): void {
+  const own =
+    status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
+  response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
+  response.end()
+}

@@ -1,0 +1,217 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Principal } from '../../api/index.ts'
+import { ANONYMOUS } from '../../plugin.ts'
+import { thrownAnswer } from '../client/encode-answer.ts'
+import { guardRequest, refusal, type Refusal } from './request-guard.ts'
+import { clientKey } from '../../transport/held-bytes.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import type { HttpEdge } from './context.ts'
+import { credentialsOf, identify, pathOf, isPromise } from './authenticate.ts'
+import { servePath } from './plugin-routes.ts'
+import { end, get, post, type Arrival } from './mcp/endpoint.ts'
+import { swallow } from './body/read-body.ts'
+import { sendJson, sendNothing, sendRefusal } from './response.ts'
+import { openEventStream, takeMessage } from './sse/sse-endpoint.ts'
+import { readHeaders, type RequestHeaders } from './request-headers.ts'
+import type { PlaceKind } from './paths.ts'
+
+type Handler = (arrival: Arrival) => Promise<void> | void
+
+const HANDLERS: Readonly<Record<PlaceKind, ReadonlyMap<string, Handler>>> = {
+  mcp: new Map<string, Handler>([
+    ['GET', get],
+    ['POST', post],
+    ['DELETE', end],
+    ['OPTIONS', options],
+  ]),
+  sse: new Map<string, Handler>([
+    ['GET', openEventStream],
+    ['OPTIONS', options],
+  ]),
+  messages: new Map<string, Handler>([
+    ['POST', takeMessage],
+    ['OPTIONS', options],
+  ]),
+  ws: new Map<string, Handler>([['GET', upgradeRequired]]),
+  live: new Map<string, Handler>([
+    ['GET', sendLife],
+    ['HEAD', sendLife],
+    ['OPTIONS', options],
+  ]),
+  ready: new Map<string, Handler>([
+    ['GET', sendReadiness],
+    ['HEAD', sendReadiness],
+    ['OPTIONS', options],
+  ]),
+}
+const ALLOW = 'GET, POST, DELETE, OPTIONS'
+const HEADER_NAMES = /^[\w\s,-]*$/
+const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
+
+/** Guards a request and hands it to who answers it. */
+export async function serveRequest(
+  edge: HttpEdge,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  response.on('error', ignore)
+  const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
+  const refused = guardRequest(request, headers, edge.settings) ?? admitted(edge, request, response)
+  if (refused !== undefined) {
+    edge.gate.refused(refused, credentialsOf(edge, request))
+    swallow(request, edge.settings.maxBody)
+    return sendRefusal(response, refused)
+  }
+  if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
+  try {
+    const caller = callerOf(edge, request, headers)
+    await (isPromise(caller)
+      ? caller.then(known => admit({ edge, request, response, headers }, known))
+      : admit({ edge, request, response, headers }, caller))
+  } catch (thrown) {
+    const { error, status } = thrownAnswer(thrown, edge.log)
+    if (response.headersSent) response.destroy()
+    else sendRefusal(response, { error, status })
+  }
+}
+
+/** Whether it may come in at all now; a probe always may. */
+function admitted(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Refusal | undefined {
+  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+  if (kind === 'live' || kind === 'ready') return undefined
+  const found = edge.gate.admit(edge.name)
+  if (found !== 'close') return found
+  response.shouldKeepAlive = false
+  return undefined
+}
+
+/** A preflight carries no credentials, and whether we live is no secret. */
+function callerOf(
+  edge: HttpEdge,
+  request: IncomingMessage,
+  headers: RequestHeaders,
+): ReturnType<typeof identify> {
+  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+  if (request.method === 'OPTIONS' || kind === 'live') return ANONYMOUS
+  return kind === 'ready' ? prober(edge, request) : identify(edge, request, headers)
+}
+
+/** Whether we can serve is for everybody to know; whose servers we have, for who may use them. */
+async function prober(edge: HttpEdge, request: IncomingMessage): Promise<Principal> {
+  const caller = await edge.gate.authenticate({ ...credentialsOf(edge, request), isOptional: true })
+  if ('status' in caller) return STRANGER
+  return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
+}
+
+/** Somebody of whom nothing is known. */
+const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
+
+function isLocal(address = ''): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address)
+}
+
+function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
+  if ('status' in caller) {
+    swallow(arrival.request, arrival.edge.settings.maxBody)
+    return sendRefusal(arrival.response, caller)
+  }
+  arrival.headers.caller = caller
+  if (isBehind(arrival, caller)) {
+    swallow(arrival.request, arrival.edge.settings.maxBody)
+    return sendRefusal(arrival.response, BEHIND)
+  }
+  return route(arrival)
+}
+
+/** Whoever leaves much unread is not given more to read. */
+function isBehind({ edge: { unread }, request }: Arrival, caller: Principal): boolean {
+  return unread.bytes > 0 && unread.isBehind(clientKey(caller, request.socket.remoteAddress))
+}
+
+const BEHIND: Refusal = {
+  ...refusal(
+    429,
+    'Too much that was written for you is not read yet; read it, or try again later',
+    RPC.internal,
+  ),
+  headers: { 'retry-after': '1' },
+}
+
+// A reader that went away is seen by the `close` that follows.
+function ignore(): void {}
+
+/** Lets the page of an allowed origin read the answer. */
+function shareWith(origin: string, response: ServerResponse): void {
+  response.setHeader('access-control-allow-origin', origin)
+  response.setHeader('access-control-expose-headers', 'Mcp-Session-Id, Retry-After, WWW-Authenticate')
+  response.setHeader('vary', 'Origin')
+}
+
+function route(arrival: Arrival): Promise<void> | void {
+  const { edge, request, headers } = arrival
+  const path = pathOf(request.url ?? '/')
+  const place = edge.settings.places.get(path)
+  if (place === undefined) return routeOther(arrival, path)
+  if (place.profile !== undefined) headers.profile = place.profile
+  const handlers = HANDLERS[place.kind]
+  const handler = handlers.get(request.method ?? '')
+  return handler === undefined ? notAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
+}
+
+function upgradeRequired({ request, response }: Arrival): void {
+  request.resume()
+  const refused = refusal(426, 'Upgrade required: this is a WebSocket endpoint')
+  sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
+}
+
+function routeOther(arrival: Arrival, path: string): Promise<void> | void {
+  // Nobody was asked who sends it.
+  if (arrival.request.method === 'OPTIONS') return options(arrival)
+  return servePath(arrival, path) ?? notFound(arrival)
+}
+
+function sendLife({ request, response }: Arrival): void {
+  request.resume()
+  sendJson(response, 200, '{"status":"alive"}')
+}
+
+/** Names and states only: why something is down may tell too much. */
+function sendReadiness({ edge, request, response, headers: { caller } }: Arrival): void {
+  request.resume()
+  const { ready, upstreams } = edge.gate.readiness(caller)
+  const isReady = ready && !edge.isStopping
+  if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
+  const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
+  sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
+}
+
+/** Also whoever a plugin lets in without knowing who it is. */
+function isStranger({ issuer, subject }: Principal): boolean {
+  return issuer === STRANGER.issuer && subject === STRANGER.subject
+}
+
+function notFound({ edge, request, response }: Arrival): void {
+  request.resume()
+  sendJson(
+    response,
+    404,
+    JSON.stringify({ error: 'not_found', message: `Not found; the MCP endpoint is ${edge.settings.path}` }),
+  )
+}
+
+function notAllowed({ request, response }: Arrival, allow: string): void {
+  request.resume()
+  sendRefusal(response, { ...refusal(405, 'Method not allowed'), headers: { allow } })
+}
+
+/** A preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
+function options({ request, response, headers }: Arrival): void {
+  request.resume()
+  if (headers.own.origin === undefined) return sendNothing(response, 204, { allow: ALLOW })
+  sendNothing(response, 204, { ...OF_PREFLIGHT, ...allowedHeaders(headers) })
+}
+
+function allowedHeaders({ own }: RequestHeaders): Record<string, string> {
+  const wanted = own['access-control-request-headers']
+  return wanted !== undefined && HEADER_NAMES.test(wanted) ? { 'access-control-allow-headers': wanted } : {}
+}

@@ -1,0 +1,143 @@
+import type { ServerResponse } from 'node:http'
+import type { Clock, Principal } from '../../api/index.ts'
+import { onOneLine } from '../../transport/line-splitter.ts'
+import { SMALL } from '../../transport/held-bytes.ts'
+import type { UnreadBytes } from './body/unread-bytes.ts'
+
+/** A reader with more than this unsent misses what may be missed. */
+const MAX_UNSENT = 1024 * 1024
+const KEEP_ALIVE_MS = 15_000
+/** How long a client should wait before it comes back to a stream that broke. */
+const RETRY_MS = 1000
+const HEAD = Buffer.from('event: message\ndata: ')
+const TAIL = Buffer.from('\n\n')
+
+export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+})
+
+/** The open streams of a listener, told now and then that we are still here. */
+export class SseStreams {
+  readonly #clock: Clock
+  readonly #unread: UnreadBytes
+  readonly #open = new Set<SseStream>()
+  #takeBack: (() => void) | undefined
+
+  constructor(clock: Clock, unread: UnreadBytes) {
+    this.#clock = clock
+    this.#unread = unread
+  }
+
+  /** Starts an event stream on a response that has sent nothing yet. */
+  open(response: ServerResponse, caller: Principal, headers?: Readonly<Record<string, string>>): SseStream {
+    response.writeHead(200, headers === undefined ? SSE_HEADERS : { ...SSE_HEADERS, ...headers })
+    response.flushHeaders()
+    const stream = new SseStream(response, caller, this.#unread)
+    this.#open.add(stream)
+    response.on('close', () => this.#open.delete(stream))
+    this.#takeBack ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#tick())
+    return stream
+  }
+
+  stop(): void {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+  }
+
+  #tick(): void {
+    for (const stream of this.#open) stream.keepAlive()
+    this.#takeBack = this.#open.size === 0 ? undefined : this.#clock.after(KEEP_ALIVE_MS, () => this.#tick())
+  }
+}
+
+/** Where messages go one after the other, until the last. */
+export interface EventStream {
+  /** Whether its reader may leave and come back. */
+  readonly isKept: boolean
+  readonly isOpen: boolean
+  /** Sends one message that may be missed; false when it will be. */
+  tell(message: string): boolean
+  /** Sends one message; false when nobody will ever read it. */
+  send(message: Buffer | string): boolean
+  /** Ends the stream, with a last message where there is one. */
+  end(message?: Buffer | string): void
+}
+
+/** One event stream to one reader. */
+export class SseStream implements EventStream {
+  readonly isKept = false
+  readonly #response: ServerResponse
+  readonly #caller: Principal
+  readonly #unread: UnreadBytes
+
+  constructor(response: ServerResponse, caller: Principal, unread: UnreadBytes) {
+    this.#response = response
+    this.#caller = caller
+    this.#unread = unread
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded
+  }
+
+  tell(message: string, id?: string): boolean {
+    const waiting = this.#response.writableLength
+    if (waiting > MAX_UNSENT || (waiting > SMALL && this.#unread.isTight)) return false
+    return this.send(message, id)
+  }
+
+  send(message: Buffer | string, id?: string): boolean {
+    return this.#write(frame(message, id))
+  }
+
+  /** Sends an id without a message (2025-11-25, resumability). */
+  prime(id: string): void {
+    this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
+  }
+
+  /** Sends again what was said before, at once, so that a reader who keeps up is not taken for one who does not. */
+  replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
+    if (events.length === 0) return
+    this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))
+  }
+
+  keepAlive(): void {
+    if (this.isOpen && this.#response.writableLength <= MAX_UNSENT) this.#response.write(':\n\n')
+  }
+
+  end(message?: Buffer | string, id?: string): void {
+    const last = message === undefined ? '' : frame(message, id)
+    if (this.#hasRoom(last)) this.#response.end(last)
+  }
+
+  /** Ends the stream without waiting for a reader who has not taken everything. */
+  cut(): void {
+    if (this.#response.writableLength > 0) this.#response.destroy()
+    else this.end()
+  }
+
+  #write(framed: Buffer | string): boolean {
+    if (!this.#hasRoom(framed)) return false
+    this.#response.write(framed)
+    return true
+  }
+
+  /** False when nobody will read it; a reader for whom there is no room any more is cut. */
+  #hasRoom(framed: Buffer | string): boolean {
+    if (!this.isOpen) return false
+    return this.#unread.admits(this.#response, this.#caller, this.#response.writableLength + framed.length)
+  }
+}
+
+/** A message as one event. */
+export function frame(message: Buffer | string, id?: string): Buffer | string {
+  // What we encode ourselves has no line ends in it.
+  if (typeof message === 'string')
+    return id === undefined
+      ? `event: message\ndata: ${message}\n\n`
+      : `id: ${id}\nevent: message\ndata: ${message}\n\n`
+  const head = id === undefined ? HEAD : Buffer.from(`id: ${id}\nevent: message\ndata: `)
+  return Buffer.concat([head, onOneLine(message), TAIL])
+}

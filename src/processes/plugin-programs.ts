@@ -1,0 +1,129 @@
+import type { Clock, Log, ProcessPermit, ProcessRoom, Program, Programs, ProgramSpec } from '../api/index.ts'
+import { reasonOf } from '../errors/errors.ts'
+import type { PrivatePlaces } from '../util/private-place.ts'
+import { childEnvironment, inheritedByProgram, MARK_VARIABLE, marked } from './environment.ts'
+import { launchOf } from './launch.ts'
+import { residentOfTrees } from '../util/resident.ts'
+import { hidingLog } from '../util/log.ts'
+import { hidingVariables, type Hide } from '../util/secrets.ts'
+import { Stderr } from './stderr.ts'
+import { ProcessTable } from './cleanup/process-table.ts'
+import { ServerProcess } from './server-process.ts'
+import { RecentLines } from './recent-lines.ts'
+
+/** What programs are run within. */
+export interface ProgramsOptions {
+  readonly log: Log
+  readonly clock: Clock
+  readonly room: ProcessRoom
+  /** Directory of the configuration. */
+  readonly directory: string
+  /** What no sandbox shows. */
+  readonly privatePlaces: PrivatePlaces
+  /** The gateway's own variables. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly hide: Hide
+}
+
+/** Programs that plugins run: in the same room, with the same marks and the same guardian as local servers. */
+export class OwnPrograms implements Programs {
+  readonly #options: ProgramsOptions
+  #table: ProcessTable | undefined
+
+  constructor(options: ProgramsOptions) {
+    this.#options = options
+  }
+
+  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
+    return childEnvironment(this.#options.environment, inheritedByProgram(inherit), set).env
+  }
+
+  async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {
+    const turn = this.#options.room.enter()
+    const leave = (): void => turn.leave()
+    signal?.addEventListener('abort', leave, { once: true })
+    if (signal?.aborted === true) leave()
+    const permit = await turn.permit.finally(() => signal?.removeEventListener('abort', leave))
+    try {
+      return this.#start(spec, permit)
+    } catch (error) {
+      permit.ended()
+      throw new Error(`${spec.command} could not be run: ${reasonOf(error)}`, { cause: error })
+    }
+  }
+
+  #start(spec: ProgramSpec, permit: ProcessPermit): Program {
+    const { clock, directory, environment, log, hide } = this.#options
+    const table = (this.#table ??= new ProcessTable(log, clock))
+    const ofItsOwn = hidingVariables(spec.env)
+    const hideAll: Hide = text => ofItsOwn(hide(text))
+    const logs = new RecentLines()
+    const { cwd, env, writable } = spec
+    const places = this.#options.privatePlaces.all
+    const launch = launchOf(spec, { directory, cwd, env, outside: environment, writable, places })
+    const mark = table.prepare(directory, spec.name, environment)
+    const told = hidingLog(log.child({ program: spec.name, stream: 'stderr' }), ofItsOwn)
+    const server = new ServerProcess({
+      ...launch,
+      cwd: spec.cwd,
+      env: marked(spec.env, environment[MARK_VARIABLE], mark),
+      mark,
+      maxLine: spec.maxLine,
+      stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
+      clock,
+      table,
+      onLine: line => spec.onLine(line),
+      ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
+      onEnd: (why, exit) => {
+        permit.ended()
+        spec.onEnd(hideAll(why), exit)
+      },
+    })
+    permit.started()
+    return new RunningProgram(server, logs, permit)
+  }
+
+  async endOrphans(): Promise<void> {
+    const { log, clock, directory } = this.#options
+    await (this.#table ??= new ProcessTable(log, clock)).endOrphans(new Set([directory]))
+  }
+
+  /** Nothing is launched any more: the guardian may go when the last one has ended. */
+  retire(): void {
+    this.#table?.retire()
+  }
+}
+
+class RunningProgram implements Program {
+  readonly logs: RecentLines
+  readonly #server: ServerProcess
+  readonly #permit: ProcessPermit
+
+  constructor(server: ServerProcess, logs: RecentLines, permit: ProcessPermit) {
+    this.#server = server
+    this.#permit = permit
+    this.logs = logs
+  }
+
+  get pid(): number | undefined {
+    return this.#server.pid
+  }
+
+  async memory(): Promise<number | undefined> {
+    const { pid } = this
+    return pid === undefined ? undefined : (await residentOfTrees([pid])).get(pid)
+  }
+
+  send(line: string): boolean {
+    return this.#server.send(line)
+  }
+
+  reply(line: string): void {
+    this.#server.reply(line)
+  }
+
+  stop(): Promise<void> {
+    this.#permit.leaving()
+    return this.#server.stop()
+  }
+}

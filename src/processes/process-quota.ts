@@ -1,0 +1,117 @@
+import type { Config, ProcessPermit, ProcessRoom, ProcessTurn, YieldingProcesses } from '../api/index.ts'
+
+/** Starts that may wait for their turn. */
+const MAX_WAITING = 1024
+
+interface Waiting {
+  readonly admit: (permit: ProcessPermit) => void
+  readonly refuse: (why: Error) => void
+}
+
+/** Bounds how many processes the upstreams of one gateway start at a time, and how many they have. */
+export class BoundedRoom implements ProcessRoom {
+  readonly #yielding = new Set<YieldingProcesses>()
+  #waiting: Waiting[] = []
+  #max: number
+  #maxStarting: number
+  #running = 0
+  #starting = 0
+  /** Processes that are being ended, and those that were asked to make room and still run. */
+  #leaving = 0
+  #asked = 0
+
+  constructor(max: number, starting: number) {
+    this.#max = max
+    this.#maxStarting = starting
+  }
+
+  static of({ processes: { max, starting } }: Config): BoundedRoom {
+    return new BoundedRoom(max, starting)
+  }
+
+  /** New bounds, for what starts from now on. */
+  resize(max: number, starting: number): void {
+    this.#max = max
+    this.#maxStarting = starting
+    this.#admit()
+  }
+
+  offer(from: YieldingProcesses): () => void {
+    this.#yielding.add(from)
+    return () => void this.#yielding.delete(from)
+  }
+
+  enter(): ProcessTurn {
+    let waiting: Waiting | undefined
+    const permit = new Promise<ProcessPermit>((admit, refuse) => {
+      waiting = { admit, refuse }
+      const why = this.#whyNot()
+      if (why !== undefined) return refuse(new Error(why))
+      this.#waiting.push(waiting)
+      this.#admit()
+    })
+    return { permit, leave: () => this.#leave(waiting) }
+  }
+
+  #whyNot(): string | undefined {
+    if (this.#waiting.length >= MAX_WAITING) return `${MAX_WAITING} servers wait to be started already`
+    const isFull = this.#running + this.#waiting.length - this.#leaving - this.#asked >= this.#max
+    return isFull && !this.#makeRoom() ? `${this.#max} processes run already ("processes.max")` : undefined
+  }
+
+  #leave(gone: Waiting | undefined): void {
+    if (gone === undefined || !this.#waiting.includes(gone)) return
+    this.#waiting = this.#waiting.filter(waiting => waiting !== gone)
+    gone.refuse(new Error('it need not start any more'))
+  }
+
+  #admit(): void {
+    while (this.#running < this.#max && this.#starting < this.#maxStarting) {
+      const next = this.#waiting.shift()
+      if (next === undefined) return
+      next.admit(this.#permit())
+    }
+  }
+
+  #permit(): ProcessPermit {
+    this.#running++
+    this.#starting++
+    const once = (act: () => void): (() => void) => {
+      let isDone = false
+      return () => {
+        if (isDone) return
+        isDone = true
+        act()
+        this.#admit()
+      }
+    }
+    const started = once(() => this.#starting--)
+    const leaving = once(() => {
+      this.#leaving++
+      if (this.#asked > 0) this.#asked--
+    })
+    const ended = once(() => {
+      this.#running--
+      this.#leaving--
+    })
+    return {
+      started,
+      leaving,
+      ended: () => {
+        started()
+        leaving()
+        ended()
+      },
+    }
+  }
+
+  /** Ends the process that has had nothing to do for longest. */
+  #makeRoom(): boolean {
+    const idle = [...this.#yielding].filter(({ idleSince }) => idleSince !== undefined)
+    const [oldest] = idle.sort((a, b) => (a.idleSince ?? 0) - (b.idleSince ?? 0))
+    if (oldest === undefined) return false
+    this.#asked++
+    oldest.yield()
+    return true
+  }
+}

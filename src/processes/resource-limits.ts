@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs'
+import type { CeilingsConfig, StdioUpstreamConfig } from '../config/config.gen.ts'
+import type { Clock } from '../api/index.ts'
+import { parseDuration, parseSize } from '../util/units.ts'
+import type { ProcessId } from './cleanup/proc-scan.ts'
+import { ProcessTree, tasksOf } from './cleanup/process-tree.ts'
+
+const KIBIBYTE = 1024
+/** What runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
+const RESERVED = 1024 * 1024 * 1024
+/** How far out the hard wall of tasks stands, which the kernel counts over all of a user: it only bounds a burst between two looks. */
+const TASKS_AHEAD = 1024
+const LOOK_MS = 50
+const LOOKS_A_SECOND = 20
+/** What builds a sandbox stays around it: bwrap, and its first process within. */
+const AROUND_SANDBOX = 2
+
+/** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
+const SCRIPT = `
+while [ "$1" != -- ]; do
+  if [ "$1" = -u ]; then ulimit -u "$2" 2>/dev/null || ulimit -p "$2" 2>/dev/null
+  else ulimit "$1" "$2" 2>/dev/null
+  fi || echo "the ceiling ulimit $1 $2 cannot be set on this machine" >&2
+  shift 2
+done
+shift
+exec "$@"
+`
+
+/** The command line that runs `argv` below its ceilings; `argv` itself where there are none. */
+export function belowCeilings(
+  ceilings: CeilingsConfig | undefined,
+  argv: readonly string[],
+  isSandboxed: boolean,
+): readonly string[] {
+  const pairs = ceilings === undefined ? [] : pairsOf(ceilings, isSandboxed)
+  return pairs.length === 0 ? argv : ['/bin/sh', '-c', SCRIPT, 'tapgate-ceilings', ...pairs, '--', ...argv]
+}
+
+function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isSandboxed: boolean): string[] {
+  const pairs: [string, number | undefined][] = [
+    ['-d', memory === undefined ? undefined : Math.ceil((parseSize(memory) + RESERVED) / KIBIBYTE)],
+    // The kernel counts all tasks of the user, but those of a sandbox by themselves.
+    ['-u', pids === undefined ? undefined : pids + (isSandboxed ? 0 : tasks() + TASKS_AHEAD)],
+    ['-n', files],
+    ['-f', fileSize === undefined ? undefined : Math.ceil(parseSize(fileSize) / 512)],
+    ['-t', cpuTime === undefined ? undefined : Math.max(1, Math.ceil(parseDuration(cpuTime) / 1000))],
+  ]
+  return pairs.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]))
+}
+
+/** Which ceilings this machine does not keep, as one line for people; undefined when it keeps them all. */
+export function notKept(ceilings: CeilingsConfig | undefined, platform: string): string | undefined {
+  if (ceilings === undefined) return undefined
+  if (platform === 'win32') return 'Windows has no resource limits that a parent could set'
+  if (platform !== 'linux' && (ceilings.memory ?? ceilings.pids) !== undefined)
+    return 'memory and pids are watched on Linux only; here they are hard limits of single processes'
+  return undefined
+}
+
+/** A server that runs below ceilings. */
+export interface Watched {
+  readonly pid: number | undefined
+  /** It has taken too much, and all of it was killed. */
+  giveUp(why: string): void
+}
+
+/**
+ * Looks at what a server and all it started use together, and kills all of it once that is too much. Linux only. A look
+ * costs a file for each process of the machine, so that it is taken once a second, and at once when the machine has
+ * so many new tasks that all of them together could be too many: that is known from one short file.
+ */
+export function watchCeilings(
+  { ceilings, sandbox }: Pick<StdioUpstreamConfig, 'ceilings' | 'sandbox'>,
+  server: Watched,
+  clock: Clock,
+): () => void {
+  const { pid } = server
+  if (ceilings === undefined || pid === undefined || process.platform !== 'linux') return () => undefined
+  const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
+  const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
+  if (memory === Infinity && most === Infinity) return () => undefined
+  const tree = new ProcessTree(pid)
+  let takeBack = (): void => undefined
+  let before = tasks()
+  let room = most
+  let ticks = 0
+  const look = (): void => {
+    takeBack = clock.after(LOOK_MS, look)
+    const all = most === Infinity ? 0 : tasks()
+    if (++ticks % LOOKS_A_SECOND !== 0 && all - before <= room) return
+    const processes = tree.look()
+    const count = most === Infinity ? 0 : tasksOf(processes)
+    before = all
+    room = most - count
+    const why = excess(count, most) ?? overuse(processes, memory)
+    if (why === undefined) return
+    takeBack()
+    tree.kill()
+    server.giveUp(why)
+  }
+  takeBack = clock.after(LOOK_MS, look)
+  return () => takeBack()
+}
+
+function excess(count: number, most: number): string | undefined {
+  return count > most ? `it had ${count} processes and threads, and may have ${most}` : undefined
+}
+
+function overuse(processes: readonly ProcessId[], memory: number): string | undefined {
+  const used = memory === Infinity ? 0 : processes.reduce((sum, { pid }) => sum + residentOf(pid), 0)
+  if (used <= memory) return undefined
+  return `it used ${mebibytes(used)} of memory, and may use ${mebibytes(memory)}`
+}
+
+function residentOf(pid: number): number {
+  const kibibytes = /^VmRSS:\s*(\d+) kB/m.exec(readOr(`/proc/${pid}/status`, ''))?.[1]
+  return Number(kibibytes ?? 0) * KIBIBYTE
+}
+
+/** Processes and threads of the whole machine. */
+function tasks(): number {
+  return Number(/\/(\d+) /.exec(readOr('/proc/loadavg', ''))?.[1] ?? 4096)
+}
+
+function readOr(file: string, fallback: string): string {
+  try {
+    return readFileSync(file, 'latin1')
+  } catch {
+    return fallback
+  }
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.round(bytes / 1024 / 1024)} MiB`
+}

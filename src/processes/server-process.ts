@@ -1,0 +1,253 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import type { Clock, ProgramExit } from '../api/index.ts'
+import { LineSplitter } from '../transport/line-splitter.ts'
+import { descendantsOf } from './cleanup/descendants.ts'
+import { ProcessGroup } from './group.ts'
+import type { ProcessId } from './cleanup/proc-scan.ts'
+import { spawnServer, type Spawning } from './spawn.ts'
+import { type Stderr } from './stderr.ts'
+import type { Remains } from './cleanup/sweeper.ts'
+import type { ProcessTable } from './cleanup/process-table.ts'
+
+/** How to run a server, and who hears of it. */
+export interface ProcessOptions extends Spawning {
+  /** What its environment is marked with, and that of all it starts. */
+  readonly mark: string
+  /** Most bytes of one line of its stdout. */
+  readonly maxLine: number
+  /** Its stderr. */
+  readonly stderr: Stderr
+  readonly clock: Clock
+  readonly table: ProcessTable
+  onLine(line: Buffer): void
+  /** Gets all it writes instead, of a program that is not talked to. */
+  onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
+  /** Called when all that was written to its stdin has left. */
+  onDrain?(): void
+  /** Told once, when it can no longer be talked to; with how it exited, where it has. */
+  onEnd(why: string, exit?: ProgramExit): void
+}
+
+const STEP_MS = 2000
+/** The same for what a server that is gone has left in its group. */
+const ORPHAN_MS = 500
+/** How long output that is still in the pipe may take to arrive after the exit. */
+const DRAIN_MS = 50
+/** The same where the output is all there is, and nobody can ask for it again. */
+const PASS_MS = 2000
+/** How long a process may live on without one of its pipes. */
+const LINGER_MS = 250
+const POLL_MS = 20
+/** When it is noted what a process has started so far: a launcher has launched by then. */
+const RECORD_MS = 1000
+/** Bytes that may wait for the process to read them. */
+const MAX_WAITING = 8 * 1024 * 1024
+/** The same for what nobody can be told was lost: replies, and notifications. */
+const MAX_REPLIES_WAITING = 16 * 1024 * 1024
+
+/** A server that runs as a child of ours: lines in, lines out, and nothing left when it is stopped. */
+export class ServerProcess {
+  readonly #options: ProcessOptions
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #group: ProcessGroup
+  readonly #stdout: LineSplitter
+  readonly #exited: Promise<void>
+  readonly #flush: () => void
+  #hasExited = false
+  #hasEnded = false
+  #exit: ProgramExit | undefined
+  #stopping: Promise<void> | undefined
+  #recorded: ProcessId[] = []
+  #takeBackRecord = (): void => undefined
+  #queue: string[] = []
+  #queued = 0
+
+  /** Throws what `spawn` throws for arguments that no process could have. */
+  constructor(options: ProcessOptions) {
+    this.#options = options
+    this.#stdout = new LineSplitter({
+      maxLine: options.maxLine,
+      ownsChunks: true,
+      onLine: line => options.onLine(line),
+      onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
+    })
+    this.#flush = () => this.#write()
+    this.#child = spawnServer(options)
+    this.#group = new ProcessGroup(this.#child)
+    if (this.pid !== undefined) {
+      options.table.add(this)
+      options.stderr.pid = this.pid
+      this.#takeBackRecord = options.clock.after(RECORD_MS, () => this.#record())
+    }
+    this.#exited = new Promise(resolve => this.#observe(resolve))
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  /** Whether it is talked to, line by line. */
+  get #isRead(): boolean {
+    return this.#options.onOutput === undefined
+  }
+
+  get lastWords(): string {
+    return this.#options.stderr.lastWords
+  }
+
+  /** Bytes that were sent, and wait for it to read them. */
+  get unread(): number {
+    return this.#queued + this.#child.stdin.writableLength
+  }
+
+  /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
+  send(line: string): boolean {
+    return this.#enqueue(line, MAX_WAITING)
+  }
+
+  /** Queues what must get through if at all possible: the server may wait for it before it reads on. */
+  reply(line: string): void {
+    this.#enqueue(line, MAX_REPLIES_WAITING)
+  }
+
+  #enqueue(line: string, limit: number): boolean {
+    if (this.#hasEnded || !this.#child.stdin.writable) return true
+    if (this.unread > limit) return false
+    if (this.#queue.length === 0) setImmediate(this.#flush)
+    this.#queue.push(line)
+    this.#queued += Buffer.byteLength(line) + 1
+    return true
+  }
+
+  /** End of stdin, SIGTERM and SIGKILL to the whole group, two seconds for each, less when only remains are left; then what left the group. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#climbDown()
+    return this.#stopping
+  }
+
+  /** Ends the group on the spot, without waiting. */
+  kill(): void {
+    this.#group.signal('SIGKILL')
+  }
+
+  #write(): void {
+    const lines = this.#queue.join('\n')
+    this.#queue = []
+    this.#queued = 0
+    if (!this.#child.stdin.writable) return
+    if (this.#child.stdin.write(`${lines}\n`)) this.#options.onDrain?.()
+  }
+
+  #observe(exited: () => void): void {
+    const { stdin, stdout, stderr } = this.#child
+    const leave = (why: string): void => {
+      this.#hasExited = true
+      exited()
+      this.#options.clock.after(this.#isRead ? DRAIN_MS : PASS_MS, () => this.#end(why))
+      this.#child.once('close', () => this.#end(why))
+    }
+    this.#child.on('error', error => {
+      if (this.pid === undefined) leave(this.#whyNotSpawned(error))
+    })
+    this.#child.once('exit', (code, signal) => {
+      this.#exit = { code, signal }
+      leave(signal === null ? `it exited with code ${String(code)}` : `it was ended by ${signal}`)
+    })
+    for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
+    if (!this.#isRead) return this.#passOn()
+    stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
+    stdout.once('end', () => this.#linger('it closed its stdout'))
+    stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
+    stdin.on('error', () => this.#linger('it closed its stdin'))
+    stdin.on('drain', () => this.#options.onDrain?.())
+  }
+
+  /** It is not talked to: it may close what it likes. */
+  #passOn(): void {
+    const { stdin, stdout, stderr } = this.#child
+    stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
+    stderr.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stderr'))
+    stdin.on('error', () => undefined).end()
+  }
+
+  #linger(why: string): void {
+    this.#options.clock.after(LINGER_MS, () => {
+      if (!this.#hasExited && this.#stopping === undefined) this.giveUp(why)
+    })
+  }
+
+  /** It still runs, and is of no more use. */
+  giveUp(why: string): void {
+    this.#end(why)
+    void this.stop()
+  }
+
+  #end(why: string): void {
+    if (this.#hasEnded) return
+    this.#stdout.end()
+    // That may have been the line too many.
+    if (this.#isOver()) return
+    this.#hasEnded = true
+    this.#options.stderr.end()
+    this.#options.onEnd(`${why}${this.lastWords}`, this.#exit)
+    void this.stop()
+  }
+
+  #isOver(): boolean {
+    return this.#hasEnded
+  }
+
+  /** What has left the group is found again by this, should it have cleaned its environment of our mark. */
+  #record(): void {
+    if (this.pid !== undefined && !this.#hasExited) this.#recorded.push(...descendantsOf(this.pid))
+  }
+
+  async #climbDown(): Promise<void> {
+    this.#takeBackRecord()
+    this.#record()
+    if (this.#queue.length > 0) this.#write()
+    this.#child.stdin.end()
+    if (!this.#hasExited && this.#isRead) await this.#within(STEP_MS, () => this.#hasExited)
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      if (await this.#within(DRAIN_MS, () => this.#isGone())) break
+      this.#group.signal(signal)
+      await this.#within(this.#hasExited ? ORPHAN_MS : STEP_MS, () => this.#isGone())
+    }
+    // Its last output may still be on the way.
+    await this.#within(2 * DRAIN_MS, () => this.#hasEnded)
+    this.#child.stdout.destroy()
+    this.#child.stderr.destroy()
+    await this.#options.table.delete(this, this.#remains())
+  }
+
+  #remains(): Remains | undefined {
+    const { pid } = this
+    return pid === undefined ? undefined : { pid, mark: this.#options.mark, recorded: this.#recorded }
+  }
+
+  #isGone(): boolean {
+    return this.#hasExited && !this.#group.isAlive
+  }
+
+  async #within(ms: number, isDone: () => boolean): Promise<boolean> {
+    const { clock } = this.#options
+    const deadline = clock.now() + ms
+    while (!isDone() && clock.now() < deadline) {
+      await Promise.race([
+        this.#hasExited ? new Promise<void>(() => undefined) : this.#exited,
+        new Promise<void>(resolve => clock.after(POLL_MS, resolve)),
+      ])
+    }
+    return isDone()
+  }
+
+  #whyNotSpawned(error: NodeJS.ErrnoException): string {
+    const { command, cwd } = this.#options
+    if (error.code === 'ENOENT' && !existsSync(cwd)) return `its directory ${cwd} does not exist`
+    if (error.code === 'ENOENT')
+      return `command not found: ${command} – is it installed, and is its folder on the PATH that the gateway passes on?`
+    if (error.code === 'EACCES') return `${command} may not be executed (EACCES)`
+    return `${command} could not be run: ${error.message}`
+  }
+}

@@ -1,0 +1,250 @@
+import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.ts'
+import { escape, found, scalar } from './scalars.ts'
+import { MAX_DEPTH, ScanError, skipSpace } from './scan.ts'
+import { beginNames, endNames, forgetNames, noteName, type ManyNames } from './unique-names.ts'
+
+/** Most names and values of a message: to parse it costs by these, not by its bytes. */
+export const MAX_TOKENS = 1_000_000
+
+/** What is looked at inside a member of the outermost object. */
+export const CARE = {
+  /** Only that it is JSON. */
+  json: 0,
+  /** Its own members are told, and it may not have a name twice. */
+  members: 1,
+  /** The same, and no object in it may have a name twice either. */
+  names: 2,
+} as const
+export type Care = (typeof CARE)[keyof typeof CARE]
+
+/** Hears what stands where in a JSON object. The places of names are those between their quotes. */
+export interface JsonVisitor {
+  /** A member of the outermost object begins; says what is looked at in its value. */
+  enter(nameStart: number, nameEnd: number): Care
+  /** A member of that member's own object. */
+  inner(nameStart: number, nameEnd: number, start: number, end: number): void
+  /** The member of the outermost object has ended. */
+  member(nameStart: number, nameEnd: number, start: number, end: number): void
+}
+
+const ZERO = 0x30
+/** Bytes of a string that are looked at one by one before its words are. */
+const SHORT = 8
+const HIGH_BITS = 0x80808080 | 0
+
+/** Which bytes stand in a string as they are. */
+const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
+)
+
+const NO_WORDS = new DataView(new ArrayBuffer(0))
+
+// One state for all messages, as checking one never yields.
+let tokens = 0
+let words: DataView = NO_WORDS
+/** What closes each of the open brackets, and the names that each object has had. */
+const closing = new Uint8Array(MAX_DEPTH + 1)
+const bases = new Int32Array(MAX_DEPTH + 1)
+const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
+/** From an opening bracket to the one that closes it. */
+const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
+
+/**
+ * Proves in one pass that `bytes` are one JSON text (RFC 8259) that nests no deeper than 64 and has no more than 10^6
+ * names and values. Whether they are UTF-8 is for the caller to find out. Who wants to hear of its members wants an object.
+ * @throws ScanError
+ */
+export function checkJson(bytes: Buffer, heard?: JsonVisitor): void {
+  tokens = 0
+  words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  try {
+    const end = bytes.length
+    const start = skipSpace(bytes, 0, end)
+    const isHeard = heard !== undefined && bytes[start] === OPEN_OBJECT
+    const after = isHeard ? outermost(bytes, start, end, heard) : value(bytes, start, end, 1, false)
+    if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
+    if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
+  } finally {
+    words = NO_WORDS
+    forgetNames()
+    many.fill(undefined)
+  }
+}
+
+function outermost(bytes: Buffer, open: number, end: number, heard: JsonVisitor): number {
+  let at = skipSpace(bytes, open + 1, end)
+  if (bytes[at] === CLOSE_OBJECT) return at + 1
+  for (;;) {
+    count()
+    const nameEnd = name(bytes, at, end)
+    const start = valueAfter(bytes, nameEnd, end)
+    const care = heard.enter(at + 1, nameEnd)
+    const isTold = care !== CARE.json && bytes[start] === OPEN_OBJECT
+    const after = isTold
+      ? toldObject(bytes, start, end, heard, care === CARE.names)
+      : value(bytes, start, end, 2, care === CARE.names)
+    heard.member(at + 1, nameEnd, start, after)
+    at = next(bytes, after, end, CLOSE_OBJECT)
+    if (at < 0) return -at
+  }
+}
+
+/**
+ * Proves the value that begins at `from`, and returns where it ends. `level` is its own, if it nests. One loop over all values
+ * in it, with its state in locals: this costs by the value, and calls take half as long again.
+ */
+// eslint-disable-next-line complexity -- see above
+function value(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
+  const bottom = level - 1
+  let depth = bottom
+  let at = from
+  let seen = tokens
+  for (;;) {
+    if (at >= end) throw new ScanError('the message ends early')
+    if (++seen > MAX_TOKENS) throw tooMany()
+    const first = bytes[at] as number
+    if (first === QUOTE) at = string(bytes, at, end)
+    else if (first !== OPEN_OBJECT && first !== OPEN_ARRAY) at = scalar(bytes, at, end)
+    else {
+      if (depth === MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
+      at = pass(bytes, at + 1, end)
+      if (at < end && bytes[at] === first + CLOSES) at++
+      else {
+        closing[++depth] = first + CLOSES
+        if (first === OPEN_ARRAY) continue
+        if (isUnique) begin(depth)
+        seen++
+        at = member(bytes, at, end, isUnique, depth)
+        continue
+      }
+    }
+    for (;;) {
+      if (depth === bottom) {
+        tokens = seen
+        return at
+      }
+      at = pass(bytes, at, end)
+      if (at >= end) throw new ScanError('the message ends early')
+      const byte = bytes[at++]
+      const close = closing[depth] as number
+      if (byte === COMMA) {
+        at = pass(bytes, at, end)
+        if (close !== CLOSE_OBJECT) break
+        seen++
+        at = member(bytes, at, end, isUnique, depth)
+        break
+      }
+      if (byte !== close) throw new ScanError('expected "," or a closing bracket')
+      if (isUnique && close === CLOSE_OBJECT) endNames(bases[depth] as number)
+      depth--
+    }
+  }
+}
+
+/** An object has begun whose names must be its own. */
+function begin(depth: number): void {
+  bases[depth] = beginNames()
+  many[depth] = undefined
+}
+
+/** Proves a name and the colon behind it; returns where its value begins. */
+function member(bytes: Buffer, at: number, end: number, isUnique: boolean, depth: number): number {
+  const nameEnd = name(bytes, at, end)
+  if (isUnique) many[depth] = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
+  return valueAfter(bytes, nameEnd, end)
+}
+
+/** The index of the first byte from `at` on that is not white space; mostly there is none. */
+function pass(bytes: Buffer, at: number, end: number): number {
+  return at < end && (bytes[at] as number) > 0x20 ? at : skipSpace(bytes, at, end)
+}
+
+/** Proves the object that begins at `open`, and tells of its members. */
+function toldObject(bytes: Buffer, open: number, end: number, heard: JsonVisitor, isUnique: boolean): number {
+  count()
+  let at = pass(bytes, open + 1, end)
+  if (at < end && bytes[at] === CLOSE_OBJECT) return at + 1
+  const base = beginNames()
+  let names: ManyNames | undefined
+  for (;;) {
+    count()
+    const nameEnd = name(bytes, at, end)
+    names = noteName(bytes, at + 1, nameEnd, base, names)
+    const start = valueAfter(bytes, nameEnd, end)
+    const after = value(bytes, start, end, 3, isUnique)
+    heard.inner(at + 1, nameEnd, start, after)
+    at = next(bytes, after, end, CLOSE_OBJECT)
+    if (at < 0) {
+      endNames(base)
+      return -at
+    }
+  }
+}
+
+function count(): void {
+  if (++tokens > MAX_TOKENS) throw tooMany()
+}
+
+function tooMany(): ScanError {
+  return new ScanError('more than 1,000,000 names and values', false)
+}
+
+/** Proves the name that begins at `at`; returns where its closing quote stands. */
+function name(bytes: Buffer, at: number, end: number): number {
+  if (at >= end || bytes[at] !== QUOTE) throw new ScanError('expected a member name')
+  const digit = (bytes[at + 1] as number) - ZERO
+  // JavaScript puts names that are numbers in front of all others.
+  if (digit >= 0 && digit <= 9) found.rewritten = true
+  return string(bytes, at, end) - 1
+}
+
+/** Where the value begins whose name ends at `quote`. */
+function valueAfter(bytes: Buffer, quote: number, end: number): number {
+  const colon = pass(bytes, quote + 1, end)
+  if (colon >= end || bytes[colon] !== COLON) throw new ScanError('expected ":"')
+  return pass(bytes, colon + 1, end)
+}
+
+/** Where the next member or element begins; where everything ends, as a negative number, after the closing bracket. */
+function next(bytes: Buffer, after: number, end: number, close: number): number {
+  const at = skipSpace(bytes, after, end)
+  if (at >= end) throw new ScanError('the message ends early')
+  const byte = bytes[at]
+  if (byte === COMMA) return skipSpace(bytes, at + 1, end)
+  if (byte === close) return -(at + 1)
+  throw new ScanError('expected "," or a closing bracket')
+}
+
+/** Proves the string whose quote stands at `open`; returns where it ends. */
+function string(bytes: Buffer, open: number, end: number): number {
+  let at = open + 1
+  // Most strings are short: their first bytes are looked at one by one.
+  const stop = Math.min(end, at + SHORT)
+  while (at < stop && PLAIN[bytes[at] as number] === 1) at++
+  if (at < end && bytes[at] === QUOTE) return at + 1
+  for (;;) {
+    at = skipPlain(bytes, at, end)
+    if (at >= end) throw new ScanError('a string does not end')
+    const byte = bytes[at]
+    if (byte === QUOTE) return at + 1
+    if (byte !== BACKSLASH) throw new ScanError('a control character in a string')
+    at = escape(bytes, at + 1, end)
+  }
+}
+
+/** Passes over what may stand in a string as it is, four bytes at a time: a high bit shows a byte that may not. */
+function skipPlain(bytes: Buffer, from: number, end: number): number {
+  let at = from
+  for (; at + 4 <= end; at += 4) {
+    const word = words.getInt32(at, true)
+    const quote = word ^ 0x22222222
+    const slash = word ^ 0x5c5c5c5c
+    const found =
+      (((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((word - 0x20202020) & ~word)) &
+      HIGH_BITS
+    // Borrows can only show bytes behind the first that was found.
+    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3)
+  }
+  while (at < end && PLAIN[bytes[at] as number] === 1) at++
+  return at
+}

@@ -1,0 +1,163 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from './bytes.ts'
+
+/** Deepest nesting of a message, ours included. */
+export const MAX_DEPTH = 64
+
+/** How far a string is walked byte by byte before the native search takes over. */
+const WALK = 48
+
+/** What is said of bytes that are not accepted. */
+export class ScanError extends Error {
+  override readonly name = 'ScanError'
+  /** Whether they are no JSON, or break off; else they are JSON that is not taken, as far as they were read. */
+  readonly isSyntax: boolean
+
+  constructor(message: string, isSyntax = true) {
+    super(message)
+    this.isSyntax = isSyntax
+  }
+}
+
+/** Called with the place of a member's key (quotes excluded) and of its value. */
+export type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
+
+/**
+ * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
+ * Checks brackets and depth on the way, nothing else.
+ * @throws ScanError when the bytes are no object, or nest deeper than 64.
+ */
+export function scanObject(bytes: Buffer, start: number, end: number, visit: VisitMember): void {
+  let at = skipSpace(bytes, start, end)
+  if (!is(bytes, at, end, OPEN_OBJECT)) throw new ScanError('not a JSON object', false)
+  at = skipSpace(bytes, at + 1, end)
+  if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
+  for (;;) {
+    at = skipSpace(bytes, member(bytes, at, end, visit), end)
+    if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
+    if (!is(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
+    at = skipSpace(bytes, at + 1, end)
+  }
+}
+
+/** Visits the member that begins at `at`; returns where it ends. */
+function member(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
+  if (!is(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
+  const keyEnd = skipString(bytes, at, end) - 1
+  const colon = skipSpace(bytes, keyEnd + 1, end)
+  if (!is(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
+  const valueStart = skipSpace(bytes, colon + 1, end)
+  const valueEnd = skipValue(bytes, valueStart, end)
+  visit(at + 1, keyEnd, valueStart, valueEnd)
+  return valueEnd
+}
+
+function is(bytes: Buffer, at: number, end: number, byte: number): boolean {
+  return at < end && bytes[at] === byte
+}
+
+/**
+ * Walks the elements of the JSON array that fills `bytes`, without parsing one.
+ * @throws ScanError when the bytes are no array, or nest deeper than 64.
+ */
+export function scanArray(bytes: Buffer, visit: (start: number, end: number) => void): void {
+  const end = bytes.length
+  let at = skipSpace(bytes, 0, end)
+  if (bytes[at] !== OPEN_ARRAY) throw new ScanError('not a JSON array')
+  at = skipSpace(bytes, at + 1, end)
+  if (bytes[at] === CLOSE_ARRAY) return endOfInput(bytes, at + 1, end)
+  for (;;) {
+    const start = at
+    at = skipValue(bytes, start, end)
+    visit(start, at)
+    at = skipSpace(bytes, at, end)
+    if (bytes[at] === CLOSE_ARRAY && at < end) return endOfInput(bytes, at + 1, end)
+    if (bytes[at] !== COMMA || at >= end) throw new ScanError('expected "," or "]"')
+    at = skipSpace(bytes, at + 1, end)
+  }
+}
+
+function endOfInput(bytes: Buffer, at: number, end: number): void {
+  if (skipSpace(bytes, at, end) < end) throw new ScanError('text after the message')
+}
+
+/** The index of the first byte from `at` on that is not white space. */
+export function skipSpace(bytes: Buffer, at: number, end: number): number {
+  while (at < end) {
+    const byte = bytes[at]
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) break
+    at++
+  }
+  return at
+}
+
+function skipValue(bytes: Buffer, at: number, end: number): number {
+  const first = bytes[at]
+  if (at >= end) throw new ScanError('the message ends early')
+  if (first === QUOTE) return skipString(bytes, at, end)
+  if (first === OPEN_OBJECT || first === OPEN_ARRAY) return skipNested(bytes, at, end)
+  const start = at
+  while (at < end && !endsScalar(bytes[at])) at++
+  if (at === start) throw new ScanError('expected a value')
+  return at
+}
+
+function endsScalar(byte: number | undefined): boolean {
+  return (
+    byte === COMMA || byte === CLOSE_OBJECT || byte === CLOSE_ARRAY || (byte !== undefined && byte <= 0x20)
+  )
+}
+
+/** The stack of open brackets; one for all, as scanning never yields. The envelope itself is level 1. */
+const open = new Uint8Array(MAX_DEPTH + 1)
+
+function skipNested(bytes: Buffer, at: number, end: number): number {
+  let depth = 1
+  while (at < end) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) {
+      at = skipString(bytes, at, end)
+      continue
+    }
+    if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (++depth > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH}`, false)
+      open[depth] = byte + 2
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (open[depth] !== byte) throw new ScanError('brackets do not match')
+      if (--depth === 1) return at + 1
+    }
+    at++
+  }
+  throw new ScanError('the message ends early')
+}
+
+function skipString(bytes: Buffer, at: number, end: number): number {
+  let from = at + 1
+  for (;;) {
+    const stop = Math.min(end, from + WALK)
+    while (from < stop) {
+      const byte = bytes[from]
+      if (byte === QUOTE) return from + 1
+      from += byte === BACKSLASH ? 2 : 1
+    }
+    if (from >= end) throw new ScanError('a string does not end')
+    const quote = bytes.indexOf(QUOTE, from)
+    if (quote < 0 || quote >= end) throw new ScanError('a string does not end')
+    if (!isEscaped(bytes, from, quote)) return quote + 1
+    from = quote + 1
+  }
+}
+
+function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+  let slashes = 0
+  while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
+  return slashes % 2 === 1
+}

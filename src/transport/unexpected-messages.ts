@@ -1,0 +1,61 @@
+import type { Log } from '../api/index.ts'
+import type { GarbageBudget } from './garbage-budget.ts'
+import { visible } from './printable.ts'
+
+const WHAT = {
+  garbage: 'skipped what is no message',
+  entry: 'withheld an entry of a list that nests too deep',
+  response: 'dropped a response that nobody waits for',
+  progress: 'dropped progress of an unknown token',
+  excess_progress: 'dropped progress beyond 20 a second for a call',
+  message: 'dropped a log message that belongs to no request',
+  request: 'dropped a request that this era does not have, or that was made already',
+  ask: 'refused a request that cannot be told whose it is',
+  cancellation: 'dropped the cancellation of what is not under way',
+  completion: 'dropped the completion of an elicitation that nobody was asked for',
+} as const
+
+/** What a server can send in vain. */
+export type Dropped = keyof typeof WHAT
+
+/** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
+export class Drops {
+  readonly #log: Log
+  readonly #budget: GarbageBudget | undefined
+  readonly #counts: Partial<Record<Dropped, number>> = {}
+
+  constructor(log: Log, budget?: GarbageBudget) {
+    this.#log = log
+    this.#budget = budget
+  }
+
+  /** What is wrong with a server that sends mostly garbage. */
+  get degraded(): string | undefined {
+    return this.#budget?.degraded
+  }
+
+  /** How often each happened; undefined when nothing did. */
+  get counts(): Readonly<Record<string, number>> | undefined {
+    return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
+  }
+
+  /** Bytes that are no message. */
+  garbage(bytes: Buffer): void {
+    const sample = (): string => bytes.toString('utf8', 0, 400)
+    if (this.#budget?.spend(bytes.length) === true)
+      this.#log.warn('most of what it sends is no message', {
+        degraded: this.degraded,
+        sample: visible(sample(), 200),
+      })
+    this.count('garbage', sample)
+  }
+
+  count(what: Dropped, sample?: () => string): void {
+    const count = (this.#counts[what] ?? 0) + 1
+    this.#counts[what] = count
+    if (!/^10*$/.test(String(count))) return
+    const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
+    if (what === 'garbage' || what === 'entry') this.#log.warn(WHAT[what], fields)
+    else this.#log.debug(WHAT[what], fields)
+  }
+}

@@ -1,0 +1,106 @@
+import { realpath } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { AskReply, Call, Clock, Session, UpstreamContext } from '../api/index.ts'
+import { gatewayError } from '../errors/errors.ts'
+import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { HEADER } from '../protocol/names.ts'
+
+/** How long a client may think about where it works. */
+const ASK_MS = 10_000
+const ROOTS = { method: 'roots/list', params: undefined }
+/** Sessions whose project is remembered. */
+const MAX_KNOWN = 10_000
+
+/** Where clients work, as far as they say so: their first root, if it lies where roots may lie. */
+export class Projects {
+  /** For clients that say nothing. */
+  readonly home: string
+  readonly #upstream: string
+  readonly #clock: Clock
+  readonly #allowed: readonly string[]
+  readonly #known = new Map<string, string>()
+  readonly #asked = new Map<string, Promise<string>>()
+
+  constructor({ name, clock, directory }: UpstreamContext, allowed: readonly string[] | undefined) {
+    this.home = path.resolve('.')
+    this.#upstream = name
+    this.#clock = clock
+    this.#allowed = allowed?.map(one => path.resolve(directory, one)) ?? [this.home]
+  }
+
+  /** The project of a session that has told it. */
+  known({ id }: Session): string | undefined {
+    return this.#known.get(id)
+  }
+
+  /** The project of a call's session; its client is asked once. Rejects with a GatewayError when it may not be there. */
+  of(call: Call): Promise<string> {
+    const { id } = call.exchange.session
+    const asked = this.#asked.get(id) ?? this.#find(call)
+    this.#asked.set(id, asked)
+    const oldest = this.#asked.keys().next().value
+    if (this.#asked.size > MAX_KNOWN && oldest !== undefined) this.#forget(oldest)
+    return asked
+  }
+
+  sessionEnded({ id }: Session): void {
+    this.#forget(id)
+  }
+
+  #forget(id: string): void {
+    this.#known.delete(id)
+    this.#asked.delete(id)
+  }
+
+  async #find(call: Call): Promise<string> {
+    const root = await this.#root(call)
+    const project = root === undefined ? this.home : await this.#contained(root)
+    this.#known.set(call.exchange.session.id, project)
+    return project
+  }
+
+  async #root({ exchange }: Call): Promise<string | undefined> {
+    const { client } = exchange.session
+    // A modern request on HTTP is a session of its own, and would be asked each time.
+    const isAlone = client.era === 'modern' && exchange.headers[HEADER.method] !== undefined
+    if (isAlone || lacking(neutralCapabilities(client), ROOTS.method, undefined) !== undefined)
+      return undefined
+    return rootIn(await this.#inTime(exchange.ask(ROOTS)))
+  }
+
+  #inTime(asked: Promise<AskReply>): Promise<AskReply | undefined> {
+    let disarm = (): void => undefined
+    const late = new Promise<undefined>(resolve => {
+      disarm = this.#clock.after(ASK_MS, () => resolve(undefined))
+    })
+    return Promise.race([asked.catch(() => undefined), late]).finally(() => disarm())
+  }
+
+  async #contained(root: string): Promise<string> {
+    const real = await realpath(root).catch(() => undefined)
+    if (real === undefined) throw this.#refusal(`the client works in ${root}, which is not on this machine`)
+    for (const allowed of this.#allowed) {
+      const way = path.relative(await realpath(allowed).catch(() => allowed), real)
+      if (way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way)) return real
+    }
+    throw this.#refusal(`the client works in ${real}, and "projects" allows only ${this.#allowed.join(', ')}`)
+  }
+
+  #refusal(why: string): Error {
+    return gatewayError('GW_UPSTREAM_START', { upstream: this.#upstream, why })
+  }
+}
+
+/** The first root, where it is a file. */
+function rootIn(reply: AskReply | undefined): string | undefined {
+  const roots = reply !== undefined && 'result' in reply ? reply.result.roots : undefined
+  const first: unknown = Array.isArray(roots) ? roots[0] : undefined
+  if (!isObject(first) || typeof first.uri !== 'string') return undefined
+  try {
+    return fileURLToPath(first.uri)
+  } catch {
+    return undefined
+  }
+}

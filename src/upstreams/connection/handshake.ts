@@ -1,0 +1,169 @@
+import type { Clock, ServerSide } from '../../api/index.ts'
+import { gatewayError, GatewayError } from '../../errors/errors.ts'
+import { isObject, type JsonObject, type RpcResponse } from '../../protocol/jsonrpc.ts'
+import { META } from '../../protocol/names.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import { toModernParams } from '../../protocol/era/modern.ts'
+import {
+  isLegacy,
+  isModern,
+  LATEST_LEGACY_VERSION,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  type Era,
+} from '../../protocol/versions.ts'
+import type { EraMemory } from './era-cache.ts'
+import type { Link } from './connection.ts'
+import { visible } from '../../transport/printable.ts'
+
+/** What a handshake needs to know. */
+export interface HandshakeOptions {
+  readonly upstream: string
+  readonly era: 'auto' | Era
+  readonly memory: EraMemory
+  readonly gateway: { readonly name: string; readonly version: string }
+  /** What `initialize` says that the clients of this link can be asked for. */
+  readonly capabilities: JsonObject
+  readonly clock: Clock
+  /** How long a server on a pipe may think about `server/discover` before it counts as legacy. */
+  readonly probeMs: number
+  /** Opens a link; throws when the attempt is over. */
+  open(): Link
+}
+
+/** Opens a link and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
+export async function shakeHands(options: HandshakeOptions): Promise<Link> {
+  const remembered = options.era === 'auto' ? options.memory.recall() : options.era
+  if (remembered !== 'legacy') return probe(options, options.open())
+  const link = options.open()
+  try {
+    return await initialize(link, options)
+  } catch (error) {
+    if (options.era !== 'auto' || !isRefusal(error)) throw error
+    options.memory.forget()
+    // A process that said no is still there: it is asked on, so that none is left behind.
+    return probe(options, link.closedBecause === undefined ? link : options.open())
+  }
+}
+
+async function probe(options: HandshakeOptions, link: Link): Promise<Link> {
+  const discovery = discover(link, options)
+  const first = await inTime(discovery, link, options)
+  if (first !== 'late' && first !== undefined) return opened(link, first, options)
+  if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, link)
+  // Some servers exit on anything that is not `initialize`: once more, in their language.
+  const survivor = link.closedBecause === undefined ? link : options.open()
+  try {
+    return await initialize(survivor, options)
+  } catch (error) {
+    const late =
+      isRefusal(error) && survivor === link
+        ? await Promise.race([discovery, Promise.resolve(undefined)])
+        : undefined
+    if (late === undefined) throw error
+    return opened(link, late, options)
+  }
+}
+
+function refuse(options: HandshakeOptions, server: ServerSide | undefined, link: Link): Link {
+  if (server !== undefined) return opened(link, server, options)
+  const why =
+    link.closedBecause ?? `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
+  throw gatewayError('GW_UPSTREAM_START', { upstream: options.upstream, why })
+}
+
+function opened(link: Link, server: ServerSide, { memory }: HandshakeOptions): Link {
+  memory.learn(server.era)
+  link.opened(server)
+  link.wire.listen()
+  return link
+}
+
+/** What came of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
+async function inTime<T>(
+  discovery: Promise<T>,
+  link: Link,
+  { clock, probeMs, era }: HandshakeOptions,
+): Promise<T | 'late'> {
+  if (link.wire.streams || era !== 'auto') return discovery
+  let disarm = (): void => undefined
+  const late = new Promise<'late'>(resolve => {
+    disarm = clock.after(probeMs, () => resolve('late'))
+  })
+  return Promise.race([discovery, late]).finally(disarm)
+}
+
+/** What a modern server says of itself; undefined for one that is not modern. Rejects where nothing can be said. */
+export async function discover(
+  link: Link,
+  options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
+): Promise<ServerSide | undefined> {
+  const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
+  try {
+    const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
+    return modernSide(await link.ask('server/discover', params, true))
+  } catch (error) {
+    // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
+    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !link.wire.streams))
+      return undefined
+    throw error
+  }
+}
+
+function modernSide({ result }: RpcResponse): ServerSide | undefined {
+  const said = result?.value()
+  const versions: unknown[] = Array.isArray(said?.supportedVersions) ? said.supportedVersions : []
+  const version = versions.find(offered => typeof offered === 'string' && isModern(offered))
+  if (said === undefined || version === undefined) return undefined
+  const meta = isObject(said._meta) ? said._meta : {}
+  return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
+}
+
+async function initialize(link: Link, options: HandshakeOptions): Promise<Link> {
+  const params = {
+    protocolVersion: LATEST_LEGACY_VERSION,
+    capabilities: options.capabilities,
+    clientInfo: { ...options.gateway },
+  }
+  const { result, error } = await link.ask('initialize', params)
+  if (result === undefined)
+    throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
+  const answer = result.value()
+  const version = String(answer.protocolVersion)
+  if (!isLegacy(version)) {
+    throw refused(
+      options,
+      `it wants protocol version ${visible(version, 40)}; we speak ${MODERN_VERSION}, ${LEGACY_VERSIONS.join(', ')}`,
+      RPC.unsupportedVersion,
+    )
+  }
+  link.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
+  await link.notify('notifications/initialized')
+  link.wire.listen()
+  if (options.era === 'auto') options.memory.learn('legacy')
+  return link
+}
+
+function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerSide {
+  const known = isObject(info) ? info : {}
+  return {
+    era,
+    version,
+    info: { ...known, name: String(known.name ?? 'unknown'), version: String(known.version ?? '0') },
+    capabilities: isObject(said.capabilities) ? said.capabilities : {},
+    instructions: typeof said.instructions === 'string' ? said.instructions : undefined,
+  }
+}
+
+function refused({ upstream }: HandshakeOptions, why: string, refusal: number | undefined): GatewayError {
+  return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
+}
+
+/** Whether a server answered `initialize`, and the answer was no. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false
+  return (
+    error.fields.refusal !== undefined ||
+    (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
+  )
+}

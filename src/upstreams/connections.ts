@@ -1,0 +1,320 @@
+import type {
+  Call,
+  Session,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamRuntime,
+  UpstreamState,
+} from '../api/index.ts'
+import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
+import type { JsonObject } from '../protocol/jsonrpc.ts'
+import { allowedIn, forwardedTo, isPerProject, LINK_IDLE_MS, sizesOf } from './connection-limits.ts'
+import { IdleRest } from './idle-timer.ts'
+import type { Keepers } from './supervisors.ts'
+import type { Link } from './connection/connection.ts'
+import type { LinkKeeper } from './supervisor.ts'
+import { LinkPool, type LaneOptions } from './connection-pool.ts'
+import { Projects } from './client-roots.ts'
+import { Replicas } from './replicas.ts'
+import { SUBSCRIBE } from './subscriptions/client-interest.ts'
+
+const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
+
+/** What a fleet needs from its upstream. */
+export interface FleetHost {
+  readonly spec: UpstreamConfig
+  readonly context: UpstreamContext
+  readonly keepers: Keepers
+  /** Whether somebody waits for what the server says unasked, on any link or on the one of this keeper. */
+  isWatched(keeper?: LinkKeeper): boolean
+  /** The main link is another one, or gone. */
+  changed(state: UpstreamState, link: Link | undefined): void
+  /** A link beside it is up. */
+  opened(link: Link): void
+  /** The same, or it has gone. */
+  moved(keeper: LinkKeeper): void
+}
+
+/** All links to one server: the main one, its replicas, and those that belong to one session or caller. */
+export class Fleet {
+  main: LinkKeeper
+  readonly #host: FleetHost
+  readonly #replicas: Replicas | undefined
+  readonly #pool: LinkPool
+  readonly #idle: IdleRest | undefined
+  readonly #projects: Projects | undefined
+  #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
+  /** Restarts of keepers that are gone. */
+  #restarts = 0
+  #takeBackOffer: (() => void) | undefined
+
+  constructor(host: FleetHost) {
+    this.#host = host
+    const { spec, context } = host
+    const { replicas, min, max, maxEach, idleMs } = sizesOf(spec)
+    const forwarded = forwardedTo(spec)
+    this.#projects = isPerProject(spec) ? new Projects(context, allowedIn(spec)) : undefined
+    const all = Array.from({ length: replicas }, () => this.#makeMain())
+    this.main = all[0] ?? this.#makeMain()
+    this.#replicas = replicas > 1 ? new Replicas(all) : undefined
+    const main = (): LinkKeeper => this.main
+    this.#pool = new LinkPool({
+      name: context.name,
+      // What a caller's headers made of a session is not for others.
+      isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
+      forwarded,
+      maxEach,
+      clock: context.clock,
+      max,
+      min,
+      idleMs: idleMs ?? LINK_IDLE_MS,
+      get main() {
+        return main()
+      },
+      isWatched: keeper => host.isWatched(keeper),
+      keeper: (capabilities, also) => this.#makeAnother(capabilities, also),
+    })
+    const rest = (): void => this.#rest(`it was not called for ${String(spec.idle)}`)
+    const restful = { idleSince: () => this.#idleSince(), rest }
+    this.#idle = idleMs === undefined ? undefined : new IdleRest(idleMs, context.clock, restful)
+  }
+
+  /** The link that a call takes, where it is up already. */
+  now(call: Call): Link | undefined {
+    const main = this.main.link
+    if (main === undefined) return undefined
+    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#keeperFor(call, main).link
+    const project = this.#projects.known(call.exchange.session)
+    // A subscription is nobody's exchange, and asks nobody where it works.
+    if (project === undefined && call.method === SUBSCRIBE) return main
+    return project === undefined ? undefined : this.#keeperFor(call, main, project).link
+  }
+
+  /** The same, once it is up; undefined when the client did not wait. */
+  async soon(call: Call): Promise<Link | undefined> {
+    const main = await this.main.readyFor(call)
+    if (main === undefined) return undefined
+    if (this.#projects === undefined || OF_MAIN.has(call.method))
+      return this.#keeperFor(call, main).readyFor(call)
+    const project =
+      call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
+    if (project === undefined) return main
+    return this.#keeperFor(call, main, project).readyFor(call)
+  }
+
+  /** Whose link the calls of a session take, where that is up and not the main one. */
+  home(session: Session): LinkKeeper | undefined {
+    const keeper = this.#laneOf(session)
+    return keeper?.link === undefined ? undefined : keeper
+  }
+
+  #laneOf(session: Session): LinkKeeper | undefined {
+    const main = this.main.link
+    const project = this.#projects?.known(session)
+    if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
+    return this.#pool.laneOf(session, main, this.#apart(project))
+  }
+
+  links(): Link[] {
+    return this.#keepers().flatMap(({ link }) => link ?? [])
+  }
+
+  get runtime(): UpstreamRuntime {
+    const instances = this.links().map(({ wire, use }) => ({
+      ...(wire.pid === undefined ? {} : { pid: wire.pid }),
+      startedAt: use.startedAt,
+      inFlight: use.inFlight,
+    }))
+    return {
+      instances,
+      restarts: this.#keepers().reduce((sum, { restarts }) => sum + restarts, this.#restarts),
+      inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0),
+      ...this.#lastError,
+    }
+  }
+
+  start(): Promise<void> {
+    return this.main.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#idle?.stop()
+    this.#takeBackOffer?.()
+    this.#takeBackOffer = undefined
+    await Promise.all([...this.#mains().map(keeper => keeper.stop()), this.#pool.stop()])
+  }
+
+  /** The server has forgotten us, or is another one. */
+  replace(link: Link, why: string): void {
+    for (const keeper of this.#mains()) keeper.replace(link, why)
+    this.#pool.replace(link, why)
+  }
+
+  /** Nothing that was learned of the server holds any more. */
+  startAnew(why: string): void {
+    this.#pool.leave()
+    for (const keeper of this.#mains()) if (keeper.link !== undefined) keeper.replace(keeper.link, why)
+  }
+
+  /** Tells each server that has asked for roots, and would be told others now, that they changed. */
+  rootsChanged(changed: readonly Session[]): void {
+    for (const keeper of this.#keepers())
+      if (keeper.link?.roots !== undefined) void this.#tellOfRoots(keeper, keeper.link, changed)
+  }
+
+  async #tellOfRoots(keeper: LinkKeeper, link: Link, changed: readonly Session[]): Promise<void> {
+    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(keeper))
+    if (client === undefined || (client.id === link.roots?.of && !changed.includes(client))) return
+    if (link.closedBecause === undefined) await link.notify('notifications/roots/list_changed')
+  }
+
+  /** Which sessions use a link; undefined where all of them may. */
+  #sessionsOn(keeper: LinkKeeper): ((session: Session) => boolean) | undefined {
+    if (this.#host.spec.isolation === 'shared' || this.#mains().includes(keeper)) return undefined
+    return session => this.#laneOf(session) === keeper
+  }
+
+  sessionEnded(session: Session): void {
+    this.#pool.sessionEnded(session)
+    this.#projects?.sessionEnded(session)
+  }
+
+  /** The main process runs where the gateway does: whoever works there, and shares, needs no other. */
+  #apart(project: string | undefined): string | undefined {
+    return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
+  }
+
+  #keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
+    const keeper = this.#pool.keeperFor(call, main, this.#apart(project))
+    if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE) return keeper
+    return this.#replicas.pick() ?? keeper
+  }
+
+  #mains(): LinkKeeper[] {
+    return this.#replicas === undefined ? [this.main] : [this.main, ...this.#replicas.others(this.main)]
+  }
+
+  #keepers(): LinkKeeper[] {
+    return [...this.#mains(), ...this.#pool.keepers()]
+  }
+
+  #makeMain(): LinkKeeper {
+    return this.#host.keepers.make({
+      capabilities: ALL,
+      cwd: this.#projects?.home,
+      retries: () => true,
+      isUsedBy: (_main, session) => this.#laneOf(session) === undefined,
+      changed: (keeper, state, link) => {
+        this.#note(keeper, state)
+        if (keeper === this.main) this.#mainChanged(state, link)
+        else this.#besides(keeper, state, link)
+      },
+      lost: (keeper, link, why) => {
+        if (keeper === this.main && keeper.link === link) this.#handOver(why)
+        keeper.lost(link, why)
+      },
+    })
+  }
+
+  /** A link beside the main one. Whether the server can be reached at all is still the main one's business. */
+  #makeAnother(capabilities: JsonObject, { cwd, waits }: LaneOptions = {}): LinkKeeper {
+    const another: LinkKeeper = this.#host.keepers.make({
+      capabilities,
+      cwd,
+      retries: () => waits?.(another) === true,
+      sessions: keeper => this.#sessionsOn(keeper),
+      isUsedBy: (keeper, session) => this.#laneOf(session) === keeper,
+      changed: (keeper, state, link) => {
+        this.#note(keeper, state)
+        if (state === 'stopped') this.#restarts += keeper.restarts
+        this.#besides(keeper, state, link)
+      },
+      lost: (keeper, link, why) => {
+        // The server is away for all: what was watched here is not to be told to the main link in its last moment.
+        if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, why)
+        keeper.lost(link, why)
+        if (link.wire.streams) this.#pool.drop(keeper)
+      },
+    })
+    return another
+  }
+
+  #mainChanged(state: UpstreamState, link: Link | undefined): void {
+    this.#host.changed(state, link)
+    if (state !== 'ready') return
+    this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
+    for (const keeper of this.#replicas?.others(this.main) ?? []) void keeper.start()
+    this.#pool.fill()
+    this.#idle?.watch()
+  }
+
+  #besides(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void {
+    const { problem } = keeper
+    const { log, name } = this.#host.context
+    const pid = link?.wire.pid
+    if (state === 'failed' && this.#mains().includes(keeper))
+      log.warn('a replica is not available', { upstream: name, problem })
+    else log.debug('a link beside the main one', { state, problem, pid })
+    if (state === 'ready' && link !== undefined) this.#host.opened(link)
+    if (state !== 'starting') this.#host.moved(keeper)
+  }
+
+  /** The main link is about to be lost: a replica that is up takes its place, and nobody misses anything. */
+  #handOver(why: string): void {
+    const heir = this.#replicas?.others(this.main).find(({ link }) => link !== undefined)
+    if (heir === undefined) return
+    this.#host.context.log.warn('a replica has ended; another one takes its place', { why })
+    this.main = heir
+    this.#host.changed('ready', heir.link)
+  }
+
+  #note({ problem }: LinkKeeper, state: UpstreamState): void {
+    if (state === 'failed' && problem !== undefined) this.note(problem)
+  }
+
+  /** What went wrong last, for the owner. */
+  note(problem: string): void {
+    this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
+  }
+
+  /** Since when nothing has used any of its links. */
+  #idleSince(): number | undefined {
+    if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
+    let latest = 0
+    for (const { state, link } of this.#keepers()) {
+      const since = state === 'starting' ? undefined : link === undefined ? 0 : link.use.idleSince
+      if (since === undefined) return undefined
+      latest = Math.max(latest, since)
+    }
+    return latest
+  }
+
+  #rest(why: string): void {
+    this.#host.context.log.info('upstream rests until its next call', { why })
+    for (const keeper of this.#mains()) keeper.rest(why)
+    this.#pool.leave()
+  }
+
+  #yielding(): { readonly idleSince: number | undefined; yield(): void } {
+    const pool = this.#pool
+    const own = (): number | undefined => (this.#idle === undefined ? undefined : this.#idleSince())
+    const rest = (): void => this.#rest('others need its place')
+    return {
+      get idleSince() {
+        return pool.idleSince ?? own()
+      },
+      yield: () => {
+        if (!pool.yield()) rest()
+      },
+    }
+  }
+}
+
+/** What belongs to the main link, or is the same everywhere and better asked of one. */
+const OF_MAIN: ReadonlySet<string> = new Set([
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'logging/setLevel',
+])

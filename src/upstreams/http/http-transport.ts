@@ -1,0 +1,185 @@
+import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
+import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
+import { standardHeaders } from '../../protocol/headers.ts'
+import { encodeRequest, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { HEADER } from '../../protocol/names.ts'
+import { MODERN_VERSION } from '../../protocol/versions.ts'
+import { parseSize } from '../../util/units.ts'
+import type { Position } from './response-body.ts'
+import { addCallHeaders, standingHeaders } from './request-headers.ts'
+import { Receipt } from './discard-response.ts'
+import { Reply, type ReplyHost } from './response-reader.ts'
+import { isSessionUnknown } from './session-unknown.ts'
+import { StandingStream } from './standalone-stream.ts'
+import type { ReplyHandler, ReplyHeaders } from '../../http-client/handler.ts'
+import { HttpClient } from '../../http-client/http-client.ts'
+import type { Pending, Wire, WireEvents } from '../transport.ts'
+
+const CONNECT_MS = 5000
+/** Requests and streams open at once; more wait for their turn. */
+const CONNECTIONS = 256
+const GOODBYE_MS = 1000
+/** Connections in a row that bring nothing before a stream is given up. */
+const MAX_FRUITLESS = 5
+const FIRST_RESUME_MS = 500
+const LONGEST_RESUME_MS = 30_000
+const STREAM = 'text/event-stream'
+const EITHER = `application/json, ${STREAM}`
+
+/** POSTs to one URL (Streamable HTTP of both eras). Stays on that origin; redirects are not followed. */
+export class HttpWire implements Wire, ReplyHost {
+  readonly streams = true
+  readonly pid = undefined
+  readonly lastWords = ''
+  readonly upstream: string
+  readonly maxReply: number
+  readonly events: WireEvents
+  readonly #clock: Clock
+  readonly #client: HttpClient
+  readonly #path: string
+  readonly #standing: Readonly<Record<string, string>>
+  #server: ServerSide | undefined
+  #session: string | undefined
+  #hadSession = false
+  #stream: StandingStream | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(spec: HttpUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+    const url = new URL(spec.url)
+    this.upstream = name
+    this.maxReply = parseSize(spec.maxReply)
+    this.events = events
+    this.#clock = clock
+    this.#path = url.pathname + url.search
+    this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
+    // Deadlines are the business of the road; a stream may be silent for hours.
+    this.#client = new HttpClient(url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
+    const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
+    if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
+    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    this.#dispatch('POST', headers, body, new Reply(this, pending))
+  }
+
+  send(text: string): Promise<void> {
+    if (this.#closing !== undefined) return Promise.resolve()
+    return new Promise(resolve =>
+      this.#dispatch('POST', this.#legacyHeaders(EITHER), text, new Receipt(resolve)),
+    )
+  }
+
+  abandon(pending: Pending): boolean {
+    pending.carrier?.abort()
+    return false
+  }
+
+  opened(server: ServerSide): void {
+    this.#server = server
+  }
+
+  listen(): void {
+    if (this.#server?.era !== 'legacy') return
+    this.#stream = new StandingStream({
+      clock: this.#clock,
+      maxEvent: this.maxReply,
+      get: (handler, eventId) => this.#get(handler, eventId),
+      message: text => this.events.received(text, undefined),
+      reopened: () => this.events.reopened(),
+      lost: why => this.lost(why),
+    })
+    this.#stream.open()
+  }
+
+  retire(): Promise<void> {
+    this.#stream?.close()
+    this.#session = undefined
+    return this.#client.close()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#sayGoodbye()
+    return this.#closing
+  }
+
+  after(ms: number, callback: () => void): () => void {
+    return this.#clock.after(ms, callback)
+  }
+
+  greeted(method: string, headers: ReplyHeaders): void {
+    const session = headers[HEADER.session]
+    if (method !== 'initialize' || session === undefined || session === '') return
+    this.#session = session
+    this.#hadSession = true
+  }
+
+  isSessionLost(method: string, status: number, body: string): boolean {
+    if (!this.#hadSession || method === 'initialize') return false
+    // Many servers answer 400 where the protocol wants 404.
+    return (status === 404 && !body.includes('-32601')) || (status === 400 && isSessionUnknown(body))
+  }
+
+  resume(pending: Pending, position: Position): boolean {
+    const { eventId } = position
+    if (this.#server?.era !== 'legacy' || eventId === undefined || this.#closing !== undefined) return false
+    position.fruitless = position.events > 0 ? 0 : position.fruitless + 1
+    position.events = 0
+    if (position.fruitless > MAX_FRUITLESS) return false
+    const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, LONGEST_RESUME_MS)
+    this.#clock.after(pause, () => {
+      if (pending.open) this.#get(new Reply(this, pending, position), eventId)
+    })
+    return true
+  }
+
+  lost(why: string): void {
+    this.#stream?.close()
+    this.events.closed(why)
+  }
+
+  #get(handler: ReplyHandler, eventId: string | undefined): void {
+    const headers = this.#legacyHeaders(STREAM)
+    if (eventId !== undefined) headers[HEADER.lastEventId] = eventId
+    this.#dispatch('GET', headers, undefined, handler)
+  }
+
+  #dispatch(
+    method: 'GET' | 'POST' | 'DELETE',
+    headers: Record<string, string>,
+    body: string | undefined,
+    handler: ReplyHandler,
+  ): void {
+    this.#client.dispatch({ path: this.#path, method, headers, body }, handler)
+  }
+
+  #modernHeaders(method: string, params: JsonObject | undefined): Record<string, string> {
+    const version = this.#server?.era === 'modern' ? this.#server.version : MODERN_VERSION
+    return {
+      ...this.#standing,
+      'content-type': 'application/json',
+      accept: EITHER,
+      ...standardHeaders(method, params, version),
+    }
+  }
+
+  #legacyHeaders(accept: string): Record<string, string> {
+    const headers: Record<string, string> = { ...this.#standing, accept }
+    if (accept === EITHER) headers['content-type'] = 'application/json'
+    if (this.#session !== undefined) headers[HEADER.session] = this.#session
+    if (this.#server !== undefined) headers[HEADER.version] = this.#server.version
+    return headers
+  }
+
+  async #sayGoodbye(): Promise<void> {
+    this.#stream?.close()
+    if (this.#session !== undefined) {
+      await new Promise<void>(resolve => {
+        this.#clock.after(GOODBYE_MS, resolve)
+        this.#dispatch('DELETE', this.#legacyHeaders(STREAM), undefined, new Receipt(resolve))
+      })
+    }
+    await this.#client.destroy()
+  }
+}

@@ -1,0 +1,185 @@
+import { OPEN_OBJECT } from '../../protocol/json/bytes.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import { EventBody, startOfStream, WholeBody, type Body, type Position } from './response-body.ts'
+import {
+  brokenFailure,
+  MAX_REFUSAL,
+  refusedHere,
+  SHOWN_BODY,
+  statusFailure,
+  unreachable,
+  type StatusReply,
+} from './http-failures.ts'
+import { type Carrier, type ReplyHandler, type ReplyHeaders } from '../../http-client/handler.ts'
+import { retryAfterMs } from './retry-after.ts'
+import type { Pending, WireEvents } from '../transport.ts'
+
+/** What a reply needs from its wire. */
+export interface ReplyHost {
+  readonly upstream: string
+  readonly maxReply: number
+  readonly events: WireEvents
+  /** Runs `callback` later; returns the way to take it back. */
+  after(ms: number, callback: () => void): () => void
+  /** The server has answered a request of this method with these headers. */
+  greeted(method: string, headers: ReplyHeaders): void
+  /** Whether an error status says that the server has forgotten our session. */
+  isSessionLost(method: string, status: number, body: string): boolean
+  /** Takes up a stream that ended early; false when it cannot be. */
+  resume(pending: Pending, position: Position): boolean
+  /** The server cannot be reached at all. */
+  lost(why: string): void
+}
+
+/** How long a stream may stay open after its answer. */
+const TAIL_MS = 1000
+
+/** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
+export class Reply implements ReplyHandler {
+  readonly #host: ReplyHost
+  readonly #pending: Pending
+  readonly #position: Position
+  #carrier: Carrier | undefined
+  #body: Body | undefined
+  #status = 0
+  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
+  #isAborted = false
+  #takeBackCut: (() => void) | undefined
+
+  constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
+    this.#host = host
+    this.#pending = pending
+    this.#position = position
+    pending.carrier = this
+  }
+
+  abort(): void {
+    this.#isAborted = true
+    this.#carrier?.abort(this, new Error('nobody waits for this reply'))
+  }
+
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
+    if (!this.#pending.open) this.abort()
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    this.#status = status
+    const isFine = status < 300
+    const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
+    const length = Number(headers['content-length'])
+    if (isFine && length > limit) return this.#tooLarge()
+    if (isEncoded(headers))
+      return this.#fail(
+        `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
+      )
+    if (!isFine) this.#refusal = { challenge: challengeIn(headers), retryAfterMs: retryAfterMs(headers) }
+    if (isFine) this.#host.greeted(this.#pending.method, headers)
+    this.#body =
+      isFine && isEventStream(headers)
+        ? new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
+        : new WholeBody(limit, text => (isFine ? this.#answered(text) : this.#refused(text)), length)
+  }
+
+  onBody(bytes: Buffer): void {
+    if (this.#body?.push(bytes) === false) {
+      if (this.#status < 300) this.#tooLarge()
+      else this.#refused(Buffer.alloc(0))
+      return this.abort()
+    }
+    if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
+  }
+
+  onEnd(): void {
+    this.#takeBackCut?.()
+    this.#body?.end()
+    if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
+      this.#broke(new Error('it ended early'))
+  }
+
+  onError(error: Error): void {
+    this.#takeBackCut?.()
+    if (this.#isAborted || !this.#pending.open) return
+    if (this.#carrier === undefined) return this.#unsent(error)
+    const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
+    if (!canResume) this.#broke(error)
+  }
+
+  #answered(text: Buffer): void {
+    if (text.length > 0) this.#host.events.received(text, this.#pending)
+    const { events, upstream } = this.#host
+    if (this.#pending.open)
+      events.failed(this.#pending, statusFailure(upstream, { status: this.#status, body: bodyText(text) }))
+  }
+
+  #refused(text: Buffer): void {
+    const { events, upstream } = this.#host
+    const status = this.#status
+    const body = bodyText(text)
+    if (this.#host.isSessionLost(this.#pending.method, status, body)) {
+      const error = gatewayError('GW_UPSTREAM_CLOSED', {
+        upstream,
+        why: `it has forgotten our session (HTTP ${status})`,
+        sessionLost: true,
+        // Refused at the door; what was taken up again had been let in once.
+        unheard: status === 404 && this.#position.eventId === undefined,
+      })
+      return events.failed(this.#pending, error)
+    }
+    if (this.#isAnswerable() && text[0] === OPEN_OBJECT) events.received(text, this.#pending)
+    if (this.#pending.open)
+      events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
+  }
+
+  /** Whether a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
+  #isAnswerable(): boolean {
+    if (this.#status === 401 || this.#status === 403) return false
+    return this.#pending.call !== undefined || this.#status < 500
+  }
+
+  #unsent(error: Error): void {
+    const { events, upstream } = this.#host
+    const refusal = refusedHere(upstream, error)
+    if (refusal !== undefined) return events.failed(this.#pending, refusal)
+    const why = unreachable(error)
+    events.failed(this.#pending, gatewayError('GW_UPSTREAM_DOWN', { upstream, why }))
+    this.#host.lost(why)
+  }
+
+  #broke(error: Error): void {
+    this.#host.events.failed(this.#pending, brokenFailure(this.#host.upstream, error, this.#status > 0))
+  }
+
+  #tooLarge(): void {
+    const { upstream, maxReply, events } = this.#host
+    events.failed(
+      this.#pending,
+      gatewayError('GW_TOO_LARGE', { what: `a reply of upstream "${upstream}"`, limit: maxReply }),
+    )
+    this.abort()
+  }
+
+  #fail(why: string): void {
+    const { upstream, events } = this.#host
+    events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
+    this.abort()
+  }
+}
+
+export function isEventStream(headers: ReplyHeaders): boolean {
+  return String(headers['content-type']).toLowerCase().startsWith('text/event-stream')
+}
+
+function isEncoded(headers: ReplyHeaders): boolean {
+  const encoding = headers['content-encoding']
+  return encoding !== undefined && encoding !== '' && encoding !== 'identity'
+}
+
+function bodyText(text: Buffer): string {
+  return text.toString('utf8', 0, SHOWN_BODY)
+}
+
+/** What the server wants to be sent, where it says so. */
+export function challengeIn(headers: ReplyHeaders): string | undefined {
+  return headers['www-authenticate']
+}

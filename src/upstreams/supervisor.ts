@@ -1,0 +1,304 @@
+import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
+import { gatewayError, GatewayError, reasonOf, OWNER_ONLY } from '../errors/errors.ts'
+import { LeavingLinks } from './leaving-connections.ts'
+import type { Link } from './connection/connection.ts'
+import { Restarts, type Pause } from './restart-policy.ts'
+import { visible } from '../transport/printable.ts'
+
+/** What a keeper needs from its upstream. */
+export interface KeeperHost {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly startupMs: number
+  /** How long one link is kept; undefined for ever. */
+  readonly lifetimeMs?: number | undefined
+  /** Whether each start costs a process. */
+  readonly isProcess: boolean
+  /** Whether it is started again by itself; if not, by the next who needs it. */
+  retries(): boolean
+  /** Asks for the right to start; undefined where nothing bounds that. */
+  enter(): ProcessTurn | undefined
+  /** Opens a link and shakes hands; `open` must be given every link as soon as it is made. */
+  connect(own: (make: () => Link) => Link): Promise<Link>
+  changed(state: UpstreamState, link: Link | undefined): void
+  /** Takes every secret out of a text. */
+  hide(text: string): string
+}
+
+/** Link replaced at once, without a pause, at most once in this time. */
+const REPLACE_MS = 1000
+/** After this long a start for which there was no room is tried again. */
+const NO_ROOM_RETRY_MS = 1000
+const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
+/** After this long a link that could not be renewed is tried again. */
+const RENEW_AGAIN_MS = 60_000
+
+/** Keeps one link to a server alive: starts it, notices its end, and tries again with growing pauses. */
+export class LinkKeeper {
+  state: UpstreamState = 'idle'
+  problem: string | undefined = undefined
+  link: Link | undefined = undefined
+  /** How often it was started again, but for waking from idleness. */
+  restarts = 0
+  readonly #host: KeeperHost
+  readonly #restarts: Restarts
+  #opening: Link | undefined
+  #starting: Promise<void> | undefined
+  #failure: GatewayError | undefined
+  #dueAt = 0
+  #readyAt = 0
+  #replacedAt = -Infinity
+  #takeBackRetry: (() => void) | undefined
+  #takeBackRenewal: (() => void) | undefined
+  #turn: ProcessTurn | undefined
+  /** Links on their way out; a stop waits for them. */
+  readonly #leaving = new LeavingLinks()
+
+  constructor(host: KeeperHost, restarts = new Restarts(host.isProcess)) {
+    this.#host = host
+    this.#restarts = restarts
+  }
+
+  /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
+  start(): Promise<void> {
+    if (this.state === 'stopped') this.#restarts.reset()
+    if (this.state === 'idle' || this.state === 'stopped') return this.#attempt()
+    return this.#starting ?? Promise.resolve()
+  }
+
+  async stop(): Promise<void> {
+    if (this.state === 'stopped') return
+    const links = [this.#opening, this.link, ...this.#leaving.links]
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    this.link = undefined
+    this.#become('stopped', undefined)
+    this.#turn?.leave()
+    for (const link of links) this.#leaving.close(link, 'the gateway has stopped it')
+    await this.#starting
+    await this.#leaving.done()
+  }
+
+  /** Stops when the last call has ended. */
+  async leave(): Promise<void> {
+    await this.link?.use.free()
+    await this.#leaving.done()
+    await this.stop()
+  }
+
+  /** Ends the link until somebody needs one again. */
+  rest(why: string): void {
+    if (this.#starting !== undefined || (this.state !== 'ready' && this.state !== 'failed')) return
+    const { link } = this
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    this.link = undefined
+    this.#become('idle', undefined)
+    this.#leaving.close(link, why)
+  }
+
+  /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
+  async ready(): Promise<Link> {
+    const attempt = this.#isDue() ? this.#attempt() : this.#starting
+    await attempt
+    if (this.link !== undefined) return this.link
+    throw this.#whyNotReady(attempt !== undefined)
+  }
+
+  /** The same for a call; undefined when its client did not wait. */
+  async readyFor(call: Call): Promise<Link | undefined> {
+    if (this.link !== undefined) return this.link
+    let takeBack = (): void => undefined
+    const left = new Promise<undefined>(resolve => {
+      takeBack = call.onCancel(() => resolve(undefined))
+    })
+    return Promise.race([this.ready(), left]).finally(() => takeBack())
+  }
+
+  /** A link has ended by itself. */
+  lost(link: Link, why: string): void {
+    if (link !== this.link) return
+    this.link = undefined
+    this.#leaving.retire(link, why)
+    const now = this.#host.clock.now()
+    this.#restarts.lasted(now - this.#readyAt)
+    this.#restarts.wasted(now)
+    this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why }))
+  }
+
+  /** A link is up but of no use any more: takes a new one at once. */
+  replace(link: Link, why: string): void {
+    if (link !== this.link) return
+    const { clock, log } = this.#host
+    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, why)
+    this.#replacedAt = clock.now()
+    this.link = undefined
+    this.#leaving.retire(link, why)
+    log.info('connecting anew', { why })
+    void this.#attempt()
+  }
+
+  #isDue(): boolean {
+    return this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
+  }
+
+  /** Who waited for an attempt hears how it failed; others, that the upstream is down. */
+  #whyNotReady(hasWaited: boolean): GatewayError {
+    const isStopped = this.state === 'stopped'
+    if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
+    // No room here says nothing of the server.
+    if (!isStopped && this.#failure?.code === 'GW_UPSTREAM_BUSY') return this.#failure
+    const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
+  }
+
+  #attempt(): Promise<void> {
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    this.#starting ??= this.#run().finally(() => {
+      this.#starting = undefined
+    })
+    return this.#starting
+  }
+
+  async #run(): Promise<void> {
+    if (this.state !== 'idle') this.restarts++
+    if (this.link === undefined) this.#become('starting', undefined)
+    try {
+      await this.#open()
+    } catch (error) {
+      if (!this.#isRunning()) return
+      if (this.link === undefined) this.#fail(this.#startFailure(error))
+      else this.#keepOn(error)
+    }
+  }
+
+  /** Waits for its turn, then opens a link within the start-up time. */
+  async #open(): Promise<void> {
+    const permit = await this.#entered()
+    let over: string | undefined
+    const disarm = this.#host.clock.after(this.#host.startupMs, () => {
+      over = `no handshake within ${this.#host.startupMs} ms${this.#saidInstead()}`
+      this.#leaving.close(this.#opening, over)
+    })
+    try {
+      const link = await this.#host.connect(make => this.#own(make, over))
+      this.#leaving.permit(link, permit)
+      permit?.started()
+      this.#opened(link)
+    } catch (error) {
+      if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
+      if (this.#opening === undefined) permit?.ended()
+      else this.#leaving.permit(this.#opening, permit)
+      this.#leaving.close(this.#opening, 'it did not start')
+      throw over === undefined
+        ? error
+        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, why: over })
+    } finally {
+      disarm()
+      this.#opening = undefined
+    }
+  }
+
+  #saidInstead(): string {
+    const { stray, wire } = this.#opening ?? {}
+    if (stray === undefined || wire?.streams === true) return wire?.lastWords ?? ''
+    return `: it wrote a line on stdout that is no JSON${OWNER_ONLY}${visible(this.#host.hide(stray), 200)}`
+  }
+
+  async #entered(): Promise<ProcessPermit | undefined> {
+    this.#turn = this.#host.enter()
+    try {
+      return await this.#turn?.permit
+    } catch (cause) {
+      const why = reasonOf(cause)
+      throw gatewayError('GW_UPSTREAM_BUSY', {
+        upstream: this.#host.name,
+        why,
+        retryAfterMs: NO_ROOM_RETRY_MS,
+        cause,
+      })
+    } finally {
+      this.#turn = undefined
+    }
+  }
+
+  #own(make: () => Link, over: string | undefined): Link {
+    if (over !== undefined || !this.#isRunning()) throw gatewayError('GW_STOPPING')
+    if (this.#opening !== undefined && !this.#restarts.wasted(this.#host.clock.now()))
+      throw gatewayError('GW_UPSTREAM_CLOSED', {
+        upstream: this.#host.name,
+        why: this.#opening.closedBecause ?? 'it ends again and again',
+      })
+    this.#opening = make()
+    return this.#opening
+  }
+
+  #opened(link: Link): void {
+    if (!this.#isRunning()) return
+    if (link.closedBecause !== undefined)
+      throw gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why: link.closedBecause })
+    const before = this.link
+    this.#takeBackRetry?.()
+    this.link = link
+    this.#failure = undefined
+    this.#readyAt = this.#host.clock.now()
+    this.#armRenewal(this.#host.lifetimeMs)
+    this.#become('ready', undefined)
+    if (before !== undefined) this.#leaving.drain(before, 'a fresh one has taken over')
+  }
+
+  #armRenewal(ms: number | undefined): void {
+    if (ms === undefined) return
+    // Equal processes are not to be renewed all at once.
+    const early = ms * (0.9 + 0.1 * Math.random())
+    this.#takeBackRenewal = this.#host.clock.after(early, () => this.#renew())
+  }
+
+  /** The link has lived its time: a fresh one takes over, and it ends with its last call. */
+  #renew(): void {
+    if (this.link === undefined || this.#starting !== undefined) return
+    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.link.wire.pid })
+    void this.#attempt()
+  }
+
+  /** The fresh one did not come up: better an old link than none. */
+  #keepOn(error: unknown): void {
+    this.#host.log.warn('no fresh one came up; the old one goes on', { why: reasonOf(error) })
+    this.#armRenewal(RENEW_AGAIN_MS)
+  }
+
+  #isRunning(): boolean {
+    return this.state !== 'stopped'
+  }
+
+  #startFailure(error: unknown): GatewayError {
+    const upstream = this.#host.name
+    if (!(error instanceof GatewayError))
+      return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
+    return error.code === 'GW_UPSTREAM_CLOSED'
+      ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why })
+      : error
+  }
+
+  #fail(failure: GatewayError): void {
+    const { clock, name } = this.#host
+    const isRefused = failure.code === 'GW_UPSTREAM_BUSY'
+    const { ms, note } = isRefused ? NO_ROOM : this.#restarts.pause(clock.now())
+    this.#failure = failure
+    this.#dueAt = isRefused ? -Infinity : clock.now() + ms
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    if (this.#host.retries()) this.#takeBackRetry = clock.after(ms, () => void this.#attempt())
+    const why = typeof failure.fields.why === 'string' ? failure.fields.why : failure.message
+    const hint = note === undefined ? '' : ` – ${note}, or \`gateway start ${name}\``
+    this.#become('failed', `${why}${hint}`)
+  }
+
+  #become(state: UpstreamState, problem: string | undefined): void {
+    this.state = state
+    this.problem = problem === undefined ? undefined : this.#host.hide(problem)
+    this.#host.changed(state, this.link)
+  }
+}

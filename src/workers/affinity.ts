@@ -1,0 +1,49 @@
+import type { Inbound } from '../api/index.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+
+const OF_SESSION = /^w(\d{1,3})_/
+const OF_SEALED = /^w(\d{1,3})\./
+const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
+
+/** What the ids of a worker's sessions begin with. */
+export function sessionPrefix(number: number): string {
+  return `w${number}_`
+}
+
+/** What a sealed value begins with that only one worker can do something with. */
+export function sealedPrefix(number: number): string {
+  return `w${number}.`
+}
+
+/** The worker that a sealed value names, and what was sealed; undefined for a value of any worker. */
+export function readSealed(value: string): { readonly number: number; readonly rest: string } | undefined {
+  const [prefix, number] = OF_SEALED.exec(value) ?? []
+  return prefix === undefined ? undefined : { number: Number(number), rest: value.slice(prefix.length) }
+}
+
+/** The worker that has the session of an HTTP request. */
+export function whoseSession(id: string | undefined, url: string): number | undefined {
+  const [, number] = (id === undefined ? IN_QUERY.exec(url) : OF_SESSION.exec(id)) ?? []
+  return number === undefined ? undefined : Number(number)
+}
+
+/** The worker that holds what a request goes on with: a parked call, or a task. */
+export function whoseWork({ params }: Inbound): number | undefined {
+  if (params === undefined) return undefined
+  const { requestState, taskId, notifications } = params
+  if (requestState !== undefined) return numberIn(requestState)
+  if (taskId !== undefined) return numberIn(taskId)
+  return isObject(notifications) && Array.isArray(notifications.taskIds)
+    ? mostOf(notifications.taskIds.map(numberIn))
+    : undefined
+}
+
+function numberIn(value: unknown): number | undefined {
+  return typeof value === 'string' ? readSealed(value)?.number : undefined
+}
+
+function mostOf(numbers: readonly (number | undefined)[]): number | undefined {
+  const counts = new Map<number, number>()
+  for (const number of numbers) if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1)
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
+}

@@ -1,0 +1,126 @@
+import type { JsonObject } from '../api/index.ts'
+import { gatewayError, GatewayError } from '../errors/errors.ts'
+import type { RequestOptions } from '../api/gateway.ts'
+import { askedConfig } from '../gateway/inspect.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import type { WorkerProcess } from './worker-process.ts'
+import type { Workers } from './primary.ts'
+
+/** What the owner of a gateway asks of it. */
+export interface Verb {
+  readonly verb: string
+  readonly params: JsonObject
+}
+
+/** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
+export async function controlAll(
+  workers: Workers,
+  asked: Verb,
+  options: RequestOptions,
+): Promise<JsonObject> {
+  const { verb, params } = asked
+  if (verb === 'reload') return (await workers.reload()) as unknown as JsonObject
+  if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
+  const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
+  if (isOfOwner) return workers.owned.control(verb, params, options)
+  if (verb === 'client.request') return askOne(workers, asked)
+  return joined(await askAll(workers, asked))
+}
+
+/** What a client asks is done once. */
+async function askOne(workers: Workers, asked: Verb): Promise<JsonObject> {
+  const ready = workers.processes.find(({ isReady }) => isReady)
+  if (ready === undefined) throw gatewayError('GW_WORKER_GONE')
+  return (await ready.request('control', asked)) as JsonObject
+}
+
+/** What one worker says, with the servers that all share as their owner sees them, and the workers. */
+async function overview(workers: Workers, asked: Verb): Promise<JsonObject> {
+  const [own, [first, ...others]] = await Promise.all([
+    workers.owned.control(asked.verb === 'ps' ? 'ps' : 'inspect'),
+    askAll(workers, asked),
+  ])
+  // None is there at this moment: what all share is all there is to see.
+  if (first === undefined) return { ...own, listeners: workers.listeners, workers: await processes(workers) }
+  const owned = rowsOf(own)
+  const rows = [...rowsOf(first)].map(([name, row]) => {
+    const shared = owned.get(name)
+    if (shared === undefined) return together(row, others, name)
+    return row.offers === undefined ? shared : { ...shared, offers: row.offers }
+  })
+  const { gateway } = own
+  const about = isObject(gateway) ? { gateway: { ...gateway, startedAt: workers.startedAt } } : {}
+  return {
+    ...first,
+    ...about,
+    ...askedConfig(asked.params, workers.source),
+    // Each process has its own.
+    load: undefined,
+    workers: await processes(workers),
+    upstreams: rows,
+  }
+}
+
+function rowsOf({ upstreams }: JsonObject): Map<unknown, JsonObject> {
+  return new Map((upstreams as JsonObject[]).map(row => [row.name, row] as const))
+}
+
+/** One server that each worker dials: as it is at the first, with the load of all. */
+function together(row: JsonObject, others: readonly JsonObject[], name: unknown): JsonObject {
+  const same = others.flatMap((other): JsonObject[] =>
+    [rowsOf(other).get(name)].filter(one => one !== undefined),
+  )
+  const all = [row, ...same]
+  const runtimes = all.map(one => one.runtime).filter(isObject)
+  const [first] = runtimes
+  if (first === undefined) return row
+  const sum = (key: string): number =>
+    runtimes.reduce((total, runtime) => total + Number(runtime[key] ?? 0), 0)
+  const instances = runtimes.flatMap(runtime => runtime.instances)
+  return { ...row, runtime: { ...first, instances, restarts: sum('restarts'), inFlight: sum('inFlight') } }
+}
+
+function processes(workers: Workers): Promise<JsonObject[]> {
+  return Promise.all(
+    workers.processes.map(async worker => {
+      const { number, pid, startedAt, restarts, isReady } = worker
+      const figures = await worker.request('figures').catch(() => ({}))
+      return { worker: number, ready: isReady, pid, startedAt, restarts, ...(figures as JsonObject) }
+    }),
+  )
+}
+
+/** The answers of those that are there. */
+async function askAll(workers: Workers, asked: Verb): Promise<JsonObject[]> {
+  const answers = await Promise.all(workers.processes.map(worker => ask(worker, asked)))
+  return answers.filter(answer => answer !== undefined)
+}
+
+async function ask(worker: WorkerProcess, asked: Verb): Promise<JsonObject | undefined> {
+  try {
+    return (await worker.request('control', asked)) as JsonObject
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'GW_WORKER_GONE') return undefined
+    throw error
+  }
+}
+
+/** Numbers are added, lists are put one behind the other, and all else is as the first says. */
+function joined(answers: readonly JsonObject[]): JsonObject {
+  const [first, ...others] = answers
+  if (first === undefined) throw gatewayError('GW_WORKER_GONE')
+  const all = others.reduce((sum, other) => ({ ...sum, ...mapped(sum, other) }), first)
+  return all
+}
+
+function mapped(one: JsonObject, other: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(other).map(([key, value]) => {
+      const before = one[key]
+      if (typeof before === 'number' && typeof value === 'number') return [key, before + value]
+      if (Array.isArray(before) && Array.isArray(value))
+        return [key, [...(before as unknown[]), ...(value as unknown[])]]
+      return [key, before ?? value]
+    }),
+  )
+}

@@ -1,0 +1,73 @@
+import { gatewayError } from '../../errors/errors.ts'
+import { readFailure, writeFailure } from './serialize.ts'
+
+/** What an end of the channel between the primary and a worker can do. Values are cloned on their way. */
+export interface Port {
+  send(message: object): void
+  onMessage(listener: (message: unknown) => void): void
+}
+
+/** Does what the other end asks for. */
+export type Serve = (what: string, value: unknown) => Promise<unknown>
+
+interface Message {
+  readonly ask?: number
+  readonly what?: string
+  readonly value?: unknown
+  readonly answer?: number
+  readonly failure?: { readonly code?: unknown; readonly fields?: Record<string, unknown> }
+}
+
+interface Waiting {
+  resolve(value: unknown): void
+  reject(failure: unknown): void
+}
+
+/** Requests between the primary and a worker that are about the gateway and no message of a client. */
+export class Channel {
+  readonly #port: Port
+  readonly #waiting = new Map<number, Waiting>()
+  #last = 0
+  #isClosed = false
+
+  constructor(port: Port, serve: Serve) {
+    this.#port = port
+    port.onMessage(message => this.#hear(message as Message, serve))
+  }
+
+  /** @throws GatewayError what the other end threw; GW_WORKER_GONE when it has ended. */
+  request(what: string, value?: unknown): Promise<unknown> {
+    if (this.#isClosed) return Promise.reject(gatewayError('GW_WORKER_GONE'))
+    const ask = ++this.#last
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(ask, { resolve, reject })
+      this.#port.send({ ask, what, value })
+    })
+  }
+
+  /** The other end is gone. */
+  close(): void {
+    this.#isClosed = true
+    for (const { reject } of this.#waiting.values()) reject(gatewayError('GW_WORKER_GONE'))
+    this.#waiting.clear()
+  }
+
+  #hear({ ask, what, value, answer, failure }: Message, serve: Serve): void {
+    if (ask !== undefined) {
+      void serve(String(what), value).then(
+        done => this.#say({ answer: ask, value: done }),
+        (thrown: unknown) => this.#say({ answer: ask, failure: writeFailure(thrown) }),
+      )
+      return
+    }
+    if (answer === undefined) return
+    const waiting = this.#waiting.get(answer)
+    this.#waiting.delete(answer)
+    if (failure === undefined) waiting?.resolve(value)
+    else waiting?.reject(readFailure(failure))
+  }
+
+  #say(message: object): void {
+    if (!this.#isClosed) this.#port.send(message)
+  }
+}

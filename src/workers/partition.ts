@@ -1,0 +1,128 @@
+import type { Config, ListenerConfig, LoadedConfig, UpstreamConfig } from '../config/index.ts'
+import { gatewayError } from '../errors/errors.ts'
+import { parseSize } from '../util/units.ts'
+
+/**
+ * Whether one process has this server for all workers: a process of ours, one that keeps callers apart by connection, or
+ * one that may get fewer calls at a time than there are workers. All others are dialled by each worker.
+ */
+export function isOwned(spec: UpstreamConfig, count: number): boolean {
+  if (spec.type === 'stdio' || spec.isolation !== 'shared') return true
+  if ('forwardHeaders' in spec && (spec.forwardHeaders?.length ?? 0) > 0) return true
+  const { concurrency } = spec.limits
+  return concurrency > 0 && concurrency < count
+}
+
+/** What the owner runs: the servers that all share, and nothing that clients see. */
+export function forOwner({ config, ...loaded }: LoadedConfig, count: number): LoadedConfig {
+  const upstreams = Object.entries(config.upstreams).filter(([, spec]) => isOwned(spec, count))
+  return {
+    ...loaded,
+    config: { ...config, listeners: {}, plugins: {}, upstreams: Object.fromEntries(upstreams) },
+  }
+}
+
+/** What workers that have not heard of the change yet may still call is kept until they have. */
+export function withThoseOf(next: LoadedConfig, before: LoadedConfig): LoadedConfig {
+  const isKept = (name: string): boolean => Object.hasOwn(next.config.upstreams, name)
+  if (Object.keys(before.config.upstreams).every(isKept)) return next
+  const upstreams = { ...before.config.upstreams, ...next.config.upstreams }
+  return { ...next, config: { ...next.config, upstreams } }
+}
+
+/** What one worker is to run. */
+export interface Share {
+  readonly loaded: LoadedConfig
+  /** The servers that it reaches through their owner. */
+  readonly owned: readonly string[]
+}
+
+/** What each worker runs: all of it, with its share of what is bounded. */
+export function forWorker({ config, ...loaded }: LoadedConfig, count: number): Share {
+  const listeners = mapped(config.listeners, spec => listenerShare(spec, count))
+  const upstreams = mapped(config.upstreams, spec =>
+    isOwned(spec, count) ? leftToOwner(spec) : upstreamShare(spec, count),
+  )
+  const cache = cacheShare(config.cache, count)
+  const owned = Object.keys(config.upstreams).filter(name => isOwnedBy(config, name, count))
+  return { loaded: { ...loaded, config: { ...config, listeners, upstreams, cache, state: false } }, owned }
+}
+
+function isOwnedBy({ upstreams }: Config, name: string, count: number): boolean {
+  const spec = upstreams[name]
+  return spec !== undefined && isOwned(spec, count)
+}
+
+/** @throws GatewayError GW_WORKERS when something in it would not be right with several workers. */
+export function checkWorkers(config: Config, count: number): void {
+  const why = problems(config, count)
+  if (why.length > 0) throw gatewayError('GW_WORKERS', { workers: count, why: why.join('; ') })
+}
+
+function problems(config: Config, count: number): string[] {
+  return [
+    ...Object.entries(config.listeners).flatMap(([name, spec]) => listenerProblems(name, spec, count)),
+    ...auditProblems(config),
+    ...(config.agents === undefined ? [] : ['agents keep their conversations in one process']),
+  ]
+}
+
+function listenerProblems(name: string, spec: ListenerConfig, count: number): string[] {
+  if (spec.type !== 'http') return [`listener "${name}" is a pipe, which only one process can read`]
+  return SHARED_OUT.filter(key => spec.limits[key] < count).map(
+    key => `listeners.${name}.limits.${key} is less than one for each worker`,
+  )
+}
+
+function auditProblems({ audit }: Config): string[] {
+  if (audit === undefined || audit.file?.includes('{pid}') === true) return []
+  if (audit.file !== undefined)
+    return ['audit.file is written by one process: put {pid} in its name, so that each worker has its own']
+  return audit.chain
+    ? ['audit.chain needs an audit.file with {pid} in its name: all workers share stderr']
+    : []
+}
+
+/** Bounds of a listener that hold for all workers together, as each has its part of them. */
+const SHARED_OUT = ['sessions', 'sessionsPerPrincipal', 'connections'] as const
+
+function listenerShare(spec: ListenerConfig, count: number): ListenerConfig {
+  if (spec.type !== 'http') return spec
+  const limits: { -readonly [K in keyof typeof spec.limits]: (typeof spec.limits)[K] } = { ...spec.limits }
+  for (const key of SHARED_OUT) limits[key] = Math.floor(limits[key] / count)
+  return { ...spec, limits }
+}
+
+/** Each worker has a cache of its own. */
+function cacheShare(cache: Config['cache'], count: number): Config['cache'] {
+  if (cache === false) return false
+  const { maxEntries, maxBytes } = cache
+  return {
+    ...cache,
+    maxEntries: Math.floor(maxEntries / count),
+    maxBytes: Math.floor(parseSize(maxBytes) / count),
+  }
+}
+
+function upstreamShare(spec: UpstreamConfig, count: number): UpstreamConfig {
+  const { concurrency, queue } = spec.limits
+  const limits = {
+    ...spec.limits,
+    concurrency: Math.floor(concurrency / count),
+    queue: Math.floor(queue / count),
+  }
+  return { ...spec, limits }
+}
+
+/** Its deadline, turns, breaker and retries are with the owner: they hold over all workers there. */
+function leftToOwner(spec: UpstreamConfig): UpstreamConfig {
+  const tools = spec.tools === undefined ? {} : { tools: { ...spec.tools, timeout: {} } }
+  const limits = { ...spec.limits, concurrency: 0 }
+  // With whom it is counts as a part of what it is: a reload that changes that makes another of it.
+  const owned: object = { owned: true }
+  return { ...spec, ...tools, ...owned, timeout: 0, limits, breaker: false, retry: false }
+}
+
+function mapped<T>(entries: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(entries).map(([name, value]) => [name, change(value)]))
+}

@@ -1,0 +1,294 @@
+import { randomBytes } from 'node:crypto'
+import { builtins } from '../gateway/builtins.ts'
+import type { LoadedConfig } from '../config/index.ts'
+import type { Gate, JsonObject } from '../api/index.ts'
+import { gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
+import { Events } from '../gateway/events.ts'
+import type {
+  ConfigChanges,
+  GatewayEvents,
+  GatewayOptions,
+  Inspection,
+  RequestOptions,
+} from '../api/gateway.ts'
+import { makeGateway, type Gateway } from '../gateway/gateway.ts'
+import { changesOf } from '../gateway/config-diff.ts'
+import { ProcessTable } from '../processes/cleanup/process-table.ts'
+import { systemClock } from '../util/clock.ts'
+import { createLog } from '../util/log.ts'
+import { parseDuration } from '../util/units.ts'
+import { checkWorkers, forOwner, forWorker, withThoseOf, type Share } from './partition.ts'
+import { forkWorker, type Program } from './fork.ts'
+import { joinPages, pageOf, type Page } from './proxy/merge-metrics.ts'
+import { markedFor } from './marks.ts'
+import { Owner } from './proxy/upstream-host.ts'
+import { makePlace, removePlace, type Place } from './socket-directory.ts'
+import { controlAll } from './control.ts'
+import { WorkerProcess, type Listening } from './worker-process.ts'
+import type { Beginning } from './worker.ts'
+
+/** What the primary of several workers is started with. */
+export interface WorkersOptions extends GatewayOptions {
+  readonly count: number
+  readonly program: Program
+  readonly load: () => Promise<LoadedConfig>
+}
+
+/** What runs in the primary only. */
+const OWNER_PLUGINS: ReadonlySet<string> = new Set([
+  'call-stdio',
+  'call-http',
+  'call-sse',
+  'call-ws',
+  'resilience',
+  'metrics',
+  'rate-limit',
+])
+/** Beside the grace: what a worker that stops may take for all else. */
+const STOP_MS = 5000
+
+/**
+ * A gateway of several processes. This one, the primary, accepts nothing: it starts the workers, hands connections to them,
+ * owns the upstreams that they share, and speaks for all of them.
+ * @throws GatewayError GW_WORKERS, or what `createGateway` throws
+ */
+export async function createWorkers(source: LoadedConfig, options: WorkersOptions): Promise<Workers> {
+  const { count } = options
+  checkWorkers(source.config, count)
+  const place = await makePlace()
+  const heard: { gateway?: Gateway; gate?: Gate } = {}
+  const owner = new Owner(() => {
+    if (heard.gateway === undefined) throw gatewayError('GW_STOPPING')
+    return heard.gateway.generation.graph
+  })
+  const gateway = await makeGateway(forOwner(source, count), options, {
+    builtins: builtins.filter(({ name }) => OWNER_PLUGINS.has(name)),
+    keeper: plugin => owner.keeper(plugin),
+    said: (name, notification, upstream, isMeant) => {
+      if (upstream !== undefined) owner.said(name, notification, isMeant)
+    },
+    atTheDoor: gate => (heard.gate = gate),
+  })
+  heard.gateway = gateway
+  return new Workers(source, options, { gateway, gate: heard.gate, owner, place })
+}
+
+interface Parts {
+  readonly gateway: Gateway
+  readonly gate: Gate | undefined
+  readonly owner: Owner
+  readonly place: Place
+}
+
+/** The same face as a gateway of one process has. */
+export class Workers {
+  readonly #options: WorkersOptions
+  readonly #gateway: Gateway
+  readonly #gate: Gate | undefined
+  readonly #owner: Owner
+  readonly #place: Place
+  readonly #events: Events
+  readonly #table: ProcessTable
+  readonly #key = randomBytes(32)
+  readonly #all: readonly WorkerProcess[]
+  readonly #log
+  /** What each worker was told when it began. */
+  readonly #begunWith = new Map<number, LoadedConfig>()
+  #source: LoadedConfig
+  #last: Promise<unknown> = Promise.resolve()
+  #isClosed = false
+  #startedAt: number | undefined
+
+  constructor(source: LoadedConfig, options: WorkersOptions, { gateway, gate, owner, place }: Parts) {
+    this.#source = source
+    this.#options = options
+    this.#gateway = gateway
+    this.#gate = gate
+    this.#owner = owner
+    this.#place = place
+    const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
+    this.#log = log
+    this.#events = new Events(log)
+    this.#table = new ProcessTable(log, systemClock)
+    this.#all = Array.from({ length: options.count }, (_, index) => this.#worker(index + 1))
+    gateway.on('state', ({ upstream, ...state }) => {
+      owner.changed(upstream)
+      this.#events.emit('state', { upstream, ...state })
+    })
+    gateway.on('reloaded', () => owner.changed())
+  }
+
+  #worker(number: number): WorkerProcess {
+    return new WorkerProcess(number, {
+      log: this.#log,
+      fork: () => this.#fork(number),
+      begins: () => this.#beginning(number),
+      serve: (what, value) => this.#serve(what, value),
+      started: worker => this.#catchUp(worker),
+    })
+  }
+
+  #fork(number: number): ReturnType<typeof forkWorker> {
+    const { environment = {}, program } = this.#options
+    const mark = this.#table.prepare(this.#source.directory, `worker-${number}`, environment)
+    const forked = forkWorker(program, markedFor(environment, mark))
+    this.#owner.serve(forked.stream)
+    this.#table.add(forked)
+    void forked.ended.then(() => this.#table.delete(forked, undefined))
+    return forked
+  }
+
+  #beginning(number: number): Beginning {
+    const { count } = this.#options
+    const { directory, token } = this.#place
+    this.#begunWith.set(number, this.#source)
+    return { number, count, key: this.#key, directory, token, ...this.#share(this.#source) }
+  }
+
+  #share(source: LoadedConfig): Share {
+    return forWorker(source, this.#options.count)
+  }
+
+  /** One that began while the configuration was another is told of this one. */
+  async #catchUp(worker: WorkerProcess): Promise<void> {
+    if (this.#begunWith.get(worker.number) === this.#source) return
+    await worker.request('reload', this.#share(this.#source)).catch((error: unknown) =>
+      this.#log.error('a worker runs with an older configuration', {
+        worker: worker.number,
+        reason: reasonOf(error),
+      }),
+    )
+  }
+
+  async #serve(what: string, value: unknown): Promise<unknown> {
+    if (what !== 'gather') throw gatewayError('GW_VERB_UNKNOWN', { verb: what, known: 'gather' })
+    const pages = new Map<string, Page>()
+    if (this.#gate !== undefined) pages.set('0', await pageOf(this.#gate, value))
+    await Promise.all(
+      this.#all.map(async worker => {
+        const page = await worker.request('page', value).catch(() => undefined)
+        if (page !== undefined) pages.set(String(worker.number), page as Page)
+      }),
+    )
+    return joinPages(pages)
+  }
+
+  get listeners(): readonly Listening[] {
+    return this.#all.find(({ listeners }) => listeners.length > 0)?.listeners ?? []
+  }
+
+  /** The processes that accept, as `ps` shows them. */
+  get processes(): readonly WorkerProcess[] {
+    return this.#all
+  }
+
+  /** The upstreams that all share, in this process. */
+  get owned(): Gateway {
+    return this.#gateway
+  }
+
+  get source(): LoadedConfig {
+    return this.#source
+  }
+
+  get startedAt(): number | undefined {
+    return this.#startedAt
+  }
+
+  /** Never: none of them has a pipe. */
+  readonly ended = new Promise<void>(() => undefined)
+
+  on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
+    return event === 'log' ? this.#gateway.on(event, listener) : this.#events.on(event, listener)
+  }
+
+  /** @throws GatewayError what the first worker that could not start said; nothing is left then. */
+  async start(): Promise<void> {
+    this.#startedAt = Date.now()
+    try {
+      await this.#gateway.start()
+      await Promise.all(this.#all.map(worker => worker.start()))
+    } catch (error) {
+      await this.close()
+      throw error
+    }
+  }
+
+  async settled(): Promise<void> {
+    await this.#gateway.settled()
+    await this.#all[0]?.request('settled').catch(() => undefined)
+  }
+
+  async inspect(): Promise<Inspection> {
+    return (await this.control('inspect')) as unknown as Inspection
+  }
+
+  control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
+    return controlAll(this, { verb, params }, options)
+  }
+
+  /**
+   * All of them, or none: the shared servers first, so that what a worker may call is there; then each worker. Where one
+   * refuses, those that have it go back.
+   */
+  reload(): Promise<ConfigChanges> {
+    const done = this.#last.then(() => this.#reload())
+    this.#last = done.catch(() => undefined)
+    return done
+  }
+
+  async #reload(): Promise<ConfigChanges> {
+    try {
+      if (this.#isClosed) throw gatewayError('GW_STOPPING')
+      const before = this.#source
+      const source = await this.#options.load()
+      checkWorkers(source.config, this.#options.count)
+      await this.#replace(before, source)
+      const changes = changesOf(before.config, source.config)
+      this.#events.emit('reloaded', { source, changes })
+      return changes
+    } catch (thrown) {
+      const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
+      if (error.code !== 'GW_STOPPING') this.#events.emit('refused', { error })
+      throw error
+    }
+  }
+
+  async #replace(before: LoadedConfig, source: LoadedConfig): Promise<void> {
+    const { count } = this.#options
+    const [next, old] = [forOwner(source, count), forOwner(before, count)]
+    const meanwhile = withThoseOf(next, old)
+    await this.#gateway.reload(meanwhile)
+    this.#source = source
+    const told = await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(source))))
+    const refused = told.find(result => result.status === 'rejected')
+    if (refused !== undefined) {
+      this.#source = before
+      await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(before))))
+      await this.#gateway.reload(old)
+      throw refused.reason
+    }
+    if (meanwhile !== next) await this.#gateway.reload(next)
+  }
+
+  /** The workers first, as what they do may need the shared servers; then those. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#last
+    const graceMs = parseDuration(this.#source.config.shutdown.grace)
+    await Promise.all(this.#all.map(worker => worker.close(graceMs + STOP_MS)))
+    await this.#gateway.close()
+    this.#table.retire()
+    await removePlace(this.#place)
+  }
+}
+
+/** A worker that is not there now begins with what holds then. */
+async function tell(worker: WorkerProcess, share: Share): Promise<void> {
+  try {
+    await worker.request('reload', share)
+  } catch (error) {
+    if (!(error instanceof GatewayError && error.code === 'GW_WORKER_GONE')) throw error
+  }
+}

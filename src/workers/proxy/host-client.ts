@@ -1,0 +1,97 @@
+import type { Duplex } from 'node:stream'
+import type {
+  Answer,
+  JsonObject,
+  Keeper,
+  Notification,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+} from '../../api/index.ts'
+import { Line, type Maker } from '../ipc/rpc.ts'
+import { OwnedUpstream, type OwnedState, type OwnerSide } from './remote-upstream.ts'
+
+/** How long it may be unknown to the owner that a session is over. */
+const ENDED_MS = 100
+
+/** A worker's line to the owner, and what it knows from it. */
+export class OwnerLine implements OwnerSide {
+  readonly #line: Line
+  readonly #upstreams = new Map<string, Set<WeakRef<OwnedUpstream>>>()
+  readonly #states = new Map<string, OwnedState>()
+  readonly #ended: string[] = []
+  #greeted: () => void = () => undefined
+  /** Resolves once it is known how every upstream does. */
+  readonly ready = new Promise<void>(resolve => (this.#greeted = resolve))
+
+  constructor(stream: Duplex, closed: () => void) {
+    this.#line = new Line(stream, {
+      serve: () => Promise.reject(new Error('a worker owns nothing')),
+      note: note => this.#hear(note),
+      closed,
+    })
+  }
+
+  /** Sessions that are over go along, which saves a message for each that is one request long. */
+  request(request: JsonObject, maker: Maker): Promise<Answer> {
+    this.#sayEnded()
+    return this.#line.request(request, maker)
+  }
+
+  ended(id: string): void {
+    this.#ended.push(id)
+    if (this.#ended.length === 1) setTimeout(() => this.#sayEnded(), ENDED_MS).unref()
+  }
+
+  #sayEnded(): void {
+    if (this.#ended.length > 0) this.#line.note({ ended: this.#ended.splice(0) })
+  }
+
+  /** What stands for an upstream of the owner. */
+  upstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
+    const upstream = new OwnedUpstream(spec, context, () => this)
+    const all = this.#upstreams.get(upstream.name) ?? new Set()
+    this.#upstreams.set(upstream.name, all.add(new WeakRef(upstream)))
+    const known = this.#states.get(upstream.name)
+    if (known !== undefined) upstream.become(known, false)
+    return upstream
+  }
+
+  /** How a plugin asks the same one of the owner's process. */
+  keeper(plugin: string): Keeper {
+    const silent = { emit: () => undefined, onCancel: () => () => undefined }
+    return {
+      role: 'asks',
+      ask: async question => {
+        const answer = await this.#line.request({ keeper: plugin, question }, silent)
+        return 'result' in answer ? answer.result.value() : {}
+      },
+    }
+  }
+
+  #hear({ states, changed, said, tell, notification, meant, session }: JsonObject): void {
+    if (Array.isArray(states)) return this.#become(states as OwnedState[], changed)
+    const told = notification as Notification
+    for (const upstream of this.#of(String(said ?? tell)))
+      if (said === undefined) upstream.tell(String(session), told)
+      else upstream.says(told, meant as readonly string[] | undefined)
+  }
+
+  #become(states: readonly OwnedState[], changed: unknown): void {
+    for (const known of states) {
+      this.#states.set(known.name, known)
+      for (const upstream of this.#of(known.name)) upstream.become(known, known.name === changed)
+    }
+    this.#greeted()
+  }
+
+  /** Those of earlier generations are forgotten when nothing of them is left. */
+  *#of(name: string): Iterable<OwnedUpstream> {
+    const all = this.#upstreams.get(name)
+    for (const one of all ?? []) {
+      const upstream = one.deref()
+      if (upstream === undefined) all?.delete(one)
+      else yield upstream
+    }
+  }
+}

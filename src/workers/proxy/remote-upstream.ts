@@ -1,0 +1,132 @@
+import type {
+  Answer,
+  Call,
+  JsonObject,
+  Notification,
+  ServerSide,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
+} from '../../api/index.ts'
+import { baseOf } from '../../core/session.ts'
+import { writtenParams } from '../../protocol/params-source.ts'
+import { writeSession } from '../ipc/serialize-session.ts'
+import type { Maker } from '../ipc/rpc.ts'
+
+/** How an upstream does, as its owner says. */
+export interface OwnedState {
+  readonly name: string
+  readonly state: UpstreamState
+  readonly problem?: string
+  readonly server?: ServerSide
+  readonly pid?: number
+  readonly degraded?: string
+  readonly isRemembered?: boolean
+}
+
+/** The owner, as an upstream of its speaks to it. */
+export interface OwnerSide {
+  request(request: JsonObject, maker: Maker): Promise<Answer>
+  /** A session is over that made requests. */
+  ended(id: string): void
+}
+
+/** An upstream that another process owns: each call crosses the line to it, and so does what it says. */
+export class OwnedUpstream implements Upstream {
+  readonly name: string
+  readonly spec: UpstreamConfig
+  readonly #context: UpstreamContext
+  readonly #line: () => OwnerSide
+  readonly #sessions = new Map<string, Session>()
+  #known: Omit<OwnedState, 'name'> = { state: 'idle' }
+
+  constructor(spec: UpstreamConfig, context: UpstreamContext, line: () => OwnerSide) {
+    this.name = context.name
+    this.spec = spec
+    this.#context = context
+    this.#line = line
+  }
+
+  get state(): UpstreamState {
+    return this.#known.state
+  }
+
+  get problem(): string | undefined {
+    return this.#known.problem
+  }
+
+  get server(): ServerSide | undefined {
+    return this.#known.server
+  }
+
+  get pid(): number | undefined {
+    return this.#known.pid
+  }
+
+  get degraded(): string | undefined {
+    return this.#known.degraded
+  }
+
+  get isRemembered(): boolean {
+    return this.#known.isRemembered === true
+  }
+
+  /** Its owner says how it does. */
+  become(known: OwnedState, hasChanged: boolean): void {
+    this.#known = known
+    if (hasChanged) this.#context.stateChanged(known.state, known.problem)
+  }
+
+  /** It says something that belongs to no request. */
+  says(notification: Notification, meant: readonly string[] | undefined): void {
+    const ids = meant && new Set(meant)
+    this.#context.notify(notification, ids && (({ id }) => ids.has(id)))
+  }
+
+  /** It says something to one session outside any request. */
+  tell(id: string, notification: Notification): void {
+    this.#sessions.get(id)?.notify(notification)
+  }
+
+  dispatch(call: Call): Promise<Answer> {
+    const { exchange, method, params, headers, mayBeTask } = call
+    const { session, principal } = exchange
+    this.#sessions.set(session.id, baseOf(session))
+    const written = writtenParams(params, exchange.received)
+    const request: JsonObject = {
+      upstream: this.name,
+      method,
+      ...(written === undefined ? { params } : { written }),
+      session: writeSession(session),
+      ...(principal === session.principal ? {} : { principal }),
+      ...(Object.keys(headers).length > 0 ? { headers } : {}),
+      ...(mayBeTask === true ? { mayBeTask } : {}),
+      from: exchange.headers,
+      asks: exchange.canAsk,
+    }
+    return this.#line().request(request, {
+      emit: notification => exchange.emit(notification),
+      ask: ask => this.#context.ask(ask, exchange),
+      onCancel: listener => call.onCancel(listener),
+    })
+  }
+
+  sessionEnded({ id }: Session): void {
+    if (this.#sessions.delete(id)) this.#line().ended(id)
+  }
+
+  /** Its owner has begun already, or begins now; what comes of it is heard before this resolves. */
+  async start(): Promise<void> {
+    const silent = { emit: () => undefined, onCancel: () => () => undefined }
+    await this.#line()
+      .request({ upstream: this.name, start: true }, silent)
+      .catch(() => undefined)
+  }
+
+  /** A worker that has no use for it any more says nothing of the others. */
+  async stop(): Promise<void> {
+    this.#sessions.clear()
+  }
+}

@@ -1,0 +1,150 @@
+import type { Duplex } from 'node:stream'
+import { RoadCall, RoadExchange, type Carrier } from '../../core/exchange.ts'
+import type { Graph } from '../../core/graph.ts'
+import { liveOf } from '../../core/kept-upstream.ts'
+import type {
+  Answer,
+  JsonObject,
+  Keeper,
+  KeeperAnswers,
+  Notification,
+  Principal,
+  Session,
+  Upstream,
+} from '../../api/index.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { readWritten, type WrittenParams } from '../../protocol/params-source.ts'
+import { readSession } from '../ipc/serialize-session.ts'
+import { Line, type Served } from '../ipc/rpc.ts'
+
+/** What is told and asked goes on as it is: the hooks for it run in the worker. */
+const STRAIGHT: Carrier = {
+  emit: (_exchange, notification, send) => send(notification),
+  ask: (_exchange, ask, send) =>
+    send?.(ask) ?? Promise.resolve({ error: { code: -32601, message: 'the client cannot be asked' } }),
+}
+
+/** The owner of the upstreams that all workers share, and of the lines to the workers. */
+export class Owner {
+  readonly #graph: () => Graph
+  readonly #lines = new Map<Line, Map<string, Session>>()
+  readonly #keepers = new Map<string, KeeperAnswers>()
+
+  constructor(graph: () => Graph) {
+    this.#graph = graph
+  }
+
+  /** What the plugins of this process keep for those of all workers. */
+  keeper(plugin: string): Keeper {
+    return { role: 'keeps', serve: answers => void this.#keepers.set(plugin, answers) }
+  }
+
+  /** Serves a new worker over this stream; it hears at once how every upstream does. */
+  serve(stream: Duplex): Line {
+    const sessions = new Map<string, Session>()
+    const line: Line = new Line(stream, {
+      serve: (request, served) => this.#serve(request, served, line, sessions),
+      note: ({ ended }) => {
+        for (const id of ended as string[]) this.#ended(id, sessions)
+      },
+      closed: () => {
+        this.#lines.delete(line)
+        for (const id of [...sessions.keys()]) this.#ended(id, sessions)
+        for (const keeper of this.#keepers.values()) keeper.gone(line)
+      },
+    })
+    this.#lines.set(line, sessions)
+    line.note({ states: this.#states() })
+    return line
+  }
+
+  /** An upstream became another state; without a name, they are others now. */
+  changed(name?: string): void {
+    const states = this.#states()
+    for (const line of this.#lines.keys()) line.note({ states, changed: name })
+  }
+
+  /** What an upstream says that belongs to no request; each worker knows who wants to hear it. */
+  said(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
+    for (const [line, sessions] of this.#lines) {
+      const meant = isMeant && [...sessions.values()].filter(isMeant).map(({ id }) => id)
+      if (meant?.length !== 0) line.note({ said: upstream, notification, meant })
+    }
+  }
+
+  #states(): JsonObject[] {
+    return [...this.#graph().upstreams.values()].map(({ upstream }) => stateOf(upstream))
+  }
+
+  #serve(request: JsonObject, served: Served, line: Line, sessions: Map<string, Session>): Promise<Answer> {
+    if (request.keeper !== undefined) return this.#ask(request, line)
+    const graph = this.#graph()
+    const name = String(request.upstream)
+    const node = graph.upstreams.get(name)
+    if (node === undefined)
+      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not configured any more' })
+    if (request.start === true)
+      return node.upstream.start().then(() => ({ result: Payload.of({ problem: node.upstream.problem }) }))
+    const session = readSession(request.session, notification => {
+      line.note({ tell: request.upstream, session: session.id, notification })
+      return true
+    })
+    sessions.set(session.id, session)
+    const call = callOf(request, session, served, graph)
+    graph.running++
+    return node.dispatch(call).then(
+      answer => {
+        graph.running--
+        call.exchange.answer = answer
+        return answer
+      },
+      (failure: unknown) => {
+        graph.running--
+        throw failure
+      },
+    )
+  }
+
+  #ask({ keeper, question }: JsonObject, line: Line): Promise<Answer> {
+    const answer = this.#keepers.get(String(keeper))?.answer(question as JsonObject, line) ?? {}
+    return Promise.resolve({ result: Payload.of(answer) })
+  }
+
+  #ended(id: string, sessions: Map<string, Session>): void {
+    const session = sessions.get(id)
+    if (session === undefined) return
+    sessions.delete(id)
+    for (const { upstream } of this.#graph().upstreams.values()) upstream.sessionEnded?.(session)
+  }
+}
+
+function callOf(request: JsonObject, session: Session, served: Served, graph: Graph): RoadCall {
+  const method = String(request.method)
+  const written = request.written as WrittenParams | undefined
+  const params = written === undefined ? (request.params as JsonObject | undefined) : readWritten(written)
+  const exchange = new RoadExchange(
+    graph.nextId(),
+    session,
+    {
+      method,
+      params,
+      headers: (request.from ?? {}) as Record<string, string>,
+      principal: (request.principal ?? session.principal) as Principal,
+      emit: notification => served.emit(notification),
+      ...(request.asks === true ? { ask: ask => served.ask(ask) } : {}),
+    },
+    STRAIGHT,
+    graph.clock.now(),
+  )
+  served.onCancel(reason => exchange.cancel(reason))
+  const call = new RoadCall(String(request.upstream), method, params, exchange)
+  Object.assign(call.headers, request.headers)
+  call.mayBeTask = request.mayBeTask === true
+  return call
+}
+
+function stateOf(upstream: Upstream): JsonObject {
+  const { name, state, problem, server, pid, degraded, isRemembered } = liveOf(upstream)
+  return { name, state, problem, server, pid, degraded, isRemembered }
+}

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { arch, cpus, release, totalmem, type as system } from 'node:os'
+import { benchFile } from '../setup/children.ts'
+import type { WorkResult } from '../measure.ts'
+import type { MemoryResult } from '../memory.ts'
+import { nginxVersion } from '../setup/nginx.ts'
+import type { Mode } from '../options.ts'
+import type { ProfileResult } from '../profile/profiles.ts'
+import type { RoadResult } from '../road.ts'
+import type { StartResult } from '../start-up.ts'
+import { WORKS } from '../works.ts'
+
+/** What was measured with, on and when. */
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  /** In GB. */
+  readonly gigabytes: number
+  readonly platform: string
+  readonly node: string
+  readonly version: string
+  readonly nginx: string | undefined
+  readonly commit: string
+  readonly date: string
+}
+
+/** One run of the bench. */
+export interface Result extends Machine {
+  readonly mode: Mode
+  /** Whether each subject had a core of its own. */
+  readonly pinned: boolean
+  readonly works: readonly WorkResult[]
+  readonly starts: readonly StartResult[]
+  readonly memory: readonly MemoryResult[]
+  readonly road: readonly RoadResult[]
+  readonly profiles: readonly ProfileResult[]
+  /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
+  readonly peers: readonly string[]
+  readonly remarks: readonly string[]
+  /** How long it all took. */
+  readonly seconds: number
+  /** How many programs wanted a processor when it began, over a minute. */
+  readonly load: number
+}
+
+export function machine(): Machine {
+  const processors = cpus()
+  const { version } = JSON.parse(readFileSync(benchFile('../../../package.json'), 'utf8')) as { version: string }
+  return {
+    cpu: processors[0]?.model.trim() ?? 'unknown',
+    cores: processors.length,
+    gigabytes: Math.round(totalmem() / 1024 ** 3),
+    platform: `${system()} ${release().split('.').slice(0, 2).join('.')} ${arch()}`,
+    node: process.versions.node,
+    version,
+    nginx: nginxVersion(),
+    commit: commitOf(),
+    date: new Date().toISOString().slice(0, 10),
+  }
+}
+
+/** With a plus when what is measured differs from it. */
+function commitOf(): string {
+  const git = (...args: readonly string[]): string =>
+    execFileSync('git', args, { cwd: benchFile('../..'), encoding: 'utf8', stdio: 'pipe' }).trim()
+  try {
+    const changed = git('status', '--porcelain', '--', 'src', 'plugins', 'bin')
+    return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`
+  } catch {
+    return 'unknown'
+  }
+}
+
+/** Keeps something that was measured, as a file of this name beside the last ones. */
+export function keep(name: string, result: object): void {
+  mkdirSync(benchFile('results'), { recursive: true })
+  writeFileSync(benchFile(`results/${name}.json`), `${JSON.stringify(result, round, 2)}\n`)
+}
+
+/** What was kept, with the parts that this run has in the place of those. */
+export function merged(part: Result): Result {
+  const whole = kept<Result>('latest')
+  if (whole === undefined) return part
+  const isNew = ({ key, concurrency }: WorkResult): boolean =>
+    part.works.some(work => work.key === key && work.concurrency === concurrency)
+  const either = <T>(now: readonly T[], before: readonly T[]): readonly T[] => (now.length > 0 ? now : before)
+  const order = new Map(WORKS.map(({ key }, nth) => [key, nth]))
+  const placeOf = ({ key, concurrency }: WorkResult): number => (order.get(key) ?? 0) * 1000 + concurrency
+  const works = [...whole.works.filter(work => !isNew(work)), ...part.works]
+  return {
+    ...part,
+    works: works.toSorted((a, b) => placeOf(a) - placeOf(b)),
+    starts: either(part.starts, whole.starts),
+    memory: either(part.memory, whole.memory),
+    road: either(part.road, whole.road),
+    profiles: either(part.profiles, whole.profiles),
+    peers: either(part.peers, whole.peers),
+    remarks: [...new Set([...whole.remarks, ...part.remarks])],
+    seconds: whole.seconds + part.seconds,
+    load: Math.max(whole.load ?? 0, part.load),
+  }
+}
+
+/** What was kept last; undefined where nothing was. */
+export function kept<T>(name: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(benchFile(`results/${name}.json`), 'utf8')) as T
+  } catch {
+    return undefined
+  }
+}
+
+/** Four digits are more than any of this is worth, and keep the file readable. */
+function round(_key: string, value: unknown): unknown {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
+}

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { testUpstream } from '../../../src/testing/index.ts'
+import type { TestUpstream } from '../../../src/testing/index.ts'
+import { directory, gateway, SERVER } from './run.ts'
+
+const number = { type: 'number' }
+const string = { type: 'string' }
+
+interface Scene {
+  readonly web: TestUpstream
+  readonly cwd: string
+}
+
+/** A server with a few tools, and a configuration that names it and one that is not there. */
+async function scene(t: TestContext): Promise<Scene> {
+  const web = await testUpstream({
+    tools: {
+      add: {
+        description: 'Adds\n two   numbers',
+        inputSchema: { type: 'object', properties: { a: number, b: number, note: string } },
+        run: (args: Record<string, unknown>) => JSON.stringify(args),
+      },
+      fail: () => ({ content: [{ type: 'text', text: 'the disk is full' }], isError: true }),
+      refuse: () => ({ code: -32602, message: 'not like that' }),
+      picture: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }] }),
+      rude: () => '\u001b[31mred\u001b[0m',
+    },
+  })
+  t.after(() => web.stop())
+  const upstreams = {
+    web: { type: 'http', url: web.url },
+    gone: { type: 'stdio', command: 'server-that-is-not-there' },
+  }
+  return { web, cwd: await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, upstreams }) }) }
+}
+
+test('tools are listed with their upstream and description, and who is missing is said', async t => {
+  const { cwd } = await scene(t)
+
+  const { code, stdout, stderr } = await gateway(['tools'], { cwd })
+
+  assert.equal(code, 0)
+  assert.match(stdout, /^web__add +web +Adds two numbers$/m)
+  assert.match(stderr, /^warning upstream "gone" failed: command not found/m)
+})
+
+test('tools takes a part of a name or a glob, and gives full entries as JSON', async t => {
+  const { cwd } = await scene(t)
+
+  const [part, glob, json] = await Promise.all([
+    gateway(['tools', 'pic'], { cwd }),
+    gateway(['tools', 'web__[af]*'], { cwd }),
+    gateway(['tools', 'add', '--json'], { cwd }),
+  ])
+
+  assert.deepEqual(names(part.stdout), ['web__picture'])
+  assert.deepEqual(names(glob.stdout), ['web__add', 'web__fail'])
+  const { tools } = JSON.parse(json.stdout) as {
+    tools: { name: string; upstream: string; inputSchema: object }[]
+  }
+  assert.equal(tools[0]?.upstream, 'web')
+  assert.ok(tools[0].inputSchema)
+})
+
+test('call takes KEY=VALUE by the schema of the tool, and --args as it is', async t => {
+  const { cwd } = await scene(t)
+
+  const [pairs, whole, piped] = await Promise.all([
+    gateway(['call', 'web__add', 'a=1', 'b=2.5', 'note=3'], { cwd }),
+    gateway(['call', 'web__add', '--args', '{"a":{"deep":true}}', 'b=7'], { cwd }),
+    gateway(['call', 'web__add', '--args', '-'], { cwd, input: '{"a":4}' }),
+  ])
+
+  assert.deepEqual(JSON.parse(pairs.stdout), { a: 1, b: 2.5, note: '3' })
+  assert.deepEqual(JSON.parse(whole.stdout), { a: { deep: true }, b: 7 })
+  assert.deepEqual(JSON.parse(piped.stdout), { a: 4 })
+})
+
+test('call --json prints the raw result', async t => {
+  const { cwd } = await scene(t)
+
+  const { code, stdout, stderr } = await gateway(['call', 'web__picture', '--json'], { cwd })
+
+  assert.deepEqual([code, stderr], [0, ''])
+  const { content } = JSON.parse(stdout) as { content: unknown }
+  assert.deepEqual(content, [{ type: 'image', mimeType: 'image/png', data: 'AAAA' }])
+})
+
+test('call shows what is no text as a note', async t => {
+  const { cwd } = await scene(t)
+
+  const { stdout } = await gateway(['call', 'web__picture'], { cwd })
+
+  assert.equal(stdout, '[image image/png, 3 B]\n')
+})
+
+test('a tool that failed, and a server that refused, end with 5', async t => {
+  const { cwd } = await scene(t)
+
+  const [failed, refused] = await Promise.all([
+    gateway(['call', 'web__fail'], { cwd }),
+    gateway(['call', 'web__refuse'], { cwd }),
+  ])
+
+  assert.deepEqual([failed.code, failed.stdout], [5, 'the disk is full\n'])
+  assert.equal(refused.code, 5)
+  assert.match(refused.stderr, /^error GW_REFUSED: refused: not like that \(JSON-RPC error -32602\)$/m)
+})
+
+test('a mistyped tool is answered with what was probably meant, one of a missing server with what is wrong there', async t => {
+  const { cwd } = await scene(t)
+
+  const [mistyped, missing] = await Promise.all([
+    gateway(['call', 'web__ad'], { cwd }),
+    gateway(['call', 'gone__anything'], { cwd }),
+  ])
+
+  assert.equal(mistyped.code, 2)
+  assert.match(mistyped.stderr, /there is no tool "web__ad" – did you mean "web__add"\?/)
+  assert.equal(missing.code, 4)
+  assert.match(missing.stderr, /GW_UPSTREAM_START: upstream "gone" did not start: command not found/)
+})
+
+test('arguments that are no arguments are refused before anything starts', async t => {
+  const { cwd, web } = await scene(t)
+
+  const outcomes = await Promise.all([
+    gateway(['call', 'web__add', '--args', '[1]'], { cwd }),
+    gateway(['call', 'web__add', '--args', '{'], { cwd }),
+    gateway(['call', 'web__add', 'plain'], { cwd }),
+  ])
+
+  assert.deepEqual(
+    outcomes.map(({ code }) => code),
+    [2, 2, 2],
+  )
+  assert.equal(web.calls.length, 0)
+})
+
+test('inspect shows upstreams with their state and who owns each name', async t => {
+  const { cwd } = await scene(t)
+
+  const { code, stdout } = await gateway(['inspect'], { cwd })
+
+  assert.equal(code, 0)
+  assert.match(stdout, /^ {2}web +http +ready +5 tools · .*test-upstream 1\.0\.0/m)
+  assert.match(stdout, /^ {2}gone +stdio +failed +command not found/m)
+  assert.match(stdout, /^ {2}tool +web__add +web +Adds two numbers/m)
+})
+
+test('inspect shows the names that another upstream owns', async t => {
+  const { web } = await scene(t)
+  const server = { type: 'http', url: web.url, prefix: '' }
+  const local = { type: 'stdio', command: process.execPath, args: [SERVER], prefix: '' }
+  const upstreams = { first: server, second: server, third: local }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, upstreams }) })
+
+  const { stdout } = await gateway(['inspect', '--json'], { cwd })
+
+  const { withheld } = JSON.parse(stdout) as { withheld: { name: string; upstream: string; owner: string }[] }
+  assert.ok(
+    withheld.some(
+      ({ name, upstream, owner }) => name === 'add' && upstream === 'second' && owner === 'first',
+    ),
+  )
+})
+
+function names(stdout: string): string[] {
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map(line => line.split(' ')[0] ?? '')
+}

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { directory, gateway } from './run.ts'
+
+const GOOD = `version: 1
+listeners: { main: { type: http, port: 0 }, pipe: { type: stdio } }
+upstreams:
+  one: { type: stdio, command: node, env: { TOKEN: hush-hush-hush } }
+  two: { type: http, url: "http://127.0.0.1:9/mcp", prefix: "" }
+`
+
+test('--version says name, version and Node', async () => {
+  const { code, stdout } = await gateway(['--version'])
+
+  assert.equal(code, 0)
+  assert.match(stdout, /^tapgate\/\d+\.\d+\.\d+ \S+ node-v\d+/)
+})
+
+test('help lists the commands, without colours where nobody looks', async () => {
+  const { code, stdout, stderr } = await gateway(['--help'])
+
+  assert.equal(code, 0)
+  for (const name of [
+    'serve',
+    'validate',
+    'inspect',
+    'tools',
+    'call',
+    'wrap',
+    'completion',
+    'help',
+    'plugin',
+  ]) {
+    assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
+  }
+  assert.equal(stderr, '')
+  assert.ok(!stdout.includes('\u001b['))
+})
+
+test('help of a command shows its flags and an example', async () => {
+  const [asked, flagged] = await Promise.all([
+    gateway(['help', 'plugin', 'new']),
+    gateway(['plugin', 'new', '-h']),
+  ])
+
+  assert.match(asked.stdout, /--force/)
+  assert.match(asked.stdout, /\$ gateway plugin new redact/)
+  assert.equal(flagged.stdout, asked.stdout)
+})
+
+test('a mistyped command or flag is answered with what was probably meant', async () => {
+  const [command, inner, flag] = await Promise.all([
+    gateway(['serv', '--stdio']),
+    gateway(['plugin', 'nwe']),
+    gateway(['validate', '--confg', 'x']),
+  ])
+
+  assert.deepEqual([command.code, inner.code, flag.code], [2, 2, 2])
+  assert.match(command.stderr, /^error GW_USAGE: there is no command "serv" – did you mean "serve"\?$/m)
+  assert.match(inner.stderr, /did you mean "plugin new"\?/)
+  assert.match(flag.stderr, /there is no flag --confg – did you mean "--config"\?/)
+  assert.match(command.stderr, /^hint: /m)
+})
+
+test('with --json an error is one object on stdout, and stderr is empty', async () => {
+  const { code, stdout, stderr } = await gateway(['call', '--json'])
+
+  assert.equal(code, 2)
+  assert.equal(stderr, '')
+  assert.deepEqual(JSON.parse(stdout), {
+    error: { code: 'GW_USAGE', message: 'missing: TOOL', hint: 'Run the command with --help.' },
+  })
+})
+
+test('validate counts what a good configuration has', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': GOOD })
+
+  const [text, json] = await Promise.all([
+    gateway(['validate'], { cwd }),
+    gateway(['validate', '--json'], { cwd }),
+  ])
+
+  assert.deepEqual([text.code, text.stderr], [0, ''])
+  assert.match(text.stdout, /^gateway\.yaml is valid: 2 upstreams, 2 listeners, \d plugins\n$/)
+  const { valid, upstreams, listeners } = JSON.parse(json.stdout) as Record<string, unknown>
+  assert.deepEqual({ valid, upstreams, listeners }, { valid: true, upstreams: 2, listeners: 2 })
+})
+
+test('validate lists every problem with its place, and exits with 3', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml': 'version: 1\nupstreams:\n  files:\n    type: stdio\n    comand: npx\ncash: true\n',
+  })
+
+  const [text, json] = await Promise.all([
+    gateway(['validate'], { cwd }),
+    gateway(['validate', '--json'], { cwd }),
+  ])
+
+  assert.deepEqual([text.code, text.stdout, json.code], [3, '', 3])
+  assert.match(text.stderr, /^ {2}gateway\.yaml:5:5 \/upstreams\/files\/comand .*did you mean "command"\?$/m)
+  assert.match(text.stderr, /^ {2}gateway\.yaml:6:1 \/cash .*did you mean "cache"\?$/m)
+  const { error } = JSON.parse(json.stdout) as { error: { code: string; problems: { pointer: string }[] } }
+  assert.equal(error.code, 'GW_CONFIG_INVALID')
+  assert.ok(error.problems.some(({ pointer }) => pointer === '/cash'))
+})
+
+test('validate tells warnings from errors', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml': 'version: 1\nupstreams: { web: { type: http, url: "http://127.0.0.1:9/" } }\n',
+  })
+
+  const { code, stderr, stdout } = await gateway(['validate'], { cwd })
+
+  assert.equal(code, 0)
+  assert.match(stderr, /^1 warning\n.*no listeners/)
+  assert.match(stdout, /is valid/)
+})
+
+test('validate loads plugins, and says like serve which one cannot be, and where', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml': `${GOOD}plugins: { broken: { use: ./broken.ts } }\n`,
+    'broken.ts': 'export default {\n  setup() {\n    const words = ;\n  },\n}\n',
+  })
+
+  const [validated, served] = [await gateway(['validate'], { cwd }), await gateway(['serve'], { cwd })]
+
+  assert.equal(validated.code, 3)
+  assert.match(validated.stderr, /^error GW_PLUGIN_LOAD: plugin "broken" could not be loaded/)
+  assert.match(
+    validated.stderr,
+    /^ {2}broken\.ts:3:19 \/plugins\/broken\/use SyntaxError: Expression expected$/m,
+  )
+  assert.deepEqual([served.code, served.stderr], [validated.code, validated.stderr])
+})
+
+test('validate fails with 3 where there is no configuration', async t => {
+  const cwd = await directory(t)
+
+  const { code, stderr } = await gateway(['validate', '-c', 'nowhere.yaml'], { cwd })
+
+  assert.equal(code, 3)
+  assert.match(stderr, /GW_CONFIG_UNREADABLE/)
+})
+
+test('--env and --set go on top of the file', async t => {
+  const cwd = await directory(t, {
+    'gateway.yaml': GOOD,
+    'gateway.prod.yaml': 'upstreams: { three: { type: http, url: "http://127.0.0.1:9/three" } }\n',
+  })
+
+  const { stdout } = await gateway(
+    ['validate', '--env', 'prod', '--set', 'listeners.pipe=null', '--set', 'cache=false'],
+    { cwd },
+  )
+
+  assert.match(stdout, /3 upstreams, 1 listener,/)
+})
+
+test('inspect --offline shows configuration, plugins and hooks, no secret, and starts nothing', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': GOOD })
+
+  const { code, stdout, stderr } = await gateway(['inspect', '--offline', '--origins'], { cwd })
+
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.match(stdout, /^ {6}TOKEN|TOKEN: "\*\*\*"/m)
+  assert.ok(!stdout.includes('hush'))
+  assert.match(stdout, /command: node +# gateway\.yaml:4:\d+$/m)
+  assert.match(stdout, /startupTimeout: 30s +# default$/m)
+  assert.match(stdout, /^ {2}one +stdio +idle$/m)
+  assert.match(stdout, /^ {2}createUpstream +call-/m)
+})
+
+test('inspect --json has everything, without secrets', async t => {
+  const cwd = await directory(t, { 'gateway.yaml': GOOD })
+
+  const { stdout } = await gateway(['inspect', '--offline', '--json'], { cwd })
+
+  const found = JSON.parse(stdout) as Record<string, unknown>
+  const keys = [
+    'file',
+    'files',
+    'config',
+    'origins',
+    'listeners',
+    'upstreams',
+    'plugins',
+    'hooks',
+    'catalog',
+    'withheld',
+    'unmatched',
+    'warnings',
+  ]
+  assert.deepEqual(Object.keys(found).sort(), keys.sort())
+  assert.ok(!stdout.includes('hush'))
+})

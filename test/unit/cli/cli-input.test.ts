@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { argumentsFor, readArguments } from '../../../src/cli/local/call-arguments.ts'
+import { knownError } from '../../../src/cli/output/report.ts'
+import { terminalOf } from '../../../src/cli/output/terminal.ts'
+import type { Terminal } from '../../../src/cli/output/terminal.ts'
+import { wrapConfig } from '../../../src/cli/serve/wrap.ts'
+import { parseConfig } from '../../../src/config/index.ts'
+import { RpcFailure } from '../../../src/api/gateway.ts'
+
+const none = Readable.from([])
+
+test('KEY=VALUE is read by the schema: text stays text, all else is JSON where it is JSON', async () => {
+  const given = await readArguments({
+    json: '{"a":1,"kept":true}',
+    pairs: ['a=2', 'id=007', 'list=[1]', 'free=no json', 'eq=a=b'],
+    stdin: none,
+  })
+  const schema = { type: 'object', properties: { id: { type: 'string' }, list: { type: 'array' } } }
+
+  assert.deepEqual(argumentsFor(given, schema), {
+    a: 2,
+    kept: true,
+    id: '007',
+    list: [1],
+    free: 'no json',
+    eq: 'a=b',
+  })
+  assert.deepEqual(argumentsFor(given, undefined)['id'], '007')
+})
+
+test('__proto__ is just a key', async () => {
+  const given = await readArguments({ json: undefined, pairs: ['__proto__={"x":1}'], stdin: none })
+
+  assert.equal(JSON.stringify(argumentsFor(given, undefined)), '{"__proto__":{"x":1}}')
+})
+
+function terminal(environment: Record<string, string>): Terminal {
+  return { ...terminalOf(process), environment }
+}
+
+function wrapped(command: string[], more: object = {}): ReturnType<typeof wrapConfig> {
+  return wrapConfig(
+    { command, name: undefined, variables: [], port: undefined, stray: [], ...more },
+    terminal({ KEY: 'own' }),
+  )
+}
+
+test('wrap stands for a valid configuration with one upstream and no prefix', async () => {
+  const config = wrapped(['npx', '-y', 'thing', '-y', 'thing'], { variables: ['KEY', 'A=b=c', 'EMPTY='] })
+
+  const { config: checked, warnings } = parseConfig(config, { directory: process.cwd() })
+  const upstream = checked.upstreams['thing']
+  assert.deepEqual(warnings, [])
+  assert.ok(upstream?.type === 'stdio')
+  assert.deepEqual(upstream.args, ['-y', 'thing', '-y', 'thing'])
+  assert.equal(upstream.prefix, '')
+  assert.deepEqual(upstream.env, { KEY: 'own', A: 'b=c', EMPTY: '' })
+  assert.equal(checked.listeners['stdio']?.type, 'stdio')
+})
+
+test('wrap finds a name in the command', () => {
+  const commands: Record<string, string[]> = {
+    'server-memory': ['npx', '-y', '@modelcontextprotocol/server-memory@1.2.3'],
+    weather: ['node', '--no-warnings', './weather/dist/index.js'],
+    'mcp-server-git': ['uvx', 'mcp-server-git', '--repository', '.'],
+    search: ['/opt/tools/search.exe'],
+    'my-tool': ['My Tool'],
+    node: ['node'],
+  }
+
+  const named = Object.entries(commands).map(([name, command]) => [
+    name,
+    Object.keys(wrapped(command)['upstreams'] as object)[0],
+  ])
+  for (const [name, found] of named) assert.equal(found, name)
+})
+
+test('colours need a terminal that can and a NO_COLOR that is not set', () => {
+  const stream = { on: () => undefined, isTTY: true, columns: 100, getColorDepth: () => 8, write: () => true }
+  const host = (isTTY: boolean, env: object) => ({
+    env,
+    cwd: () => '.',
+    stdout: { ...stream, isTTY },
+    stderr: { ...stream, isTTY },
+  })
+  const painted = (isTTY: boolean, env: object) =>
+    terminalOf(host(isTTY, env) as unknown as NodeJS.Process).out.paint('red', 'x') !== 'x'
+
+  assert.deepEqual(
+    [painted(true, {}), painted(true, { NO_COLOR: '1' }), painted(false, {})],
+    [true, false, false],
+  )
+})
+
+test('whatever is thrown becomes an error of the table', async () => {
+  const usage = Object.assign(new Error('Flag --config can only be specified once'), { oclif: { exit: 2 } })
+  const failure = new RpcFailure({ code: -32602, message: 'no' })
+
+  assert.equal((await knownError(usage)).message, 'flag --config can only be specified once')
+  assert.deepEqual(
+    [(await knownError(failure)).code, (await knownError(failure)).entry.exit],
+    ['GW_REFUSED', 5],
+  )
+  assert.deepEqual(
+    [(await knownError('odd')).code, (await knownError(new Error('bug'))).entry.exit],
+    ['GW_INTERNAL', 1],
+  )
+})

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { amountText, durationText } from '../../../src/cli/output/amounts.ts'
+import { cacheLines, purgeLine } from '../../../src/cli/remote/cache.ts'
+import { psLines, type Ps } from '../../../src/cli/remote/ps.ts'
+import { changeLines } from '../../../src/cli/remote/reload-running.ts'
+import { steerLine } from '../../../src/cli/remote/steer.ts'
+import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import { logText } from '../../../src/cli/remote/upstream-logs.ts'
+
+const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
+const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }
+const NOW = 1_800_000_000_000
+const NOTHING = { added: [], removed: [], changed: [], kept: [] }
+
+test('ps shows what runs, how much it does, and what is or was wrong', () => {
+  const ps: Ps = {
+    gateway: {
+      name: 'tapgate',
+      version: '1.2.3',
+      pid: 1,
+      startedAt: NOW - 7_500_000,
+      config: '/home/me/gateway.yaml',
+      rss: 95e6,
+    },
+    listeners: [
+      { name: 'main', type: 'http', url: 'http://127.0.0.1:8080/mcp' },
+      { name: 'pipe', type: 'stdio' },
+    ],
+    upstreams: [
+      {
+        name: 'files',
+        type: 'stdio',
+        state: 'ready',
+        era: 'legacy',
+        version: '2025-11-25',
+        rss: 1.5 * 2 ** 30,
+        queue: { waiting: 2 },
+        runtime: {
+          instances: [
+            { pid: 11, startedAt: NOW - 65_000, inFlight: 1 },
+            { pid: 12, startedAt: NOW - 5000, inFlight: 0 },
+          ],
+          restarts: 3,
+          inFlight: 1,
+          lastError: 'it \u001b[31mexited\nwith 1',
+          lastErrorAt: NOW - 61_000,
+        },
+      },
+      { name: 'web', type: 'http', state: 'failed', problem: 'refused\u202e' },
+      { name: 'noisy', type: 'stdio', state: 'ready', pid: 13, degraded: 'too many lines' },
+    ],
+  }
+
+  assert.deepEqual(psLines(ps, NOW, terminal), [
+    'tapgate 1.2.3  pid 1 · up 2h 5m · 91 MiB · gateway.yaml',
+    '  main  http://127.0.0.1:8080/mcp',
+    '  pipe  stdio',
+    '',
+    'upstream  state   protocol           pid    up     restarts  in flight  queue  memory   problem',
+    'files     ready   2025-11-25 legacy  11 +1  1m 5s  3         1          2      1.5 GiB  1m 1s ago: it exited with 1',
+    'web       failed  -                  -      -      -         -          -      -        refused',
+    'noisy     ready   -                  13     -      -         -          -      -        too many lines',
+  ])
+})
+
+for (const width of [80, 130])
+  test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
+    const problem =
+      'it exited with code 1; it said last: Error: Cannot find module /usr/lib/node_modules/server'
+    const row = { type: 'stdio', era: 'legacy' as const, version: '2025-11-25', rss: 1e8, pid: 123456 }
+    const upstreams = [
+      { ...row, name: 'filesystem', state: 'ready' as const, queue: { waiting: 0 } },
+      { ...row, name: 'web', state: 'failed' as const, problem },
+    ]
+    const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
+    const narrow = { ...terminal, out: { ...terminal.out, width } }
+
+    const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+    const [head = '', ...rows] = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
+
+    assert.ok(
+      lines.every(line => line.length <= width),
+      lines.join('\n'),
+    )
+    const columns = [...head.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index)
+    for (const line of rows.filter(text => !text.startsWith('  ')))
+      for (const column of columns.slice(0, -1)) assert.match(line.slice(column, column + 1), /\S/, line)
+    for (const word of rows.join(' ').replace(/…/g, '').split(/\s+/))
+      assert.ok(
+        word === '' ||
+          /^(filesystem|ready|web|failed|legacy|problem|-|[\d-]+|MiB)$/.test(word) ||
+          problem.split(' ').includes(word),
+        word,
+      )
+  })
+
+test('the columns of a gateway in good order line up at 80 columns, and no heading stands over nothing', () => {
+  const row = { type: 'stdio', state: 'ready' as const, era: 'legacy' as const, version: '2025-11-25' }
+  const upstreams = ['everything', 'files', 'memory'].map((name, index) => ({
+    ...{ ...row, name, rss: 7e7, queue: { waiting: 0 } },
+    runtime: {
+      instances: [{ pid: 16560 + index, startedAt: NOW - 180_000, inFlight: 0 }],
+      restarts: 0,
+      inFlight: 0,
+    },
+  }))
+  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 1 }
+  const narrow = { ...terminal, out: { ...terminal.out, width: 80 } }
+
+  const lines = psLines({ gateway, listeners: [], upstreams }, NOW, narrow)
+  const shown = lines.slice(lines.findIndex(line => line.startsWith('upstream')))
+
+  assert.equal(shown.length, 4)
+  const columns = shown.map(line => [...line.matchAll(/(?<=^| {2})\S/g)].map(({ index }) => index))
+  for (const row of columns) assert.deepEqual(row, columns[0])
+})
+
+test('durations and amounts are short', () => {
+  const times = [0, 59_999, 60_000, 3_600_000, 90_000_000].map(durationText)
+  const sizes = [0, 2048, 5 * 2 ** 20, 3 * 2 ** 30].map(amountText)
+
+  assert.deepEqual(times, ['0s', '59s', '1m 0s', '1h 0m', '1d 1h'])
+  assert.deepEqual(sizes, ['0 KiB', '2 KiB', '5 MiB', '3.0 GiB'])
+})
+
+test('a reload says what is different, and that nothing is', () => {
+  const changes = {
+    upstreams: { ...NOTHING, added: ['a'], removed: ['b'], kept: ['c'] },
+    listeners: { ...NOTHING, changed: ['main'] },
+    settings: ['lists'],
+  }
+
+  assert.deepEqual(changeLines(changes, out), [
+    'reloaded:',
+    '  added    upstream a',
+    '  removed  upstream b',
+    '  changed  listener main',
+    '  changed  lists',
+  ])
+  assert.deepEqual(changeLines({ upstreams: NOTHING, listeners: NOTHING, settings: [] }, out), [
+    'reloaded: nothing is different',
+  ])
+})
+
+test('what peers wrote steers no terminal', () => {
+  const text = '\u001b]0;title\u0007\u001b[2Jline\nnext\u202e'
+
+  assert.equal(logText({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
+  assert.equal(steerLine({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
+  assert.deepEqual(cacheLines({ entries: [{ upstream: 'a', name: text }], total: 1 }, out).slice(1), [
+    'a         -       -      -    -     -     line next',
+    '1 entry',
+  ])
+  assert.equal(purgeLine({ purged: 2 }), '2 entries purged')
+})

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { styleText } from 'node:util'
+import { parse } from 'yaml'
+import { configLines } from '../../../src/cli/local/config-lines.ts'
+import { exitCode, resultLines } from '../../../src/cli/local/call-result.ts'
+import { inspectionLines } from '../../../src/cli/local/inspection-lines.ts'
+import { oneLine, shortened } from '../../../src/cli/output/plain-text.ts'
+import { summaryFields, summaryLines } from '../../../src/cli/serve/summary.ts'
+import { table } from '../../../src/cli/output/table.ts'
+import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import type { Inspection } from '../../../src/api/gateway.ts'
+
+function output(width?: number): Output {
+  const line = (): void => undefined
+  return {
+    line,
+    paint: (style, text) => (width === undefined ? text : styleText(style, text, { validateStream: false })),
+    width,
+  }
+}
+
+test('columns line up, painted or not', () => {
+  const wide = output(80)
+
+  assert.deepEqual(
+    table(
+      [
+        ['a', 'x', '1'],
+        ['long', wide.paint('red', 'yy'), '2'],
+      ],
+      output(),
+    ),
+    ['a     x   1', `long  ${wide.paint('red', 'yy')}  2`],
+  )
+})
+
+test('a terminal gets what fits, anything else everything', () => {
+  const rows = [['name', 'a description that goes on and on and on and on']]
+
+  assert.equal(table(rows, output(40))[0]?.length, 40)
+  assert.ok(table(rows, output(40))[0]?.endsWith('…'))
+  assert.ok(table(rows, output())[0]?.endsWith('on and on'))
+})
+
+test('on a narrow terminal the last column goes below', () => {
+  const rows = [['a_name_that_is_rather_long', 'what it does, at length']]
+
+  assert.deepEqual(table(rows, output(40)), ['a_name_that_is_rather_long', '    what it does, at length'])
+})
+
+test('text of strangers cannot steer a terminal', () => {
+  assert.equal(oneLine('a\u001b[31mb\u001b[2J\u0000\u009b\n c\u202e'), 'ab c')
+  assert.equal(shortened('abcdef', 4), 'abc…')
+})
+
+test('a result goes to a program as it is, and to a terminal without what could steer it', () => {
+  const result = { content: [{ type: 'text', text: '\u001b[31mred' }] }
+
+  assert.deepEqual(resultLines(result, output()), ['\u001b[31mred'])
+  assert.deepEqual(resultLines(result, output(80)), ['red'])
+})
+
+test('every kind of content has a form', () => {
+  const content = [
+    { type: 'resource_link', uri: 'file:///a', name: 'a' },
+    { type: 'resource', resource: { uri: 'file:///b', text: 'inside' } },
+    { type: 'resource', resource: { uri: 'file:///c', mimeType: 'image/png', blob: 'AAAAAAAA' } },
+    { type: 'hologram', depth: 3 },
+  ]
+
+  assert.deepEqual(resultLines({ content }, output()), [
+    '[resource file:///a a]',
+    'inside',
+    '[resource file:///c image/png, 6 B]',
+    '{\n  "type": "hologram",\n  "depth": 3\n}',
+  ])
+  assert.deepEqual(resultLines({ content: [], structuredContent: { sum: 3 } }, output()), [
+    '{\n  "sum": 3\n}',
+  ])
+  assert.deepEqual([exitCode({ isError: true }), exitCode({})], [5, 0])
+})
+
+test('the effective configuration is YAML that reads back as itself', () => {
+  const config = {
+    version: 1,
+    list: ['a', 'b c', 'd: e', '${X}', '3', '-y', '@scope/name', '*', ''],
+    texts: {
+      yes: 'yes',
+      number: '12',
+      url: 'http://x:1/y?z',
+      colon: 'a: b',
+      hash: 'a #b',
+      time: '30s',
+      empty: '',
+      dot: '.5',
+      star: '*a',
+    },
+    long: Array.from({ length: 40 }, (_, i) => `NAME_${i}`),
+    nested: { deep: { on: true, off: null, map: {}, 'odd key': [{ match: { tool: 'db_*' }, to: 'web' }] } },
+  }
+
+  assert.deepEqual(parse(configLines(config, [], { withOrigins: false, out: output() }).join('\n')), config)
+  const origins = [{ pointer: '/version', value: 1, origin: 'gateway.yaml:1:10' }]
+  const lines = configLines(config, origins, { withOrigins: true, out: output() })
+  assert.match(lines[0] ?? '', /^ {2}version: 1 +# gateway\.yaml:1:10$/)
+  assert.deepEqual(parse(lines.join('\n')), config)
+})
+
+const INSPECTION: Inspection = {
+  listeners: [{ name: 'main', type: 'http', url: 'http://127.0.0.1:8080/mcp' }],
+  upstreams: [
+    { name: 'web', type: 'http', state: 'ready' },
+    { name: 'gone', type: 'stdio', state: 'failed', problem: 'command not found: gone' },
+  ],
+  plugins: [],
+  hooks: {},
+  catalog: [
+    { kind: 'tools', name: 'web__a', upstream: 'web', original: 'a' },
+    { kind: 'prompts', name: 'web__b', upstream: 'web', original: 'b' },
+  ],
+  unmatched: [],
+  withheld: [{ kind: 'tools', name: 'x', upstream: 'web', original: 'x', owner: 'other' }],
+}
+
+test('the summary says what is served, what is wrong, and how to point a client at it', () => {
+  const text = summaryLines(INSPECTION, { name: 'mine', asksForKey: false }, output()).join('\n')
+
+  assert.match(text, /^ {2}web +ready +1 tool, 1 prompt$/m)
+  assert.match(text, /^ {2}gone +failed +command not found: gone$/m)
+  assert.match(text, /1 name withheld/)
+  assert.match(text, /claude mcp add --transport http mine http:\/\/127\.0\.0\.1:8080\/mcp/)
+  assert.match(text, /inspector --cli http:\/\/127\.0\.0\.1:8080\/mcp/)
+  assert.deepEqual(summaryFields(INSPECTION), {
+    upstreams: 2,
+    tools: 1,
+    prompts: 1,
+    resources: 0,
+    missing: ['gone'],
+    withheld: 1,
+  })
+})
+
+test('an inspection shows what an upstream sent that nobody could be given', () => {
+  const out = output()
+  const inspection = {
+    ...{ listeners: [], plugins: [], hooks: {}, catalog: [], withheld: [], unmatched: [] },
+    ...{ file: undefined, files: [], config: {}, origins: [], warnings: [] },
+    upstreams: [
+      { name: 'loud', type: 'stdio', state: 'ready' as const, dropped: { progress: 2, response: 1 } },
+      { name: 'calm', type: 'stdio', state: 'ready' as const },
+    ],
+  }
+  const lines = inspectionLines(inspection, false, { out, cwd: '/' } as Terminal)
+
+  assert.match(lines.find(line => line.includes('loud')) ?? '', /dropped 2 progress, 1 response$/)
+  assert.doesNotMatch(lines.find(line => line.includes('calm')) ?? 'calm dropped', /dropped/)
+})

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
+import { createInterface } from 'node:readline'
+import { describe, it, type TestContext } from 'node:test'
+import type { Ask, Notification, Session } from '../../../src/api/index.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { event, legacy, peer, said, stream, type Heard } from '../fixtures/http-peer.ts'
+import {
+  bench,
+  callOf,
+  fixture,
+  httpSpec,
+  program,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+  type TestCall,
+} from '../fixtures/upstream-bench.ts'
+import { freePort } from '../../fixtures/free-port.ts'
+
+const KEEPING = script('keeping-server.mjs')
+const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }
+
+describe('what the reference server asks', { concurrency: 4 }, () => {
+  it('over a pipe reaches the client of the only call, in either era', async t => {
+    const it = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
+    it.reply = async ask => ({ result: replyTo(ask) })
+    const modern = { ...FULL, era: 'modern', version: '2026-07-28' } as const
+
+    const sampled = await it.upstream.dispatch(
+      toolCall('trigger-sampling-request', { prompt: 'hi' }, undefined, FULL),
+    )
+    const elicited = await it.upstream.dispatch(
+      toolCall('trigger-elicitation-request', {}, undefined, modern),
+    )
+
+    assert.match(textOf(sampled), /a reply to hi/)
+    assert.match(textOf(elicited), /Ada/)
+  })
+
+  it('over HTTP reaches the client of the stream it came on, however many calls there are', async t => {
+    const it = await bench(t, httpSpec(await everythingOverHttp(t)))
+    it.reply = async ask => ({ result: replyTo(ask) })
+    const calls = Array.from({ length: 20 }, (_, n) =>
+      toolCall('trigger-sampling-request', { prompt: `<${n}>` }, undefined, FULL),
+    )
+
+    const answers = await Promise.all(calls.map(call => it.upstream.dispatch(call)))
+
+    answers.forEach((answer, n) => assert.match(textOf(answer), new RegExp(`a reply to <${n}>`)))
+    const asked = it.asked.filter(({ ask }) => ask.method === 'sampling/createMessage')
+    assert.equal(asked.length, 20)
+    for (const { ask, exchange } of asked) {
+      const args = exchange?.params?.arguments as JsonObject
+      assert.ok(promptOf(ask).endsWith(String(args.prompt)))
+    }
+  })
+
+  it('is not offered over HTTP to a client that cannot be asked', async t => {
+    const it = await bench(t, httpSpec(await everythingOverHttp(t)))
+
+    const answer = await it.upstream.dispatch(toolCall('trigger-sampling-request', { prompt: 'hi' }))
+
+    assert.match(JSON.stringify('result' in answer ? answer.result.value() : answer), /not found/)
+    assert.deepEqual(it.asked, [])
+  })
+})
+
+describe('what the fixture asks', () => {
+  it('as a legacy server on HTTP, goes back and forth', async t => {
+    const url = await fixtureOverHttp(t)
+    const it = await bench(t, httpSpec(url))
+    it.reply = async ask => ({ result: replyTo(ask) })
+
+    const answer = await it.upstream.dispatch(
+      toolCall('test_elicitation', { message: 'who?' }, undefined, FULL),
+    )
+
+    assert.match(textOf(answer), /action=accept.*Ada/)
+    assert.equal(it.upstream.server?.era, 'legacy')
+  })
+})
+
+describe('a request of a server on a pipe', { concurrency: 4 }, () => {
+  it('is refused while two calls are open, as it could be for either', async t => {
+    const it = await bench(t, stdioSpec([KEEPING]))
+    const held = it.upstream.dispatch(toolCall('hold'))
+    await until(() => it.stderr().includes('holds 1'), 'one call is open')
+
+    await it.upstream.dispatch(toolCall('ask-in-vain'))
+    await it.upstream.dispatch(toolCall('release'))
+    await held
+
+    assert.deepEqual(it.asked, [])
+    assert.match(it.stderr().join(), /reply ask-1 \{"code":-32603,"message":"the gateway cannot tell/)
+  })
+
+  it('that is taken back is not answered, and one made twice or never taken back is counted', async t => {
+    const it = await bench(t, stdioSpec([KEEPING]))
+    let answer = (): void => undefined
+    it.reply = () => new Promise(resolve => (answer = () => resolve({ result: {} })))
+
+    await it.upstream.dispatch(toolCall('ask-in-vain'))
+    answer()
+    await it.upstream.dispatch(toolCall('count'))
+
+    assert.equal(it.asked.length, 1)
+    assert.doesNotMatch(it.stderr().join(), /reply/)
+    assert.deepEqual(it.upstream.dropped, { request: 1, cancellation: 1 })
+  })
+
+  it('for roots is not put to a client that has none', async t => {
+    const it = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
+    it.reply = async ask => ({ result: replyTo(ask) })
+
+    await it.upstream.dispatch(
+      toolCall('trigger-long-running-operation', { duration: 1, steps: 1 }, undefined, {
+        era: 'modern',
+        version: '2026-07-28',
+      }),
+    )
+
+    assert.deepEqual(it.asked, [])
+    assert.equal(it.upstream.dropped?.ask, 1)
+  })
+
+  it('cannot be made under the name of another: what names nobody is dropped and counted', async t => {
+    const it = await bench(t, stdioSpec([KEEPING]))
+    const other = toolCall('hold', {}, { progressToken: 'mine' })
+    const held = it.upstream.dispatch(other)
+    await until(() => it.stderr().includes('holds 1'), 'another call is open')
+
+    assert.equal(textOf(await it.upstream.dispatch(toolCall('spoof'))), 'did my worst')
+
+    const { progress = 0, response } = it.upstream.dropped ?? {}
+    assert.equal(response, 2)
+    assert.ok(progress >= 2)
+    await it.upstream.dispatch(toolCall('release'))
+    assert.equal(textOf(await held), 'released')
+  })
+})
+
+describe('the stream of a session', () => {
+  it('brings requests for the only open call of that session', async t => {
+    const open: { heard: Heard; response: ServerResponse }[] = []
+    const gets = new Map<string, ServerResponse>()
+    const handle = legacy((heard, response) => {
+      const { method, result } = heard.message
+      if (method === 'tools/call') open.push({ heard, response: stream(response) })
+      else response.writeHead(202).end()
+      if (result === undefined) return
+      const [one] = open
+      one?.response.end(event({ id: one.heard.message.id ?? 0, result: said(JSON.stringify(result)) }))
+    })
+    const server = await peer(t, (heard, response) => {
+      if (heard.verb === 'GET') gets.set(String(heard.headers['mcp-session-id']), stream(response))
+      else handle(heard, response)
+    })
+    const it = await bench(t, httpSpec(server.url))
+    it.reply = async ask => ({ result: replyTo(ask) })
+    const call = toolCall('a', {}, undefined, FULL)
+    const other = toolCall('b')
+
+    const answer = it.upstream.dispatch(call)
+    await until(() => open.length === 1 && gets.has('session-2'), 'the call is open')
+    const unasked = it.upstream.dispatch(other)
+    await until(() => open.length === 2, 'another call of another session is open')
+    gets.get('session-2')?.write(event({ id: 'q', method: 'roots/list' }))
+
+    assert.equal(textOf(await answer), '{"roots":[]}')
+    assert.equal(it.asked[0]?.exchange, call.exchange)
+    other.cancel('enough')
+    await unasked
+  })
+
+  it('of a call brings no progress of another call', async t => {
+    const open: { heard: Heard; response: ServerResponse }[] = []
+    const server = await peer(
+      t,
+      legacy((heard, response) => {
+        if (heard.message.method !== 'tools/call') return void response.writeHead(202).end()
+        open.push({ heard, response: stream(response) })
+        if (open.length < 2) return
+        const [one, two] = open
+        const progressToken = one?.heard.message.id
+        two?.response.write(
+          event({ method: 'notifications/progress', params: { progressToken, progress: 1 } }),
+        )
+        for (const { heard, response } of open)
+          response.end(event({ id: heard.message.id ?? 0, result: said('ok') }))
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const calls = ['one', 'two'].map(progressToken => toolCall('a', {}, { progressToken }))
+
+    await Promise.all(calls.map(call => upstream.dispatch(call)))
+
+    assert.deepEqual(
+      calls.flatMap(({ emitted }) => emitted),
+      [],
+    )
+    assert.deepEqual(upstream.dropped, { progress: 1 })
+  })
+})
+
+describe('a visit to a URL', () => {
+  it('is asked for by an error that passes as it is, and only its client hears of its end', async t => {
+    const it = await bench(t, stdioSpec([KEEPING]))
+    const told: Record<string, Notification[]> = { ada: [], bob: [] }
+    const visit = (name: string, tool: string): TestCall =>
+      callOf('tools/call', { name: tool, arguments: { url: `https://${name}.test` } }, FULL, {}, {
+        id: name,
+        notify: notification => Boolean(told[name]?.push(notification)),
+      } satisfies Partial<Session>)
+
+    const [refusal] = [
+      await it.upstream.dispatch(visit('ada', 'visit')),
+      await it.upstream.dispatch(visit('bob', 'visit')),
+    ]
+    await it.upstream.dispatch(visit('bob', 'visited'))
+    await it.upstream.dispatch(visit('bob', 'visited'))
+
+    assert.equal('error' in refusal && refusal.error.code, -32042)
+    assert.deepEqual(told, {
+      ada: [],
+      bob: [
+        {
+          method: 'notifications/elicitation/complete',
+          params: { elicitationId: 'https://bob.test' },
+        },
+      ],
+    })
+    assert.deepEqual(it.upstream.dropped, { completion: 1 })
+  })
+})
+
+function replyTo(ask: Ask): JsonObject {
+  if (ask.method === 'roots/list') return { roots: [] }
+  if (ask.method === 'elicitation/create')
+    return { action: 'accept', content: { name: 'Ada', username: 'Ada' } }
+  const text = `a reply to ${promptOf(ask).replace(/^.*: /, '')}`
+  return { model: 'm', role: 'assistant', content: { type: 'text', text } }
+}
+
+function promptOf({ params }: Ask): string {
+  const messages = params?.messages as { content: { text: string } }[] | undefined
+  return messages?.[0]?.content.text ?? ''
+}
+
+async function everythingOverHttp(t: TestContext): Promise<string> {
+  const port = await freePort()
+  const child = spawn(process.execPath, [program('mcp-server-everything'), 'streamableHttp'], {
+    env: { ...process.env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stderr })) if (line.includes('listening')) break
+  child.stderr.resume()
+  return `http://127.0.0.1:${port}/mcp`
+}
+
+async function fixtureOverHttp(t: TestContext): Promise<string> {
+  const child = spawn(process.execPath, [fixture('everything.ts'), '--era', 'legacy'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout }))
+    return (JSON.parse(line) as { url: string }).url
+  throw new Error('the fixture did not start')
+}

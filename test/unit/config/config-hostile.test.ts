@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { performance } from 'node:perf_hooks'
+import { test } from 'node:test'
+import type { TestContext } from 'node:test'
+import { linesOf } from './temp.ts'
+
+const MS = 100
+const TRIES = 12
+
+const aliasBomb = (levels: number) =>
+  [
+    'a0: &a0 [x, x, x, x, x, x, x, x, x, x]',
+    ...Array.from({ length: levels }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i}, `.repeat(10)}]`),
+  ].join('\n')
+
+const mergeBomb = [
+  `b: &b { ${Array.from({ length: 500 }, (_, i) => `k${i}: 1`).join(', ')} }`,
+  ...Array.from({ length: 120 }, (_, i) => `m${i}: { <<: *b }`),
+].join('\n')
+
+const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]>> = {
+  'duplicate keys': ['version: 1\n'.repeat(2), /gateway\.yaml:2:1 key "version" is there twice/],
+  'a thousand duplicate keys': ['a: 1\n'.repeat(1000), /key "a" is there twice/],
+  'an alias bomb': [aliasBomb(30), /more than 50000 values, counting what aliases repeat/],
+  'a merge key bomb': [mergeBomb, /more than 50000 values/],
+  'an alias that contains itself': ['a: &a { b: *a }\n', /alias "\*a" contains itself/],
+  '50,000 nested lists': ['a: ' + '['.repeat(50_000), /nested deeper than 64 levels/],
+  '50,000 nested lists that are closed': [
+    'a: ' + '['.repeat(50_000) + ']'.repeat(50_000),
+    /nested deeper than 64 levels/,
+  ],
+  '50,000 nested maps': ['a: ' + '{ b: '.repeat(50_000), /nested deeper than 64 levels/],
+  '50,000 dashes': ['- '.repeat(50_000), /nested deeper than 64 levels/],
+  '50,000 question marks': ['? '.repeat(50_000), /nested deeper than 64 levels/],
+  '50,000 colons': ['a: '.repeat(50_000), /nested deeper than 64 levels/],
+  '1,000 levels of indentation': [
+    Array.from({ length: 1000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n'),
+    /nested deeper than 64 levels/,
+  ],
+  '10 MiB': ['# '.padEnd(10 * 1024 * 1024, 'x'), /it has 10240 KiB, and 1024 KiB is the most/],
+  'bytes that are no text': ['\u0000\u0001', /gateway\.yaml/],
+}
+
+for (const [name, [text, expected]] of Object.entries(hostile)) {
+  test(`${name}: a clear error within ${MS} ms`, async t => {
+    let fastest = Infinity
+    for (let i = 0; i < TRIES && fastest >= MS; i++) {
+      const { lines, ms } = await measured(t, text)
+      assert.match(lines.join('\n'), expected)
+      fastest = Math.min(fastest, ms)
+    }
+
+    assert.ok(fastest < MS, `took ${Math.round(fastest)} ms`)
+  })
+}
+
+test('a file of endless small things is refused before it is parsed', async t => {
+  for (const text of ['- a\n'.repeat(200_000), '#\n'.repeat(400_000), `a: [${'1,'.repeat(300_000)}]`]) {
+    assert.match((await linesOf(t, { 'gateway.yaml': text })).join('\n'), /too much of everything/)
+  }
+})
+
+test('a hundred problems are shown, and the rest is counted', async t => {
+  const lines = await linesOf(t, {
+    'gateway.yaml': Array.from({ length: 300 }, (_, i) => `k${i}: 1`).join('\n'),
+  })
+
+  assert.equal(lines.length, 101)
+  assert.equal(lines.at(-1), 'and 202 more')
+})
+
+test('64 levels are enough for anyone and are read', async t => {
+  const deep = 'plugins: { p: { use: x, options: { a: ' + '['.repeat(58) + ']'.repeat(58) + ' } } }\n'
+
+  const lines = await linesOf(t, { 'gateway.yaml': deep })
+
+  assert.deepEqual(
+    lines.filter(line => !line.startsWith('warning')),
+    [],
+  )
+})
+
+test('brackets in quotes, comments and block texts are not nesting', async t => {
+  const brackets = '[{'.repeat(500)
+  const text = `# ${brackets}\nserver:\n  title: "${brackets}"\n  name: '${brackets}'\n  instructions: |\n    ${brackets}\n`
+
+  const lines = await linesOf(t, { 'gateway.yaml': text })
+
+  assert.deepEqual(
+    lines.filter(line => !line.startsWith('warning')),
+    [],
+  )
+})
+
+/** One try; the fastest of a few is what the work takes, whatever else the machine does. */
+async function measured(t: TestContext, text: string): Promise<{ lines: string[]; ms: number }> {
+  const started = performance.now()
+  const lines = await linesOf(t, { 'gateway.yaml': text })
+  return { lines, ms: performance.now() - started }
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Seal } from '../../../src/core/seal.ts'
+import { matchesTemplate } from '../../../src/core/catalog/uri-template.ts'
+import { createLog } from '../../../src/util/log.ts'
+
+test('a seal opens what it closed, for the same purpose only', () => {
+  const seal = new Seal()
+  const sealed = seal.close({ offset: 5 }, 'tools|alice')
+  assert.deepEqual(seal.open(sealed, 'tools|alice'), { offset: 5 })
+  assert.equal(seal.open(sealed, 'tools|bob'), undefined)
+  assert.equal(new Seal().open(sealed, 'tools|alice'), undefined)
+})
+
+test('a seal refuses every flipped bit and every truncation', () => {
+  const seal = new Seal()
+  const bytes = Buffer.from(seal.close(42, 'x'), 'base64url')
+  for (let bit = 0; bit < bytes.length * 8; bit++) {
+    const forged = Buffer.from(bytes)
+    forged[bit >> 3] = (forged[bit >> 3] as number) ^ (1 << (bit & 7))
+    assert.equal(seal.open(forged.toString('base64url'), 'x'), undefined)
+  }
+  for (let length = 0; length < bytes.length; length++)
+    assert.equal(seal.open(bytes.subarray(0, length).toString('base64url'), 'x'), undefined)
+})
+
+test('a URI is compared with a template by its literal parts', () => {
+  assert.equal(matchesTemplate('test://template/{id}/data', 'test://template/123/data'), true)
+  assert.equal(matchesTemplate('test://template/{id}/data', 'test://template/123/date'), false)
+  assert.equal(matchesTemplate('file:///{+path}', 'file:///a/b/c'), true)
+  assert.equal(matchesTemplate('a{x}aa', 'aa'), false)
+  assert.equal(matchesTemplate('plain://x', 'plain://x'), true)
+  assert.equal(matchesTemplate('plain://x', 'plain://xy'), false)
+})
+
+test('a template of many parts does not make matching slow', () => {
+  const started = performance.now()
+  matchesTemplate('{a}x'.repeat(1000), `${'x'.repeat(8000)}y`)
+  assert.ok(performance.now() - started < 5000, 'backtracking would take years')
+})
+
+test('a log line carries no control characters and no secret', () => {
+  const lines: string[] = []
+  const log = createLog({
+    level: 'info',
+    format: 'pretty',
+    write: line => lines.push(line),
+    secrets: ['hunter22'],
+  })
+  log.child({ upstream: 'x' }).info('red \u001b[31m', { token: 'Bearer hunter22', bad: '\u202e' })
+  log.debug('quiet')
+  assert.equal(lines.length, 1)
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  assert.doesNotMatch(lines[0] ?? '', /[\u0000-\u001f\u202e]|hunter22/)
+  assert.match(lines[0] ?? '', /upstream=x/)
+})

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { askFor, replyFor, toModernAsk } from '../../../src/protocol/era/asks.ts'
+import { lacking, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
+import type { Reader } from '../../../src/protocol/era/reader.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+
+const reader = (version: string, capabilities: JsonObject = {}): Reader => ({
+  era: version === '2026-07-28' ? 'modern' : 'legacy',
+  version,
+  capabilities,
+})
+const OLD = reader('2025-06-18')
+
+function form(properties: JsonObject, required?: string[]): JsonObject {
+  return { mode: 'form', message: 'm', requestedSchema: { type: 'object', properties, required } }
+}
+
+function elicitation(params: JsonObject): { method: string; params: JsonObject } {
+  return { method: 'elicitation/create', params }
+}
+
+describe('a form for a client of 2025-06-18', () => {
+  const titled = { type: 'string', title: 'Size', oneOf: [{ const: 's', title: 'Small' }, { const: 'l' }] }
+  const many = {
+    type: 'array',
+    title: 'Colours',
+    items: {
+      anyOf: [
+        { const: 'r', title: 'Red' },
+        { const: 'g', title: 'Green' },
+      ],
+    },
+    default: ['g'],
+    minItems: 1,
+  }
+
+  test('names the titles of a choice in enumNames, and has no mode', () => {
+    const { ask } = askFor(elicitation(form({ size: titled, plain: { type: 'string', enum: ['a'] } })), OLD)
+    assert.deepEqual(ask.params, {
+      message: 'm',
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          size: { type: 'string', title: 'Size', enum: ['s', 'l'], enumNames: ['Small', 'l'] },
+          plain: { type: 'string', enum: ['a'] },
+        },
+        required: undefined,
+      },
+    })
+  })
+
+  test('has a switch for each of many choices, and what was switched on is the list', () => {
+    const { ask, read } = askFor(
+      elicitation(form({ colours: many, n: { type: 'integer' } }, ['colours'])),
+      OLD,
+    )
+    const schema = ask.params?.requestedSchema as { properties: JsonObject; required: unknown }
+    assert.deepEqual(schema.properties, {
+      'colours.1': { type: 'boolean', title: 'Colours: Red', default: false },
+      'colours.2': { type: 'boolean', title: 'Colours: Green', default: true },
+      n: { type: 'integer' },
+    })
+    assert.deepEqual(schema.required, [])
+    const filled = { action: 'accept', content: { 'colours.1': true, 'colours.2': true, n: 1 } }
+    assert.deepEqual(read(filled), { action: 'accept', content: { n: 1, colours: ['r', 'g'] } })
+    assert.deepEqual(read({ action: 'accept', content: { 'colours.1': false, n: 1 } }).content, {
+      n: 1,
+      colours: [],
+    })
+    assert.deepEqual(read({ action: 'decline' }), { action: 'decline' })
+  })
+
+  test('does not lose a field whose name a switch would take', () => {
+    const fields = { a: { type: 'array', items: { enum: ['x'] } }, 'a.1': { type: 'string' } }
+    const { ask, read } = askFor(elicitation(form(fields)), OLD)
+    const { properties } = ask.params?.requestedSchema as { properties: JsonObject }
+    assert.deepEqual(Object.keys(properties), ['a_.1', 'a.1'])
+    assert.deepEqual(read({ content: { 'a_.1': true, 'a.1': 'kept' } }).content, { 'a.1': 'kept', a: ['x'] })
+  })
+
+  test('is the same object for newer clients', () => {
+    for (const version of ['2025-11-25', '2026-07-28']) {
+      const ask = elicitation(form({ size: titled, colours: many }))
+      assert.equal(askFor(ask, reader(version)).ask, ask)
+    }
+  })
+
+  test('may be no form at all', () => {
+    for (const params of [{}, { requestedSchema: 5 }, { requestedSchema: { properties: [] } }])
+      assert.deepEqual(askFor(elicitation(params), OLD).ask.params, params)
+  })
+})
+
+describe('an ask for the model of a client', () => {
+  const use = { type: 'tool_use', id: 'u', name: 'weather', input: { city: 'Oslo' } }
+  const sampling = (params: JsonObject): { method: string; params: JsonObject } => ({
+    method: 'sampling/createMessage',
+    params,
+  })
+
+  test('has one block to a message, and blocks that the version has', () => {
+    const messages = [
+      { role: 'user', content: [{ type: 'text', text: 'a' }, use] },
+      { role: 'user', content: { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' } },
+    ]
+    const at = (version: string): JsonObject[] =>
+      askFor(sampling({ messages }), reader(version)).ask.params?.messages as JsonObject[]
+    const types = (version: string): unknown[] =>
+      at(version).map(({ content }) => (content as JsonObject).type)
+
+    assert.deepEqual(types('2025-06-18'), ['text', 'text', 'audio'])
+    assert.deepEqual(types('2024-11-05'), ['text', 'text', 'text'])
+    assert.match(String((at('2025-06-18')[1]?.content as JsonObject).text), /tool_use.*weather.*Oslo/s)
+    assert.deepEqual(at('2025-11-25'), messages)
+  })
+
+  test('has tools only for who has them; what needs them is refused before', () => {
+    const declared = neutralCapabilities({ ...OLD, capabilities: { sampling: { tools: {} } } })
+    const needing = { messages: [], tools: [{ name: 't' }] }
+    const sparing = [
+      { messages: [], tools: [] },
+      { messages: [], tools: [{ name: 't' }], toolChoice: { mode: 'none' } },
+      { messages: [], toolChoice: { mode: 'auto' } },
+    ]
+    assert.deepEqual(lacking(declared, 'sampling/createMessage', needing), { sampling: { tools: {} } })
+    for (const params of sparing) {
+      assert.equal(lacking(declared, 'sampling/createMessage', params), undefined)
+      assert.deepEqual(askFor(sampling(params), OLD).ask.params, { messages: [] })
+    }
+    const newer = reader('2026-07-28', { sampling: { tools: {} } })
+    assert.deepEqual(askFor(sampling(needing), newer).ask.params, needing)
+    assert.deepEqual(askFor(sampling(sparing[1] ?? {}), reader('2026-07-28', { sampling: {} })).ask.params, {
+      messages: [],
+    })
+  })
+
+  test('is answered to an older server with one block', () => {
+    const text = (words: string): JsonObject => ({ type: 'text', text: words })
+    const reply = (content: unknown, version: string): unknown =>
+      replyFor('sampling/createMessage', { role: 'assistant', content }, version).content
+    const image = { type: 'image', data: 'AAAA', mimeType: 'image/png' }
+
+    assert.deepEqual(reply([text('a')], '2025-06-18'), text('a'))
+    assert.deepEqual(reply([text('a'), image, text('b')], '2025-06-18'), text('a\n[image left out]\nb'))
+    assert.match(String((reply(use, '2025-06-18') as JsonObject).text), /tool_use/)
+    assert.equal((reply({ type: 'audio', data: '' }, '2024-11-05') as JsonObject).type, 'text')
+    assert.deepEqual(reply([text('a'), image], '2025-11-25'), [text('a'), image])
+    assert.equal(reply(undefined, '2025-06-18'), undefined)
+  })
+})
+
+test('an ask that becomes input loses its id and its token, and nothing else', () => {
+  const params = { mode: 'url', url: 'x:y', elicitationId: '1', _meta: { progressToken: 1, trace: 2 } }
+  assert.deepEqual(toModernAsk(elicitation(params)).params, { mode: 'url', url: 'x:y', _meta: { trace: 2 } })
+  assert.deepEqual(toModernAsk({ method: 'roots/list', params: undefined }).params, {})
+})

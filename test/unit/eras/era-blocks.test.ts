@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { blockFor, blocksFor, messageFor } from '../../../src/protocol/era/blocks.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
+import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'
+
+const BLOCKS: Readonly<Record<string, JsonObject>> = {
+  text: { type: 'text', text: 'hello' },
+  image: { type: 'image', data: 'AAAA', mimeType: 'image/png' },
+  resource: { type: 'resource', resource: { uri: 'file:///a', text: 'a' } },
+  audio: { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+  resource_link: { type: 'resource_link', uri: 'file:///a', name: 'a' },
+  hologram: { type: 'hologram', beams: [1] },
+}
+
+/** Which content types each version has. */
+const HAS: Readonly<Record<string, readonly string[]>> = {
+  '2025-11-25': ['text', 'image', 'resource', 'audio', 'resource_link', 'hologram'],
+  '2025-06-18': ['text', 'image', 'resource', 'audio', 'resource_link'],
+  '2025-03-26': ['text', 'image', 'resource', 'audio'],
+  '2024-11-05': ['text', 'image', 'resource'],
+  '2024-10-07': ['text', 'image', 'resource'],
+}
+
+function sent(value: JsonObject, method: string, version: string, era: Era = 'legacy'): JsonObject {
+  const bytes = Buffer.from(JSON.stringify(value))
+  return JSON.parse(toLegacyResult(Payload.raw(bytes, era), method, version).toString()) as JsonObject
+}
+
+describe('a content block goes to a legacy client', () => {
+  for (const version of LEGACY_VERSIONS) {
+    for (const [type, block] of Object.entries(BLOCKS)) {
+      const has = HAS[version]?.includes(type) === true
+      test(`${type} at ${version} ${has ? 'as it is' : 'as text'}`, () => {
+        const changed = blockFor(block, version)
+        if (has) assert.equal(changed, block)
+        else assert.equal(changed.type, 'text')
+        assert.deepEqual(sent({ content: [block] }, 'tools/call', version), { content: [changed] })
+        assert.deepEqual(sent({ messages: [{ role: 'user', content: block }] }, 'prompts/get', version), {
+          messages: [{ role: 'user', content: changed }],
+        })
+      })
+    }
+  }
+
+  test('a link as text that says all it said', () => {
+    const link = { ...BLOCKS.resource_link, title: 'The A', mimeType: 'text/plain', description: 'What a is' }
+    assert.equal(
+      blockFor(link, '2025-03-26').text,
+      '[resource link "The A": file:///a (text/plain)]\nWhat a is',
+    )
+    assert.equal(blockFor({ type: 'resource_link', uri: 'x:y' }, '2024-11-05').text, '[resource link: x:y]')
+  })
+
+  test('sound as a note of its kind and size', () => {
+    assert.equal(
+      blockFor(BLOCKS.audio as JsonObject, '2024-11-05').text,
+      '[audio of type audio/wav, 3 bytes, which MCP 2024-11-05 does not have]',
+    )
+    assert.equal(
+      blockFor({ type: 'audio' }, '2024-11-05').text,
+      '[audio, which MCP 2024-11-05 does not have]',
+    )
+  })
+
+  test('what nobody knows with its whole JSON', () => {
+    assert.equal(
+      blockFor(BLOCKS.hologram as JsonObject, '2025-06-18').text,
+      '[content of type "hologram", which MCP 2025-06-18 does not have]\n{"type":"hologram","beams":[1]}',
+    )
+  })
+
+  test('with its annotations and _meta', () => {
+    const annotations = { audience: ['user'] }
+    const _meta = { 'example.com/x': 1 }
+    const { text: _text, ...kept } = blockFor({ ...BLOCKS.audio, annotations, _meta }, '2024-11-05')
+    assert.deepEqual(kept, { type: 'text', annotations, _meta })
+  })
+
+  test('that has no type, or is no object, as it is', () => {
+    const odd = [1, null, 'x', [], {}, { type: 5 }]
+    assert.deepEqual(sent({ content: odd }, 'tools/call', '2024-11-05'), { content: odd })
+    assert.deepEqual(sent({ content: 'text' }, 'tools/call', '2024-11-05'), { content: 'text' })
+  })
+})
+
+describe('a result with content', () => {
+  test('stays the same bytes where the client has all of its types', () => {
+    const bytes = Buffer.from(
+      '{ "content" : [ {"type":"text","text":"\\u00e9","x":1e400} ], "isError":false }',
+    )
+    for (const version of LEGACY_VERSIONS)
+      assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy'), 'tools/call', version), bytes)
+  })
+
+  test('changes in that block alone; the others keep their bytes, and all other members theirs', () => {
+    const result = toLegacyResult(
+      Payload.raw(
+        Buffer.from(
+          '{"n":12345678901234567890,"content":[{"type":"text","text":"a","n":1.0},{"type":"x"}],"_meta":{"k":1}}',
+        ),
+        'legacy',
+      ),
+      'tools/call',
+      '2025-06-18',
+    ).toString()
+    assert.match(result, /"n":12345678901234567890/)
+    assert.match(result, /\[\{"type":"text","text":"a","n":1\.0\},\{"type":"text",/)
+    assert.match(result, /"_meta":\{"k":1\}/)
+  })
+
+  test('of a modern server loses what only its era has on the way', () => {
+    assert.deepEqual(
+      sent({ resultType: 'complete', content: [BLOCKS.audio], x: 1 }, 'tools/call', '2025-03-26', 'modern'),
+      { content: [BLOCKS.audio], x: 1 },
+    )
+  })
+
+  test('is looked at for tools and prompts only', () => {
+    const value = { content: [BLOCKS.audio], messages: [{ content: BLOCKS.audio }], contents: [BLOCKS.audio] }
+    for (const method of ['resources/read', 'completion/complete', 'vendor/method', ''])
+      assert.deepEqual(sent(value, method, '2024-11-05'), value)
+  })
+
+  test('may say a type with escapes, or twice: the last one counts', () => {
+    const read = (text: string): readonly string[] | undefined =>
+      blocksFor(Buffer.from(text), '2025-03-26')?.parts()
+    assert.match(String(read('[{"ty\\u0070e":"resource\\u005flink","uri":"u"}]')), /resource link: u/)
+    assert.match(String(read('[{"type":"text","type":"resource_link","uri":"u"}]')), /resource link: u/)
+  })
+})
+
+describe('a prompt', () => {
+  test('may have a list of blocks in a message', () => {
+    const message = { role: 'user', content: [BLOCKS.text, BLOCKS.resource_link], x: 1 }
+    assert.deepEqual(messageFor(message, '2025-03-26'), {
+      role: 'user',
+      content: [BLOCKS.text, { type: 'text', text: '[resource link "a": file:///a]' }],
+      x: 1,
+    })
+  })
+
+  test('stays the same object, and the same bytes, where nothing changes', () => {
+    const message = { role: 'user', content: [BLOCKS.text] }
+    assert.equal(messageFor(message, '2024-11-05'), message)
+    assert.equal(messageFor('odd', '2024-11-05'), 'odd')
+    const bytes = Buffer.from(`{ "messages": [${JSON.stringify(message)}] }`)
+    assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy'), 'prompts/get', '2024-11-05'), bytes)
+    assert.equal(toLegacyResult(Payload.raw(bytes, 'modern'), 'prompts/get', LATEST_LEGACY_VERSION), bytes)
+  })
+
+  test('without messages is none of our business', () => {
+    assert.deepEqual(sent({ x: 1 }, 'prompts/get', '2024-11-05'), { x: 1 })
+    assert.deepEqual(sent({ messages: 7 }, 'prompts/get', '2024-11-05'), { messages: 7 })
+  })
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { passedExtensions } from '../../../src/protocol/era/extensions.ts'
+import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
+import { toModernError } from '../../../src/protocol/era/modern.ts'
+import { newestReader, type Reader } from '../../../src/protocol/era/reader.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { LEGACY_VERSIONS } from '../../../src/protocol/versions.ts'
+
+const URLS = {
+  code: -32042,
+  message: 'Authorize first',
+  data: {
+    elicitations: [
+      { mode: 'url', url: 'https://example.com/a', elicitationId: '1', message: 'm' },
+      { mode: 'url', url: 'https://example.com/b' },
+      { mode: 'form' },
+      null,
+    ],
+  },
+}
+const WORDS = 'Authorize first – open first: https://example.com/a https://example.com/b'
+
+function reader(version: string, capabilities: JsonObject = {}): Reader {
+  return { era: 'legacy', version, capabilities }
+}
+
+describe('the wish for a URL to be opened (-32042)', () => {
+  test('reaches a client of 2025-11-25 that opens URLs, as it came', () => {
+    assert.equal(toLegacyError(URLS, reader('2025-11-25', { elicitation: { url: {} } })), URLS)
+  })
+
+  test('has its URLs in the text for every other client', () => {
+    const capabilities = { elicitation: { url: {} } }
+    const others = [
+      ...LEGACY_VERSIONS.slice(1).map(version => reader(version, capabilities)),
+      reader('2025-11-25'),
+      reader('2025-11-25', { elicitation: {} }),
+      reader('2025-11-25', { elicitation: { form: {} } }),
+    ]
+    for (const other of others)
+      assert.deepEqual(toLegacyError(URLS, other), { code: -32603, message: WORDS, data: URLS.data })
+    assert.deepEqual(toModernError(URLS), { code: -32603, message: WORDS, data: URLS.data })
+  })
+
+  test('may be said without any URL', () => {
+    for (const data of [undefined, null, {}, { elicitations: 'x' }, { elicitations: [{ url: 5 }] }])
+      assert.equal(toModernError({ code: -32042, message: 'm', data }).message, 'm')
+  })
+})
+
+describe('a resource that is not there', () => {
+  const missing = { code: -32602, message: 'Resource not found', data: { uri: 'a:b' } }
+
+  test('has its own code for legacy clients', () => {
+    assert.deepEqual(toLegacyError(missing, newestReader('legacy'), 'resources/read'), {
+      ...missing,
+      code: -32002,
+    })
+  })
+
+  test('is not what every bad parameter is', () => {
+    assert.equal(toLegacyError(missing, newestReader('legacy'), 'tools/call'), missing)
+    const other = { code: -32602, message: 'bad' }
+    assert.equal(toLegacyError(other, newestReader('legacy'), 'resources/read'), other)
+  })
+
+  test('has no code of its own for modern clients', () => {
+    assert.deepEqual(toModernError({ ...missing, code: -32002 }), missing)
+  })
+})
+
+describe('other errors toward a legacy client', () => {
+  test('that only the modern era has become internal, with their data', () => {
+    for (const code of [-32020, -32021, -32022])
+      assert.deepEqual(toLegacyError({ code, message: 'm', data: [1] }), {
+        code: -32603,
+        message: 'm',
+        data: [1],
+      })
+  })
+
+  test('pass as they came', () => {
+    for (const code of [-32000, -32001, -32002, -32019, -32601, -32603, -32700, 5]) {
+      const error = { code, message: 'm', data: { x: 1 } }
+      assert.equal(toLegacyError(error, newestReader('legacy'), 'tools/call'), error)
+    }
+  })
+})
+
+describe('extensions of a server', () => {
+  const ui = { mimeTypes: ['text/html'] }
+  const extensions = {
+    'io.modelcontextprotocol/ui': ui,
+    'io.modelcontextprotocol/tasks': {},
+    'example.com/x': { a: 1 },
+  }
+
+  test('are told with their settings where it is the only upstream, but for tasks', () => {
+    assert.deepEqual(passedExtensions({ extensions }, true), {
+      'io.modelcontextprotocol/ui': ui,
+      'example.com/x': { a: 1 },
+    })
+  })
+
+  test('are those without methods of their own where it is not', () => {
+    assert.deepEqual(passedExtensions({ extensions }, false), { 'io.modelcontextprotocol/ui': ui })
+  })
+
+  test('are not mentioned where there are none', () => {
+    assert.equal(passedExtensions({}, true), undefined)
+    assert.equal(passedExtensions({ extensions: [] }, true), undefined)
+    assert.equal(passedExtensions({ extensions: { 'io.modelcontextprotocol/tasks': {} } }, true), undefined)
+  })
+})

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { entryFor, listForm } from '../../../src/protocol/era/entries.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import { legacyOutputSchema } from '../../../src/protocol/era/output-schema.ts'
+import { rootOf } from '../../../src/protocol/era/schema-root.ts'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
+import {
+  LATEST_LEGACY_VERSION,
+  LEGACY_VERSIONS,
+  MODERN_VERSION,
+  type Era,
+} from '../../../src/protocol/versions.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+const STRUCTURED = ['2025-11-25', '2025-06-18']
+const PLAIN = ['2025-03-26', '2024-11-05', '2024-10-07']
+const ARRAY = { type: 'array', items: { type: 'number' } }
+
+function sent(result: JsonObject | string, version: string, era: Era = 'modern'): JsonObject {
+  const bytes = Buffer.from(typeof result === 'string' ? result : JSON.stringify(result))
+  return JSON.parse(toLegacyResult(Payload.raw(bytes, era), 'tools/call', version).toString()) as JsonObject
+}
+
+describe('structured content of a modern server goes to a legacy client', () => {
+  for (const version of STRUCTURED) {
+    for (const value of [[1, 2], 'word', 7, true, false, null]) {
+      test(`${JSON.stringify(value)} in a result of its own at ${version}, with a copy as text`, () => {
+        assert.deepEqual(sent({ content: [], structuredContent: value }, version), {
+          content: [{ type: 'text', text: JSON.stringify(value) }],
+          structuredContent: { result: value },
+        })
+      })
+    }
+
+    test(`an object as it is at ${version}, copied nowhere`, () => {
+      const result = { content: [], structuredContent: { a: [1] }, x: 1 }
+      assert.deepEqual(sent(result, version), result)
+    })
+
+    test(`no second text is added at ${version}`, () => {
+      const content = [
+        { type: 'image', data: '' },
+        { type: 'text', text: 'have' },
+      ]
+      assert.deepEqual(sent({ content, structuredContent: [1] }, version), {
+        content,
+        structuredContent: { result: [1] },
+      })
+    })
+  }
+
+  for (const version of PLAIN) {
+    test(`not at all at ${version}, which has none; its text stands in`, () => {
+      for (const value of [{ a: 1 }, [1], 'x', null]) {
+        const copy = { content: [{ type: 'text', text: JSON.stringify(value) }] }
+        assert.deepEqual(sent({ content: [], structuredContent: value }, version), copy)
+        assert.deepEqual(sent({ structuredContent: value }, version), copy)
+      }
+      const content = [{ type: 'text', text: 'have' }]
+      assert.deepEqual(sent({ content, structuredContent: { a: 1 }, isError: true }, version), {
+        content,
+        isError: true,
+      })
+    })
+
+    test(`the same from a legacy server at ${version}, where null means nothing`, () => {
+      assert.deepEqual(sent({ content: [], structuredContent: { a: 1 } }, version, 'legacy'), {
+        content: [{ type: 'text', text: '{"a":1}' }],
+      })
+      assert.deepEqual(sent({ content: [], structuredContent: null }, version, 'legacy'), { content: [] })
+    })
+  }
+
+  test('with every digit of its numbers', () => {
+    const text = toLegacyResult(
+      Payload.raw(Buffer.from('{"content":[],"structuredContent":[12345678901234567890, 1.0]}'), 'modern'),
+      'tools/call',
+    ).toString()
+    assert.match(text, /"structuredContent":\{"result":\[12345678901234567890, 1\.0\]\}/)
+    assert.match(text, /"text":"\[12345678901234567890, 1\.0\]"/)
+  })
+
+  test('a link that became text is not the copy', () => {
+    const { content } = sent(
+      { content: [{ type: 'resource_link', uri: 'u:x' }], structuredContent: [1] },
+      '2025-03-26',
+    )
+    assert.deepEqual(content, [
+      { type: 'text', text: '[resource link: u:x]' },
+      { type: 'text', text: '[1]' },
+    ])
+  })
+
+  test('what a legacy server says as it came', () => {
+    for (const value of [{ a: 1 }, [1], null]) {
+      const result = { content: [], structuredContent: value }
+      for (const version of STRUCTURED) assert.deepEqual(sent(result, version, 'legacy'), result)
+    }
+  })
+
+  test('a member of that name further in is not meant', () => {
+    const result = { content: [], _meta: { structuredContent: [1] }, structured: '"structuredContent":[' }
+    for (const version of LEGACY_VERSIONS) assert.deepEqual(sent(result, version), result)
+  })
+})
+
+describe('the root of a schema', () => {
+  const CASES: readonly (readonly [JsonObject, string])[] = [
+    [{ type: 'object' }, 'object'],
+    [{ type: ['object'] }, 'object'],
+    [ARRAY, 'other'],
+    [{ type: ['string', 'null'] }, 'other'],
+    [{ type: ['object', 'null'] }, 'mixed'],
+    [{}, 'mixed'],
+    [{ properties: {} }, 'mixed'],
+    [{ const: 5 }, 'other'],
+    [{ const: {} }, 'object'],
+    [{ enum: ['a', 'b'] }, 'other'],
+    [{ enum: ['a', {}] }, 'mixed'],
+    [{ anyOf: [{ type: 'object' }, { type: 'object' }] }, 'object'],
+    [{ oneOf: [{ type: 'object' }, ARRAY] }, 'mixed'],
+    [{ oneOf: [{ type: 'string' }, ARRAY] }, 'other'],
+    [{ anyOf: [] }, 'mixed'],
+    [{ allOf: [{}, { type: 'object' }] }, 'object'],
+    [{ $ref: '#/$defs/a', $defs: { a: { type: 'object' } } }, 'object'],
+    [{ $ref: '#/$defs/a~1b%25', $defs: { 'a/b%': ARRAY } }, 'other'],
+    [{ $ref: '#/anyOf/0', anyOf: [{ type: 'object' }, {}] }, 'object'],
+    [{ $ref: '#' }, 'mixed'],
+    [{ $ref: '#/%zz' }, 'mixed'],
+    [{ $ref: '#/$defs/__proto__', $defs: {} }, 'mixed'],
+    [{ $ref: 'https://example.com/x' }, 'mixed'],
+    [{ type: 7 }, 'mixed'],
+  ]
+  for (const [schema, expected] of CASES) {
+    test(`of ${JSON.stringify(schema)} is ${expected}`, () => assert.equal(rootOf(schema), expected))
+  }
+
+  test('of one that refers to itself ten times over is not searched for ever', () => {
+    const again = Array.from({ length: 10 }, () => ({ $ref: '#' }))
+    assert.equal(rootOf({ anyOf: again, allOf: again }), 'mixed')
+  })
+})
+
+describe('an output schema goes to a legacy client', () => {
+  const RECURSIVE = { type: 'array', items: { anyOf: [{ type: 'number' }, { $ref: '#' }] } }
+  const MIXED = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    $ref: '#/$defs/tree',
+    $defs: {
+      tree: {
+        anyOf: [{ type: 'number' }, { type: 'object', additionalProperties: { $ref: '#/$defs/tree' } }],
+      },
+    },
+  }
+
+  test('unchanged where its root is an object', () => {
+    const schema = { type: 'object', properties: {} }
+    assert.equal(legacyOutputSchema(schema), schema)
+  })
+
+  test('with its type said where that is sure', () => {
+    const anyOf = [{ type: 'object' }, { type: 'object', required: ['a'] }]
+    assert.deepEqual(legacyOutputSchema({ anyOf }), { anyOf, type: 'object' })
+  })
+
+  test('in a result of its own where its values are no objects', () => {
+    assert.deepEqual(legacyOutputSchema({ $schema: 'x:y', ...ARRAY }), {
+      $schema: 'x:y',
+      type: 'object',
+      properties: { result: { $schema: 'x:y', ...ARRAY } },
+      required: ['result'],
+    })
+  })
+
+  test('with references that still lead to where they led', () => {
+    assert.deepEqual((legacyOutputSchema(RECURSIVE)?.properties as JsonObject).result, {
+      type: 'array',
+      items: { anyOf: [{ type: 'number' }, { $ref: '#/properties/result' }] },
+    })
+  })
+
+  test('with data and names left alone that look like references', () => {
+    const schema = {
+      type: 'array',
+      const: { $ref: '#/a' },
+      items: {
+        properties: { $ref: { $ref: '#/items' }, default: { $ref: '#/x' } },
+        default: { $ref: '#/y' },
+      },
+      contains: { $id: 'https://example.com/own', $ref: '#/z' },
+      prefixItems: [{ $ref: '#name' }, { $ref: 'https://example.com/#/a' }],
+    }
+    assert.deepEqual((legacyOutputSchema(schema)?.properties as JsonObject).result, {
+      ...schema,
+      items: {
+        properties: {
+          $ref: { $ref: '#/properties/result/items' },
+          default: { $ref: '#/properties/result/x' },
+        },
+        default: { $ref: '#/y' },
+      },
+    })
+  })
+
+  test('with its own base kept where it has one', () => {
+    const schema = { $id: 'https://example.com/s', type: 'array', items: { $ref: '#/$defs/a' } }
+    assert.deepEqual((legacyOutputSchema(schema)?.properties as JsonObject).result, schema)
+    const { anyOf } = legacyOutputSchema({ ...schema, type: ['array', 'object'] }) as { anyOf: JsonObject[] }
+    assert.deepEqual(anyOf[1]?.properties, { result: { $ref: 'https://example.com/s' } })
+  })
+
+  test('not at all where it is none', () => {
+    for (const schema of [true, false, null, 'x', [], 7]) assert.equal(legacyOutputSchema(schema), undefined)
+  })
+
+  const VALUES: readonly (readonly [string, JsonObject, readonly unknown[], readonly unknown[]])[] = [
+    ['an array', ARRAY, [[], [1, 2]], [['a']]],
+    ['an array of itself', RECURSIVE, [[1, [2, [3]]]], [[['a']]]],
+    ['a tree', MIXED, [1, {}, { a: { b: 2 } }], ['x', { a: 'x' }, [1]]],
+    ['object or null', { type: ['object', 'null'], required: ['a'] }, [null, { a: 1 }], [{}, 1]],
+    ['object for sure', { oneOf: [{ type: 'object', required: ['a'] }] }, [{ a: 1 }], [{}]],
+  ]
+  for (const [name, schema, good, bad] of VALUES) {
+    test(`and agrees with what goes out as the value: ${name}`, () => {
+      const validate = new Ajv2020({ strict: false }).compile(legacyOutputSchema(schema) as JsonObject)
+      const out = (value: unknown): unknown =>
+        sent({ content: [], structuredContent: value }, LATEST_LEGACY_VERSION).structuredContent
+      for (const value of good) assert.ok(validate(out(value)), JSON.stringify(value))
+      for (const value of bad) assert.ok(!validate(out(value)), JSON.stringify(value))
+      assert.equal(legacyOutputSchema(schema)?.type, 'object')
+    })
+  }
+})
+
+describe('an entry of a list', () => {
+  const tool = {
+    name: 't',
+    outputSchema: ARRAY,
+    execution: { taskSupport: 'optional' },
+    icons: [{ src: 'data:,' }],
+    x: 1,
+  }
+
+  test('comes in three forms', () => {
+    assert.equal(listForm({ era: 'modern', version: MODERN_VERSION }), 'modern')
+    for (const version of STRUCTURED) assert.equal(listForm({ era: 'legacy', version }), 'legacy')
+    for (const version of PLAIN) assert.equal(listForm({ era: 'legacy', version }), 'plain')
+  })
+
+  test('loses what its clients do not have, and keeps all else', () => {
+    const { execution, outputSchema, ...rest } = tool
+    assert.deepEqual(entryFor('tools', tool, 'modern'), { ...rest, outputSchema })
+    assert.deepEqual(entryFor('tools', tool, 'plain'), { ...rest, execution })
+    assert.deepEqual(entryFor('tools', tool, 'legacy'), {
+      ...tool,
+      outputSchema: { type: 'object', properties: { result: ARRAY }, required: ['result'] },
+    })
+    assert.deepEqual(entryFor('tools', { ...tool, outputSchema: true }, 'legacy'), { ...rest, execution })
+  })
+
+  test('is the same object where nothing changes', () => {
+    const plain = { name: 't', inputSchema: {} }
+    for (const form of ['modern', 'legacy', 'plain'] as const) {
+      assert.equal(entryFor('tools', plain, form), plain)
+      for (const kind of ['prompts', 'resources', 'resourceTemplates'] as const)
+        assert.equal(entryFor(kind, tool, form), tool)
+    }
+    const structured = { name: 't', outputSchema: { type: 'object' } }
+    assert.equal(entryFor('tools', structured, 'legacy'), structured)
+  })
+})

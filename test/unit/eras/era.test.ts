@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import {
+  envelopeProblem,
+  isLoud,
+  stampSubscription,
+  toModernError,
+  toModernParams,
+  toModernResult,
+} from '../../../src/protocol/era/modern.ts'
+import { META } from '../../../src/protocol/names.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
+import { looksModern, negotiateLegacy } from '../../../src/protocol/versions.ts'
+
+const client = { info: { name: 'c', version: '1' }, capabilities: { roots: {} }, logLevel: 'info' }
+
+describe('a result crosses eras', () => {
+  test('legacy to legacy and modern to modern as the same bytes', () => {
+    const bytes = Buffer.from('{"content":[],"x-vendor":1}')
+    assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy')), bytes)
+    assert.equal(toModernResult(Payload.raw(bytes, 'modern'), 'tools/call'), bytes)
+  })
+
+  test('legacy to modern with resultType put in, and nothing else touched', () => {
+    const result = toModernResult(Payload.raw(Buffer.from('{ "content" : [ ] }'), 'legacy'), 'tools/call')
+    assert.equal(result.toString(), '{"resultType":"complete","content" : [ ]}')
+  })
+
+  test('legacy to modern with freshness where the method has it', () => {
+    const result = toModernResult(Payload.raw(Buffer.from('{"contents":[]}'), 'legacy'), 'resources/read')
+    assert.deepEqual(JSON.parse(result.toString()), {
+      resultType: 'complete',
+      ttlMs: 0,
+      cacheScope: 'private',
+      contents: [],
+    })
+  })
+
+  test('legacy to modern without doubling a member it happens to have', () => {
+    const result = toModernResult(
+      Payload.raw(Buffer.from('{"ttlMs":5,"contents":[]}'), 'legacy'),
+      'resources/read',
+    )
+    assert.equal(result.toString().match(/ttlMs/g)?.length, 1)
+  })
+
+  test('modern to legacy without what legacy does not know', () => {
+    const result = toLegacyResult(
+      Payload.raw(
+        Buffer.from('{"resultType":"complete","ttlMs":1,"cacheScope":"public","tools":[]}'),
+        'modern',
+      ),
+    )
+    assert.equal(result.toString(), '{"tools":[]}')
+  })
+})
+
+describe('parameters cross eras', () => {
+  test('toward a modern server with the client in the envelope', () => {
+    const params = toModernParams(
+      { name: 'x', _meta: { traceparent: 't', progressToken: 'theirs' } },
+      client,
+      '2026-07-28',
+      7,
+    )
+    assert.deepEqual(params._meta, {
+      traceparent: 't',
+      progressToken: 7,
+      [META.protocolVersion]: '2026-07-28',
+      [META.clientInfo]: client.info,
+      [META.clientCapabilities]: client.capabilities,
+      [META.logLevel]: 'info',
+    })
+  })
+
+  test('toward a legacy server with the envelope taken off and vendor keys kept', () => {
+    const modern = toModernParams({ name: 'x', _meta: { traceparent: 't' } }, client, '2026-07-28', undefined)
+    assert.deepEqual(toLegacyParams(modern, undefined), { name: 'x', _meta: { traceparent: 't' } })
+    assert.deepEqual(toLegacyParams({ a: 1, _meta: { progressToken: 'p' } }, undefined), { a: 1 })
+    assert.equal(toLegacyParams(undefined, undefined), undefined)
+  })
+})
+
+describe('errors cross eras', () => {
+  test('a missing resource has the code of each era', () => {
+    assert.equal(toModernError({ code: -32002, message: 'x' }).code, -32602)
+  })
+  test('implementation codes of old servers become internal errors, with the original in data', () => {
+    assert.deepEqual(toModernError({ code: -32000, message: 'x', data: 1 }), {
+      code: -32603,
+      message: 'x',
+      data: { upstream: { code: -32000, data: 1 } },
+    })
+  })
+  test('modern codes do not reach legacy clients', () => {
+    for (const code of [-32020, -32021, -32022])
+      assert.equal(toLegacyError({ code, message: 'x' }).code, -32603)
+  })
+})
+
+describe('the modern envelope', () => {
+  const meta = (change: object): object => ({
+    [META.protocolVersion]: '2026-07-28',
+    [META.clientCapabilities]: {},
+    ...change,
+  })
+  test('needs a version and capabilities', () => {
+    assert.equal(envelopeProblem({ _meta: meta({}) }), undefined)
+    for (const _meta of [
+      undefined,
+      {},
+      meta({ [META.protocolVersion]: 1 }),
+      meta({ [META.clientCapabilities]: [] }),
+      meta({ [META.clientInfo]: 'x' }),
+      meta({ [META.logLevel]: 'loud' }),
+    ]) {
+      assert.equal(envelopeProblem({ _meta })?.code, -32602)
+    }
+  })
+  test('stamps what belongs to a listen with its id, number or text', () => {
+    assert.deepEqual(stampSubscription({ uri: 'a', _meta: { x: 1 } }, 7), {
+      uri: 'a',
+      _meta: { x: 1, [META.subscriptionId]: 7 },
+    })
+  })
+})
+
+test('log levels are compared by severity', () => {
+  assert.equal(isLoud('debug', 'info'), false)
+  assert.equal(isLoud('error', 'info'), true)
+  assert.equal(isLoud('of no known level', 'emergency'), true)
+})
+
+test('versions: what a client asks for is echoed if we speak it', () => {
+  assert.equal(negotiateLegacy('2024-11-05'), '2024-11-05')
+  assert.equal(negotiateLegacy('1999-01-01'), '2025-11-25')
+  assert.equal(negotiateLegacy('2026-07-28'), '2025-11-25')
+  assert.equal(looksModern('2027-01-01'), true)
+  assert.equal(looksModern('2025-11-25'), false)
+})

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { ClientError } from '../../../src/http-client/handler.ts'
+import { ReplyReader } from '../../../src/http-client/reply-reader.ts'
+
+interface Heard {
+  readonly statuses: number[]
+  body: string
+  ends: boolean[]
+}
+
+/** Reads replies as they come in these pieces; each end expects the next reply. */
+function read(pieces: readonly Buffer[], replies = 1): Heard & { reader: ReplyReader } {
+  const heard: Heard = { statuses: [], body: '', ends: [] }
+  const reader: ReplyReader = new ReplyReader({
+    head: ({ status }) => void heard.statuses.push(status),
+    body: bytes => (heard.body += bytes.toString('latin1')),
+    end: isClean => {
+      heard.ends.push(isClean)
+      if (heard.ends.length < replies) reader.expect()
+    },
+  })
+  reader.expect()
+  for (const piece of pieces) reader.push(piece)
+  return { ...heard, reader }
+}
+
+function text(...lines: string[]): Buffer {
+  return Buffer.from(lines.join('\r\n'), 'latin1')
+}
+
+function refuses(bytes: Buffer, what: RegExp): void {
+  assert.throws(() => read([bytes]), { name: 'ClientError', code: 'MALFORMED', message: what })
+}
+
+const CHUNKED = 'transfer-encoding: chunked'
+
+describe('a reply', () => {
+  it('is as long as it says, and what is behind it makes its connection unclean', () => {
+    const reply = text('HTTP/1.1 200 OK', 'content-length: 3', '', 'abc')
+    assert.deepEqual(read([reply]).ends, [true])
+    assert.equal(read([reply]).body, 'abc')
+    assert.deepEqual(read([Buffer.concat([reply, Buffer.from('x')])]).ends, [false])
+  })
+
+  it('in chunks may have extensions and trailers', () => {
+    const reply = text(
+      'HTTP/1.1 200 OK',
+      CHUNKED,
+      '',
+      '3;a="b"',
+      'abc',
+      '02',
+      'de',
+      '0',
+      'x-after: 1',
+      '',
+      '',
+    )
+    const { body, ends } = read([reply])
+    assert.equal(body, 'abcde')
+    assert.deepEqual(ends, [true])
+  })
+
+  it('without a length ends with its connection, and no other does', () => {
+    const open = read([text('HTTP/1.1 200 OK', '', 'abc')])
+    assert.equal(open.body, 'abc')
+    assert.equal(open.reader.ended(), true)
+    for (const framing of ['content-length: 5', CHUNKED])
+      assert.equal(read([text('HTTP/1.1 200 OK', framing, '', '1')]).reader.ended(), false)
+  })
+
+  it('that has no body has none, whatever its headers say', () => {
+    for (const status of ['204 No Content', '304 Not Modified'])
+      assert.deepEqual(read([text(`HTTP/1.1 ${status}`, 'content-length: 7', '', '')]).ends, [true])
+  })
+
+  it('may be announced by interim ones, but not by many', () => {
+    const interim = text('HTTP/1.1 103 Early Hints', 'link: </a>', '', '')
+    const reply = text('HTTP/1.1 200 OK', 'content-length: 0', '', '')
+    assert.deepEqual(read([interim, interim, reply]).statuses, [200])
+    assert.deepEqual(read([Buffer.concat([interim, reply])]).statuses, [200])
+    refuses(Buffer.concat(Array.from({ length: 17 }, () => interim)), /not asked for/)
+    refuses(text('HTTP/1.1 101 Switching Protocols', '', ''), /not asked for/)
+  })
+
+  for (const [what, lines, why] of [
+    ['two lengths', ['HTTP/1.1 200 OK', 'content-length: 3', CHUNKED], /two lengths/],
+    ['lengths that differ', ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 4'], /no number/],
+    ['the same length twice', ['HTTP/1.1 200 OK', 'content-length: 3', 'content-length: 3'], /no number/],
+    ['a negative length', ['HTTP/1.1 200 OK', 'content-length: -3'], /no number/],
+    ['a length in hex', ['HTTP/1.1 200 OK', 'content-length: 0x3'], /no number/],
+    ['another encoding', ['HTTP/1.1 200 OK', 'transfer-encoding: gzip, chunked'], /not asked for/],
+    ['chunks in HTTP/1.0', ['HTTP/1.0 200 OK', CHUNKED], /not asked for/],
+    ['a folded header', ['HTTP/1.1 200 OK', 'a: b', ' c'], /header/],
+    ['a space before a colon', ['HTTP/1.1 200 OK', 'content-length : 3'], /header/],
+    ['a bare line end', ['HTTP/1.1 200 OK', 'a: b\ncontent-length: 3'], /header/],
+    ['a bare return', ['HTTP/1.1 200 OK', 'a: b\rc'], /header/],
+    ['a nul', ['HTTP/1.1 200 OK', 'a: \0'], /header/],
+    ['a header without a name', ['HTTP/1.1 200 OK', ': b'], /header/],
+    ['no status', ['HTTP/1.1 OK'], /status line/],
+    ['another protocol', ['ICY 200 OK'], /status line/],
+    ['too many headers', ['HTTP/1.1 200 OK', ...Array.from({ length: 129 }, () => 'a: b')], /128/],
+    ['an endless head', ['HTTP/1.1 200 OK', `a: ${'b'.repeat(17_000)}`], /larger than 16384/],
+  ] as const)
+    it(`with ${what} is refused`, () => refuses(text(...lines, '', ''), why))
+
+  for (const [what, body] of [
+    ['a size that is no number', 'g\r\n'],
+    ['a negative size', '-1\r\n'],
+    ['an enormous size', '123456789\r\n'],
+    ['more data than it says', '1\r\nab\r\n'],
+    ['a line that ends without a return', '1\nab'],
+    ['an endless size', '0'.repeat(5000)],
+    ['endless trailers', `0\r\n${'a: b\r\n'.repeat(3000)}`],
+    ['a trailer that is none', '0\r\nab\r\n\r\n'],
+  ] as const)
+    it(`in chunks with ${what} is refused`, () =>
+      refuses(Buffer.concat([text('HTTP/1.1 200 OK', CHUNKED, '', ''), Buffer.from(body)]), /not sound/))
+
+  it('that nobody asked for is refused', () => {
+    const { reader } = read([text('HTTP/1.1 200 OK', 'content-length: 0', '', '')])
+    assert.throws(() => reader.push(Buffer.from('HTTP/1.1 200 OK\r\n\r\n')), /nobody had asked/)
+  })
+})
+
+const body = fc.string({ maxLength: 40 }).map(value => Buffer.from(value).toString('latin1'))
+
+/** A reply on the wire, and its body. */
+const reply = fc.record({ body, chunked: fc.boolean(), cut: fc.nat(40), interim: fc.boolean() }).map(made => {
+  const { length } = made.body
+  const at = Math.min(made.cut, length)
+  const chunks = [made.body.slice(0, at), made.body.slice(at)].filter(chunk => chunk !== '')
+  const framed = chunks.map(chunk => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join('')
+  const rest = made.chunked
+    ? `${CHUNKED}\r\n\r\n${framed}0\r\n\r\n`
+    : `Content-Length: ${length}\r\n\r\n${made.body}`
+  const interim = made.interim ? 'HTTP/1.1 100 Continue\r\n\r\n' : ''
+  return { wire: `${interim}HTTP/1.1 200 OK\r\ndate: now\r\n${rest}`, body: made.body }
+})
+
+function split(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [...new Set(cuts.map(cut => cut % (bytes.length + 1)))].sort((a, b) => a - b)
+  return [0, ...places].map((from, index) => bytes.subarray(from, places[index] ?? bytes.length))
+}
+
+describe('whatever comes', () => {
+  it('a reply says the same in whatever pieces it arrives', () => {
+    fc.assert(
+      fc.property(reply, fc.array(fc.nat(), { maxLength: 12 }), (made, cuts) => {
+        const heard = read(split(Buffer.from(made.wire, 'latin1'), cuts))
+        assert.equal(heard.body, made.body)
+        assert.deepEqual([heard.statuses, heard.ends], [[200], [true]])
+      }),
+    )
+  })
+
+  it('nothing but a ClientError is thrown, and nothing is heard after the end', () => {
+    const noise = fc.oneof(
+      fc.uint8Array({ maxLength: 60 }).map(bytes => Buffer.from(bytes)),
+      fc.tuple(reply, fc.nat(), fc.nat(255)).map(([{ wire }, at, byte]) => {
+        const bytes = Buffer.from(wire, 'latin1')
+        bytes[at % bytes.length] = byte
+        return bytes
+      }),
+    )
+    fc.assert(
+      fc.property(fc.array(noise, { maxLength: 4 }), fc.array(fc.nat(), { maxLength: 8 }), (parts, cuts) => {
+        const all = Buffer.concat(parts)
+        let ends = 0
+        const reader = new ReplyReader({
+          head: () => assert.equal(ends, 0),
+          body: () => assert.equal(ends, 0),
+          end: () => assert.equal(ends++, 0),
+        })
+        reader.expect()
+        try {
+          for (const piece of split(all, cuts)) reader.push(piece)
+        } catch (error) {
+          assert.ok(error instanceof ClientError, String(error))
+        }
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})

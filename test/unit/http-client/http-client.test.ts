@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import * as tls from 'node:tls'
+import type { Clock } from '../../../src/api/index.ts'
+import type { Carrier, ClientRequest } from '../../../src/http-client/handler.ts'
+import { systemClock } from '../../../src/util/clock.ts'
+import { client, Heard, OK, send, serve } from '../fixtures/http-client-kit.ts'
+
+describe('a connection', () => {
+  it('carries one request after another, each written as it is meant', async t => {
+    const { url, got, connections } = await serve(t, () => OK)
+    const http = client(t, url)
+    assert.equal(await send(http, { headers: { 'x-a': 'b\xe9' }, body: '"é"' }).over, '200 ok')
+    assert.equal(await send(http, { method: 'GET', body: undefined }).over, '200 ok')
+    assert.equal(connections(), 1)
+    const common = `host: ${url.host}\r\nconnection: keep-alive\r\n`
+    assert.equal(
+      got[0]?.text,
+      `POST /mcp HTTP/1.1\r\n${common}x-a: b\xe9\r\ncontent-length: 4\r\n\r\n"\xc3\xa9"`,
+    )
+    assert.equal(got[1]?.text, `GET /mcp HTTP/1.1\r\n${common}\r\n`)
+  })
+
+  for (const [what, reply] of [
+    ['that the server closes', 'HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok'],
+    ['that the server keeps for a moment only', OK.replace('\r\n\r\n', '\r\nkeep-alive: timeout=1\r\n\r\n')],
+    ['of HTTP/1.0', OK.replace('1.1', '1.0')],
+    ['on which something follows the reply', `${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`],
+  ] as const)
+    it(`${what} is not used again`, async t => {
+      const { url, connections } = await serve(t, () => reply)
+      const http = client(t, url)
+      assert.equal(await send(http).over, '200 ok')
+      assert.equal(await send(http).over, '200 ok')
+      assert.equal(connections(), 2)
+    })
+
+  it('on which something comes that nobody asked for is not used again', async t => {
+    const { url, got, connections } = await serve(t, () => OK)
+    const http = client(t, url)
+    assert.equal(await send(http).over, '200 ok')
+    const closed = once(got[0]?.socket as Socket, 'close')
+    got[0]?.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil')
+    await closed
+    assert.equal(await send(http).over, '200 ok')
+    assert.equal(connections(), 2)
+  })
+
+  it('that has been idle for long is not used again', async t => {
+    let now = 0
+    const clock = { now: () => now, after: systemClock.after }
+    const { url, connections } = await serve(t, () => OK)
+    const http = client(t, url, 4, clock)
+    await send(http).over
+    now = 3999
+    await send(http).over
+    assert.equal(connections(), 1)
+    now += 4001
+    await send(http).over
+    assert.equal(connections(), 2)
+  })
+
+  it('that breaks fails its request alone, and says how far it came', async t => {
+    const { url } = await serve(t, ({ socket }, index) => {
+      if (index === 1) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhal', () => socket.end())
+      if (index === 2) socket.end()
+      return index === 1 || index === 2 ? undefined : OK
+    })
+    const http = client(t, url)
+    const said = []
+    for (let index = 0; index < 4; index++) said.push(await send(http).over)
+    assert.deepEqual(said, ['200 ok', '200 halSOCKET', 'SOCKET', '200 ok'])
+  })
+
+  it('to a server that speaks no HTTP fails its request', async t => {
+    const { url } = await serve(t, () => 'SSH-2.0-OpenSSH\r\n\r\n')
+    assert.equal(await send(client(t, url)).over, 'MALFORMED')
+  })
+
+  it('over TLS is made with a certificate that holds', async t => {
+    const pem = (name: string): string =>
+      readFileSync(new URL(`fixtures/tls/localhost-${name}.pem`, import.meta.url), 'utf8')
+    const secure = { cert: pem('cert'), key: pem('key'), ALPNProtocols: ['http/1.1'] }
+    const { url, got } = await serve(
+      t,
+      () => OK,
+      each => tls.createServer(secure, each),
+    )
+    const https = new URL(`https://localhost:${url.port}/mcp`)
+    assert.match(await send(client(t, https)).over, /SELF_SIGNED/)
+    const known = tls.getCACertificates('default')
+    t.after(() => tls.setDefaultCACertificates(known))
+    tls.setDefaultCACertificates([secure.cert])
+    const http = client(t, https)
+    assert.equal(await send(http).over, '200 ok')
+    assert.equal(await send(http).over, '200 ok')
+    assert.equal(got[0]?.connection, got[1]?.connection)
+  })
+})
+
+describe('requests', () => {
+  it('wait for their turn when all connections are taken, in order', async t => {
+    const { url, got, connections } = await serve(t, () => undefined)
+    const http = client(t, url, 1)
+    const all = ['a', 'b', 'c'].map(body => send(http, { body }))
+    for (let index = 0; index < all.length; index++) {
+      await all[index]?.sent
+      while (got.length <= index) await new Promise(setImmediate)
+      got[index]?.socket.write(OK)
+      assert.equal(await all[index]?.over, '200 ok')
+    }
+    assert.equal(connections(), 1)
+    assert.deepEqual(
+      got.map(({ text }) => text.at(-1)),
+      ['a', 'b', 'c'],
+    )
+  })
+
+  it('that are given up end their connection, unless they were not written yet', async t => {
+    const { url, got } = await serve(t, (_got, index) => (index === 0 ? undefined : OK))
+    const http = client(t, url, 1)
+    const first = send(http)
+    const carrier = await first.sent
+    while (got.length === 0) await new Promise(setImmediate)
+    const second = send(http)
+    void second.sent.then(() => undefined)
+    carrier.abort(first, new Error('enough'))
+    assert.equal(await first.over, 'enough')
+    assert.equal(await second.over, '200 ok')
+    // Once it is over, it cannot be given up any more.
+    ;(await second.sent).abort(second, new Error('too late'))
+    class GivenUp extends Heard {
+      override onSend(on: Carrier): void {
+        on.abort(this, new Error('never mind'))
+      }
+    }
+    const third = new GivenUp()
+    http.dispatch({ method: 'POST', path: '/', headers: {}, body: '3' }, third)
+    assert.equal(await third.over, 'never mind')
+    assert.equal(await send(http).over, '200 ok')
+    assert.deepEqual(
+      got.map(({ connection }) => connection),
+      [1, 2, 2],
+    )
+  })
+
+  it('that cannot be written are told so, and nothing is sent', async t => {
+    const { url, connections } = await serve(t, () => OK)
+    const http = client(t, url)
+    const wrong: Partial<ClientRequest>[] = [
+      { headers: { 'x-a': 'b\r\nc: d' } },
+      { headers: { 'x-a': 'ł' } },
+      { headers: { 'x a': 'b' } },
+      { path: '/a b' },
+      { path: '/a\r\nb' },
+    ]
+    for (const request of wrong) assert.equal(await send(http, request).over, 'INVALID_ARG')
+    assert.equal(connections(), 0)
+  })
+
+  it('to nobody fail with the reason, all that wait', async t => {
+    const { url } = await serve(t, () => OK)
+    const closed = createServer()
+    closed.listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    closed.close()
+    await once(closed, 'close')
+    const http = client(t, new URL(`http://127.0.0.1:${port}`), 1)
+    const all = [send(http), send(http)]
+    assert.deepEqual(await Promise.all(all.map(({ over }) => over)), ['ECONNREFUSED', 'ECONNREFUSED'])
+    assert.equal(await send(client(t, url)).over, '200 ok')
+  })
+
+  it('fail when no connection comes about in time', async t => {
+    const { url } = await serve(t, () => OK)
+    const clock: Clock = {
+      now: () => 0,
+      after: (_ms, callback) => {
+        queueMicrotask(callback)
+        return () => undefined
+      },
+    }
+    assert.equal(await send(client(t, url, 4, clock)).over, 'CONNECT_TIMEOUT')
+  })
+
+  it('end before a client is closed, and fail where it is destroyed', async t => {
+    const { url, got } = await serve(t, () => undefined)
+    const http = client(t, url, 1)
+    const [first, second] = [send(http), send(http)]
+    const closed = http.close()
+    assert.equal(await send(http).over, 'DESTROYED')
+    for (const [index, one] of [first, second].entries()) {
+      while (got.length <= index) await new Promise(setImmediate)
+      got[index]?.socket.write(OK)
+      assert.equal(await one.over, '200 ok')
+    }
+    await closed
+    const other = client(t, url, 1)
+    const [sent, waiting] = [send(other), send(other)]
+    await sent.sent
+    await other.destroy()
+    assert.deepEqual([await sent.over, await waiting.over], ['DESTROYED', 'DESTROYED'])
+  })
+})

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { AgentFailure, PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
+import { FakeClock } from '../../../listeners/http/listen-fake-gate.ts'
+import { agentWorld, fails, isAlive, listener, say, wish } from '../agents-kit.ts'
+
+const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
+
+test('an agent that never answers, or dies before it does, is unavailable, and says in which phase', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const open = (args: string[], settings = {}) => {
+    const agent = pool({ args, settings })
+    const opened = agent.open(wish(directory, listener().side))
+    opened.catch(() => undefined)
+    return { agent, opened }
+  }
+  const silent = open(['--hang', 'initialize'], BLINK)
+  const dead = open(['--crash', 'initialize'])
+  const future = open(['--protocol', '2'])
+  const strange = open(['--answer', 'initialize={}'])
+
+  await assert.rejects(
+    silent.opened,
+    fails('timeout', 'initialize', /did not answer initialize within 400 ms/),
+  )
+  await assert.rejects(
+    dead.opened,
+    fails('spawn', 'initialize', /exited with code 3.*last words before initialize/s),
+  )
+  await assert.rejects(future.opened, fails('protocol', 'initialize', /speaks version 2/))
+  await assert.rejects(strange.opened, fails('protocol', 'initialize', /without a protocolVersion/))
+  for (const { agent } of [silent, dead, future, strange]) {
+    assert.equal(agent.health.state, 'unavailable')
+    assert.deepEqual(agent.load, { processes: 0, sessions: 0 })
+  }
+  assert.doesNotMatch(dead.agent.health.why ?? '', /last words/)
+})
+
+test('a session that is not opened in time fails, and takes its process along', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ args: ['--hang', 'session/new'], settings: { timeouts: { session: '300ms' } } })
+  await assert.rejects(
+    agent.open(wish(directory, listener().side)),
+    fails('timeout', 'session', /did not answer session\/new within 300 ms/),
+  )
+  assert.equal(agent.load.processes, 0)
+
+  const dies = pool({ args: ['--crash', 'session/new'] })
+  await assert.rejects(dies.open(wish(directory, listener().side)), fails('crash', 'process', /last words/))
+  const nameless = pool({ args: ['--answer', 'session/new={"sessionId":7}'] })
+  await assert.rejects(
+    nameless.open(wish(directory, listener().side)),
+    fails('protocol', 'session', /without an id/),
+  )
+})
+
+test('a login that is missing is told with the methods there are; the configured one is used, a terminal never', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const wishes = () => wish(directory, listener().side)
+  const none = pool({ args: ['--auth', 'api-key'] })
+  await assert.rejects(
+    none.open(wishes()),
+    fails('auth', 'session', /methods: api-key, login \(in a terminal\)/),
+  )
+  assert.equal(none.health.state, 'needs_auth')
+
+  const settings = { auth: { method: 'api-key' } }
+  const session = await pool({ args: ['--auth', 'api-key'], settings }).open(wishes())
+  assert.match(session.id, /^s-/)
+  const provider = {
+    id: 'main',
+    api: 'openai',
+    url: 'http://127.0.0.1:9/v1',
+    headers: { authorization: 'Bearer x' },
+  }
+  await pool({ args: ['--provider', 'main'], settings: { auth: { provider } } }).open(wishes())
+
+  const terminal = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'login' } } })
+  await assert.rejects(terminal.open(wishes()), fails('auth', 'auth', /needs a terminal/))
+  const other = pool({ args: ['--auth', 'api-key'], settings: { auth: { method: 'oauth' } } })
+  await assert.rejects(
+    other.open(wishes()),
+    fails('auth', 'auth', /no such method; without a terminal it offers api-key/),
+  )
+})
+
+test('a crash in a turn fails all sessions of that process with its last words, which only the owner may read', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const one = listener()
+  const waiting = await agent.open(wish(directory, one.side))
+  const crashing = await agent.open(wish(directory, listener().side))
+  const neighbour = waiting.prompt(say('[[say on]] [[hang]]'))
+  const told = assert.rejects(neighbour, fails('crash', 'process'))
+  await one.until(() => one.text() === 'on')
+
+  const error = await crashing.prompt(say('[[crash 9]]')).catch((thrown: unknown) => thrown as AgentFailure)
+
+  assert.ok(error instanceof Error && 'kind' in error)
+  assert.equal(error.kind, 'crash')
+  assert.match(error.message, /exited with code 9; it said last: last words of a crash/)
+  assert.doesNotMatch(error.publicMessage, /last words/)
+  await told
+  await assert.rejects(waiting.prompt(say('again')), fails('crash'))
+  const fresh = await agent.open(wish(directory, listener().side))
+  assert.equal((await fresh.prompt(say('hi'))).stopReason, 'end_turn')
+})
+
+test('limits are known by code, status and quota fields, and never by prose', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const session = await pool().open(wish(directory, listener().side))
+  const kindOf = async (script: string) =>
+    session.prompt(say(script)).then(
+      () => 'none',
+      (error: unknown) => (error as AgentFailure).kind,
+    )
+
+  const kinds = []
+  for (const script of [
+    '[[error -32603 Internal error {"status":429}]]',
+    '[[error -32603 Internal error {"error":{"code":"insufficient_quota"}}]]',
+    '[[error -32000 x {"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"}]}]]',
+    '[[error 429 Too many]]',
+    '[[error -32603 rate limit exceeded, quota gone, 429]]',
+    '[[error -32603 no {"message":"quota exceeded 429"}]]',
+    '[[error -32000 log in first]]',
+    '[[answer {"stopReason":"weird"}]]',
+  ])
+    kinds.push(await kindOf(script))
+
+  assert.deepEqual(kinds, ['limit', 'limit', 'limit', 'limit', 'refused', 'refused', 'auth', 'protocol'])
+})
+
+test('an answer of no known shape is a broken protocol, and the process takes no more sessions', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const session = await agent.open(wish(directory, listener().side))
+  await assert.rejects(
+    session.prompt(say('[[answer {}]]')),
+    fails('protocol', 'prompt', /unknown stopReason: nothing/),
+  )
+  const next = await agent.open(wish(directory, listener().side))
+  assert.notEqual(next.pid, session.pid)
+})
+
+test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).open(
+    wish(directory, listener().side),
+  )
+  await assert.rejects(
+    long.prompt(say('[[line 70000]] [[hang]]')),
+    fails('crash', 'process', /longer than 65536 bytes/),
+  )
+  const junk = await pool().open(wish(directory, listener().side))
+  await assert.rejects(
+    junk.prompt(say('[[junk 1200]] [[hang]]')),
+    fails('protocol', 'process', /1000 lines that are no message/),
+  )
+})
+
+test('a turn without a sign of life, or that goes quiet, or lasts too long fails with its phase, and the process is ended', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const run = async (script: string, settings: object) => {
+    const session = await pool({ settings }).open(wish(directory, listener().side))
+    const { pid } = session
+    const error = await session.prompt(say(script)).catch((thrown: unknown) => thrown as AgentFailure)
+    await session.close()
+    return { error: error as AgentFailure, pid }
+  }
+  const runs = await Promise.all([
+    run('[[hang]]', { timeouts: { firstUpdate: '300ms' } }),
+    run('[[say a]] [[deaf]]', { timeouts: { idle: '300ms' } }),
+    run('[[say a]] [[sleep 200]] [[say b]] [[hang]]', { timeouts: { idle: '10s', turn: '500ms' } }),
+  ])
+
+  assert.deepEqual(
+    runs.map(({ error }) => [error.kind, error.phase]),
+    [
+      ['timeout', 'firstUpdate'],
+      ['timeout', 'idle'],
+      ['timeout', 'turn'],
+    ],
+  )
+})
+
+const MINUTE = 60_000
+
+test('an agent that waits for our answer is not idle', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const clock = new FakeClock()
+  const { side, text } = listener(async () => {
+    clock.advance(29 * MINUTE)
+    return { optionId: 'no' }
+  })
+  const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
+  const session = await pool({ settings, parts: { clock } }).open(wish(directory, side))
+  assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
+  assert.equal(text(), 'rejected no')
+})
+
+test('a turn that times out beside a busy one costs the neighbour nothing when the agent stops', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const clock = new FakeClock()
+  const agent = pool({ parts: { clock }, settings: { timeouts: { firstUpdate: '1m', idle: '10m' } } })
+  const answered = Promise.withResolvers<PermissionOutcome>()
+  const heard = listener(() => answered.promise)
+  const quiet = await agent.open(wish(directory, listener().side))
+  const lively = await agent.open(wish(directory, heard.side))
+  const goesOn = lively.prompt(say('[[ask edit a]]'))
+  await heard.until(() => heard.requests.length > 0)
+  const late = assert.rejects(quiet.prompt(say('[[hang]]')), fails('timeout', 'firstUpdate'))
+  clock.advance(MINUTE)
+  await late
+  assert.equal(isAlive(lively.pid), true)
+  answered.resolve({ optionId: 'no' })
+  assert.equal((await goesOn).stopReason, 'end_turn')
+  const next = await agent.open(wish(directory, listener().side))
+  assert.notEqual(next.pid, lively.pid)
+})
+
+test('what an agent has started is gone with it, even what left its group', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, text } = listener()
+  const agent = pool()
+  const session = await agent.open(wish(directory, side))
+  await session.prompt(say('[[fork-child]] [[say ;]] [[fork-escape]]'))
+  const pids = text()
+    .split(';')
+    .map(each => Number(each.replace('child ', '')))
+  assert.deepEqual(pids.map(isAlive), [true, true])
+
+  await agent.stop()
+
+  assert.deepEqual([...pids, session.pid].map(isAlive), [false, false, false])
+})
+
+test('each prompt is executed once', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const log = join(directory, 'log')
+  const session = await pool({ args: ['--log', log] }).open(wish(directory, listener().side))
+  await session.prompt(say('[[mark done]]'))
+  const lines = readFileSync(log, 'utf8')
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as { prompt?: string; mark?: string })
+  assert.deepEqual(
+    lines.map(({ prompt, mark }) => prompt ?? mark),
+    ['[[mark done]]', 'done'],
+  )
+})

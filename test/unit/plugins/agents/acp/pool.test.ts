@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Places } from '../../../../../plugins/agents/processes/process-quota.ts'
+import { agentWorld, fails, isAlive, listener, say, wish } from '../agents-kit.ts'
+
+test('sessions fill a process up to its bound, then a second one, and then they wait their turn', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ settings: { pool: { processes: 2, sessions: 2 } } })
+  const open = (signal?: AbortSignal) =>
+    agent.open(wish(directory, listener().side, signal === undefined ? {} : { signal }))
+  const sessions = await Promise.all([open(), open(), open(), open()])
+  const pids = sessions.map(({ pid }) => pid)
+  assert.equal(new Set(pids).size, 2)
+  assert.deepEqual(agent.load, { processes: 2, sessions: 4 })
+
+  const given = new AbortController()
+  const givenUp = assert.rejects(open(given.signal), fails('stopped', 'place'))
+  const waiting = open()
+  given.abort()
+  await givenUp
+  await sessions[3]?.close()
+  assert.equal((await waiting).pid, sessions[3]?.pid)
+})
+
+test('a process is replaced after its turns, takes no new session meanwhile, and ends with its last one', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ settings: { pool: { maxTurns: 1 } } })
+  const one = await agent.open(wish(directory, listener().side))
+  const two = await agent.open(wish(directory, listener().side))
+  assert.equal(one.pid, two.pid)
+  await one.prompt(say('hi'))
+  const three = await agent.open(wish(directory, listener().side))
+  assert.notEqual(three.pid, one.pid)
+  assert.equal((await two.prompt(say('still here'))).stopReason, 'end_turn')
+
+  await one.close()
+  assert.equal(isAlive(one.pid), true)
+  await two.close()
+  await gone(one.pid)
+})
+
+test('a process that does nothing for its time ends, and one that is too old or too large is not used again', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const use = async (settings: object) => {
+    const agent = pool({ settings: { pool: settings } })
+    const session = await agent.open(wish(directory, listener().side))
+    await session.close()
+    await gone(session.pid)
+    return agent
+  }
+  const [idle] = await Promise.all([
+    use({ idle: '50ms' }),
+    use({ maxAge: '1ms' }),
+    use({ maxMemory: '1MiB' }),
+  ])
+  assert.deepEqual(idle.load, { processes: 0, sessions: 0 })
+})
+
+test('warm processes are there before anybody asks, and stay', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ settings: { pool: { warm: 1, idle: '20ms' } } })
+  agent.warm()
+  assert.equal((await agent.probe()).state, 'ready')
+  assert.deepEqual(agent.load, { processes: 1, sessions: 0 })
+  await new Promise(resolve => setTimeout(resolve, 60))
+  const session = await agent.open(wish(directory, listener().side))
+  assert.deepEqual(agent.load, { processes: 1, sessions: 1 })
+  assert.equal(isAlive(session.pid), true)
+})
+
+test('the bound over all agents holds, and an idle process of one makes room for another', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const places = new Places(1)
+  const one = pool({ id: 'one', parts: { places } })
+  const other = pool({ id: 'other', parts: { places } })
+  const first = await one.open(wish(directory, listener().side))
+  const waiting = other.open(wish(directory, listener().side))
+  await first.prompt(say('hi'))
+  assert.equal(other.load.processes, 0)
+  await first.close()
+
+  const second = await waiting
+  assert.equal(isAlive(first.pid), false)
+  assert.equal((await second.prompt(say('hi'))).stopReason, 'end_turn')
+})
+
+test('a probe says what an agent is, and whether it wants a login', async t => {
+  const { pool } = await agentWorld(t)
+  const health = await pool({ args: ['--resume', '--auth', 'key'] }).probe()
+  assert.equal(health.state, 'needs_auth')
+  const { canLoad, canResume, canClose, mcpHttp, images, protocol } = health.facts ?? {}
+  assert.deepEqual(
+    { canLoad, canResume, canClose, mcpHttp, images, protocol },
+    {
+      ...{ canLoad: true, canResume: true, canClose: true, mcpHttp: true, images: true, protocol: 1 },
+    },
+  )
+  assert.deepEqual(
+    health.facts?.authMethods.map(({ type }) => type),
+    ['agent', 'terminal'],
+  )
+  const missing = await pool({ command: 'no-such-agent' }).probe()
+  assert.equal(missing.state, 'unavailable')
+  assert.match(missing.why ?? '', /no-such-agent" cannot be run: it is not there/)
+})
+
+test('what stops fails with that, in whatever it was, and nothing is left', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ settings: { pool: { processes: 1, sessions: 1 } } })
+  const heard = listener()
+  const session = await agent.open(wish(directory, heard.side))
+  const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))
+  const waiting = assert.rejects(agent.open(wish(directory, heard.side)), fails('stopped'))
+  const starting = pool({ args: ['--hang', 'initialize'] })
+  const never = assert.rejects(starting.open(wish(directory, heard.side)), fails('stopped'))
+  await heard.until(() => heard.text() === 'a')
+
+  await Promise.all([agent.stop(), starting.stop()])
+
+  await Promise.all([prompt, waiting, never])
+  assert.equal(isAlive(session.pid), false)
+  await assert.rejects(agent.open(wish(directory, heard.side)), fails('stopped'))
+})
+
+test('whoever gives up on a start leaves it to the others', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ args: ['--delay', 'initialize=200'] })
+  const given = new AbortController()
+  const lost = assert.rejects(
+    agent.open(wish(directory, listener().side, { signal: given.signal })),
+    fails('stopped'),
+  )
+  const kept = agent.open(wish(directory, listener().side))
+  given.abort()
+  await lost
+  assert.equal((await (await kept).prompt(say('hi'))).stopReason, 'end_turn')
+  assert.deepEqual(agent.load, { processes: 1, sessions: 1 })
+})
+
+/** Resolves when a process is gone; the runner's own timeout says when it is not. */
+async function gone(pid: number | undefined): Promise<void> {
+  while (isAlive(pid)) await new Promise(resolve => setTimeout(resolve, 10))
+}

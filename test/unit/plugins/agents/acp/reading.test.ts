@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Connection } from '../../../../../plugins/agents/acp/connection.ts'
+import { findProgram } from '../../../../../plugins/agents/processes/program.ts'
+import { platformName, registryAgents } from '../../../../../plugins/agents/acp/registry.ts'
+import { ToolCalls } from '../../../../../plugins/agents/acp/tool-calls.ts'
+import type { JsonObject } from '../../../../../src/plugin.ts'
+
+function folder(t: TestContext): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'agents-')))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+test('the program of an agent is what its links lead to, and only what the globs allow', t => {
+  const directory = folder(t)
+  mkdirSync(join(directory, 'bin'))
+  const real = join(directory, 'agent-1.2')
+  writeFileSync(real, '#!/bin/sh\n')
+  chmodSync(real, 0o755)
+  symlinkSync(real, join(directory, 'bin', 'agent'))
+  const rules = {
+    searchPath: `${join(directory, 'bin')}:relative`,
+    directory,
+    where: 'agents.list.a.command',
+  }
+
+  assert.equal(findProgram('agent', { ...rules, commands: undefined }), join(directory, 'bin', 'agent'))
+  assert.equal(findProgram('agent', { ...rules, commands: [`${directory}/agent-*`] }), real)
+  assert.equal(findProgram('./bin/agent', { ...rules, commands: [real] }), real)
+  const refused = {
+    code: 'GW_AGENT_COMMAND',
+    message: /agents\.list\.a\.command: "agent" cannot be run: .*matches none/,
+  }
+  assert.throws(() => findProgram('agent', { ...rules, commands: [`${directory}/bin/*`] }), refused)
+  assert.throws(() => findProgram('agent', { ...rules, commands: [] }), refused)
+  assert.throws(() => findProgram('gone', { ...rules, commands: undefined }), { code: 'GW_AGENT_COMMAND' })
+  assert.throws(
+    () => findProgram('bin', { ...rules, searchPath: directory, commands: undefined }),
+    /not there/,
+  )
+})
+
+const REGISTRY = {
+  version: '1.0.0',
+  agents: [
+    {
+      ...{ id: 'gem', name: 'Gem', description: 'Good at gems' },
+      distribution: {
+        npx: { package: '@x/gem@1', args: ['--acp'], env: { A: '1', LD_PRELOAD: '/evil.so', HOME: '/' } },
+      },
+    },
+    {
+      id: 'goose',
+      distribution: { binary: { 'linux-x86_64': { archive: 'x', cmd: './goose', args: ['acp'] } } },
+    },
+    { id: 'py', distribution: { uvx: { package: 'py-agent' } } },
+    { id: 'none', distribution: { binary: { 'plan9-mips': { cmd: 'x' } } } },
+  ],
+}
+
+test('agents of a registry file are read as if they were in the list, and only those that are used', t => {
+  const directory = folder(t)
+  writeFileSync(join(directory, 'registry.json'), JSON.stringify(REGISTRY))
+  const options = { file: 'registry.json', directory, platform: 'linux-x86_64', commands: ['/usr/bin/*'] }
+  const agents = registryAgents({ ...options, use: ['goose', 'gem', 'py'], defaults: { mode: 'ask' } })
+
+  assert.deepEqual(
+    agents.map(({ id, title, command, args, env, mode }) => ({ id, title, command, args, env, mode })),
+    [
+      { id: 'goose', title: undefined, command: 'goose', args: ['acp'], env: {}, mode: 'ask' },
+      {
+        id: 'gem',
+        title: 'Gem',
+        command: 'npx',
+        args: ['--yes', '@x/gem@1', '--acp'],
+        env: { A: '1' },
+        mode: 'ask',
+      },
+      { id: 'py', title: undefined, command: 'uvx', args: ['py-agent'], env: {}, mode: 'ask' },
+    ],
+  )
+  assert.equal(platformName('darwin', 'arm64'), 'darwin-aarch64')
+})
+
+test('a registry file that cannot be used says which file, and what is wrong', t => {
+  const directory = folder(t)
+  const read = (content: string | undefined, more = {}) => {
+    if (content !== undefined) writeFileSync(join(directory, 'r.json'), content)
+    const file = content === undefined ? 'none.json' : 'r.json'
+    return () =>
+      registryAgents({
+        file,
+        directory,
+        use: ['gem'],
+        platform: 'linux-x86_64',
+        commands: ['*'],
+        defaults: {},
+        ...more,
+      })
+  }
+  const refused = (why: RegExp) => ({ code: 'GW_AGENT_REGISTRY', message: why })
+  assert.throws(read(undefined), refused(/none\.json: .*ENOENT/))
+  assert.throws(read('{'), refused(/r\.json: it is no JSON/))
+  assert.throws(read('{"agents":{}}'), refused(/it has no list "agents"/))
+  assert.throws(read('{"agents":[{"id":"other"}]}'), refused(/there is no agent "gem"; it has other/))
+  assert.throws(
+    read(JSON.stringify(REGISTRY), { use: ['none'] }),
+    refused(/no distribution that runs on linux-x86_64/),
+  )
+  assert.throws(
+    read(JSON.stringify(REGISTRY), { commands: undefined }),
+    refused(/agents\.commands is not set/),
+  )
+  assert.throws(read(' '.repeat(8 * 1024 * 1024 + 1)), refused(/larger than/))
+})
+
+test('paths of a tool call come from locations, input and diffs, add up, and never look harmless when they are too many', () => {
+  const calls = new ToolCalls()
+  calls.merge({ toolCallId: 'a', kind: 'edit', locations: [{ path: '/w/a' }] })
+  calls.merge({
+    toolCallId: 'a',
+    rawInput: { file_path: '/w/b', edits: [{ targetFile: 'file:///w/c%20d' }], content: '/no' },
+  })
+  calls.merge({ toolCallId: 'a', rawInput: { changes: { '/w/e': { type: 'update' } } } })
+  const merged = calls.merge({
+    toolCallId: 'a',
+    content: [{ type: 'diff', path: '/w/f', newText: '' }],
+    kind: null,
+  })
+  assert.deepEqual(merged?.call.paths, ['/w/a', '/w/b', '/w/c d', '/w/e', '/w/f'])
+  assert.equal(merged?.call.kind, 'edit')
+
+  const many = Array.from({ length: 300 }, (_, index) => ({ path: `/w/${index}` }))
+  assert.ok(calls.merge({ toolCallId: 'b', locations: many })?.call.paths.includes('/'))
+  assert.ok(calls.merge({ toolCallId: 'c', rawInput: { path: 'x'.repeat(5000) } })?.call.paths.includes('/'))
+  assert.equal(calls.merge({ toolCallId: 'd', kind: 'juggle' })?.call.kind, undefined)
+  assert.equal(
+    calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput,
+    undefined,
+  )
+  assert.equal(calls.merge({ title: 'no id' }), undefined)
+  for (let index = 0; index < 1000; index++) calls.merge({ toolCallId: `n${index}` })
+  assert.equal(calls.merge({ toolCallId: 'a' })?.isNew, true)
+})
+
+test('ids of both directions are apart, 0 and texts are ids, and what waits fails with the reason of the end', async () => {
+  const sent: JsonObject[] = []
+  const write = (line: string): boolean => sent.push(JSON.parse(line) as JsonObject) > 0
+  const heard: string[] = []
+  const connection = new Connection(
+    { send: write, reply: write },
+    {
+      request: async (method, params) => ({ method, ...params }),
+      notification: method => void heard.push(method),
+      broken: why => void heard.push(why),
+    },
+  )
+  const receive = (message: unknown): void => connection.receive(Buffer.from(JSON.stringify(message)))
+  const answered = connection.request('one', {})
+  receive({ jsonrpc: '2.0', id: 0, method: 'ask', params: { a: 1 } })
+  receive({ jsonrpc: '2.0', id: 1, method: 'ask' })
+  receive({ jsonrpc: '2.0', id: 'text', method: 'ask' })
+  receive({ jsonrpc: '2.0', id: 99, result: 'nobody asked' })
+  receive({ jsonrpc: '2.0', method: 'unknown/notification' })
+  receive({ jsonrpc: '2.0', id: 1, result: { fine: true } })
+
+  assert.deepEqual(await answered, { fine: true })
+  await new Promise(resolve => setImmediate(resolve))
+  assert.deepEqual(
+    sent.slice(1).map(({ id }) => id),
+    [0, 1, 'text'],
+  )
+  assert.deepEqual(heard, ['unknown/notification'])
+  const waits = connection.request('two', {})
+  connection.end(new Error('the end'))
+  await assert.rejects(waits, /the end/)
+  await assert.rejects(connection.request('three', {}), /the end/)
+})
+
+test('what waits is bounded, both for what we ask and for what is asked of us', async () => {
+  const sent: string[] = []
+  const write = (line: string): boolean => sent.push(line) > 0
+  const connection = new Connection(
+    { send: write, reply: write },
+    { request: () => new Promise(() => undefined), notification: () => undefined, broken: () => undefined },
+  )
+  const asked = Array.from({ length: 1030 }, () =>
+    connection.request('x', {}).then(
+      () => '',
+      (error: unknown) => String(error),
+    ),
+  )
+  assert.match((await asked.at(-1)) ?? '', /too many requests/)
+  for (let id = 0; id < 300; id++)
+    connection.receive(Buffer.from(`{"jsonrpc":"2.0","id":${id},"method":"ask"}`))
+  const refused = sent.slice(1024).filter(line => line.includes('Too many requests at a time'))
+  assert.equal(refused.length, 44)
+  connection.end(new Error('over'))
+})

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { agentWorld, allowOnce, fails, listener, say, wish } from '../agents-kit.ts'
+
+test('a turn says what the agent says, and a second session lives in the same process', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const one = listener()
+  const session = await agent.open(wish(directory, one.side))
+  const end = await session.prompt(say('hello'))
+  const other = listener()
+  const second = await agent.open(wish(directory, other.side))
+  await second.prompt(say('[[say again]] [[turns]]'))
+
+  assert.deepEqual(end.stopReason, 'end_turn')
+  assert.equal(end.usage?.outputTokens, 7)
+  assert.equal(one.text(), 'You said: hello')
+  assert.equal(other.text(), 'againturns 1')
+  assert.equal(session.pid, second.pid)
+  assert.notEqual(session.id, second.id)
+  assert.deepEqual(agent.load, { processes: 1, sessions: 2 })
+  assert.equal(agent.health.state, 'ready')
+  assert.equal(agent.health.facts?.name, 'scripted-agent')
+})
+
+test('a second prompt in a session that is busy is refused, and the first one goes on', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, text, until } = listener()
+  const session = await pool().open(wish(directory, side))
+  const first = session.prompt(say('[[say a]] [[hang]]'))
+  await until(() => text() === 'a')
+
+  await assert.rejects(session.prompt(say('b')), fails('busy'))
+  session.cancel()
+  assert.equal((await first).stopReason, 'cancelled')
+  await session.prompt(say('[[say c]]'))
+  assert.equal(text(), 'ac')
+})
+
+test('a permission is asked with all that was said of the call before, whatever the request itself says', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, requests, text, updates } = listener(allowOnce)
+  const session = await pool().open(wish(directory, side))
+
+  await session.prompt(
+    say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'),
+  )
+
+  assert.deepEqual(
+    requests.map(({ call }) => [call.kind, call.title, call.paths]),
+    [
+      ['edit', 'edit a.txt', [join(directory, 'a.txt')]],
+      ['edit', 'edit b.txt', [join(directory, 'b.txt')]],
+      ['execute', 'execute git status', []],
+    ],
+  )
+  assert.deepEqual(requests[2]?.call.rawInput, { command: 'git status' })
+  assert.deepEqual(
+    requests[0]?.options.map(({ kind }) => kind),
+    ['allow_always', 'allow_once', 'reject_once'],
+  )
+  assert.equal(text(), 'allowed yesallowed yesallowed yes')
+  assert.equal(readFileSync(join(directory, 'b.txt'), 'utf8'), 'allowed\n')
+  const news = updates.filter(update => update.is === 'tool' && update.isNew)
+  assert.equal(news.length, 3)
+})
+
+test('an option that was not offered is never chosen', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, text } = listener(() => ({ optionId: 'made-up' }))
+  const session = await pool().open(wish(directory, side))
+  await session.prompt(say('[[ask edit a.txt]]'))
+  assert.equal(text(), 'cancelled')
+})
+
+test('requests with a handler are answered by it, with its own code when it refuses; all others are unknown methods', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, handlers, text } = listener()
+  handlers.set('fs/read_text_file', async ({ path }) => {
+    if (String(path).endsWith('none')) throw Object.assign(new Error('Resource not found'), { code: -32002 })
+    return { content: `content of ${String(path)}` }
+  })
+  const session = await pool().open(wish(directory, side))
+
+  await session.prompt(
+    say('[[read a]] [[say ;]] [[read none]] [[say ;]] [[write a b]] [[say ;]] [[request craft/drain]]'),
+  )
+
+  assert.equal(text(), `content of ${join(directory, 'a')};error -32002;error -32601;error -32601`)
+})
+
+test('updates that nobody knows go on as they came, and junk on stdout does no harm', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, updates, text } = listener()
+  const session = await pool().open(wish(directory, side))
+
+  await session.prompt(say('[[junk 50]] [[weird]] [[request $/odd]] [[say fine]]'))
+
+  const seen = updates.map(update => (update.is === 'other' ? update.name : update.is))
+  assert.deepEqual(seen, ['from_the_future', 'content', 'agent_message_chunk', 'tool', '', 'text', 'text'])
+  const tool = updates.find(update => update.is === 'tool')
+  assert.deepEqual(tool?.is === 'tool' && [tool.call.kind, tool.call.status, tool.call.title], [
+    undefined,
+    'pending',
+    '',
+  ])
+  assert.match(text(), /fine$/)
+})
+
+test('what a turn is sent along with reaches the agent as _meta', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, text } = listener()
+  const session = await pool().open(wish(directory, side))
+  await session.prompt(say('[[meta]]'), { traceparent: '00-ab-cd-01' })
+  assert.equal(text(), '{"traceparent":"00-ab-cd-01"}')
+})
+
+test('an agent has a HOME of its own that only its owner reads, and no variable that nobody allowed', async t => {
+  process.env.AGENTS_TEST_SECRET = 'top-secret'
+  t.after(() => delete process.env.AGENTS_TEST_SECRET)
+  const { pool, directory } = await agentWorld(t)
+  const { side, text } = listener()
+  const session = await pool({ settings: { env: { OWN: 'set' } } }).open(wish(directory, side))
+  await session.prompt(
+    say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'),
+  )
+
+  const home = join(directory, 'state', 'homes', 'scripted')
+  assert.equal(text(), `HOME=${home},OWN=set,AGENTS_TEST_SECRET=,${directory}`)
+  assert.equal(statSync(home).mode & 0o777, 0o700)
+})
+
+test('a session is taken up again after a restart: resumed, else loaded without its history, else lost', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const store = ['--store', join(directory, 'sessions')]
+  const first = pool({ args: store })
+  const { id } = await (async () => {
+    const session = await first.open(wish(directory, listener().side))
+    await session.prompt(say('one'))
+    return session
+  })()
+  await assert.rejects(first.open(wish(directory, listener().side, { resume: id })), fails('busy'))
+  await first.stop()
+
+  const loaded = listener()
+  const again = await pool({ args: store }).open(wish(directory, loaded.side, { resume: id }))
+  await again.prompt(say('[[history]]'))
+  const resumed = listener()
+  const third = await pool({ args: [...store, '--resume', '--no-load'] }).open(
+    wish(directory, resumed.side, { resume: id }),
+  )
+  await third.prompt(say('[[turns]]'))
+
+  assert.deepEqual([again.how, again.id, loaded.text()], ['loaded', id, '["one"]'])
+  assert.deepEqual([third.how, resumed.text()], ['resumed', 'turns 3'])
+  const none = pool({ args: ['--no-load'] })
+  await assert.rejects(none.open(wish(directory, listener().side, { resume: id })), fails('lost', 'session'))
+  await assert.rejects(
+    pool().open(wish(directory, listener().side, { resume: 'unknown' })),
+    fails('lost', 'session'),
+  )
+})
+
+test('a session is set to mode, model and options, and what the agent does not offer is refused with what it offers', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const { side, text } = listener()
+  const settings = { mode: 'write', model: 'large', options: { fast: true } }
+  const session = await pool({ args: ['--options'], settings }).open(wish(directory, side))
+  await session.prompt(say('[[session]]'))
+  const older = listener()
+  const other = await pool({ args: ['--modes'], settings: { mode: 'write' } }).open(
+    wish(directory, older.side, { mode: 'read-only' }),
+  )
+  await other.prompt(say('[[session]]'))
+
+  assert.equal(text(), '{"mode":"write","model":"large","fast":true}')
+  assert.match(older.text(), /"mode":"read-only"/)
+  const wrong = pool({ args: ['--options'], settings: { mode: 'yolo' } })
+  await assert.rejects(
+    wrong.open(wish(directory, listener().side)),
+    fails('refused', 'session', /no value "yolo" for mode; it offers ask, write, read-only/),
+  )
+  assert.equal(wrong.load.sessions, 0)
+})

@@ -1,0 +1,154 @@
+// What the tests of agents share: a pool of the scripted agent, and somebody who listens.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type {
+  AgentFailure,
+  PermissionOutcome,
+  PermissionRequest,
+  SessionSide,
+  SessionUpdate,
+  SessionWish,
+} from '../../../../plugins/agents/types/agent.ts'
+import { AgentPool, type HostParts } from '../../../../plugins/agents/processes/pool.ts'
+import { Places } from '../../../../plugins/agents/processes/process-quota.ts'
+import { settingsOf } from '../../../../plugins/agents/settings.ts'
+import { createGateway, type Plugin } from '../../../../src/index.ts'
+import type { PluginApi } from '../../../../src/plugin.ts'
+
+export const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.meta.url))
+
+type Written = Parameters<typeof settingsOf>[2] & { readonly auth?: object }
+
+/** A pool of the scripted agent with these flags, and settings as they are written. */
+export interface PoolOptions {
+  readonly id?: string
+  /** Run by Node. */
+  readonly script?: string
+  /** Instead of a script. */
+  readonly command?: string
+  readonly args?: readonly string[]
+  readonly settings?: Written
+  readonly parts?: Partial<HostParts>
+}
+
+/** What plugins get of a gateway; everything is gone at the end of the test. */
+export async function agentWorld(t: TestContext) {
+  let given: PluginApi | undefined
+  const plugin: Plugin = { name: 'keeps-its-api', setup: api => void (given = api) }
+  const directory = await mkdtemp(join(tmpdir(), 'agents-'))
+  const gateway = await createGateway({ processes: { max: 32 } }, { plugins: [plugin], directory })
+  const pools: AgentPool[] = []
+  // What is waited for are timers that do not keep the process alive.
+  const awake = setInterval(() => undefined, 1000)
+  t.after(async () => {
+    clearInterval(awake)
+    await Promise.all(pools.map(pool => pool.stop()))
+    await gateway.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  await gateway.start()
+  assert.ok(given)
+  const { programs, clock, log } = given
+  const pool = ({
+    id = 'scripted',
+    script = AGENT,
+    command,
+    args = [],
+    settings,
+    parts,
+  }: PoolOptions = {}): AgentPool => {
+    const own = {
+      command: command ?? process.execPath,
+      args: command === undefined ? [script, ...args] : [...args],
+      priority: 0,
+      capabilities: [],
+    }
+    const made = new AgentPool({
+      settings: settingsOf(id, { ...own, ...settings }),
+      ...{ programs, clock, log, directory, state: join(directory, 'state') },
+      commands: undefined,
+      places: new Places(8),
+      version: '0.0.0',
+      ...parts,
+    })
+    pools.push(made)
+    return made
+  }
+  return { directory, pool, programs, clock, log }
+}
+
+/** Somebody who hears everything, and answers permissions with what `decide` says. */
+export function listener(
+  decide: (request: PermissionRequest) => Promise<PermissionOutcome> | PermissionOutcome = () => 'cancelled',
+) {
+  const updates: SessionUpdate[] = []
+  const requests: PermissionRequest[] = []
+  const waiting = new Set<() => void>()
+  const handlers = new Map<string, SessionSide['handlers'] extends ReadonlyMap<string, infer H> ? H : never>()
+  const side: SessionSide = {
+    update: update => {
+      updates.push(update)
+      for (const look of waiting) look()
+    },
+    permission: async request => {
+      requests.push(request)
+      for (const look of waiting) look()
+      return decide(request)
+    },
+    handlers,
+  }
+  /** All text so far. */
+  const text = (): string => updates.map(update => (update.is === 'text' ? update.text : '')).join('')
+  const until = (isSo: () => boolean): Promise<void> =>
+    new Promise(resolve => {
+      const look = (): void => {
+        if (!isSo()) return
+        waiting.delete(look)
+        resolve()
+      }
+      waiting.add(look)
+      look()
+    })
+  return { side, updates, requests, handlers, text, until }
+}
+
+export const say = (text: string) => [{ type: 'text', text }]
+
+/** What a session is opened with, in the directory of the test. */
+export const wish = (cwd: string, side: SessionSide, more: Partial<SessionWish> = {}): SessionWish => ({
+  cwd,
+  mcpServers: [],
+  side,
+  ...more,
+})
+
+/** An allowed-once option, by its kind. */
+export const allowOnce = ({ options }: PermissionRequest): PermissionOutcome => {
+  const found = options.find(({ kind }) => kind === 'allow_once')
+  return found === undefined ? 'cancelled' : { optionId: found.optionId }
+}
+
+/** For `assert.rejects`. */
+export const fails =
+  (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
+    assert.equal(error.kind, kind, error.message)
+    if (phase !== undefined) assert.equal(error.phase, phase, error.message)
+    if (words !== undefined) assert.match(error.message, words)
+    return true
+  }
+
+/** Whether it runs; one that nobody has waited for yet does not. */
+export function isAlive(pid: number | undefined): boolean {
+  try {
+    process.kill(pid ?? 0, 0)
+    const stat = process.platform === 'linux' ? readFileSync(`/proc/${String(pid)}/stat`, 'latin1') : ''
+    return pid !== undefined && !stat.includes(') Z ')
+  } catch {
+    return false
+  }
+}

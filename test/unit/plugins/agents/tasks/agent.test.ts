@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { AgentHost } from '../../../../../plugins/agents/types/agent.ts'
+import { agentWorld, type PoolOptions } from '../agents-kit.ts'
+import { ANN, deskOf, fileOf, request, settled } from './kit.ts'
+
+const TRACE = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }
+
+test('a real process works: it asks its owner, gets the trace, and says what it used', async context => {
+  const world = await agentWorld(context)
+  const host: AgentHost = world.pool({ settings: { permissions: { default: 'ask' } } })
+  const desk = deskOf(context, [host], { file: fileOf(context) })
+  const prompt = '[[ask edit made.txt]][[tool read x]][[meta]]'
+  const { id } = await desk.delegate(request({ prompt, cwd: world.directory }), { ...ANN, trace: TRACE })
+  const asked = await settled(desk, id)
+  assert.match(asked.questions[0]?.message ?? '', /scripted wants to edit: edit made.txt/)
+  desk.answer(id, 'ann', asked.questions[0]?.id ?? '', { action: 'accept', content: { decision: 'allow' } })
+  const view = await settled(desk, id)
+
+  assert.deepEqual([view.state, view.isError, view.denied], ['completed', false, []])
+  assert.equal(view.text, `allowed yes${JSON.stringify(TRACE)}`)
+  assert.equal(view.usage?.outputTokens, 7)
+  assert.ok(await readFile(join(world.directory, 'made.txt')))
+  const log = desk.page(id, 'ann', 'log', 0, 99_999)?.text ?? ''
+  assert.match(log, /permission allowed: edit: edit made.txt/)
+  assert.match(log, /tool read: read x – completed/)
+})
+
+test('a turn that hangs is cancelled, one that crashes is a result, one without login falls back', async context => {
+  const world = await agentWorld(context)
+  const hosts = [
+    world.pool({ id: 'locked', args: ['--auth', 'key'], settings: {} }),
+    world.pool({ id: 'open', settings: {} }),
+  ]
+  const desk = deskOf(context, hosts, { routing: { rules: [], default: ['locked', 'open'] } })
+  const run = (prompt: string, agent?: string) =>
+    desk.delegate(request({ prompt, agent, cwd: world.directory }), ANN)
+  const fallen = await settled(desk, (await run('hello')).id)
+  assert.deepEqual([fallen.agent, fallen.text], ['open', 'You said: hello'])
+  assert.match(fallen.attempts[0]?.failure ?? '', /^auth: /)
+
+  const crashed = await settled(desk, (await run('[[say so far]][[crash 3]]', 'open')).id)
+  assert.deepEqual([crashed.state, crashed.isError, crashed.text], ['failed', true, 'so far'])
+  assert.match(crashed.why ?? '', /^crash in /)
+
+  const { id } = await run('[[hang]]', 'open')
+  await desk.wait(id, 'ann', { ms: 20_000, since: 2 })
+  assert.equal(desk.cancel(id, 'ann', 'enough'), true)
+  while (desk.agents().some(({ running }) => running > 0))
+    await new Promise(resolve => setTimeout(resolve, 5))
+  const denied = await settled(desk, (await run('[[ask execute rm]][[stop cancelled]]', 'open')).id)
+  assert.deepEqual([denied.isError, denied.why], [true, 'denied by policy'])
+})
+
+test('after a restart a task goes on in its session, and is not told its prompt again', async context => {
+  const world = await agentWorld(context)
+  const log = join(world.directory, 'prompts.log')
+  const options: PoolOptions = { args: ['--store', join(world.directory, 'sessions'), '--log', log] }
+  const file = fileOf(context)
+  const host = world.pool(options)
+  const first = deskOf(context, [host], { file })
+  const prompt = '[[edit made.txt hello]][[hang]]'
+  const { id } = await first.delegate(request({ prompt, cwd: world.directory }), ANN)
+  let seen = await first.wait(id, 'ann', { ms: 20_000, since: 0 })
+  while (seen !== undefined && seen.filesChanged.length === 0)
+    seen = await first.wait(id, 'ann', { ms: 20_000, since: seen.seq })
+  first.stop()
+  await host.stop()
+  const second = deskOf(context, [world.pool(options)], { file })
+  const interrupted = await settled(second, id)
+  assert.deepEqual([interrupted.state, interrupted.filesChanged.length], ['interrupted', 1])
+  second.answer(id, 'ann', interrupted.questions[0]?.id ?? '', { action: 'accept', content: {} })
+  const view = await settled(second, id)
+
+  assert.deepEqual([view.state, view.sessionId], ['completed', interrupted.sessionId])
+  assert.match(view.text, /^You said: You were interrupted/)
+  const prompts = (await readFile(log, 'utf8')).split('\n').filter(line => line.includes('[[edit'))
+  assert.equal(prompts.length, 1)
+})

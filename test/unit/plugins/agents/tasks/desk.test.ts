@@ -1,0 +1,220 @@
+import type { AuditEvent } from '../../../../../src/plugin.ts'
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
+import {
+  ANN,
+  BOB,
+  call,
+  deskOf,
+  END,
+  fails,
+  FakeHost,
+  hangs,
+  OPTIONS,
+  request,
+  says,
+  settled,
+} from './kit.ts'
+
+test('a task is done in the background, and what was said is there, clean and without secrets', async context => {
+  const host = new FakeHost('a', async ({ side }) => {
+    side.update({ is: 'text', text: 'the key is s3c' })
+    side.update({ is: 'text', text: 'ret \u001bnow' })
+    side.update({
+      is: 'tool',
+      call: call({ kind: 'edit', status: 'completed', paths: ['/work/x'] }),
+      isNew: true,
+    })
+    return { stopReason: 'end_turn', usage: { inputTokens: 3 } }
+  })
+  const desk = deskOf(context, [host])
+  const begun = await desk.delegate(request({ prompt: 'use s3cret' }), ANN)
+  const view = await settled(desk, begun.id)
+
+  assert.equal(view.state, 'completed')
+  assert.deepEqual([view.text, view.isError, view.agent], ['the key is *** now', false, 'a'])
+  assert.deepEqual([view.filesChanged, view.usage], [['/work/x'], { inputTokens: 3 }])
+  assert.deepEqual(host.prompts, ['use s3cret'], 'the agent itself gets what was said')
+  assert.deepEqual(view.attempts, [{ agent: 'a', failure: undefined }])
+  const kinds = desk.events(begun.id, 'ann', 0, 100).map(({ kind }) => kind)
+  assert.deepEqual(kinds, ['state', 'state', 'state', 'tool', 'state'])
+})
+
+test('another owner sees nothing, and can do nothing, by any method', async context => {
+  const desk = deskOf(context, [new FakeHost('a', hangs)])
+  const { id } = await desk.delegate(request({ idempotencyKey: 'k' }), ANN)
+  const heard: unknown[] = []
+  desk.watch(id, 'bob', view => heard.push(view))
+
+  assert.equal(desk.view(id, 'bob'), undefined)
+  assert.deepEqual(desk.list('bob', { after: undefined, limit: 9 }), [])
+  assert.deepEqual(desk.list('bob', { after: id, limit: 9 }), [])
+  assert.equal(await desk.wait(id, 'bob', { ms: 9000 }), undefined)
+  assert.deepEqual(desk.events(id, 'bob', 0, 9), [])
+  for (const what of ['text', 'diff', 'log'] as const)
+    assert.equal(desk.page(id, 'bob', what, 0, 99), undefined)
+  assert.throws(() => desk.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
+    code: 'GW_AGENT_TASK_UNKNOWN',
+  })
+  assert.equal(desk.cancel(id, 'bob', 'because'), false)
+  await assert.rejects(desk.delegate(request({ continues: id }), BOB), { code: 'GW_AGENT_TASK_UNKNOWN' })
+  const parent = { task: id, root: id, depth: 0 }
+  await assert.rejects(desk.delegate(request(), { ...BOB, parent }), { code: 'GW_AGENT_TASK_UNKNOWN' })
+  assert.notEqual((await desk.delegate(request({ idempotencyKey: 'k' }), BOB)).id, id)
+  assert.equal(desk.cancel(id, 'ann', 'because'), true)
+  assert.deepEqual(heard, [])
+})
+
+test('the same key is the same task, also when both come at once', async context => {
+  const host = new FakeHost('a', says('x'))
+  const desk = deskOf(context, [host])
+  const both = await Promise.all([1, 2].map(() => desk.delegate(request({ idempotencyKey: 'k' }), ANN)))
+  await settled(desk, both[0]?.id ?? '')
+
+  assert.equal(both[0]?.id, both[1]?.id)
+  assert.equal((await desk.delegate(request({ idempotencyKey: 'k' }), ANN)).id, both[0]?.id)
+  assert.equal(host.prompts.length, 1)
+})
+
+test('what is cancelled stays cancelled, though the agent ends its turn after that', async context => {
+  const host = new FakeHost('a', async ({ side, cancelled }) => {
+    side.update({ is: 'text', text: 'half' })
+    await cancelled
+    return END
+  })
+  const desk = deskOf(context, [host])
+  const { id } = await desk.delegate(request(), ANN)
+  await desk.wait(id, 'ann', { ms: 20_000, since: 2 })
+
+  assert.equal(desk.cancel(id, 'ann', 'its call was cancelled'), true)
+  assert.equal(desk.cancel(id, 'ann', 'again'), false)
+  await new Promise(resolve => setImmediate(resolve))
+  const view = desk.view(id, 'ann')
+  assert.deepEqual([view?.state, view?.why, view?.text], ['cancelled', 'its call was cancelled', 'half'])
+})
+
+test('limit, login and start fall back to the next agent; what has had an effect does not', async context => {
+  for (const kind of ['limit', 'auth', 'spawn'] as const) {
+    const hosts = [
+      new FakeHost('a', fails(kind, 'prompt', 'no s3cret'), { priority: 1 }),
+      new FakeHost('b', says('done')),
+    ]
+    const desk = deskOf(context, hosts)
+    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+    assert.deepEqual(
+      [view.state, view.agent, view.text, view.why],
+      ['completed', 'b', 'done', undefined],
+      kind,
+    )
+    assert.deepEqual(view.attempts, [
+      { agent: 'a', failure: `${kind}: no ***` },
+      { agent: 'b', failure: undefined },
+    ])
+  }
+  const acts = new FakeHost(
+    'a',
+    async ({ side }) => {
+      side.update({ is: 'tool', call: call({ status: 'in_progress' }), isNew: true })
+      return fails('limit', 'prompt', 'quota')({} as never)
+    },
+    { priority: 1 },
+  )
+  const other = new FakeHost('b', says('done'))
+  const desk = deskOf(context, [acts, other])
+  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+
+  assert.deepEqual([view.state, view.isError, view.why], ['failed', true, 'limit in prompt: quota'])
+  assert.equal(other.prompts.length, 0)
+  for (const kind of ['timeout', 'crash', 'protocol'] as const) {
+    const second = deskOf(context, [new FakeHost('a', fails(kind, 'prompt', 'x'), { priority: 1 }), other])
+    assert.equal((await settled(second, (await second.delegate(request(), ANN)).id)).agent, 'a', kind)
+  }
+})
+
+test('a permission is asked for once, by kind, and never for always', async context => {
+  const outcomes: PermissionOutcome[] = []
+  const host = new FakeHost(
+    'a',
+    async ({ side }) => {
+      outcomes.push(await side.permission({ call: call(), options: OPTIONS }))
+      outcomes.push(await side.permission({ call: call(), options: OPTIONS.slice(0, 1) }))
+      side.update({ is: 'text', text: 'fine' })
+      return END
+    },
+    { permissions: { default: 'ask' } },
+  )
+  const desk = deskOf(context, [host])
+  const { id } = await desk.delegate(request(), ANN)
+  for (let count = 0; count < 2; count++) {
+    const asked = await settled(desk, id)
+    assert.equal(asked.state, 'input_required')
+    const question = asked.questions[0]?.id ?? ''
+    assert.match(asked.questions[0]?.message ?? '', /a wants to execute: npm test/)
+    assert.throws(
+      () => desk.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }),
+      {
+        code: 'GW_AGENT_QUESTION',
+      },
+    )
+    desk.answer(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
+    assert.throws(() => desk.answer(id, 'ann', question, { action: 'decline' }), {
+      code: 'GW_AGENT_QUESTION',
+    })
+    await desk.wait(id, 'ann', { ms: 20, since: asked.seq })
+  }
+  const view = await settled(desk, id)
+
+  assert.deepEqual(outcomes, [{ optionId: 'yes' }, 'cancelled'])
+  assert.match(view.denied[0] ?? '', /offered no way to allow it once/)
+})
+
+test('nobody answers: denied; nothing said and something denied is no success', async context => {
+  const host = new FakeHost(
+    'a',
+    async ({ side }) => {
+      await side.permission({ call: call(), options: OPTIONS })
+      return END
+    },
+    { permissions: { default: 'ask', askTimeout: 20 } },
+  )
+  const recorded: AuditEvent[] = []
+  const desk = deskOf(context, [host], { record: event => recorded.push(event) })
+  const { id } = await desk.delegate(request(), ANN)
+  const asked = await settled(desk, id)
+  assert.equal(asked.state, 'input_required')
+  let view = asked
+  while (view.state !== 'failed') view = (await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
+
+  assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
+  assert.match(view.denied[0] ?? '', /nobody answered in time/)
+  assert.deepEqual(
+    recorded.map(({ kind, outcome, fields }) => [kind, outcome, fields?.agent, fields?.task, fields?.by]),
+    [['permission', 'denied', 'a', id, 'nobody answered in time']],
+  )
+})
+
+test('a form of the agent is filled in by the owner of the task', async context => {
+  const form = { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] }
+  const host = new FakeHost('a', async ({ side }) => {
+    const elicit = side.handlers.get('elicitation/create')
+    const given = await elicit?.({ mode: 'form', message: 'Which?', requestedSchema: form })
+    const link = await elicit?.({ mode: 'url', message: 'Go there', url: 'http://x' })
+    side.update({ is: 'text', text: JSON.stringify([given, link]) })
+    return END
+  })
+  const desk = deskOf(context, [host])
+  const { id } = await desk.delegate(request(), ANN)
+  const asked = await settled(desk, id)
+  const question = asked.questions[0]
+  assert.deepEqual([question?.kind, question?.schema], ['elicitation', form])
+  assert.throws(
+    () => desk.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
+    /lacks colour/,
+  )
+  desk.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
+  const view = await settled(desk, id)
+
+  assert.equal(view.text, '[{"action":"accept","content":{"colour":"red"}},{"action":"decline"}]')
+})

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto'
+import type {
+  AgentRow,
+  Caller,
+  Desk,
+  Page,
+  Question,
+  QuestionAnswer,
+  RouteDecision,
+  TaskEvent,
+  TaskRequest,
+  TaskView,
+} from '../../../../../plugins/agents/types/tasks.ts'
+import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
+
+interface Kept {
+  view: TaskView
+  readonly owner: string
+  readonly caller: Caller
+  readonly request: TaskRequest
+  readonly events: TaskEvent[]
+  text: string
+}
+
+const DECISION: RouteDecision = {
+  chosen: ['ada'],
+  by: 'rule:reviews',
+  candidates: [{ agent: 'ada', why: 'it has all that is wanted', fits: true }],
+}
+
+/** A desk whose tasks do what the test says. */
+export class HandDesk implements Desk {
+  readonly tasks = new Map<string, Kept>()
+  readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] =
+    []
+  readonly cancelled: string[] = []
+  refusal: Error | undefined
+  readonly #watchers = new Map<string, Set<(view: TaskView) => void>>()
+  readonly #begun: ((kept: Kept) => void)[] = []
+  #last: Kept | undefined
+
+  /** Resolves with the next task that is delegated. */
+  next(): Promise<Kept> {
+    return new Promise(resolve => this.#begun.push(resolve))
+  }
+
+  get last(): Kept {
+    if (this.#last === undefined) throw new Error('nothing was delegated')
+    return this.#last
+  }
+
+  delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
+    if (this.refusal !== undefined) return Promise.reject(this.refusal)
+    const known = [...this.tasks.values()].find(
+      kept =>
+        kept.owner === caller.owner &&
+        kept.request.idempotencyKey !== undefined &&
+        kept.request.idempotencyKey === request.idempotencyKey,
+    )
+    if (known !== undefined) return Promise.resolve(known.view)
+    const view = viewOf(`t_${randomUUID()}`)
+    const kept: Kept = { view, owner: caller.owner, caller, request, events: [], text: '' }
+    this.tasks.set(view.id, kept)
+    this.#last = kept
+    this.#begun.shift()?.(kept)
+    return Promise.resolve(view)
+  }
+
+  /** Something becomes of a task. */
+  change(id: string, change: Partial<TaskView>): void {
+    const kept = this.tasks.get(id)
+    if (kept === undefined) throw new Error(`no task ${id}`)
+    const seq = kept.view.seq + 1
+    kept.view = { ...kept.view, ...change, seq, updatedAt: kept.view.updatedAt + 1 }
+    kept.events.push({ seq, at: kept.view.updatedAt, kind: 'state', text: kept.view.state })
+    for (const watcher of [...(this.#watchers.get(id) ?? [])]) watcher(kept.view)
+  }
+
+  complete(id: string, text: string, more: Partial<TaskView> = {}): void {
+    const kept = this.tasks.get(id)
+    if (kept !== undefined) kept.text = text
+    this.change(id, { state: 'completed', text, stopReason: 'end_turn', endedAt: 5, ...more })
+  }
+
+  ask(id: string, question: Partial<Question> = {}): void {
+    const whole: Question = { id: 'q1', kind: 'permission', message: 'May it?', schema: FORM, ...question }
+    this.change(id, { state: 'input_required', questions: [whole] })
+  }
+
+  view(id: string, owner: string): TaskView | undefined {
+    const kept = this.tasks.get(id)
+    return kept?.owner === owner ? kept.view : undefined
+  }
+
+  list(owner: string, { limit }: { readonly limit: number }): readonly TaskView[] {
+    const own = [...this.tasks.values()].filter(kept => kept.owner === owner)
+    return own
+      .map(({ view }) => view)
+      .reverse()
+      .slice(0, limit)
+  }
+
+  wait(
+    id: string,
+    owner: string,
+    { ms, since, signal }: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
+  ): Promise<TaskView | undefined> {
+    return new Promise(resolve => {
+      const done = (): void => {
+        clearTimeout(timer)
+        unwatch()
+        resolve(this.view(id, owner))
+      }
+      const isNews = (view: TaskView): boolean =>
+        ['completed', 'failed', 'cancelled', 'input_required'].includes(view.state) ||
+        (since !== undefined && view.seq > since)
+      const timer = setTimeout(done, ms)
+      const unwatch = this.watch(id, owner, view => isNews(view) && done())
+      signal?.addEventListener('abort', done)
+      const now = this.view(id, owner)
+      if (now === undefined || isNews(now)) done()
+    })
+  }
+
+  events(id: string, _owner: string, since: number, limit: number): readonly TaskEvent[] {
+    return (this.tasks.get(id)?.events ?? []).filter(({ seq }) => seq > since).slice(0, limit)
+  }
+
+  page(
+    id: string,
+    owner: string,
+    what: 'text' | 'diff' | 'log',
+    offset: number,
+    bytes: number,
+  ): Page | undefined {
+    if (this.view(id, owner) === undefined || what === 'diff') return undefined
+    const text = what === 'log' ? 'state: running' : (this.tasks.get(id)?.text ?? '')
+    const end = offset + bytes
+    return {
+      text: text.slice(offset, end),
+      next: end < text.length ? end : undefined,
+      total: text.length,
+      cut: false,
+    }
+  }
+
+  answer(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView {
+    const view = this.view(id, owner)
+    if (!view?.questions.some(open => open.id === question))
+      throw gatewayError('GW_USAGE', { what: 'the question is not open' })
+    this.answers.push({ task: id, question, answer })
+    this.change(id, { state: 'running', questions: [] })
+    return this.view(id, owner) ?? view
+  }
+
+  cancel(id: string, owner: string, why: string): boolean {
+    const view = this.view(id, owner)
+    if (view === undefined || view.endedAt !== undefined) return false
+    this.cancelled.push(id)
+    this.change(id, { state: 'cancelled', why, endedAt: 9 })
+    return true
+  }
+
+  watch(id: string, _owner: string, listener: (view: TaskView) => void): () => void {
+    const watchers = this.#watchers.get(id) ?? new Set()
+    this.#watchers.set(id, watchers.add(listener))
+    return () => void watchers.delete(listener)
+  }
+
+  agents(): readonly AgentRow[] {
+    return [ROW]
+  }
+
+  route(): RouteDecision {
+    return DECISION
+  }
+
+  probe(): Promise<readonly AgentRow[]> {
+    return Promise.resolve([ROW])
+  }
+}
+
+export const FORM: JsonObject = {
+  type: 'object',
+  properties: { decision: { type: 'string', enum: ['allow', 'deny'] } },
+  required: ['decision'],
+}
+
+const ROW: AgentRow = {
+  id: 'ada',
+  title: 'Ada',
+  description: 'reviews',
+  capabilities: ['review'],
+  priority: 5,
+  health: { state: 'ready' },
+  running: 1,
+  queued: 0,
+  left: { perMinute: 3, perDay: undefined },
+  load: { processes: 1, sessions: 1 },
+}
+
+function viewOf(id: string): TaskView {
+  return {
+    ...{ id, state: 'running', why: undefined, agent: 'ada', decision: DECISION, sessionId: 's1' },
+    ...{ cwd: '/srv/work', stopReason: undefined, text: '', truncated: false, bytesTotal: 0 },
+    ...{ filesChanged: [], hasDiff: false, denied: [], warnings: [], usage: undefined, attempts: [] },
+    ...{ questions: [], isError: false, createdAt: 1, updatedAt: 1, endedAt: undefined, ttlMs: 60_000 },
+    ...{ seq: 0, progress: undefined },
+  }
+}

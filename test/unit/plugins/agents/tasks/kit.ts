@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import {
+  AgentFailure,
+  type AgentHost,
+  type AgentSession,
+  type AgentToolCall,
+  type SessionSide,
+  type SessionWish,
+  type TurnEnd,
+} from '../../../../../plugins/agents/types/agent.ts'
+import { settingsOf } from '../../../../../plugins/agents/settings.ts'
+import type { Caller, TaskRequest, TaskView } from '../../../../../plugins/agents/types/tasks.ts'
+import type { AgentsConfig } from '../../../../../plugins/agents/types/settings.ts'
+import { taskSettingsOf, TaskDesk } from '../../../../../plugins/agents/tasks/service.ts'
+import type { DeskParts } from '../../../../../plugins/agents/tasks/context.ts'
+import type { Containment } from '../../../../../plugins/agents/types/containment.ts'
+import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
+import { systemClock } from '../../../../../src/util/clock.ts'
+import { SILENT } from '../../install.ts'
+
+type AgentConfig = AgentsConfig['list'][string]
+
+/** One prompt that a fake agent got, and all it can do about it. */
+export interface Turn {
+  readonly text: string
+  readonly side: SessionSide
+  readonly session: string
+  readonly how: AgentSession['how']
+  /** Resolves when the turn is cancelled. */
+  readonly cancelled: Promise<void>
+}
+
+export type Play = (turn: Turn) => Promise<TurnEnd>
+
+export const END: TurnEnd = { stopReason: 'end_turn', usage: undefined }
+export const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
+
+/** An agent in memory: it says what it is told to. */
+export class FakeHost implements AgentHost {
+  readonly settings
+  health: AgentHost['health'] = { state: 'ready' }
+  readonly load = { processes: 0, sessions: 0 }
+  readonly prompts: string[] = []
+  readonly wishes: SessionWish[] = []
+  /** Sessions that it still knows. */
+  readonly sessions = new Set<string>()
+  onOpen: (() => void) | undefined
+  probes = 0
+  #play: Play
+
+  constructor(id: string, play: Play, config: Partial<AgentConfig> = {}) {
+    const usual = { command: 'fake', args: [], enabled: true, capabilities: [], priority: 0 }
+    this.settings = settingsOf(id, { ...usual, ...config })
+    this.#play = play
+  }
+
+  async open(wish: SessionWish): Promise<AgentSession> {
+    this.wishes.push(wish)
+    this.onOpen?.()
+    if (wish.resume !== undefined && !this.sessions.has(wish.resume))
+      throw new AgentFailure('lost', 'session', 'no such session')
+    const id = wish.resume ?? `${this.settings.id}-${this.sessions.size + 1}`
+    this.sessions.add(id)
+    const how = wish.resume === undefined ? 'new' : 'resumed'
+    let cancel = (): void => undefined
+    const cancelled = new Promise<void>(resolve => (cancel = resolve))
+    return {
+      ...{ id, how, pid: undefined, cancel },
+      prompt: content => {
+        const text = String(content[0]?.text)
+        this.prompts.push(text)
+        return this.#play({ text, side: wish.side, session: id, how, cancelled })
+      },
+      close: () => Promise.resolve(),
+    }
+  }
+
+  async probe(): Promise<AgentHost['health']> {
+    this.probes++
+    return this.health
+  }
+
+  async stop(): Promise<void> {
+    // Nothing runs.
+  }
+}
+
+export const says =
+  (text: string): Play =>
+  async ({ side }) => {
+    side.update({ is: 'text', text })
+    return END
+  }
+
+export function fails(...failure: ConstructorParameters<typeof AgentFailure>): Play {
+  return () => Promise.reject(new AgentFailure(...failure))
+}
+
+/** Goes on until it is cancelled. */
+export const hangs: Play = async ({ cancelled }) => {
+  await cancelled
+  return CANCELLED
+}
+
+export function call(facts: Partial<AgentToolCall> = {}): AgentToolCall {
+  return {
+    ...{ id: 'c1', title: 'npm test', kind: 'execute', status: 'pending', paths: [] },
+    ...{ rawInput: undefined, content: [] },
+    ...facts,
+  }
+}
+
+export const OPTIONS = [
+  { optionId: 'always', name: 'Always', kind: 'allow_always' },
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+] as const
+
+export const CONTAINMENT: Containment = {
+  resolve: ({ cwd, files }) => Promise.resolve({ cwd: cwd ?? '/work', files }),
+  decide: (_, policy) => Promise.resolve({ do: policy.default, by: 'default' }),
+  clientSide: () => ({ handlers: new Map(), close: () => Promise.resolve() }),
+  worktree: () => Promise.reject(new Error('no worktree here')),
+  prune: () => Promise.resolve([]),
+  clean: text => text.replaceAll('\u001b', ''),
+}
+
+export function request(facts: Partial<TaskRequest> = {}): TaskRequest {
+  return {
+    ...{
+      prompt: 'do it',
+      agent: undefined,
+      taskType: undefined,
+      capabilities: [],
+      cwd: undefined,
+      files: [],
+    },
+    ...{
+      continues: undefined,
+      mode: undefined,
+      model: undefined,
+      timeoutMs: undefined,
+      isolation: undefined,
+    },
+    ...{ idempotencyKey: undefined, background: true },
+    ...facts,
+  }
+}
+
+export const ANN: Caller = { owner: 'ann', issuer: '', subject: 'ann', parent: undefined }
+export const BOB: Caller = { owner: 'bob', issuer: '', subject: 'bob', parent: undefined }
+
+export interface DeskOptions {
+  readonly file?: string | undefined
+  readonly tasks?: AgentsConfig['tasks']
+  readonly routing?: AgentsConfig['routing']
+  readonly now?: () => number
+  readonly log?: Log
+  readonly containment?: Partial<Containment>
+  readonly clock?: Clock
+  readonly hide?: (text: string) => string
+  readonly record?: (event: AuditEvent) => void
+}
+
+/** A desk over these agents; it is stopped when the test is over. */
+export function deskOf(
+  context: TestContext,
+  hosts: readonly AgentHost[],
+  options: DeskOptions = {},
+): TaskDesk {
+  const parts: DeskParts = {
+    agents: new Map(hosts.map(host => [host.settings.id, host])),
+    routing: options.routing,
+    tasks: taskSettingsOf(options.tasks),
+    containment: { ...CONTAINMENT, ...options.containment },
+    callback: undefined,
+  }
+  const environment = {
+    ...{ file: options.file, log: options.log ?? SILENT, now: options.now ?? Date.now },
+    clock: options.clock ?? REFERENCED,
+    hide: options.hide ?? ((text: string) => text.replaceAll('s3cret', '***')),
+    ...(options.record === undefined ? {} : { record: options.record }),
+  }
+  const desk = new TaskDesk(environment, parts)
+  context.after(() => desk.stop())
+  return desk
+}
+
+/** Timers that keep the test alive. */
+export const REFERENCED: Clock = {
+  now: () => systemClock.now(),
+  after(ms: number, callback: () => void): () => void {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+/** A file for a database, gone after the test. */
+export function fileOf(context: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), 'agents-work-'))
+  context.after(() => rmSync(directory, { recursive: true, force: true }))
+  return join(directory, 'state', 'agents.db')
+}
+
+/** The task when it has ended, or needs somebody. */
+export async function settled(desk: TaskDesk, id: string, owner = 'ann'): Promise<TaskView> {
+  const view = await desk.wait(id, owner, { ms: 20_000 })
+  if (view === undefined) throw new Error('there is no such task')
+  return view
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
+import { Database } from '../../../../../plugins/agents/store/database.ts'
+import { openDatabase } from '../../../../../plugins/agents/store/sqlite.ts'
+import { SILENT } from '../../install.ts'
+import {
+  ANN,
+  call,
+  deskOf,
+  END,
+  FakeHost,
+  fileOf,
+  hangs,
+  request,
+  says,
+  settled,
+  type Play,
+} from './kit.ts'
+
+/** As after a kill -9: the rows stay as they are, and their runner is nobody. */
+function killed(file: string): void {
+  const database = new Database(openDatabase(file, SILENT))
+  database.run(`UPDATE runners SET pid = 2147483646, born = 'long ago'`)
+  database.close()
+}
+
+const acts: Play = async turn => {
+  turn.side.update({ is: 'tool', call: call({ status: 'in_progress' }), isNew: true })
+  return hangs(turn)
+}
+
+test('what waited is queued again by itself after a restart', async context => {
+  const file = fileOf(context)
+  const config = { limits: { concurrent: 1 } }
+  const first = deskOf(context, [new FakeHost('a', hangs, config)], { file })
+  await first.delegate(request({ prompt: 'one' }), ANN)
+  const waiting = await first.delegate(request({ prompt: 'two' }), ANN)
+  first.stop()
+  const host = new FakeHost('a', says('done'), config)
+  const second = deskOf(context, [host], { file })
+  const view = await settled(second, waiting.id)
+
+  assert.deepEqual([view.state, view.text], ['completed', 'done'])
+  assert.deepEqual(host.prompts, ['two'])
+})
+
+test('a task that was at work is interrupted, and goes on in its session when its owner says so', async context => {
+  const file = fileOf(context)
+  const first = deskOf(context, [new FakeHost('a', acts)], { file })
+  const { id } = await first.delegate(request(), ANN)
+  const before = await first.wait(id, 'ann', { ms: 20_000, since: 3 })
+  first.stop()
+  const host = new FakeHost('a', says('went on'))
+  host.sessions.add(before?.sessionId ?? '')
+  const second = deskOf(context, [host], { file })
+  const interrupted = await settled(second, id)
+  const question = interrupted.questions[0]
+
+  assert.deepEqual([interrupted.state, question?.kind, host.prompts], ['interrupted', 'continue', []])
+  second.answer(id, 'ann', question?.id ?? '', {
+    action: 'accept',
+    content: { message: 'go on, and be quick' },
+  })
+  const view = await settled(second, id)
+  assert.deepEqual([view.state, view.text, view.sessionId], ['completed', 'went on', before?.sessionId])
+  assert.deepEqual(host.prompts, ['go on, and be quick'])
+})
+
+test('without its session it is begun anew, but never after it may have changed something', async context => {
+  for (const [play, hasEffect] of [
+    [hangs, false],
+    [acts, true],
+  ] as const) {
+    const file = fileOf(context)
+    const first = deskOf(context, [new FakeHost('a', play)], { file })
+    const { id } = await first.delegate(request({ prompt: 'build it' }), ANN)
+    await first.wait(id, 'ann', { ms: 20_000, since: hasEffect ? 3 : 2 })
+    first.stop()
+    killed(file)
+    const host = new FakeHost('a', says('built'))
+    const second = deskOf(context, [host], { file })
+    const question = (await settled(second, id)).questions[0]?.id ?? ''
+    second.answer(id, 'ann', question, { action: 'accept', content: {} })
+    const view = await settled(second, id)
+
+    assert.deepEqual(host.prompts, hasEffect ? [] : ['build it'])
+    assert.equal(view.state, hasEffect ? 'failed' : 'completed')
+    if (hasEffect) assert.match(view.why ?? '', /not done a second time/)
+  }
+})
+
+test('a second gateway on the same file steals nothing, and both see what the other does', async context => {
+  const file = fileOf(context)
+  const first = deskOf(context, [new FakeHost('a', hangs)], { file })
+  const { id } = await first.delegate(request(), ANN)
+  await first.wait(id, 'ann', { ms: 20_000, since: 2 })
+  const second = deskOf(context, [new FakeHost('a', says('stolen'))], { file })
+
+  assert.equal(second.view(id, 'ann')?.state, 'running')
+  const seen = second.wait(id, 'ann', { ms: 20_000 })
+  assert.equal(first.cancel(id, 'ann', 'enough'), true)
+  assert.equal((await seen)?.state, 'cancelled')
+  const other = await first.delegate(request(), ANN)
+  await first.wait(other.id, 'ann', { ms: 20_000, since: 2 })
+  assert.equal(second.cancel(other.id, 'ann', 'from afar'), true)
+  assert.equal((await settled(first, other.id)).why, 'from afar')
+})
+
+test('the limit of a day survives a restart, and the next agent gets the task', async context => {
+  const file = fileOf(context)
+  const agents = () => [
+    new FakeHost('a', says('by a'), { priority: 1, limits: { perDay: 1 } }),
+    new FakeHost('b', says('by b')),
+  ]
+  const first = deskOf(context, agents(), { file })
+  assert.equal((await settled(first, (await first.delegate(request(), ANN)).id)).agent, 'a')
+  first.stop()
+  const second = deskOf(context, agents(), { file })
+  const view = await settled(second, (await second.delegate(request(), ANN)).id)
+
+  assert.equal(view.agent, 'b')
+  assert.match(view.decision.candidates[0]?.why ?? '', /perDay is spent/)
+  assert.equal(second.agents()[0]?.left.perDay, 0)
+  await assert.rejects(second.delegate(request({ agent: 'a' }), ANN), { code: 'GW_AGENT_LIMIT' })
+})
+
+test('prompts are kept only where that is wanted, and secrets never', async context => {
+  for (const keepPrompt of [true, false]) {
+    const file = fileOf(context)
+    const talks: Play = async ({ side }) => {
+      side.update({ is: 'text', text: 'it is s3cret' })
+      side.update({ is: 'tool', call: call({ title: 'echo s3cret' }), isNew: true })
+      await side.permission({ call: call({ title: 'cat s3cret' }), options: [] })
+      throw new AgentFailure('crash', 'prompt', 'died with s3cret')
+    }
+    const desk = deskOf(context, [new FakeHost('a', talks)], { file, tasks: { keepPrompt } as never })
+    await settled(desk, (await desk.delegate(request({ prompt: 'weave s3cret cloth' }), ANN)).id)
+    desk.stop()
+    const bytes = readFileSync(file).toString('latin1')
+
+    assert.equal(bytes.includes('weave *** cloth'), keepPrompt)
+    assert.ok(!bytes.includes('s3cret'))
+    assert.ok(bytes.includes('died with ***'))
+  }
+})
+
+test('an agent that the gateway itself ended leaves its task to go on', async context => {
+  let times = 0
+  const host = new FakeHost('a', async () => {
+    if (times++ === 0) throw new AgentFailure('stopped', 'prompt', 'the gateway was reloaded')
+    return END
+  })
+  const desk = deskOf(context, [host])
+  const { id } = await desk.delegate(request(), ANN)
+  const view = await settled(desk, id)
+  desk.answer(id, 'ann', view.questions[0]?.id ?? '', { action: 'decline' })
+
+  assert.equal(view.state, 'interrupted')
+  assert.equal(desk.view(id, 'ann')?.state, 'cancelled')
+})

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { Database } from '../../../../../plugins/agents/store/database.ts'
+import { TurnCounts } from '../../../../../plugins/agents/scheduling/rate-limits.ts'
+import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
+import { emptyData, type TaskStart } from '../../../../../plugins/agents/store/record.ts'
+import { openDatabase } from '../../../../../plugins/agents/store/sqlite.ts'
+import { TaskStore, type NewTask } from '../../../../../plugins/agents/store/task-store.ts'
+import type { Log } from '../../../../../src/plugin.ts'
+import { HandClock, SILENT } from '../../install.ts'
+import { fileOf } from './kit.ts'
+
+const START = {
+  subject: 'ann',
+  request: {},
+  cwd: '/',
+  files: [],
+  depth: 0,
+  ground: 't',
+} as unknown as TaskStart
+const BOUNDS = { max: 100, maxPerCaller: 10 }
+
+function task(id: string, owner = 'ann', key?: string): NewTask {
+  return { id, owner, key, root: id, runner: 'r', start: START, data: emptyData() }
+}
+
+function open(context: TestContext, file?: string, log: Log = SILENT): Database {
+  const database = new Database(openDatabase(file, log))
+  context.after(() => database.close())
+  return database
+}
+
+test('of two that end a task at once the first wins, on two connections as on one', context => {
+  const file = fileOf(context)
+  const [one, other] = [open(context, file), open(context, file)].map(
+    database => new TaskStore(database, () => 1),
+  )
+  assert.ok(one !== undefined && other !== undefined)
+  one.add(task('t'), BOUNDS)
+
+  assert.equal(one.change('t', 'ann', ['running'], { state: 'completed' }), false)
+  assert.equal(one.change('t', 'bob', ['queued'], { state: 'cancelled' }), false, 'not its owner')
+  assert.equal(other.change('t', 'ann', ['queued', 'running'], { state: 'cancelled', why: 'x' }), true)
+  assert.equal(one.change('t', 'ann', ['queued', 'running'], { state: 'completed' }), false)
+  assert.deepEqual([one.find('t', 'ann')?.state, one.find('t', 'ann')?.endedAt], ['cancelled', 1])
+})
+
+test('tasks are there after a restart, in a file and a directory for their owner alone', context => {
+  const file = fileOf(context)
+  const first = open(context, file)
+  new TaskStore(first, () => 5).add(task('t', 'ann', 'key'), BOUNDS)
+  first.close()
+  const again = new TaskStore(open(context, file), () => 6)
+
+  assert.equal(again.find('t', 'ann')?.createdAt, 5)
+  assert.equal(again.byKey('ann', 'key')?.id, 't')
+  assert.equal(again.byKey('bob', 'key'), undefined)
+  assert.deepEqual([statSync(file).mode & 0o777, statSync(dirname(file)).mode & 0o777], [0o600, 0o700])
+})
+
+test('what is no database of tasks is set aside, and said', context => {
+  const sayings: string[] = []
+  const log = { ...SILENT, warn: (message: string) => void sayings.push(message) }
+  const file = fileOf(context)
+  open(context, file).close()
+  const database = new Database(openDatabase(join(dirname(file), 'other.db'), SILENT))
+  database.run('PRAGMA application_id = 7')
+  database.close()
+  for (const [name, bytes] of [
+    ['garbage.db', Buffer.from('this is no database at all, and never was one'.repeat(50))],
+    ['cut.db', readFileSync(file).subarray(0, 5000)],
+    ['foreign.db', readFileSync(join(dirname(file), 'other.db'))],
+  ] as const) {
+    const path = join(dirname(file), name)
+    writeFileSync(path, bytes, { mode: 0o600 })
+    const fresh = new TaskStore(open(context, path, log), () => 1)
+    assert.equal(fresh.add(task('t'), BOUNDS), undefined, name)
+    assert.ok(
+      readdirSync(dirname(file)).some(other => other.startsWith(`${name}.corrupt-`)),
+      name,
+    )
+  }
+  assert.equal(sayings.length, 3)
+})
+
+test('the oldest that have ended make room, and with none of those a new one is refused', context => {
+  let now = 0
+  const store = new TaskStore(open(context), () => ++now)
+  const bounds = { max: 3, maxPerCaller: 2 }
+  for (const id of ['t1', 't2']) store.add(task(id), bounds)
+
+  assert.equal(store.add(task('t3'), bounds), 'full-of-caller')
+  store.add(task('t3', 'bob'), bounds)
+  assert.equal(store.add(task('t4', 'bob'), bounds), 'full')
+  store.change('t2', 'ann', ['queued'], { state: 'completed' })
+  assert.equal(store.add(task('t4', 'bob'), bounds), undefined)
+  assert.equal(store.find('t2', 'ann'), undefined)
+  store.change('t4', 'bob', ['queued'], { state: 'completed' })
+  assert.deepEqual(
+    store.sweep(-10).map(({ id }) => id),
+    ['t4'],
+  )
+  assert.deepEqual(
+    store.list('bob', undefined, 9).map(({ id }) => id),
+    ['t3'],
+  )
+})
+
+test('a page of the list goes on where the last one ended', context => {
+  const store = new TaskStore(open(context), () => 1)
+  for (let index = 0; index < 5; index++) store.add(task(`t${index}`), BOUNDS)
+  const first = store.list('ann', undefined, 2).map(({ id }) => id)
+
+  assert.deepEqual(first, ['t4', 't3'])
+  assert.deepEqual(
+    store.list('ann', 't3', 9).map(({ id }) => id),
+    ['t2', 't1', 't0'],
+  )
+})
+
+test('limits are counted over restarts and by two gateways; a minute slides, a day begins anew', context => {
+  let now = Date.UTC(2026, 0, 1, 23, 59, 30)
+  const file = fileOf(context)
+  const limits = { perMinute: 2, perDay: 3 }
+  const counts = [1, 2].map(() => new TurnCounts(open(context, file), () => now))
+  const [one, other] = counts
+  assert.ok(one !== undefined && other !== undefined)
+
+  assert.equal(one.take('a', limits), undefined)
+  now += 10_000
+  assert.equal(other.take('a', limits), undefined)
+  assert.deepEqual(one.take('a', limits), { limit: 'perMinute', retryAfterMs: 50_000 })
+  assert.deepEqual(one.left('a', limits), { perMinute: 0, perDay: 1 })
+  assert.equal(one.take('b', limits), undefined, 'each agent has its own')
+  now = Date.UTC(2026, 0, 2, 0, 0, 30)
+  const third = new TurnCounts(open(context, file), () => now)
+  assert.deepEqual(third.left('a', limits), { perMinute: 1, perDay: 3 })
+  for (let count = 0; count < 3; count++, now += 60_000) assert.equal(third.take('a', limits), undefined)
+  assert.equal(third.take('a', limits)?.limit, 'perDay')
+})
+
+test('a queue is bounded, serves owners in turn, and forgets who gives up', async () => {
+  const queue = new PlaceQueue(new HandClock(), { concurrent: 1, queue: 4 })
+  const { signal } = new AbortController()
+  const order: string[] = []
+  const enter = async (owner: string, name: string): Promise<void> => {
+    const leave = await queue.enter(owner, 1000, signal)
+    order.push(typeof leave === 'function' ? name : `${name} ${leave}`)
+    if (typeof leave !== 'function') return
+    assert.equal(queue.running, 1)
+    leave()
+    // The second time it frees nobody else's place.
+    leave()
+  }
+  const first = await queue.enter('ann', 1000, signal)
+  assert.ok(typeof first === 'function')
+  const all = [
+    enter('ann', 'a1'),
+    enter('ann', 'a2'),
+    enter('bob', 'b1'),
+    enter('cy', 'c1'),
+    enter('cy', 'c2'),
+  ]
+  await all[4]
+  first()
+  await Promise.all(all)
+
+  assert.deepEqual(order, ['c2 full', 'a1', 'b1', 'c1', 'a2'])
+  assert.deepEqual([queue.running, queue.queued], [0, 0])
+})
+
+test('who waits too long, or is not wanted any more, leaves the queue', async () => {
+  const clock = new HandClock()
+  const queue = new PlaceQueue(clock, { concurrent: 1, queue: 4 })
+  const controller = new AbortController()
+  const leave = await queue.enter('ann', 1000, controller.signal)
+  const late = queue.enter('ann', 1000, new AbortController().signal)
+  const dropped = queue.enter('bob', 5000, controller.signal)
+  clock.pass(1000)
+  controller.abort()
+
+  assert.deepEqual([await late, await dropped], ['late', 'taken-back'])
+  assert.deepEqual([queue.queued, queue.running, clock.armed], [0, 1, 0])
+  assert.ok(typeof leave === 'function')
+  leave()
+  assert.equal(queue.running, 0)
+})
+
+test('nothing is said on stderr about an experiment', async context => {
+  const file = fileOf(context)
+  const module = join(import.meta.dirname, '../../../../../plugins/agents/store/sqlite.ts')
+  const program = `const { openDatabase } = await import(${JSON.stringify(module)})
+    openDatabase(${JSON.stringify(file)}, { warn() {} }).close()
+    process.emitWarning('still heard')`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program])
+  let stderr = ''
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number]
+
+  assert.equal(code, 0, stderr)
+  assert.ok(existsSync(file))
+  assert.match(stderr, /still heard/)
+  assert.doesNotMatch(stderr, /SQLite/)
+})

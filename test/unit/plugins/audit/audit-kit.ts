@@ -1,0 +1,73 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import type { JournalHost } from '../../../../plugins/audit/journal.ts'
+import type { Opened, Sink } from '../../../../plugins/audit/journal-file.ts'
+import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import type { Clock } from '../../../../src/api/index.ts'
+import { SILENT } from '../install.ts'
+
+/** A directory that goes with the test. */
+export async function directoryFor(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'audit-'))
+  t.after(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** The lines of a file, parsed. */
+export async function linesOf(file: string): Promise<JsonObject[]> {
+  const text = await readFile(file, 'utf8')
+  return text
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as JsonObject)
+}
+
+/** Those of calls. */
+export async function callsIn(file: string): Promise<JsonObject[]> {
+  return (await linesOf(file)).filter(line => line.kind === 'call')
+}
+
+/** A disk with room for so many bytes. */
+export class SmallDisk implements Sink {
+  text = ''
+  room: number
+
+  constructor(room: number) {
+    this.room = room
+  }
+
+  get size(): number {
+    return this.text.length
+  }
+
+  open(): Promise<Opened> {
+    return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
+  }
+
+  async write(bytes: Buffer): Promise<number> {
+    await Promise.resolve()
+    return this.writeNow(bytes)
+  }
+
+  writeNow(bytes: Buffer): number {
+    const taken = Math.min(bytes.length, this.room)
+    if (taken === 0) throw new Error('ENOSPC: no space left on device')
+    this.room -= taken
+    this.text += bytes.toString('utf8', 0, taken)
+    return taken
+  }
+
+  rotate(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+export function hostOf(sink: Sink, clock: Clock): JournalHost {
+  return { sink, clock, log: SILENT, note: (kind, fields) => JSON.stringify({ kind, ...fields }) }
+}

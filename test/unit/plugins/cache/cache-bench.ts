@@ -1,0 +1,94 @@
+import { cache } from '../../../../plugins/cache/index.ts'
+import type { CacheConfig } from '../../../../src/config/config.gen.ts'
+import { RoadCall, RoadExchange } from '../../../../src/core/exchange.ts'
+import type {
+  Answer,
+  Call,
+  Dispatch,
+  Principal,
+  Session,
+  Upstream,
+  UpstreamState,
+} from '../../../../src/api/index.ts'
+import { ANONYMOUS } from '../../../../src/api/principal.ts'
+import { RoadSession } from '../../../../src/core/session.ts'
+import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import { configOf, HandClock, install, resultOf } from '../install.ts'
+
+export const OPTIONS: CacheConfig = {
+  lists: '5m',
+  negative: 0,
+  maxEntries: 1000,
+  maxBytes: '64MiB',
+  meta: false,
+}
+
+/** The cache before an upstream `web` that answers by function; `spec` is what its section says. */
+export async function bench(
+  options: Partial<CacheConfig>,
+  answer: (call: Call, nth: number) => Answer | Promise<Answer> = (_call, nth) => resultOf({ nth }),
+  spec: JsonObject = {},
+  upstream = { name: 'web', spec: { timeout: '60s', ...spec }, state: 'ready' as UpstreamState },
+) {
+  const clock = new HandClock()
+  const config = configOf({ upstreams: { web: { timeout: '60s', ...spec } } })
+  const hooks = await install(cache, { ...OPTIONS, ...options }, config, clock)
+  const calls: Call[] = []
+  const own: Dispatch = async call => {
+    calls.push(call)
+    return answer(call, calls.length)
+  }
+  const dispatch = hooks.runner('dispatch')?.(own, upstream as unknown as Upstream) ?? own
+  const become = (state: UpstreamState): void => {
+    upstream.state = state
+    hooks.runner('upstreamState')?.('web', state, undefined)
+  }
+  const control = async (verb: string, params: JsonObject = {}): Promise<JsonObject> =>
+    (await hooks.runner('control', verb)?.(params)) ?? {}
+  return { clock, hooks, calls, dispatch, become, control, upstream }
+}
+
+/** A request of somebody, as it reaches the upstream. */
+export function ask(
+  method: string,
+  params?: JsonObject,
+  who: { subject?: string; scopes?: string[]; session?: string; headers?: Record<string, string> } = {},
+): RoadCall & { exchange: RoadExchange } {
+  const exchange = new RoadExchange(
+    1,
+    sessionOf(who.session ?? 's', {
+      ...ANONYMOUS,
+      subject: who.subject ?? 'anonymous',
+      scopes: who.scopes ?? [],
+    }),
+    { method, params, headers: who.headers ?? {}, emit: () => undefined },
+    { emit: () => undefined, ask: () => Promise.resolve({ result: {} }) },
+    0,
+  )
+  return new RoadCall('web', method, params, exchange)
+}
+
+export function tool(name: string, args: JsonObject = {}, who: Parameters<typeof ask>[2] = {}): RoadCall {
+  return ask('tools/call', { name, arguments: args }, who)
+}
+
+export function valueOf(answer: Answer): JsonObject {
+  if ('result' in answer) return JSON.parse(answer.result.bytes().toString()) as JsonObject
+  throw new Error(`no result: ${JSON.stringify(answer)}`)
+}
+
+function sessionOf(id: string, principal: Principal): Session {
+  const client = {
+    info: { name: 't', version: '1' },
+    capabilities: {},
+    version: '2026-07-28',
+    logLevel: undefined,
+  }
+  return new RoadSession({
+    id,
+    listener: 'test',
+    principal,
+    client: { ...client, era: 'modern' },
+    notify: () => false,
+  })
+}

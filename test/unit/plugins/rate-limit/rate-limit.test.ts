@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, test, type TestContext } from 'node:test'
+import fc from 'fast-check'
+import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { untilTomorrow } from '../../../../plugins/rate-limit/day.ts'
+import { openQuotas } from '../../../../plugins/rate-limit/quota.ts'
+import { Windows } from '../../../../plugins/rate-limit/window.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import {
+  closeAfter,
+  testClient,
+  testGateway,
+  testUpstream,
+  type Reply,
+  type TestClient,
+  type TestGateway,
+} from '../../../../src/testing/index.ts'
+
+async function folder(t: TestContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'quota-'))
+  t.after(() => rm(path, { recursive: true }))
+  return path
+}
+
+describe('the last minute of a key', () => {
+  test('never holds more than the limit, and the wait it asks for is exact', () => {
+    const calls = fc.array(fc.record({ key: fc.constantFrom('a', 'b'), after: fc.nat(20_000) }), {
+      maxLength: 300,
+    })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 20 }), calls, (max, steps) => {
+        const windows = new Windows(max)
+        const admitted: { key: string; at: number }[] = []
+        let now = 0
+        for (const { key, after } of steps) {
+          now += after
+          const recent = admitted.filter(one => one.key === key && one.at > now - 60_000)
+          const wait = windows.wait(key, now)
+          assert.equal(wait > 0, recent.length === max)
+          if (wait > 0) assert.equal(wait, (recent[0]?.at ?? 0) + 60_000 - now)
+          else {
+            windows.take(key, now)
+            admitted.push({ key, at: now })
+          }
+        }
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('is forgotten for the least lately used key, when there are too many', () => {
+    const windows = new Windows(1)
+    for (let key = 0; key < 100_001; key++) windows.take(`key-${key}`, key)
+    assert.equal(windows.size, 100_000)
+    assert.equal(windows.wait('key-0', 100_001), 0)
+    assert.ok(windows.wait('key-1', 50_000) > 0)
+  })
+})
+
+describe('the quota of a day', () => {
+  const noon = Date.UTC(2026, 6, 28, 12)
+
+  test('is counted in the file, whoever has it open, and begins anew with the day', async t => {
+    const directory = await folder(t)
+    const one = openQuotas(directory)
+    const other = openQuotas(directory)
+    t.after(() => [one, other].forEach(quotas => quotas.close()))
+    const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).take('r', 'alice', 5, noon))
+    assert.deepEqual(taken, [true, true, true, true, true, false, false])
+    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
+    assert.equal(one.hasRoom('r', 'bob', 5, noon), true)
+    const tomorrow = noon + untilTomorrow(noon)
+    assert.equal(one.hasRoom('r', 'alice', 5, tomorrow - 1), false)
+    assert.equal(one.take('r', 'alice', 5, tomorrow), true)
+    // A clock that is set back gives nothing anew.
+    assert.equal(one.hasRoom('r', 'alice', 5, noon), false)
+  })
+})
+
+const alice = makeKey('alice', [])
+const bob = makeKey('bob', [])
+const AUTH = {
+  keys: [
+    { name: 'alice', hash: alice.hash },
+    { name: 'bob', hash: bob.hash },
+  ],
+}
+
+interface Served extends TestGateway {
+  as(key: string, era?: 'legacy' | 'modern'): Promise<TestClient>
+  /** Resolves when so many slow calls have reached their server. */
+  underWay(count: number): Promise<void>
+  release(): void
+}
+
+async function serve(t: TestContext, rules: JsonObject, more: JsonObject = {}): Promise<Served> {
+  const waiting = new Set<() => void>()
+  const watching = new EventEmitter()
+  const slow = (): Promise<string> =>
+    new Promise(resolve => {
+      waiting.add(() => resolve('done'))
+      watching.emit('arrived')
+    })
+  const tools = { read: () => 'rows', slow }
+  const upstreams = {
+    db: closeAfter(t, await testUpstream({ tools })),
+    web: closeAfter(t, await testUpstream({ tools })),
+  }
+  const config = { auth: AUTH, rateLimit: { rules, state: await folder(t), ...more } }
+  const gateway = closeAfter(t, await testGateway({ upstreams, config }))
+  return {
+    ...gateway,
+    as: async (key, era = 'modern') =>
+      closeAfter(t, await testClient(gateway, { era, headers: { authorization: `Bearer ${key}` } })),
+    underWay: async count => {
+      while (waiting.size < count) await once(watching, 'arrived')
+    },
+    release: () => {
+      for (const resolve of waiting) resolve()
+      waiting.clear()
+    },
+  }
+}
+
+const call = (client: TestClient, name: string): Promise<Reply> => client.request('tools/call', { name })
+const isRefused = (reply: Reply): boolean => reply.error !== undefined
+
+async function refusals(client: TestClient, name: string, times: number): Promise<number> {
+  let count = 0
+  for (let i = 0; i < times; i++) if (isRefused(await call(client, name))) count++
+  return count
+}
+
+describe('a limit', () => {
+  test('is of each principal, and says when to come back', async t => {
+    const gateway = await serve(t, { calls: { tools: '*', perMinute: 3 } })
+    for (const era of ['modern', 'legacy'] as const) {
+      const client = await gateway.as(era === 'modern' ? alice.key : bob.key, era)
+      assert.equal(await refusals(client, 'db__read', 3), 0)
+    }
+    const post = await fetch(gateway.url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${alice.key}`,
+        'content-type': 'application/json',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'db__read',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'db__read',
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    })
+    assert.equal(post.status, 429)
+    const seconds = Number(post.headers.get('retry-after'))
+    assert.ok(seconds > 50 && seconds <= 60, `Retry-After: ${seconds}`)
+    const { error } = (await post.json()) as { error: { message: string; data: JsonObject } }
+    assert.equal(error.message, 'too many requests: rule "calls" allows 3 a minute')
+    assert.equal(error.data.code, 'GW_RATE_LIMITED')
+    assert.equal(Math.ceil(Number(error.data.retryAfterMs) / 1000), seconds)
+  })
+
+  test('is of each tool, each upstream, or of all together, as it says', async t => {
+    const gateway = await serve(t, {
+      'each-tool': { per: ['principal', 'tool'], perMinute: 2 },
+      web: { upstreams: 'web', perMinute: 3 },
+      all: { per: [], tools: '*', perMinute: 6 },
+    })
+    const one = await gateway.as(alice.key)
+    assert.equal(await refusals(one, 'db__read', 3), 1)
+    assert.equal(await refusals(one, 'web__read', 3), 1)
+    const other = await gateway.as(bob.key)
+    // Two of one tool, and the sixth of all.
+    assert.equal(await refusals(other, 'web__read', 3), 1)
+    assert.equal(await refusals(other, 'db__read', 1), 1)
+  })
+
+  test('counts lists and all else, where it names no tools', async t => {
+    const gateway = await serve(t, { everything: { perMinute: 2, principals: 'alice' } })
+    const client = await gateway.as(alice.key)
+    await client.request('tools/list')
+    await client.request('tools/list')
+    assert.ok(isRefused(await client.request('tools/list')))
+    const free = await gateway.as(bob.key)
+    for (let i = 0; i < 4; i++) assert.ok(!isRefused(await free.request('tools/list')))
+  })
+
+  test('of what is under way ends with the call, and a refused call counts nowhere', async t => {
+    const gateway = await serve(t, { few: { tools: '*', inFlight: 2, perMinute: 4 }, most: { inFlight: 3 } })
+    const client = await gateway.as(alice.key)
+    const open = [call(client, 'db__slow'), call(client, 'db__slow')]
+    await gateway.underWay(2)
+    const refused = await call(client, 'web__read')
+    assert.match(String(refused.error?.message), /2 at a time/)
+    assert.ok(!isRefused(await call(await gateway.as(bob.key), 'web__read')))
+    gateway.release()
+    assert.deepEqual((await Promise.all(open)).map(isRefused), [false, false])
+    assert.equal(await refusals(client, 'web__read', 3), 1)
+  })
+
+  test('outlives a reload, and is another when it is changed', async t => {
+    const rules = { calls: { tools: '*', perMinute: 2 } }
+    const gateway = await serve(t, rules)
+    const client = await gateway.as(alice.key)
+    assert.equal(await refusals(client, 'db__read', 3), 1)
+    const { config } = gateway.gateway.generation.loaded
+    await gateway.gateway.reload({ ...config })
+    assert.equal(await refusals(client, 'db__read', 1), 1)
+    const changed = { ...config.rateLimit, rules: { calls: { tools: '*', perMinute: 3 } } }
+    await gateway.gateway.reload({ ...config, rateLimit: changed })
+    assert.equal(await refusals(client, 'db__read', 4), 1)
+  })
+
+  test('of a day is kept by the next gateway', async t => {
+    const state = await folder(t)
+    const rules = { daily: { tools: 'db__*', perDay: 3 } }
+    const first = await serve(t, rules, { state })
+    assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
+    await first.gateway.close()
+    const next = await serve(t, rules, { state })
+    const client = await next.as(alice.key)
+    assert.equal(await refusals(client, 'db__read', 3), 2)
+    const { error } = await call(client, 'db__read')
+    assert.match(String(error?.message), /3 a day/)
+    assert.equal(await refusals(client, 'web__read', 1), 0)
+  })
+})

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { ServerResponse } from 'node:http'
+import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import { retryAfterMs } from '../../../../src/upstreams/http/retry-after.ts'
+import { closeAfter, testClient, testGateway, type TestClient } from '../../../../src/testing/index.ts'
+import { json, modern, peer, result, type Heard, type Peer } from '../../fixtures/http-peer.ts'
+
+type Handle = (heard: Heard, response: ServerResponse) => void
+
+const LISTED: Readonly<Record<string, JsonObject>> = {
+  'tools/list': { tools: [{ name: 'a', inputSchema: { type: 'object' } }] },
+  'resources/list': { resources: [{ uri: 'memo://a', name: 'a' }] },
+  'resources/templates/list': { resourceTemplates: [] },
+}
+
+/** A gateway before a server that lists a tool and a resource, and does with calls as it is told. */
+async function before(t: TestContext, handle: Handle, spec: JsonObject = {}) {
+  const server = await peer(
+    t,
+    modern(
+      (heard, response) => {
+        const list = LISTED[heard.message.method ?? '']
+        if (list === undefined) handle(heard, response)
+        else result(response, heard, { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...list })
+      },
+      { tools: {}, resources: {} },
+    ),
+  )
+  const web = { type: 'http', url: server.url, era: 'modern', ...spec }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web } } }))
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('tools/list')
+  await client.request('resources/list')
+  return { server, client, gateway: gateway.gateway }
+}
+
+function attempts(server: Peer, method: string): number {
+  return server.of(method).length
+}
+
+const READ = ['resources/read', { uri: 'memo://a' }] as const
+const CALL = ['tools/call', { name: 'web__a', arguments: {} }] as const
+
+function fine(heard: Heard, response: ServerResponse): void {
+  result(response, heard, {
+    resultType: 'complete',
+    contents: [],
+    content: [],
+    ttlMs: 0,
+    cacheScope: 'private',
+  })
+}
+
+test('a Retry-After that cannot be waited for reaches the client', async t => {
+  const { server, client } = await before(t, (_heard, response) =>
+    json(response, 429, {}, { 'retry-after': '120' }),
+  )
+
+  for (const [method, params] of [READ, CALL]) {
+    const { error } = await client.request(method, params)
+    assert.deepEqual(error?.data, { code: 'GW_UPSTREAM_DOWN', retryAfterMs: 120_000 })
+    assert.equal(attempts(server, method), 1)
+  }
+})
+
+test('Retry-After is a number of seconds, or a date by the clock of the server', () => {
+  const date = 'Sat, 21 Nov 2026 19:00:00 GMT'
+
+  assert.equal(retryAfterMs({ 'retry-after': '7' }), 7000)
+  assert.equal(retryAfterMs({ 'retry-after': 'Sat, 21 Nov 2026 19:00:09 GMT', date }), 9000)
+  assert.equal(retryAfterMs({ 'retry-after': 'Sat, 21 Nov 2026 18:00:00 GMT', date }), 0)
+  for (const said of ['', '-1', '1.5', 'soon', '99999999999', 'Sat, 21 Nov 2026 19:00:09 GMT'])
+    assert.equal(retryAfterMs({ 'retry-after': said }), undefined, said)
+  assert.equal(retryAfterMs({}), undefined)
+})
+
+test('a read that meets a busy server is made again; a tool call is not', async t => {
+  let isBusy = true
+  const { server, client } = await before(t, (heard, response) => {
+    if (isBusy) json(response, 503, {})
+    else fine(heard, response)
+    isBusy = heard.message.method === 'tools/call'
+  })
+
+  assert.equal((await client.request(...READ)).error, undefined)
+  assert.equal(attempts(server, 'resources/read'), 2)
+  isBusy = true
+  assert.match((await client.request(...CALL)).error?.message ?? '', /HTTP 503/)
+  assert.equal(attempts(server, 'tools/call'), 1)
+})
+
+for (const [how, handle] of [
+  ['answers 503', (_heard, response) => json(response, 503, {})],
+  ['cuts every connection', (_heard, response) => response.destroy()],
+] as readonly (readonly [string, Handle])[]) {
+  test(`retries stay within their budget when a server ${how}`, async t => {
+    const spec = { breaker: false, retry: { attempts: 5, backoff: 1 } }
+    const { server, client } = await before(t, handle, spec)
+
+    await Promise.all(Array.from({ length: 100 }, () => client.request(...READ)))
+
+    // The lists before have earned two fifths of a retry.
+    assert.ok(
+      attempts(server, 'resources/read') <= 1.2 * 102 + 3,
+      `${attempts(server, 'resources/read')} attempts`,
+    )
+    assert.ok(attempts(server, 'resources/read') > 100)
+  })
+}
+
+test('an open breaker answers at once, sends nothing, and lets one probe through', async t => {
+  let isIll = true
+  const spec = { breaker: { failures: 5, open: 1500 }, retry: false }
+  const { server, client, gateway } = await before(
+    t,
+    (heard, response) => {
+      if (isIll) json(response, 500, {})
+      else fine(heard, response)
+    },
+    spec,
+  )
+  for (let time = 0; time < 5; time++) await client.request(...CALL)
+  isIll = false
+
+  const times = await Promise.all(Array.from({ length: 20 }, () => refused(client)))
+  assert.equal(attempts(server, 'tools/call'), 5)
+  assert.ok(Math.max(...times) > 0)
+  assert.match(JSON.stringify(gateway.upstreams.get('web')?.status().breaker), /"state":"open"/)
+  await new Promise(resolve => setTimeout(resolve, Math.max(...times)))
+  const after = await Promise.all(Array.from({ length: 10 }, () => client.request(...CALL)))
+
+  assert.ok(after.some(({ error }) => error === undefined))
+  assert.match(JSON.stringify(gateway.upstreams.get('web')?.status().breaker), /"state":"closed"/)
+})
+
+/** The time after which a refused call may come again. */
+async function refused(client: TestClient): Promise<number> {
+  const { code, retryAfterMs: ms } = (await client.request(...CALL)).error?.data as JsonObject
+  assert.equal(code, 'GW_UPSTREAM_RESTING')
+  return Number(ms)
+}

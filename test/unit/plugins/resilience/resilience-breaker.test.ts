@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Breaker, type BreakerLimits } from '../../../../plugins/resilience/breaker.ts'
+import { HandClock, SILENT } from '../install.ts'
+
+const LIMITS: BreakerLimits = {
+  failures: 5,
+  latency: 0,
+  share: 0.5,
+  window: 10_000,
+  calls: 4,
+  open: 30_000,
+}
+
+function breaker(limits: Partial<BreakerLimits> = {}, random = 0.5) {
+  const clock = new HandClock()
+  const lines: string[] = []
+  const say = (message: string): void => void lines.push(message)
+  const log = { ...SILENT, info: say, warn: say }
+  let openings = 0
+  const host = {
+    upstream: 'web',
+    clock,
+    log,
+    probeMs: 60_000,
+    random: () => random,
+    opened: () => void openings++,
+  }
+  const made = new Breaker({ ...LIMITS, ...limits }, host)
+  const fail = (times: number): void => {
+    for (let time = 0; time < times; time++) made.failed(made.enter(), 'refused')
+  }
+  return { made, clock, lines, fail, openings: () => openings }
+}
+
+test('it opens after five failures in a row, and not before', () => {
+  const { made, fail } = breaker()
+
+  fail(4)
+  made.answered(made.enter(), false)
+  fail(4)
+  assert.equal(made.state, 'closed')
+  fail(1)
+
+  assert.equal(made.state, 'open')
+  assert.equal(made.enter(), 0)
+  assert.equal(made.retryAfterMs, 30_000)
+})
+
+test('after its rest exactly one call goes through, and an answer lets all others follow', () => {
+  const { made, clock, fail, lines } = breaker()
+  fail(5)
+  clock.pass(29_999)
+  assert.equal(made.enter(), 0)
+  clock.pass(1)
+
+  const probe = made.enter()
+  assert.notEqual(probe, 0)
+  assert.equal(made.enter(), 0)
+  assert.equal(made.isShut, true)
+  made.answered(probe, false)
+
+  assert.equal(made.state, 'closed')
+  assert.notEqual(made.enter(), 0)
+  assert.deepEqual(lines, [
+    'the upstream is given a rest',
+    'one call goes through to see whether the upstream is well',
+    'calls to the upstream go through again',
+  ])
+})
+
+test('each failing probe makes the next rest longer, up to five minutes', () => {
+  const { made, clock, fail } = breaker()
+  fail(5)
+  const rests: number[] = []
+  for (let time = 0; time < 12; time++) {
+    rests.push(made.retryAfterMs / 1000)
+    clock.pass(made.retryAfterMs)
+    fail(1)
+  }
+
+  assert.deepEqual(rests, [30, 60, 90, 120, 150, 180, 210, 240, 270, 300, 300, 300])
+})
+
+test('rests differ by a fifth, and never exceed five minutes', () => {
+  for (const [random, ms] of [
+    [0, 24_000],
+    [0.999999, 36_000],
+  ] as const) {
+    const { made, fail } = breaker({}, random)
+    fail(5)
+    assert.equal(Math.round(made.retryAfterMs / 1000) * 1000, ms)
+  }
+  const { made, fail } = breaker({ open: 299_000 }, 0.999999)
+  fail(5)
+  assert.equal(made.retryAfterMs, 300_000)
+})
+
+test('what falls ill again soon after its rest gets a longer one; after a good while it starts over', () => {
+  const { made, clock, fail } = breaker()
+  fail(5)
+  clock.pass(30_000)
+  made.answered(made.enter(), false)
+  fail(5)
+  assert.equal(made.retryAfterMs, 60_000)
+
+  clock.pass(60_000)
+  made.answered(made.enter(), false)
+  clock.pass(60_001)
+  fail(5)
+  assert.equal(made.retryAfterMs, 30_000)
+})
+
+test('calls that began before it opened say nothing of what came after', () => {
+  const { made, clock, fail } = breaker()
+  const old = made.enter()
+  fail(5)
+  made.answered(old, false)
+  assert.equal(made.state, 'open')
+  clock.pass(30_000)
+  const probe = made.enter()
+  made.failed(old, 'late')
+  assert.equal(made.state, 'probing')
+
+  made.answered(probe, false)
+
+  assert.equal(made.state, 'closed')
+})
+
+test('a probe whose client went makes room for another one; one that never ends does so after a while', () => {
+  const { made, clock, fail } = breaker()
+  fail(5)
+  clock.pass(30_000)
+  made.left(made.enter())
+  assert.notEqual(made.enter(), 0)
+  assert.equal(made.enter(), 0)
+  clock.pass(60_000)
+
+  assert.notEqual(made.enter(), 0)
+})
+
+test('an upstream that comes up anew is given calls at once', () => {
+  const { made, fail } = breaker()
+  fail(5)
+
+  made.heal()
+
+  assert.equal(made.state, 'closed')
+  assert.deepEqual(made.status(), { state: 'closed', failures: 0, opened: 1 })
+})
+
+test('it opens when half of the calls are slow, once there are enough of them to tell', () => {
+  const { made, openings } = breaker({ latency: 1000 })
+  const slow = (): void => made.slow(made.enter())
+  const fast = (): void => made.answered(made.enter(), false)
+
+  slow()
+  slow()
+  slow()
+  assert.equal(made.state, 'closed')
+  slow()
+  assert.equal(made.state, 'open')
+  assert.equal(openings(), 1)
+  made.heal()
+  for (let time = 0; time < 4; time++) fast()
+  for (let time = 0; time < 3; time++) slow()
+
+  assert.equal(made.state, 'closed')
+})
+
+test('slow calls of long ago do not count', () => {
+  const { made, clock } = breaker({ latency: 1000 })
+
+  for (let time = 0; time < 3; time++) made.slow(made.enter())
+  clock.pass(11_000)
+  for (let time = 0; time < 3; time++) made.slow(made.enter())
+
+  assert.equal(made.state, 'closed')
+})
+
+test('a slow probe is no good probe', () => {
+  const { made, clock, fail } = breaker({ latency: 1000 })
+  fail(5)
+  clock.pass(30_000)
+
+  made.slow(made.enter())
+
+  assert.equal(made.state, 'open')
+  assert.match(made.why, /the probe took over 1000 ms/)
+})

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { Turns, type Waiter } from '../../../../plugins/resilience/turns.ts'
+import { TestClock } from '../../../../src/testing/clock.ts'
+
+class Caller implements Waiter {
+  readonly caller: string
+  readonly number: number
+  readonly ends: string[] = []
+  readonly #log: Caller[]
+
+  constructor(caller: string, number: number, log: Caller[]) {
+    this.caller = caller
+    this.number = number
+    this.#log = log
+  }
+
+  begin(): void {
+    this.ends.push('began')
+    this.#log.push(this)
+  }
+
+  pushedOut(): void {
+    this.ends.push('pushed out')
+  }
+}
+
+/** Who has a turn already when a test begins. */
+const OTHER = { caller: 'other' }
+
+function names(callers: readonly Caller[]): string {
+  return callers.map(({ caller, number }) => `${caller}${number}`).join(' ')
+}
+
+test('callers take turns, and each of them is served first come, first served', () => {
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 1, queue: 10 })
+  const waiters = ['a', 'a', 'a', 'b', 'c', 'b'].map((caller, number) => new Caller(caller, number, begun))
+
+  assert.equal(turns.takes(OTHER), true)
+  for (const waiter of waiters) {
+    assert.equal(turns.takes(waiter), false)
+    assert.equal(turns.waits(waiter), true)
+  }
+  waiters.forEach(() => turns.done(begun.at(-1) ?? OTHER))
+
+  assert.equal(names(begun), 'a0 b3 c4 a1 b5 a2')
+})
+
+test('a caller who fills the queue is refused, and gives way to others', () => {
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 1, queue: 4 })
+  turns.takes(OTHER)
+  const greedy = [0, 1, 2, 3].map(number => new Caller('a', number, begun))
+  for (const waiter of greedy) turns.waits(waiter)
+
+  assert.equal(turns.waits(new Caller('a', 4, begun)), false)
+  assert.equal(turns.waits(new Caller('b', 5, begun)), true)
+  assert.equal(turns.waits(new Caller('b', 6, begun)), true)
+  assert.equal(turns.waits(new Caller('b', 7, begun)), false)
+
+  assert.deepEqual(
+    greedy.map(({ ends }) => ends),
+    [[], [], ['pushed out'], ['pushed out']],
+  )
+  assert.equal(turns.waiting, 4)
+})
+
+test('what ends as soon as it begins does not pile up on the stack', () => {
+  const turns = new Turns({ concurrency: 1, queue: 100_000 })
+  turns.takes(OTHER)
+  let begun = 0
+  for (let number = 0; number < 50_000; number++) {
+    const begin = (): void => {
+      begun++
+      turns.done({ caller: 'a' })
+    }
+    turns.waits({ caller: 'a', begin, pushedOut: () => undefined })
+  }
+
+  turns.done(OTHER)
+
+  assert.equal(begun, 50_000)
+  assert.equal(turns.running, 0)
+})
+
+test('without a limit everything runs at once', () => {
+  const turns = new Turns({ concurrency: 0, queue: 0 })
+
+  for (let number = 0; number < 5000; number++) assert.equal(turns.takes(OTHER), true)
+})
+
+const DEEDS = fc.oneof(
+  fc.record({ deed: fc.constant('arrive' as const), caller: fc.constantFrom('a', 'b', 'c') }),
+  fc.record({ deed: fc.constant('finish' as const) }),
+  fc.record({ deed: fc.constant('leave' as const), which: fc.nat(50) }),
+  fc.record({ deed: fc.constant('clear' as const), really: fc.integer({ min: 0, max: 9 }) }),
+)
+
+test('whatever comes in whatever order, each ends once, in order, and nothing grows beyond its bound', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 3 }),
+      fc.integer({ min: 0, max: 6 }),
+      fc.array(DEEDS, { maxLength: 120 }),
+      (concurrency, queue, deeds) => {
+        const begun: Caller[] = []
+        const arrived: Caller[] = []
+        let finished = 0
+        const turns = new Turns({ concurrency, queue })
+        for (const deed of deeds) {
+          play(deed)
+          assert.ok(turns.running <= concurrency && turns.waiting <= queue)
+          assert.ok(turns.waiting === 0 || turns.running === concurrency, 'nobody waits while a turn is free')
+        }
+        while (turns.running > 0) finish()
+
+        for (const { ends } of arrived) assert.equal(ends.length, 1)
+        for (const caller of ['a', 'b', 'c']) {
+          const numbers = begun.filter(one => one.caller === caller).map(({ number }) => number)
+          assert.deepEqual(
+            numbers,
+            numbers.toSorted((one, other) => one - other),
+          )
+        }
+
+        function play(deed: (typeof deeds)[number]): void {
+          if (deed.deed === 'finish' && turns.running > 0) finish()
+          if (deed.deed === 'leave') leave(arrived[deed.which])
+          if (deed.deed === 'clear' && deed.really === 0)
+            turns.clear(waiter => arrived.find(one => one === waiter)?.ends.push('cleared'))
+          if (deed.deed !== 'arrive') return
+          const one = new Caller(deed.caller, arrived.length, begun)
+          arrived.push(one)
+          if (turns.takes(one)) one.begin()
+          else if (!turns.waits(one)) one.ends.push('refused')
+        }
+
+        function finish(): void {
+          const one = begun[finished++]
+          if (one !== undefined) turns.done(one)
+        }
+
+        function leave(one: Caller | undefined): void {
+          if (one === undefined || one.ends.length > 0) return
+          turns.leaves(one)
+          one.ends.push('left')
+        }
+      },
+    ),
+  )
+})
+
+/** A caller with one call after the other, who is away for `gap` between two, beside one with a long queue. */
+function served(clock: TestClock | undefined, gap: number): { waits: number; begun: string } {
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 4, queue: 1000 }, clock)
+  const greedy = Array.from({ length: 200 }, (_, number) => new Caller('greedy', number, begun))
+  for (const one of greedy)
+    if (turns.takes(one)) one.begin()
+    else turns.waits(one)
+  let waits = 0
+  for (let number = 0; number < 20; number++) {
+    const one = new Caller('one', number, begun)
+    if (turns.takes(one)) one.begin()
+    else {
+      turns.waits(one)
+      while (one.ends.length === 0) {
+        waits++
+        turns.done({ caller: 'greedy' })
+      }
+    }
+    clock?.pass(50)
+    turns.done(one)
+    clock?.pass(gap)
+  }
+  return { waits, begun: names(begun) }
+}
+
+test('the turn of a caller who soon comes back is kept, so that it does not wait behind a long queue', () => {
+  assert.equal(served(new TestClock(), 5).waits, 2)
+  assert.equal(served(undefined, 5).waits, 20)
+})
+
+test('a turn is not kept for a caller who stays away longer than its call took, and is given on when it is late once', () => {
+  assert.equal(served(new TestClock(), 60).waits, 20)
+})
+
+test('a turn that was kept for nobody is given on', () => {
+  const clock = new TestClock()
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 2, queue: 10 }, clock)
+  const greedy = Array.from({ length: 6 }, (_, number) => new Caller('greedy', number, begun))
+  const [first, second] = [0, 1].map(number => new Caller('one', number, begun))
+  assert.ok(first !== undefined && second !== undefined && turns.takes(first) && turns.takes(OTHER))
+  for (const one of greedy) turns.waits(one)
+  turns.done(OTHER)
+
+  clock.pass(50)
+  turns.done(first)
+  assert.deepEqual([turns.takes(second), turns.waits(second)], [false, true])
+  turns.done({ caller: 'greedy' })
+  clock.pass(50)
+  turns.done(second)
+
+  // The other turn is the greedy one's; this one is kept, and nobody comes.
+  const before = begun.length
+  assert.equal(turns.running, 1)
+  clock.pass(51)
+  assert.equal(turns.running, 2)
+  assert.equal(begun.length, before + 1)
+})
+
+test('kept turns leave the greedy one its share, and are free again when nobody comes', () => {
+  const clock = new TestClock()
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 2, queue: 100 }, clock)
+  const polite = ['p', 'q'].map((caller, number) => new Caller(caller, number, begun))
+  for (const one of polite) if (turns.takes(one)) one.begin()
+  const greedy = Array.from({ length: 10 }, (_, number) => new Caller('greedy', number, begun))
+  for (const one of greedy) turns.waits(one)
+
+  // Both are known to come back soon, and would have both turns for ever.
+  for (let round = 0; round < 6; round++)
+    for (const one of polite) {
+      const running = begun.at(-1)?.caller === 'greedy' ? begun.at(-1) : undefined
+      clock.pass(20)
+      turns.done(one)
+      clock.pass(1)
+      if (!turns.takes(one)) turns.waits(one)
+      if (running !== undefined) turns.done(running)
+    }
+
+  assert.ok(begun.filter(({ caller }) => caller === 'greedy').length > 3)
+})

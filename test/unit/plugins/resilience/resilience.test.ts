@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { resilience } from '../../../../plugins/resilience/index.ts'
+import type { Answer } from '../../../../src/api/index.ts'
+import { callOf, exchangeOf, HandClock, install, resultOf, wrapped } from '../install.ts'
+
+async function upstreamWithDeadline(
+  spec: Record<string, unknown>,
+  answer: () => Promise<Answer> = () => new Promise(() => undefined),
+) {
+  const clock = new HandClock()
+  const hooks = await install(resilience, undefined, undefined, clock)
+  return { clock, dispatch: wrapped(hooks, 'web', answer, spec) }
+}
+
+test('a call that takes too long fails with GW_TIMEOUT and is given up toward the upstream', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: '30s' })
+  const exchange = exchangeOf('tools/call')
+  const call = callOf('web', 'tools/call', { name: 'slow' }, exchange)
+  const reasons: string[] = []
+  call.onCancel(reason => reasons.push(reason))
+
+  const answer = dispatch(call)
+  clock.pass(29_999)
+  assert.deepEqual(reasons, [])
+  clock.pass(1)
+
+  await assert.rejects(answer, {
+    code: 'GW_TIMEOUT',
+    message: /"web" did not answer tools\/call within 30000 ms/,
+  })
+  assert.deepEqual(reasons, ['no answer within 30000 ms'])
+  assert.equal(exchange.cancelled, false)
+})
+
+test('a client that thinks has its time: the deadline begins anew until the server goes on', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: '30s' })
+  const exchange = exchangeOf('tools/call')
+  let reply = (): void => undefined
+  exchange.askThrough(() => new Promise(resolve => (reply = () => resolve({ result: {} }))))
+
+  const answer = dispatch(callOf('web', 'tools/call', { name: 'slow' }, exchange))
+  const asked = exchange.ask({ method: 'elicitation/create', params: {} })
+  for (let minute = 0; minute < 10; minute++) clock.pass(30_000)
+  reply()
+  await asked
+  clock.pass(30_000)
+
+  await assert.rejects(answer, { code: 'GW_TIMEOUT' })
+  assert.equal(clock.armed, 0)
+})
+
+test('a tool may have a time of its own, by its own name', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({
+    timeout: '30s',
+    tools: { timeout: { slow: '5m', constructor: 1 } },
+  })
+
+  const slow = dispatch(callOf('web', 'tools/call', { name: 'slow' }))
+  const prompt = dispatch(callOf('web', 'prompts/get', { name: 'slow' }))
+  const proto = dispatch(callOf('web', 'tools/call', { name: '__proto__' }))
+  clock.pass(30_000)
+  await assert.rejects(prompt, { code: 'GW_TIMEOUT' })
+  await assert.rejects(proto, { code: 'GW_TIMEOUT' })
+  clock.pass(270_000)
+
+  await assert.rejects(slow, /within 300000 ms/)
+})
+
+test('an answer in time disarms the deadline', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, async () => resultOf({ ok: true }))
+
+  await dispatch(callOf('web', 'tools/call', { name: 'x' }))
+
+  assert.equal(clock.armed, 0)
+})
+
+test('what goes wrong below the deadline comes up as it is', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, () =>
+    Promise.reject(new Error('broken pipe')),
+  )
+
+  await assert.rejects(dispatch(callOf('web', 'tools/call', { name: 'x' })), /broken pipe/)
+  assert.equal(clock.armed, 0)
+})
+
+test('a timeout of 0 sets no deadline', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: 0 })
+
+  void dispatch(callOf('web', 'tools/call', { name: 'x' }))
+
+  assert.equal(clock.armed, 0)
+})
+
+test('a call that was given up tells its listeners once, also when its client gives up later', () => {
+  const exchange = exchangeOf('tools/call')
+  const call = callOf('web', 'tools/call', undefined, exchange)
+  const reasons: string[] = []
+  call.onCancel(reason => reasons.push(reason))
+  call.onCancel(reason => reasons.push(reason))()
+
+  call.cancel('deadline')
+  exchange.cancel('client')
+  call.onCancel(reason => reasons.push(`late: ${reason}`))
+
+  assert.deepEqual(reasons, ['deadline', 'late: deadline'])
+})
+
+test('a client that gives up ends its calls', () => {
+  const exchange = exchangeOf('tools/call')
+  const call = callOf('web', 'tools/call', undefined, exchange)
+  const reasons: string[] = []
+  call.onCancel(reason => reasons.push(reason))
+
+  exchange.cancel('client')
+  call.cancel('deadline')
+
+  assert.deepEqual(reasons, ['client'])
+})

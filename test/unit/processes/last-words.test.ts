@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { lastWordsIn } from '../../../src/processes/last-words.ts'
+import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
+
+const NODE = `node:internal/modules/cjs/loader:1433
+  throw err;
+  ^
+
+Error: Cannot find module '/srv/missing.js'
+Require stack:
+- /srv/server.js
+    at Function._resolveFilename (node:internal/modules/cjs/loader:1430:15)
+    at node:internal/main/run_main_module:33:47 {
+  code: 'MODULE_NOT_FOUND',
+  requireStack: []
+}
+
+Node.js v24.21.0
+`
+const PYTHON = `Traceback (most recent call last):
+  File "/srv/server.py", line 1, in <module>
+    import absent
+    ^^^^^^^^^^^^^
+ModuleNotFoundError: No module named 'absent'
+`
+
+describe('what a server said last', () => {
+  const cases: [what: string, text: string, expected: string][] = [
+    ['is the error of a crash of Node', NODE, "Error: Cannot find module '/srv/missing.js'"],
+    ['is the error of a crash of Python', PYTHON, "ModuleNotFoundError: No module named 'absent'"],
+    [
+      'is a panic',
+      "starting\nthread 'main' panicked at src/main.rs:2:5:\nboom\n",
+      "thread 'main' panicked at src/main.rs:2:5:",
+    ],
+    [
+      'is the error, with a cause below it',
+      'TypeError: fetch failed\n    at x (y:1:2) {\n  [cause]: Error: no host\n}\n',
+      'TypeError: fetch failed',
+    ],
+    ['is the last three lines where none is an error', 'one\ntwo\n\nthree\nfour\n', 'two | three | four'],
+    [
+      'has no chatter',
+      'no API key\nnpm warn config x\nFailed to request initial roots from client: MCP error -32601: x\n',
+      'no API key',
+    ],
+    [
+      'is nothing where there was only chatter',
+      'Failed to request initial roots from client: Error: MCP error -32601\n',
+      '',
+    ],
+  ]
+  for (const [what, text, expected] of cases) it(what, () => assert.equal(lastWordsIn(text), expected))
+})
+
+describe('a server that cannot be talked to', { concurrency: 2 }, () => {
+  it('is said to miss a module, not to have a stack', async t => {
+    const { upstream } = await bench(t, stdioSpec(['./no/such/server.js']))
+
+    await upstream.start()
+
+    assert.match(
+      upstream.problem ?? '',
+      /exited with code 1; it said last: Error: Cannot find module '.*no\/such\/server\.js'/,
+    )
+  })
+
+  it('is said to write what is no JSON, where its handshake does not come', async t => {
+    const spec = stdioSpec(['-e', 'console.log("Listening on port 3000"); process.stdin.resume()'], {
+      startupTimeout: '1s',
+    })
+    const { upstream } = await bench(t, spec)
+
+    const failure: unknown = await upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
+
+    assert.match(
+      upstream.problem ?? '',
+      /no handshake within 1000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
+    )
+    assert.ok(failure instanceof Error && 'publicMessage' in failure)
+    assert.match(String(failure.publicMessage), /is no JSON$/)
+  })
+})

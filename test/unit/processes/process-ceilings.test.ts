@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
+import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+
+const posix = { concurrency: 4, skip: process.platform === 'win32' }
+const linux = { concurrency: 4, skip: process.platform !== 'linux' }
+
+describe('the ceilings of a server', posix, () => {
+  it('are set by a shell that becomes the program, and arguments stay arguments', () => {
+    const argv = ['/usr/bin/env', '$(touch /tmp/x)', '; true']
+
+    const args = belowCeilings({ files: 64, cpuTime: '90s', fileSize: '1MiB' }, argv, false)
+
+    assert.deepEqual(args.slice(3), ['tapgate-ceilings', '-n', '64', '-f', '2048', '-t', '90', '--', ...argv])
+    assert.doesNotMatch(args[2] ?? '', /touch/)
+  })
+
+  it('are no shell at all where there are none', () => {
+    assert.deepEqual(belowCeilings(undefined, ['a', 'b'], false), ['a', 'b'])
+    assert.deepEqual(belowCeilings({}, ['a'], true), ['a'])
+  })
+
+  it('count the processes of a sandbox by themselves; where the kernel counts all of a user, its limit stands far out', () => {
+    const inside = belowCeilings({ pids: 10 }, ['a'], true)
+    const outside = belowCeilings({ pids: 10 }, ['a'], false)
+
+    assert.equal(inside[5], '10')
+    assert.ok(Number(outside[5]) > 10 + 1024)
+  })
+
+  it('that this machine does not keep are named', () => {
+    assert.match(notKept({ memory: 1 }, 'darwin') ?? '', /Linux only/)
+    assert.match(notKept({ files: 64 }, 'win32') ?? '', /Windows/)
+    assert.equal(notKept({ pids: 1, memory: 1 }, 'linux'), undefined)
+    assert.equal(notKept(undefined, 'win32'), undefined)
+  })
+
+  it('hold in the server, whose process id is still its own', linux, async t => {
+    const ceilings = { files: 64, memory: '1GiB', cpuTime: '1h' }
+    const { upstream } = await bench(t, stdioSpec([script('probing-server.mjs')], { ceilings }))
+
+    const limits = textOf(await upstream.dispatch(toolCall('limits')))
+
+    assert.match(limits, /Max open files +64 +64/)
+    assert.match(limits, /Max data size +2147483648 +2147483648/)
+    assert.match(limits, /Max cpu time +3600 +3600/)
+  })
+
+  it('end a server that uses too much memory, and its calls hear why', linux, async t => {
+    const spec = stdioSpec([script('probing-server.mjs')], { ceilings: { memory: '128MiB' } })
+    const { upstream } = await bench(t, spec)
+    await upstream.dispatch(toolCall('hoard', { bytes: 200 * 1024 * 1024 }))
+
+    await until(() => upstream.state === 'failed', 'it is ended')
+
+    assert.match(upstream.problem ?? '', /it used \d+ MiB of memory, and may use 128 MiB/)
+  })
+
+  it('end a server that has too many processes', linux, async t => {
+    const spec = stdioSpec([fixture('escaping-server.mjs'), 'deaf,deaf,setsid'], { ceilings: { pids: 3 } })
+    const { upstream } = await bench(t, spec)
+    await upstream.start()
+
+    await until(() => upstream.state === 'failed', 'it is ended')
+
+    assert.match(upstream.problem ?? '', /it had \d+ processes and threads, and may have 3/)
+  })
+
+  it('leave the words for a command that does not exist as they are', async t => {
+    const { upstream } = await bench(t, stdioSpec([], { command: 'no-such', ceilings: { files: 64 } }))
+
+    await upstream.start()
+
+    assert.match(upstream.problem ?? '', /no-such could not be run: command not found/)
+  })
+})

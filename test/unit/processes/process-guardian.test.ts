@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, it, type TestContext } from 'node:test'
+import { GUARDIAN_SCRIPT } from '../../../src/processes/cleanup/watchdog-script.ts'
+import { startOf } from '../../../src/processes/cleanup/proc-scan.ts'
+import { Sweeper } from '../../../src/processes/cleanup/sweeper.ts'
+import { silentLog } from '../../../src/cli/serve/logs.ts'
+import { clock, isAlive, until } from '../fixtures/upstream-bench.ts'
+
+const skip = process.platform === 'linux' ? false : 'it reads /proc'
+const SHELLS = ['/bin/sh', '/bin/bash', '/bin/busybox'].filter(existsSync)
+
+for (const shell of SHELLS)
+  describe(`the guardian in ${shell}`, { concurrency: 4, skip }, () => {
+    it('ends the groups it was told of, and what carries the mark', async t => {
+      const mark = `tapgate:${randomUUID()}:`
+      const [told, carrier, other] = [sleeper(t), sleeper(t, `${mark}x`), sleeper(t, 'tapgate:another:x')]
+      const guardian = guard(shell, mark)
+
+      guardian.stdin?.end(`+ ${told} ${startOf(told)}\n`)
+      await once(guardian, 'exit')
+
+      assert.deepEqual([told, carrier, other].map(isAlive), [false, false, true])
+    })
+
+    it('spares what it was told to forget, and a group whose number has a new leader', async t => {
+      const [forgotten, reused] = [sleeper(t), sleeper(t)]
+      const guardian = guard(shell, randomUUID())
+
+      const line = `${forgotten} ${startOf(forgotten)}`
+      guardian.stdin?.end(`+ ${line}\n+ ${reused} 1\n- ${line}\n`)
+      await once(guardian, 'exit')
+
+      assert.deepEqual([forgotten, reused].map(isAlive), [true, true])
+    })
+
+    it('goes at once, and ends nothing, when it is dismissed', async t => {
+      const mark = `tapgate:${randomUUID()}:`
+      const carrier = sleeper(t, `${mark}x`)
+      const guardian = guard(shell, mark)
+
+      guardian.stdin?.write('.\n')
+      const [code] = (await once(guardian, 'exit')) as [number]
+
+      assert.equal(code, 0)
+      assert.equal(isAlive(carrier), true)
+    })
+
+    it('does not mind the signals of a terminal or a supervisor', async t => {
+      const mark = `tapgate:${randomUUID()}:`
+      const carrier = sleeper(t, `${mark}x`)
+      const guardian = guard(shell, mark)
+      // It minds them until it has set its traps, so it must have read something first.
+      guardian.stdin?.write('+ 4194304 1\n')
+      await until(() => ignores(guardian.pid ?? 0), 'it has set its traps')
+
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) guardian.kill(signal)
+      guardian.stdin?.end()
+      await once(guardian, 'exit')
+
+      assert.equal(isAlive(carrier), false)
+    })
+  })
+
+describe('a sweep', { concurrency: 4, skip }, () => {
+  const sweeper = new Sweeper(silentLog(), clock)
+
+  it('never ends a process that has only the number of one that was recorded', async t => {
+    const stranger = sleeper(t)
+
+    await sweeper.sweep({ pid: 4194304, mark: 'none', recorded: [{ pid: stranger, start: '1' }] })
+
+    assert.equal(isAlive(stranger), true)
+  })
+
+  it('never ends a session whose number a server had before', async t => {
+    const stranger = sleeper(t)
+
+    await sweeper.sweep({ pid: stranger, mark: 'none', recorded: [] })
+
+    assert.equal(isAlive(stranger), true)
+  })
+
+  it('ends what was recorded, and what carries the mark among others', async t => {
+    const [recorded, carrier] = [sleeper(t), sleeper(t, 'tapgate:outer tapgate:inner')]
+    const start = startOf(recorded) ?? assert.fail()
+
+    await sweeper.sweep({ pid: 4194304, mark: 'tapgate:inner', recorded: [{ pid: recorded, start }] })
+
+    assert.deepEqual([recorded, carrier].map(isAlive), [false, false])
+  })
+})
+
+function guard(shell: string, mark: string): ChildProcess {
+  const applet = shell.endsWith('busybox') ? ['sh'] : []
+  const stdio = ['pipe', 'ignore', 'inherit'] as const
+  return spawn(shell, [...applet, '-c', GUARDIAN_SCRIPT, 'tapgate-guardian', mark], {
+    detached: true,
+    stdio: [...stdio],
+  })
+}
+
+/** A process with a session of its own, as servers have; gone after the test. */
+function sleeper(t: TestContext, marks?: string): number {
+  const env = marks === undefined ? {} : { TAPGATE_RUN: marks }
+  const child = spawn('/bin/sleep', ['100'], { detached: true, env, stdio: 'ignore' })
+  t.after(() => child.kill('SIGKILL'))
+  return child.pid ?? assert.fail()
+}
+
+function ignores(pid: number): boolean {
+  const ignored = /^SigIgn:\s*([0-9a-f]+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1] ?? '0'
+  return (BigInt(`0x${ignored}`) & 0x4000n) !== 0n
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import type { Upstream } from '../../../src/api/index.ts'
+import { guardiansOf, processesWith } from '../../fixtures/processes.ts'
+import {
+  bench,
+  fixture,
+  isAlive,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from '../fixtures/upstream-bench.ts'
+
+const EVERY_WAY = 'deaf,setsid,daemon,nameless'
+const skip = process.platform === 'linux' ? false : 'what left its group is found on Linux only'
+
+describe('what a server has started', { concurrency: 4, skip }, () => {
+  it('ends with it, in whatever way it left the group', async t => {
+    const cookie = randomUUID()
+    const { upstream, logs } = await bench(t, escaping(cookie, EVERY_WAY))
+    const pids = await pidsOf(upstream)
+    await until(() => processesWith(cookie).length >= 4, 'they all run')
+
+    await upstream.stop()
+
+    assert.deepEqual(processesWith(cookie), [])
+    assert.deepEqual(pids.filter(isAlive), [])
+    assert.ok(logs.some(line => line.message.startsWith('ended processes that left their group')))
+  })
+
+  it('ends when the server is killed', async t => {
+    const cookie = randomUUID()
+    const { upstream } = await bench(t, escaping(cookie, 'deaf,setsid,daemon'))
+    const [server = 0] = await pidsOf(upstream)
+    await until(() => processesWith(cookie).length >= 4, 'they all run')
+
+    const family = processesWith(cookie).map(({ pid }) => pid)
+    process.kill(server, 'SIGKILL')
+
+    await until(() => !family.some(isAlive), 'the server and all its children are gone', 3000)
+  })
+
+  it('ends alone: another process of the same server is left in peace', async t => {
+    const [first, second] = [randomUUID(), randomUUID()]
+    const one = await bench(t, escaping(first, 'setsid'))
+    const two = await bench(t, escaping(second, 'setsid'))
+    await Promise.all([pidsOf(one.upstream), pidsOf(two.upstream)])
+    // The server, a shell, and its sleep.
+    await until(() => processesWith(second).length === 3, 'they all run')
+
+    await one.upstream.stop()
+
+    assert.deepEqual(processesWith(first), [])
+    assert.equal(processesWith(second).length, 3)
+  })
+
+  for (const signal of ['SIGKILL', 'SIGABRT'] as const)
+    it(`ends when the gateway dies of ${signal}, and so does the guardian`, async () => {
+      const cookie = randomUUID()
+      const { gateway, guardian } = await gatewayWith(cookie, EVERY_WAY)
+      assert.ok(processesWith(cookie).length >= 4)
+
+      gateway.kill(signal)
+
+      await until(() => processesWith(cookie).length === 0, 'nothing is left', 4000)
+      await until(() => !isAlive(guardian), 'the guardian is gone', 4000)
+    })
+
+  it('ends when the whole group of the gateway is killed, as a terminal or a supervisor does', async () => {
+    const cookie = randomUUID()
+    const { gateway, guardian } = await gatewayWith(cookie, 'daemon')
+
+    process.kill(-(gateway.pid ?? assert.fail()), 'SIGKILL')
+
+    await until(() => processesWith(cookie).length === 0, 'nothing is left', 4000)
+    await until(() => !isAlive(guardian), 'the guardian is gone', 4000)
+  })
+
+  it('ends at the next start when the guardian was killed as well', async t => {
+    const [cookie, next] = [randomUUID(), randomUUID()]
+    const { gateway, guardian } = await gatewayWith(cookie, 'daemon')
+    process.kill(guardian, 'SIGKILL')
+    gateway.kill('SIGKILL')
+    await once(gateway, 'exit')
+    await until(() => processesWith(cookie).length > 0, 'something is left')
+
+    const { run, logs } = await bench(t, escaping(next, ''))
+    await run('ready')
+
+    await until(() => processesWith(cookie).length === 0, 'it was ended')
+    await until(
+      () => logs.some(line => line.message.startsWith('ended what a gateway that died')),
+      'it is said',
+    )
+  })
+
+  it('has a guardian as long as it runs, also when a reload has kept it and it starts again', async t => {
+    const { upstream, run: runHook } = await bench(t, escaping(randomUUID(), ''))
+    await upstream.start()
+    const run = runOf(upstream)
+    await runHook('close')
+    assert.equal(guardiansOf(run).length, 1)
+
+    await upstream.stop()
+    await until(() => guardiansOf(run).length === 0, 'nothing runs, and nobody guards')
+    await upstream.start()
+
+    assert.equal(runOf(upstream), run)
+    assert.equal(guardiansOf(run).length, 1)
+  })
+
+  it('gets a new guardian when somebody ends the old one', async t => {
+    const { upstream, logs } = await bench(t, escaping(randomUUID(), ''))
+    await upstream.start()
+    const [old] = guardiansOf(runOf(upstream))
+
+    process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
+
+    await until(
+      () => guardiansOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
+      'there is another one',
+    )
+    assert.ok(logs.some(line => line.message.startsWith('the guardian of the server processes is gone')))
+  })
+
+  it('of a gateway that lives is left alone by the start of another', async t => {
+    const [cookie, next] = [randomUUID(), randomUUID()]
+    const { gateway } = await gatewayWith(cookie, 'daemon')
+    t.after(() => gateway.kill('SIGKILL'))
+    await until(() => processesWith(cookie).length === 3, 'they all run')
+
+    const { run, logs, upstream } = await bench(t, escaping(next, 'daemon'))
+    await run('ready')
+    await pidsOf(upstream)
+    await upstream.stop()
+
+    assert.equal(processesWith(cookie).length, 3)
+    assert.ok(!logs.some(line => line.message.startsWith('ended what a gateway')))
+  })
+})
+
+function escaping(cookie: string, ways: string) {
+  return stdioSpec([fixture('escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
+}
+
+/** What the marks of this upstream's processes begin with. */
+function runOf({ pid }: Upstream): string {
+  const environment = readFileSync(`/proc/${pid ?? assert.fail()}/environ`, 'latin1')
+  return /TAPGATE_RUN=(tapgate:\d+:\d+:[0-9a-f]+:)/.exec(environment)?.[1] ?? assert.fail()
+}
+
+async function pidsOf(upstream: Upstream): Promise<number[]> {
+  return JSON.parse(textOf(await upstream.dispatch(toolCall('pids')))) as number[]
+}
+
+/** A gateway of its own, with one server that has started its children. */
+async function gatewayWith(cookie: string, ways: string) {
+  const gateway = spawn(process.execPath, [script('dying-gateway.ts'), cookie, ways], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  })
+  for await (const line of createInterface({ input: gateway.stdout })) {
+    const { guardian } = JSON.parse(line) as { guardian: number }
+    return { gateway, guardian }
+  }
+  throw new Error('the gateway did not start')
+}

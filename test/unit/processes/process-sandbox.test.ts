@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { homedir, tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import { launchOf } from '../../../src/processes/launch.ts'
+import { sandboxArguments } from '../../../src/processes/sandbox/sandbox.ts'
+import { processesWith } from '../../fixtures/processes.ts'
+import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { canSandbox, directoryWith, skip } from '../../fixtures/sandbox.ts'
+
+const NOTHING = { type: 'bwrap', read: [], write: [], network: false, hide: [] } as const
+const SITE = {
+  directory: '/srv/gate',
+  cwd: '/usr/share',
+  home: '/home/ada',
+  program: '/usr/bin/env',
+  args: [],
+  env: {},
+  outside: {},
+  places: [],
+}
+
+const live = { concurrency: 4, skip }
+
+describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, () => {
+  it('show the system, the program and the project read-only, and no network or process', t => {
+    const directory = temporary(t)
+    const args = sandboxArguments('bwrap', { ...SITE, directory, cwd: directory }).join(' ')
+
+    assert.ok(
+      args.startsWith(
+        '--die-with-parent --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL --unshare-net --dev /dev --proc /proc --tmpfs /tmp',
+      ),
+      args,
+    )
+    assert.ok(args.includes(` --ro-bind /usr /usr `), args)
+    assert.ok(args.includes(` --ro-bind ${directory} ${directory} `), args)
+    assert.ok(args.endsWith(`--setenv HOME /tmp/home --remount-ro / --chdir ${directory} --`), args)
+    assert.doesNotMatch(args, / --bind | \/ \/ | \/etc \/etc | \/home|\/etc\/shadow/)
+  })
+
+  it('open what may be written, leave out what is hidden, and leave the network on where it is wanted', t => {
+    const directory = directoryWith(t, { 'data/key': 'k', 'data/open': 'o', 'home/x/y': '', 'home/z': '' })
+    const home = path.join(directory, 'home')
+    const config = {
+      type: 'bwrap',
+      read: ['~/z'],
+      write: ['./data', '~'],
+      network: true,
+      hide: ['data/key', '~/x', '/no'],
+    } as const
+
+    const data = path.join(directory, 'data')
+    const args = sandboxArguments(config, { ...SITE, directory, cwd: data, home })
+
+    const shown = args.slice(0, args.indexOf('--setenv')).join(' ')
+    // What holds something hidden is built anew from the rest, as a mask goes when the file is replaced.
+    assert.ok(shown.includes(` --tmpfs ${data} --bind ${data}/open ${data}/open `), shown)
+    assert.ok(shown.includes(` --tmpfs ${home} --dir ${home}/x --bind ${home}/z ${home}/z `), shown)
+    assert.ok(shown.endsWith(` --remount-ro ${data} --remount-ro ${home} --dir /tmp/home`), shown)
+    assert.ok(!shown.includes('key'), shown)
+    assert.ok(!args.includes('--unshare-net'))
+  })
+
+  it('cannot be made for a place to write that does not exist', () => {
+    const config = { type: 'bwrap', read: [], write: ['./no/such'], network: false, hide: [] } as const
+
+    assert.throws(() => sandboxArguments(config, SITE), /sandbox\.write names \/srv\/gate\/no\/such, which/)
+  })
+
+  it('cannot be made around a directory in which all have theirs, unless it is named', () => {
+    for (const cwd of ['/', '/home', homedir(), path.dirname(homedir())])
+      assert.throws(
+        () => sandboxArguments('bwrap', { ...SITE, home: homedir(), cwd }),
+        /holds more than a project.*sandbox\.read/,
+        cwd,
+      )
+
+    const config = { type: 'bwrap', read: ['/home'], write: [], network: false, hide: [] } as const
+    assert.ok(sandboxArguments(config, { ...SITE, cwd: '/home' }).includes('/home'))
+  })
+
+  it('are refused what is private to the gateway, by whatever name', t => {
+    const directory = directoryWith(t, { 'state/seal.key': 'k', 'project/a': 'a' })
+    symlinkSync(`${directory}/state`, `${directory}/project/link`)
+    const site = {
+      ...SITE,
+      directory,
+      cwd: `${directory}/project`,
+      places: [{ directory: `${directory}/state` }],
+    }
+
+    for (const name of ['state', 'state/seal.key', 'project/link', 'project/../state'])
+      for (const key of ['read', 'write'] as const)
+        assert.throws(
+          () => sandboxArguments({ ...NOTHING, [key]: [name] }, site),
+          /it is hidden, or the gateway's own/,
+          name,
+        )
+  })
+
+  it('show an installation that the program belongs to, and not the home that this lies in', t => {
+    const directory = directoryWith(t, {
+      'home/.nvm/v24/bin/node': '#!/bin/sh\n',
+      'home/.nvm/v24/lib/a': '',
+      'home/.local/bin/tool': '#!/usr/bin/env -S node --flag\n',
+      'home/.local/lib/b': '',
+      'home/.ssh/id': '',
+      'project/a': '',
+    })
+    const home = path.join(directory, 'home')
+    for (const file of ['.nvm/v24/bin/node', '.local/bin/tool']) chmodSync(path.join(home, file), 0o755)
+    const env = { PATH: `${home}/.local/bin:${home}/.nvm/v24/bin:/usr/bin` }
+    const site = { ...SITE, home, env, cwd: `${directory}/project`, program: `${home}/.local/bin/tool` }
+
+    const shown = sandboxArguments('bwrap', site).filter(each => each.startsWith(home))
+
+    assert.deepEqual([...new Set(shown)], [`${home}/.local/bin`, `${home}/.nvm/v24`])
+  })
+
+  it('show the repository of a git worktree only where that says so, too', t => {
+    const directory = directoryWith(t, {
+      'repo/.git/config': '',
+      'victim/secret': '',
+      'tree/.git': '',
+      'forged/.git': '',
+      'forged/fake/gitdir': '',
+    })
+    mkdirSync(`${directory}/repo/.git/worktrees/tree`, { recursive: true })
+    writeFileSync(`${directory}/repo/.git/worktrees/tree/gitdir`, `${directory}/tree/.git\n`)
+    writeFileSync(`${directory}/tree/.git`, `gitdir: ${directory}/repo/.git/worktrees/tree\n`)
+    writeFileSync(`${directory}/forged/.git`, `gitdir: ${directory}/forged/fake\n`)
+    writeFileSync(`${directory}/forged/fake/gitdir`, `${directory}/forged/.git\n`)
+    writeFileSync(`${directory}/forged/fake/commondir`, `${directory}/victim\n`)
+
+    const shownIn = (name: string): string[] =>
+      sandboxArguments('bwrap', { ...SITE, cwd: `${directory}/${name}` })
+    assert.ok(shownIn('tree').includes(`${directory}/repo/.git`))
+    assert.ok(!shownIn('forged').some(each => each.includes('victim')))
+  })
+
+  it('never hold a variable of the environment', t => {
+    const spec = { command: 'true', args: ['a'], sandbox: 'bwrap' } as const
+    const env = { PATH: '/usr/bin:/bin', TOKEN: 'hunter2-hunter2' }
+    const directory = temporary(t)
+    const around = { directory, cwd: directory, env, outside: { PATH: process.env.PATH, HOME: '/root' } }
+    if (!canSandbox) return assert.throws(() => launchOf(spec, around), /bwrap/)
+
+    const { command, args } = launchOf(spec, around)
+
+    assert.match(command, /\/bwrap$/)
+    assert.ok(!args.join(' ').includes('hunter2'))
+    assert.equal(args.at(-1), 'a')
+  })
+})
+
+describe('a sandbox that cannot be had', { skip: process.platform !== 'linux' }, () => {
+  it('stops the start with what to install', async t => {
+    const environment = { ...process.env, PATH: '/nowhere' }
+    const spec = { ...stdioSpec([script('probing-server.mjs')]), sandbox: 'bwrap' } as const
+    const { upstream } = await bench(t, spec, { environment })
+
+    await upstream.start()
+
+    assert.equal(upstream.state, 'failed')
+    assert.match(upstream.problem ?? '', /bwrap is not installed \(Debian and Ubuntu: apt install bubblewrap/)
+  })
+})
+
+describe('a server in a sandbox', live, () => {
+  it('reads what is not hidden, and writes only where it may', async t => {
+    const directory = temporary(t)
+    for (const folder of ['open', 'data', 'secret']) mkdirSync(path.join(directory, folder))
+    for (const file of ['open/a', 'secret/canary', 'key'])
+      writeFileSync(path.join(directory, file), `in ${file}`)
+    const attempt = await sandboxed(
+      t,
+      { write: [`${directory}/data`], hide: [`${directory}/secret`, `${directory}/key`] },
+      directory,
+    )
+
+    assert.equal(await attempt('read', { file: `${directory}/open/a` }), 'in open/a')
+    assert.equal(await attempt('write', { file: `${directory}/data/b` }), 'written')
+    assert.equal(readFileSync(`${directory}/data/b`, 'utf8'), 'x')
+    assert.equal(await attempt('write', { file: `${directory}/open/b` }), 'EROFS')
+    assert.equal(await attempt('write', { file: '/etc/tapgate-canary' }), 'EROFS')
+    assert.equal(await attempt('list', { file: `${directory}/secret` }), '')
+    assert.doesNotMatch(await attempt('read', { file: `${directory}/key` }), /in key/)
+  })
+
+  it('has a /tmp of its own', async t => {
+    const file = path.join(tmpdir(), `tapgate-${randomUUID()}`)
+    writeFileSync(file, 'outside')
+    t.after(() => rmSync(file))
+    const attempt = await sandboxed(t, {})
+
+    assert.equal(await attempt('read', { file }), 'ENOENT')
+    assert.equal(await attempt('write', { file: '/tmp/inside' }), 'written')
+  })
+
+  it('sees no process but its own, and nothing of the environment of the gateway', async t => {
+    const attempt = await sandboxed(t, {})
+
+    const pids = (await attempt('pids')).split(',')
+
+    assert.ok(pids.length <= 3, pids.join())
+    assert.doesNotMatch(await attempt('parent'), /NODE_TEST_CONTEXT/)
+  })
+
+  it('reaches the network only when it may', async t => {
+    const server = createServer(socket => socket.end()).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.after(() => server.close())
+    const { port } = server.address() as AddressInfo
+    const [off, on] = [await sandboxed(t, {}), await sandboxed(t, { network: true })]
+
+    assert.match(await off('connect', { port }), /^E/)
+    assert.equal(await on('connect', { port }), 'connected')
+  })
+
+  it('takes everything with it, daemons without a name included', async t => {
+    const cookie = randomUUID()
+    const spec = stdioSpec([fixture('escaping-server.mjs'), 'deaf,setsid,daemon,nameless'], {
+      env: { COOKIE: cookie },
+      sandbox: 'bwrap',
+    })
+    const { upstream } = await bench(t, spec)
+    await upstream.dispatch(toolCall('pids'))
+    const family = processesWith(cookie).map(({ pid }) => pid)
+    assert.ok(family.length >= 5, String(family.length))
+
+    process.kill(upstream.pid ?? assert.fail(), 'SIGKILL')
+
+    await until(() => !processesWith(cookie).some(({ pid }) => family.includes(pid)), 'all are gone', 2000)
+  })
+})
+
+function temporary(t: TestContext): string {
+  return directoryWith(t, {})
+}
+
+async function sandboxed(
+  t: TestContext,
+  sandbox: { read?: string[]; write?: string[]; hide?: string[]; network?: boolean },
+  cwd = '.',
+) {
+  const read = [path.dirname(script('probing-server.mjs')), ...(sandbox.read ?? [])]
+  const spec = stdioSpec([script('probing-server.mjs')], { cwd, sandbox: { ...NOTHING, ...sandbox, read } })
+  const { upstream } = await bench(t, spec)
+  return async (name: string, args = {}) => textOf(await upstream.dispatch(toolCall(name, args)))
+}

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import path from 'node:path'
+import { it } from 'node:test'
+import { BoundedRoom } from '../../../../src/processes/process-quota.ts'
+import { OwnPrograms } from '../../../../src/processes/plugin-programs.ts'
+import { privateFile, PrivatePlaces } from '../../../../src/util/private-place.ts'
+import { createLog } from '../../../../src/util/log.ts'
+import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
+import { clock } from '../../fixtures/upstream-bench.ts'
+
+const CANARY = 'canary-77d01e'
+
+it(
+  'an agent in a sandbox sees its task and its HOME, not the key, the tasks and the HOMEs of others',
+  { skip },
+  async t => {
+    const directory = directoryWith(t, {
+      'gateway.yaml': CANARY,
+      'task/readme': 'task',
+      'user/.bash_history': CANARY,
+      'state/seal.key': CANARY,
+      'state/agents.db': CANARY,
+      'state/homes/other/token': CANARY,
+      'state/homes/own/token': 'own',
+    })
+    const privatePlaces = new PrivatePlaces()
+    privatePlaces.add([{ directory: `${directory}/state` }, privateFile(directory, 'gateway.yaml')])
+    const programs = new OwnPrograms({
+      log: createLog({ level: 'error', format: 'json', write: () => undefined }),
+      ...{ clock, directory, privatePlaces, hide: (text: string) => text },
+      room: new BoundedRoom(4, 4),
+      environment: { PATH: process.env.PATH, HOME: `${directory}/user` },
+    })
+    t.after(() => programs.retire())
+    const home = path.join(directory, 'state/homes/own')
+
+    const said = await outputOf(programs, {
+      cwd: `${directory}/task`,
+      env: { PATH: '/usr/bin:/bin', HOME: home },
+      writable: [home, `${directory}/task`],
+      script: `cat readme ~/token; echo x >~/new && echo kept; echo x >made && echo made
+      grep -rls ${CANARY} / --exclude-dir=proc --exclude-dir=usr --exclude-dir=dev; grep -ls ${CANARY} /proc/*/environ; echo end`,
+    })
+
+    assert.equal(said, 'taskownkept\nmade\nend\n')
+  },
+)
+
+interface Script {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly writable: readonly string[]
+  readonly script: string
+}
+
+function outputOf(programs: OwnPrograms, { script, ...spec }: Script): Promise<string> {
+  const chunks: Buffer[] = []
+  return new Promise((resolve, reject) => {
+    programs
+      .launch({
+        ...spec,
+        ...{ name: 'agent-own', command: 'sh', args: ['-c', script], sandbox: 'bwrap', maxLine: 0 },
+        onLine: () => undefined,
+        onOutput: chunk => chunks.push(chunk),
+        onEnd: () => resolve(Buffer.concat(chunks).toString()),
+      })
+      .catch(reject)
+  })
+}

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import {
+  encodeError,
+  encodeNotification,
+  encodeRequest,
+  encodeResult,
+  inOnePiece,
+  isBatch,
+  parseMessage,
+  writeResult,
+} from '../../../src/protocol/jsonrpc.ts'
+import { editObject } from '../../../src/protocol/json/members.ts'
+import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
+
+function parse(text: string): ReturnType<typeof parseMessage> {
+  return parseMessage(Buffer.from(text))
+}
+
+function codeOf(text: string): number | undefined {
+  const message = parse(text)
+  return message.kind === 'malformed' ? message.error.code : undefined
+}
+
+describe('the strict envelope', () => {
+  test('keeps the type of an id: 1 is not "1"', () => {
+    assert.deepEqual(parse('{"jsonrpc":"2.0","id":1,"method":"ping"}'), {
+      kind: 'request',
+      id: 1,
+      method: 'ping',
+      params: undefined,
+      bytes: 40,
+    })
+    assert.deepEqual(parse('{"jsonrpc":"2.0","id":"1","method":"ping"}'), {
+      kind: 'request',
+      id: '1',
+      method: 'ping',
+      params: undefined,
+      bytes: 42,
+    })
+  })
+
+  test('tells a notification by the absence of an id', () => {
+    assert.deepEqual(parse('{"jsonrpc":"2.0","method":"x","params":{"a":1}}'), {
+      kind: 'notification',
+      method: 'x',
+      params: { a: 1 },
+    })
+  })
+
+  test('refuses an id that is null, an object or a boolean', () => {
+    for (const id of ['null', '{}', 'true', '[1]'])
+      assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
+  })
+
+  test('refuses an envelope key that stands twice, escaped or not', () => {
+    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}'), -32600)
+    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","meth\\u006fd":"b"}'), -32600)
+  })
+
+  test('refuses text that is not JSON as a parse error', () => {
+    for (const text of [
+      '',
+      '{',
+      '{"jsonrpc":"2.0"',
+      '{"jsonrpc":"2.0","id":1,"method":"a",}',
+      'nonsense',
+      '{"jsonrpc":"2.0","id":1,"method":"a"} x',
+    ]) {
+      assert.equal(codeOf(text), -32700, text)
+    }
+  })
+
+  test('refuses bytes that are not UTF-8', () => {
+    const message = parseMessage(Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]))
+    assert.equal(message.kind === 'malformed' && message.error.code, -32700)
+  })
+
+  test('refuses another version, a batch, params that are no object', () => {
+    assert.equal(codeOf('{"jsonrpc":"1.0","id":1,"method":"a"}'), -32600)
+    assert.equal(codeOf('{"id":1,"method":"a"}'), -32600)
+    assert.equal(codeOf('[]'), -32600)
+    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","params":[1]}'), -32600)
+  })
+
+  test('refuses nesting deeper than 64 and accepts 64', () => {
+    const nested = (depth: number): string =>
+      `{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":${'['.repeat(depth)}${']'.repeat(depth)}}}`
+    assert.equal(codeOf(nested(MAX_DEPTH - 2)), undefined)
+    assert.equal(codeOf(nested(MAX_DEPTH - 1)), -32600)
+    assert.equal(codeOf(nested(200_000)), -32600)
+  })
+
+  test('takes __proto__ for a key like any other', () => {
+    const message = parse('{"jsonrpc":"2.0","id":1,"method":"a","params":{"__proto__":{"polluted":true}}}')
+    assert.equal(message.kind, 'request')
+    assert.equal(({} as { polluted?: boolean }).polluted, undefined)
+    assert.ok(message.kind === 'request' && Object.hasOwn(message.params ?? {}, '__proto__'))
+  })
+
+  test('leaves a result as the bytes it came in', () => {
+    const text = '{ "a" : [1, "x\\"}" , {}] }'
+    const message = parse(`{"jsonrpc":"2.0","result":${text},"id":7}`)
+    assert.equal(message.kind === 'response' && message.result?.bytes().toString(), text)
+  })
+
+  test('accepts what real servers send: extra members, id null on an error, a fractional id', () => {
+    assert.equal(
+      parse('{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"x"},"extra":1}').kind,
+      'response',
+    )
+    assert.equal(parse('{"jsonrpc":"2.0","id":1.5,"result":{}}').kind, 'response')
+  })
+
+  test('reads resultType of a modern result only', () => {
+    const text = Buffer.from(
+      '{"jsonrpc":"2.0","id":1,"result":{"content":["resultType"],"resultType":"input_required"}}',
+    )
+    const modern = parseMessage(text, 'modern')
+    const legacy = parseMessage(text, 'legacy')
+    assert.equal(modern.kind === 'response' && modern.resultType, 'input_required')
+    assert.equal(legacy.kind === 'response' && legacy.resultType, undefined)
+  })
+
+  test('knows a batch by its first character', () => {
+    assert.equal(isBatch(Buffer.from(' \n[{}]')), true)
+    assert.equal(isBatch(Buffer.from('{}')), false)
+  })
+})
+
+describe('any message', () => {
+  const id = fc.oneof(fc.integer(), fc.string({ unit: 'grapheme' }))
+  const json = fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue({ maxDepth: 4 }))
+
+  test('comes back from its own text', () => {
+    fc.assert(
+      fc.property(id, fc.string(), json, (id, method, params) => {
+        const expected = JSON.parse(JSON.stringify(params)) as object
+        const text = encodeRequest(id, method, params)
+        assert.deepEqual(parse(text), {
+          kind: 'request',
+          id,
+          method,
+          params: expected,
+          bytes: Buffer.byteLength(text),
+        })
+        assert.deepEqual(parse(encodeNotification(method, params)), {
+          kind: 'notification',
+          method,
+          params: expected,
+        })
+        const response = parse(encodeResult(id, Buffer.from(JSON.stringify(params))).toString())
+        assert.ok(response.kind === 'response' && response.id === id)
+        assert.deepEqual(response.result?.value(), expected)
+        assert.equal(parse(encodeError(id, { code: 1, message: method })).kind, 'response')
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('is read, or refused with a code, whatever the bytes', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.string().map(text => Buffer.from(text)),
+        ),
+        bytes => {
+          const message = parseMessage(Buffer.from(bytes))
+          assert.ok(message.kind !== 'malformed' || [-32700, -32600].includes(message.error.code))
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('keeps every member but the dropped ones when its result is edited', () => {
+    fc.assert(
+      fc.property(json, fc.boolean(), (value, spaced) => {
+        const text = Buffer.from(JSON.stringify({ ...value, dropped: 1 }, null, spaced ? 2 : 0))
+        const { dropped: _, ...kept } = { ...(JSON.parse(text.toString()) as object), dropped: 1 }
+        const edited = JSON.parse(editObject(text, new Set(['dropped']), '"added":true').toString()) as object
+        assert.deepEqual(edited, { ...kept, added: true })
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('a large result is written in pieces, itself among them, and is the same message', () => {
+  for (const length of [10, 100_000]) {
+    const result = Buffer.from(JSON.stringify({ text: 'ä'.repeat(length) }))
+    const written = writeResult('ö', result)
+    assert.deepEqual(inOnePiece(written), encodeResult('ö', result))
+    assert.equal(Array.isArray(written) && written.includes(result), length > 10)
+  }
+})

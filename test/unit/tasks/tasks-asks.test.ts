@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { CallToolResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { answer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
+import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
+import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
+import { begin, DECLARED, settingFor, taskSetting, until, type Setting } from './setting.ts'
+
+const ADA = { action: 'accept' as const, content: { name: 'Ada', confirm: true } }
+
+async function v1Client({ gateway }: Setting, t: { after(run: () => Promise<void>): void }): Promise<Client> {
+  const client = new Client(
+    { name: 'v1', version: '1' },
+    { capabilities: { elicitation: { form: {} }, tasks: {} } },
+  )
+  client.setRequestHandler(ElicitRequestSchema, () => ADA)
+  await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)))
+  t.after(() => client.close())
+  return client
+}
+
+/** Calls a tool the way the SDK does with tasks; what it saw, and the result's text. */
+async function streamed(client: Client, name: string): Promise<{ seen: string[]; said: unknown }> {
+  await client.listTools()
+  const seen: string[] = []
+  let said: unknown
+  const stream = client.experimental.tasks.callToolStream({ name, arguments: {} }, CallToolResultSchema)
+  for await (const message of stream) {
+    seen.push(message.type)
+    if (message.type === 'error') throw message.error
+    if (message.type === 'result') said = (message.result as { content: JsonObject[] }).content[0]?.text
+  }
+  return { seen, said }
+}
+
+describe("a client of SDK v1 with the SDK's tasks", { concurrency: true }, () => {
+  test('runs a task of a server of SDK v1, and answers what it asks', async t => {
+    const client = await v1Client(await settingFor(t, await v1TaskServer()), t)
+
+    const { seen, said } = await streamed(client, 'greet')
+
+    assert.equal(seen[0], 'taskCreated')
+    assert.equal(said, 'Hello, Ada!')
+  })
+
+  test('runs a task at a modern server, and answers what it asks', async t => {
+    const client = await v1Client(await taskSetting(t, 'modern'), t)
+
+    assert.match(String((await streamed(client, 'confirm_delete')).said), /deleted: .*Ada/)
+    // A result with isError is a task that failed (2025-11-25, tasks), and this SDK reads no result of those.
+    await assert.rejects(streamed(client, 'failing_job'), /Task \S+ failed/)
+  })
+
+  for (const era of ['v1', 'modern'] as const) {
+    test(`lists its own tasks and nobody else's, at a ${era} server`, async t => {
+      const setting =
+        era === 'v1' ? await settingFor(t, await v1TaskServer()) : await taskSetting(t, 'modern')
+      const [one, other] = [await v1Client(setting, t), await v1Client(setting, t)]
+      const name = era === 'v1' ? 'hang' : 'slow_compute'
+      const { task } = (await one.request(
+        { method: 'tools/call', params: { name, arguments: { seconds: 60 }, task: { ttl: 60_000 } } },
+        (await import('@modelcontextprotocol/sdk/types.js')).CreateTaskResultSchema,
+      )) as { task: { taskId: string } }
+
+      const ids = (await one.experimental.tasks.listTasks()).tasks.map(({ taskId }) => taskId)
+
+      assert.deepEqual(ids, [task.taskId])
+      assert.deepEqual((await other.experimental.tasks.listTasks()).tasks, [])
+      assert.equal((await one.experimental.tasks.getTask(task.taskId)).status, 'working')
+      assert.equal((await one.experimental.tasks.cancelTask(task.taskId)).status, 'cancelled')
+    })
+  }
+})
+
+describe('what a task asks', { concurrency: true }, () => {
+  test('of a server of SDK v1 is input of the task for a modern client', async t => {
+    const { modern } = await settingFor(t, await v1TaskServer())
+    const taskId = await begin(modern, 'greet')
+
+    const asked = await until(modern, taskId, 'input_required')
+    const [key = '', ask] = Object.entries(asked.inputRequests as JsonObject)[0] ?? []
+    const ack = await modern.request('tasks/update', { taskId, inputResponses: { [key]: ADA, other: {} } })
+    const done = await until(modern, taskId)
+
+    assert.equal((ask as JsonObject).method, 'elicitation/create')
+    assert.equal(JSON.stringify(ask).includes('related-task'), false)
+    assert.deepEqual(ack.result, { resultType: 'complete' })
+    assert.deepEqual((done.result as JsonObject).content, [{ type: 'text', text: 'Hello, Ada!' }])
+  })
+
+  test('of a modern server may be answered in parts', async t => {
+    const { modern } = await taskSetting(t, 'modern')
+    const taskId = await begin(modern, 'multi_input')
+    await until(modern, taskId, 'input_required')
+
+    await modern.request('tasks/update', { taskId, inputResponses: { first: ADA } })
+    const rest = await until(modern, taskId, 'input_required')
+    await modern.request('tasks/update', { taskId, inputResponses: { second: ADA } })
+
+    assert.deepEqual(Object.keys(rest.inputRequests as JsonObject), ['second'])
+    assert.equal((await until(modern, taskId)).status, 'completed')
+  })
+
+  test('is a wish for input for a modern client without tasks, and its retry brings the result', async t => {
+    const { plain } = await settingFor(t, await v1TaskServer())
+    const call = { name: 'greet_always', arguments: {} }
+
+    const { result } = await plain.request('tools/call', call)
+    const [key = ''] = Object.keys(result?.inputRequests as JsonObject)
+    const { requestState } = result as { requestState: string }
+    const retry = await plain.request('tools/call', { ...call, requestState, inputResponses: { [key]: ADA } })
+
+    assert.deepEqual(retry.result?.content, [{ type: 'text', text: 'Hello, Ada!' }])
+  })
+
+  for (const era of ['v1', 'modern'] as const) {
+    test(`of a ${era} server is answered by a hook that has the answer, and no client sees it`, async t => {
+      const heard: string[] = []
+      const answering: Plugin<never> = {
+        name: 'answering',
+        setup({ hooks }) {
+          hooks.clientRequest.tap(ask => {
+            heard.push(ask.method)
+            return answer(ADA)
+          })
+        },
+      }
+      const { modern } =
+        era === 'v1'
+          ? await settingFor(t, await v1TaskServer(), [answering])
+          : await taskSetting(t, 'modern', [answering])
+
+      const taskId = await begin(modern, era === 'v1' ? 'greet' : 'confirm_delete')
+      const done = await until(modern, taskId, 'input_required')
+
+      assert.equal(
+        done.status === 'working' ? (await until(modern, taskId)).status : done.status,
+        'completed',
+      )
+      assert.equal(heard[0], 'elicitation/create')
+    })
+  }
+})
+
+test('what two tasks ask on one pipe goes to the client of each', async t => {
+  const args = [fileURLToPath(new URL('../../fixtures/tasks/sdk-v1.ts', import.meta.url))]
+  const upstreams = { t: { type: 'stdio', command: process.execPath, args, prefix: '' } }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
+  const names = ['Ada', 'Bob', 'Cyd']
+
+  const said = await Promise.all(
+    names.map(async name => {
+      const client = closeAfter(t, await testClient(gateway, { capabilities: DECLARED }))
+      const taskId = await begin(client, 'greet')
+      const asked = await until(client, taskId, 'input_required')
+      const [key = ''] = Object.keys(asked.inputRequests as JsonObject)
+      const inputResponses = { [key]: { action: 'accept', content: { name } } }
+      await client.request('tasks/update', { taskId, inputResponses })
+      return (await until(client, taskId)).result as JsonObject
+    }),
+  )
+
+  assert.deepEqual(
+    said.map(({ content }) => (content as JsonObject[])[0]?.text),
+    names.map(name => `Hello, ${name}!`),
+  )
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { describe, test, type TestContext } from 'node:test'
+import type { JsonObject, Plugin } from '../../../src/plugin.ts'
+import { answer } from '../../../src/plugin.ts'
+import type { TestClient } from '../../../src/testing/index.ts'
+import { begin, taskSetting, until } from './setting.ts'
+
+const ERAS = ['modern', 'legacy'] as const
+
+interface Redacting {
+  readonly plugin: Plugin<never>
+  readonly tools: unknown[]
+}
+
+/** Keeps back what tools answer, and notes whose answers it has seen. */
+function redacting(keep: () => ReturnType<typeof answer> = () => answer(text('redacted'))): Redacting {
+  const tools: unknown[] = []
+  const plugin: Plugin<never> = {
+    name: 'redacting',
+    setup({ hooks }) {
+      hooks.response.tap({ methods: ['tools/call'] }, (given, { method, params, route }) => {
+        if (!('result' in given)) return given
+        tools.push([method, params?.name, route?.to])
+        return keep()
+      })
+    },
+  }
+  return { plugin, tools }
+}
+
+const text = (said: string): JsonObject => ({ content: [{ type: 'text', text: said }] })
+
+for (const clientEra of ERAS) {
+  for (const serverEra of ERAS) {
+    test(`a hook for answers of tools sees what comes of a task of a ${clientEra} client at a ${serverEra} server`, async t => {
+      const { plugin, tools } = redacting()
+      const client = await clientOf(t, clientEra, serverEra, plugin)
+
+      const taskId = await begin(client, 'slow_compute', { seconds: 0.05, label: 'secret' })
+      const done = await until(client, taskId)
+      const result =
+        clientEra === 'modern' ? done.result : (await client.request('tasks/result', { taskId })).result
+
+      assert.equal(done.status, 'completed')
+      assert.deepEqual((result as JsonObject).content, text('redacted').content)
+      assert.doesNotMatch(JSON.stringify([done, result]), /secret/)
+      assert.deepEqual(tools[0], ['tools/call', 'slow_compute', 'one'])
+    })
+  }
+}
+
+describe('a hook for answers of tools', { concurrency: true }, () => {
+  for (const era of ERAS) {
+    test(`makes an error of what came of a ${era} task`, async t => {
+      const refuse = (): ReturnType<typeof answer> => ({ error: { code: -32000, message: 'kept back' } })
+      const client = await clientOf(t, era, era, redacting(refuse).plugin)
+      const taskId = await begin(client, 'slow_compute', { seconds: 0.05, label: 'secret' })
+      const done = await until(client, taskId)
+
+      const error = era === 'modern' ? done.error : (await client.request('tasks/result', { taskId })).error
+
+      assert.equal((error as JsonObject | undefined)?.message, 'kept back')
+      if (era === 'modern') assert.equal(done.status, 'failed')
+      assert.doesNotMatch(JSON.stringify(done), /secret/)
+    })
+
+    test(`that fails keeps back what came of a ${era} task`, async t => {
+      const fail = (): never => {
+        throw new Error('no')
+      }
+      const client = await clientOf(t, era, era, redacting(fail).plugin)
+      const taskId = await begin(client, 'slow_compute', { seconds: 0.05, label: 'secret' })
+
+      if (era === 'modern') await assert.rejects(until(client, taskId), /redacting|failed|internal/i)
+      else {
+        await until(client, taskId)
+        const { error, result } = await client.request('tasks/result', { taskId })
+        assert.equal(result, undefined)
+        assert.equal(typeof error?.code, 'number')
+      }
+    })
+  }
+})
+
+async function clientOf(
+  t: TestContext,
+  clientEra: 'modern' | 'legacy',
+  serverEra: 'modern' | 'legacy',
+  plugin: Plugin<never>,
+): Promise<TestClient> {
+  const { modern, legacy } = await taskSetting(t, serverEra, [plugin])
+  return clientEra === 'modern' ? modern : legacy()
+}

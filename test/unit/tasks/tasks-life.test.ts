@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Graph } from '../../../src/core/graph.ts'
+import { Seal } from '../../../src/core/seal.ts'
+import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-id.ts'
+import { TaskStore } from '../../../src/core/tasks/task-store.ts'
+import type { JsonObject, Notification, Plugin, Principal, Session } from '../../../src/plugin.ts'
+import { ANONYMOUS, answer } from '../../../src/plugin.ts'
+import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
+import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
+import { begin, DECLARED, taskSetting, until } from './setting.ts'
+
+const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
+
+/** As much of a graph as ids and tables need; `later` moves its clock. */
+function graphWith(tasks: TaskStore): { graph: Graph; later(ms: number): void } {
+  let now = 0
+  const due: { at: number; run: () => void }[] = []
+  const clock = {
+    now: () => now,
+    after: (ms: number, run: () => void) => {
+      due.push({ at: now + ms, run })
+      return () => undefined
+    },
+  }
+  const later = (ms: number): void => {
+    now += ms
+    for (const { run } of due.filter(({ at }) => at <= now)) run()
+  }
+  return { graph: { seal: new Seal(undefined, () => now), clock, tasks } as unknown as Graph, later }
+}
+
+function sessionOf(subject: string, id = subject, told: Notification[] = []): Session {
+  const principal: Principal = subject === '' ? ANONYMOUS : { issuer: 'i', client: 'c', subject, scopes: [] }
+  const notify = (notification: Notification): boolean => told.push(notification) > 0
+  return { id, principal, listener: 'l', slots: [], notify } as unknown as Session
+}
+
+test('a task is its owner’s, by whatever session, and nobody else’s', () => {
+  const { graph } = graphWith(new TaskStore())
+  const id = sealTaskId(graph, sessionOf('ada', 'one'), PLACE, 1000)
+
+  assert.deepEqual(openTaskId(graph, sessionOf('ada', 'two'), id), PLACE)
+  assert.equal(openTaskId(graph, sessionOf('bob', 'one'), id), undefined)
+  assert.equal(openTaskId(graph, sessionOf('', 'one'), id), undefined)
+})
+
+test('a task that we keep is not found by another caller who knows what we call it', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const task = tasks.host(graph, sessionOf('ada'), { ttlMs: 1000, cancel: () => undefined })
+
+  assert.equal(tasks.hosted(task?.id ?? '', sessionOf('ada')), task)
+  assert.equal(tasks.hosted(task?.id ?? '', sessionOf('bob')), undefined)
+})
+
+test('ids and tasks end with their time', () => {
+  const tasks = new TaskStore()
+  const { graph, later } = graphWith(tasks)
+  const ada = sessionOf('ada')
+  const reasons: string[] = []
+  const task = tasks.host(graph, ada, { ttlMs: 1000, cancel: reason => void reasons.push(reason) })
+  const id = sealTaskId(graph, ada, PLACE, 1000)
+  tasks.note(graph, ada, 'known', PLACE, 1000)
+
+  later(1001)
+
+  assert.equal(tasks.hosted(task?.id ?? '', ada), undefined)
+  assert.deepEqual(reasons, ['the task has expired'])
+  assert.deepEqual(tasks.list(graph, ada), [])
+  // The server may have prolonged it, so the id itself lives longer.
+  assert.deepEqual(openTaskId(graph, ada, id), PLACE)
+  later(86_400_000)
+  assert.equal(openTaskId(graph, ada, id), undefined)
+})
+
+test('one caller has room for a hundred tasks, and takes none from the others', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const wish = { ttlMs: 1000, cancel: () => undefined }
+  for (let count = 0; count < 100; count++) assert.ok(tasks.host(graph, sessionOf('ada'), wish))
+
+  assert.equal(tasks.host(graph, sessionOf('ada'), wish), undefined)
+  assert.ok(tasks.host(graph, sessionOf('bob'), wish))
+})
+
+test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const told: Notification[] = []
+  const place = { ...PLACE, era: 'legacy' } as const
+  tasks.note(graph, sessionOf('ada', 'a', told), 'ours', place, null)
+  const says = { method: 'notifications/tasks/status', params: { taskId: 'task-1', status: 'working' } }
+
+  assert.equal(tasks.told('t', says), true)
+  assert.equal(tasks.told('other', says), false)
+  assert.deepEqual(told, [{ ...says, params: { taskId: 'ours', status: 'working' } }])
+  tasks.note(graph, sessionOf('bob', 'b', told), 'theirs', place, null)
+  assert.equal(tasks.told('t', says), false)
+  assert.equal(told.length, 1)
+})
+
+test('a status that came by a link of another caller reaches nobody, though ids count alike there', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const told: Notification[] = []
+  tasks.note(graph, sessionOf('ada', 'a', told), 'ours', { ...PLACE, era: 'legacy' }, null)
+  const says = { method: 'notifications/tasks/status', params: { taskId: 'task-1', status: 'working' } }
+  const comesFor = (user: string): boolean => tasks.told('t', says, ({ id }) => id === user)
+
+  assert.equal(comesFor('b'), false)
+  assert.deepEqual(told, [])
+  assert.equal(comesFor('a'), true)
+})
+
+test('a list of tasks goes with the session of a caller whom nobody knows', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  for (const session of [sessionOf('', 's'), sessionOf('ada')]) {
+    tasks.note(graph, session, 'known', PLACE, null)
+    tasks.sessionEnded(session)
+  }
+
+  assert.equal(tasks.list(graph, sessionOf('', 's')).length, 0)
+  assert.equal(tasks.list(graph, sessionOf('ada')).length, 1)
+})
+
+test('a task of ours is gone when the time that its client wanted is over', async t => {
+  const { legacy } = await taskSetting(t, 'modern')
+  const client = await legacy()
+  const taskId = await begin(client, 'slow_compute', { seconds: 60 }, 50)
+
+  let code: number | undefined
+  for (let looks = 0; looks < 100 && code === undefined; looks++) {
+    code = (await client.request('tasks/get', { taskId })).error?.code
+    await pause(10)
+  }
+
+  assert.equal(code, -32602)
+})
+
+for (const era of ['modern', 'legacy'] as const) {
+  test(`tasks at a ${era} server go on through a reload`, async t => {
+    const { modern, legacy, gateway, server } = await taskSetting(t, era)
+    const older = await legacy()
+    const ids = [await begin(modern, 'slow_compute', { seconds: 0.3 })]
+    const olderIds = [await begin(older, 'slow_compute', { seconds: 0.3 })]
+
+    await gateway.gateway.reload({
+      version: 1,
+      listeners: { main: { type: 'http', port: 0 } },
+      shutdown: { grace: 100 },
+      upstreams: { t: { type: 'http', url: server.url, prefix: '' } },
+      lists: { pageSize: 10 },
+    })
+
+    assert.equal((await until(modern, ids[0] ?? '')).status, 'completed')
+    assert.equal((await until(older, olderIds[0] ?? '')).status, 'completed')
+  })
+
+  test(`who listens hears how a task at a ${era} server does, with what came of it`, async t => {
+    let over = (): void => undefined
+    const told = new Promise<void>(resolve => (over = resolve))
+    const watching: Plugin<never> = {
+      name: 'watching',
+      setup({ hooks }) {
+        hooks.notification.tap(({ params }) => {
+          if (params?.status === 'completed') over()
+        })
+      },
+    }
+    const { modern, plain, gateway } = await taskSetting(t, era, [watching])
+    const taskId = await begin(modern, 'slow_compute', { seconds: 0.2, label: 'heard' })
+
+    const notifications = { taskIds: [taskId, 'forged'] }
+    const refused = await plain.request('subscriptions/listen', { notifications })
+    const listening = modern.start('subscriptions/listen', { notifications })
+    await told
+    await gateway.gateway.close()
+    const reply = await listening.reply
+    const [acknowledged, ...heard] = reply.notifications.map(({ params }) => params ?? {})
+
+    assert.equal(refused.error?.code, -32021)
+    assert.deepEqual(acknowledged?.notifications, { taskIds: [taskId] })
+    assert.deepEqual([...new Set(heard.map(params => params.taskId))], [taskId])
+    assert.equal(heard.at(-1)?.status, 'completed')
+    assert.deepEqual((heard.at(-1)?.result as JsonObject).content, [{ type: 'text', text: 'computed heard' }])
+  })
+}
+
+test('a server is told of the extension only where its answer may be a task', async t => {
+  const { modern, plain, server } = await taskSetting(t, 'modern')
+  await plain.request('tools/call', { name: 'slow_compute', arguments: {} })
+  await modern.request('tools/call', { name: 'slow_compute', arguments: {} })
+
+  const declared = server
+    .received('tools/call')
+    .map(({ params }) => (params?._meta as JsonObject)['io.modelcontextprotocol/clientCapabilities'])
+  assert.equal(JSON.stringify(declared[0]).includes('/tasks'), false)
+  assert.deepEqual(declared[1], DECLARED)
+})
+
+test('a server reads its own id in the header and the body of what concerns its task', async t => {
+  const { modern, server } = await taskSetting(t, 'modern')
+  const taskId = await begin(modern, 'slow_compute', { seconds: 60 })
+
+  await modern.request('tasks/get', { taskId })
+  const lied = await modern.request('tasks/get', { taskId }, { headers: { 'mcp-name': 'another' } })
+
+  const [got] = server.received('tasks/get')
+  assert.notEqual(got?.params?.taskId, taskId)
+  assert.equal(got?.headers['mcp-name'], got?.params?.taskId)
+  assert.equal(lied.error?.code, -32020)
+  assert.equal(server.received('tasks/get').length, 1)
+})
+
+for (const isolation of ['session', 'principal', 'shared'] as const) {
+  test(`a task of a modern client is found again at a legacy server with isolation: ${isolation}`, async t => {
+    const server = closeAfter(t, await v1TaskServer())
+    const upstreams = { t: { type: 'http', url: server.url, prefix: '', isolation } }
+    const listeners = { main: { type: 'http', port: 0, eras: 'both' } }
+    const gateway = closeAfter(t, await testGateway({ config: { upstreams, listeners } }))
+    const client = closeAfter(t, await testClient(gateway, { capabilities: DECLARED }))
+    const taskId = await begin(client, 'greet')
+
+    const asked = await until(client, taskId, 'input_required')
+    const [key = ''] = Object.keys(asked.inputRequests as JsonObject)
+    const inputResponses = { [key]: { action: 'accept', content: { name: 'Ada' } } }
+    await client.request('tasks/update', { taskId, inputResponses })
+
+    assert.equal((await until(client, taskId)).status, 'completed')
+  })
+}
+
+test('what plugins do to the results of calls, they do to those of tasks that we keep', async t => {
+  const changing: Plugin<never> = {
+    name: 'changing',
+    setup({ hooks }) {
+      hooks.response.tap({ methods: ['tools/call'] }, given =>
+        'result' in given ? answer({ content: [{ type: 'text', text: 'changed' }] }) : given,
+      )
+    },
+  }
+  const { modern } = await taskSetting(t, 'legacy', [changing])
+
+  const done = await until(modern, await begin(modern, 'slow_compute'))
+
+  assert.deepEqual((done.result as JsonObject).content, [{ type: 'text', text: 'changed' }])
+})

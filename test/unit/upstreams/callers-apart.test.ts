@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { definePlugin, type JsonObject, type Principal } from '../../../src/plugin.ts'
+import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+
+/** Everybody is whom the token names, with the scopes after the colon. */
+const byToken = definePlugin<undefined>({
+  name: 'by-token',
+  setup({ hooks }) {
+    hooks.authenticate.tap(({ header }) => {
+      const [subject = '', scopes] = (header('authorization')[0] ?? '').replace('Bearer ', '').split(':')
+      const principal: Principal = { issuer: 'test', client: '', subject, scopes: scopes?.split('+') ?? [] }
+      return principal
+    })
+    hooks.http.for('/figures').tap(({ caller }) => ({ status: 200, body: `for ${caller.subject}` }))
+  },
+})
+
+interface Served {
+  readonly url: string
+  readonly web: TestUpstream
+  post(who: string, body: JsonObject, more?: Record<string, string>): Promise<Response>
+}
+
+async function serve(t: TestContext, config: JsonObject = {}, web?: TestUpstream): Promise<Served> {
+  const upstream =
+    web ?? closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
+  const { gateway } = closeAfter(
+    t,
+    await testGateway({
+      upstreams: { web: upstream },
+      config: { listeners: { main: { type: 'http', port: 0 } }, ...config },
+      plugins: [byToken],
+    }),
+  )
+  const url = gateway.listeners[0]?.url ?? ''
+  return {
+    url,
+    web: upstream,
+    post: (who, body, more = {}) =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${who}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...more,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
+      }),
+  }
+}
+
+const HELLO = {
+  method: 'initialize',
+  params: {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  },
+}
+
+async function greet({ post }: Served, who: string): Promise<Record<string, string>> {
+  const reply = await post(who, HELLO)
+  await reply.text()
+  return { 'mcp-session-id': reply.headers.get('mcp-session-id') ?? '' }
+}
+
+test('a filter hides a tool of a server that is down, too, and a name is its own without the prefix', async t => {
+  const web = await testUpstream({ tools: { web_push: () => 'pushed', other: () => 'other' } })
+  const served = await serve(
+    t,
+    { upstreams: { web: { prefix: 'web_' } }, filters: { tools: { deny: ['web_web_push'] } } },
+    web,
+  )
+  await web.stop()
+  const session = await greet(served, 'alice')
+  const call = async (name: string): Promise<string> =>
+    (await served.post('alice', { method: 'tools/call', params: { name } }, session)).text()
+
+  assert.match(await call('web_web_push'), /Unknown tool/)
+  assert.match(await call('web_other'), /"web\\?" is not available|closed|cannot/)
+})
+
+test('REST shows the profile of its listener', async t => {
+  const served = await serve(t, {
+    listeners: { main: { type: 'http', port: 0, profile: 'readers' } },
+    profiles: { readers: { tools: { deny: ['*drop'] } } },
+    rest: {},
+  })
+  const headers = { authorization: 'Bearer alice', 'content-type': 'application/json' }
+  const at = (path: string): URL => new URL(path, served.url)
+
+  const listed = await (await fetch(at('/tools'), { headers })).text()
+  const body = JSON.stringify({ name: 'web__drop', arguments: {} })
+  const called = await fetch(at('/tools/call'), { method: 'POST', headers, body })
+
+  assert.match(listed, /web__read/)
+  assert.doesNotMatch(listed, /web__drop/)
+  assert.equal(called.status, 404)
+})
+
+test('scopes are those of the request, not of the last one on its session', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { read: () => 'read', drop: () => 'DROPPED' } }))
+  const guard = definePlugin<undefined>({
+    name: 'guard',
+    setup({ hooks }) {
+      hooks.catalog.tap((entries, { principal }) =>
+        entries.filter(({ original }) => original !== 'drop' || principal.scopes.includes('admin')),
+      )
+    },
+  })
+  const { gateway } = closeAfter(
+    t,
+    await testGateway({
+      upstreams: { web },
+      config: { listeners: { main: { type: 'http', port: 0 } }, cache: false },
+      plugins: [byToken, guard],
+    }),
+  )
+  let release = (): void => undefined
+  const held = new Promise<void>(resolve => (release = resolve))
+  const url = gateway.listeners[0]?.url ?? ''
+  const post = (who: string, body: JsonObject, session: Record<string, string> = {}): Promise<Response> =>
+    fetch(url, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${who}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...session,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: Math.random(), ...body }),
+    })
+  const opened = await post('alice', HELLO)
+  await opened.text()
+  const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' }
+  web.offer.methods.set('tools/list', async () => {
+    await held
+    return { tools: ['read', 'drop'].map(name => ({ name, inputSchema: { type: 'object' } })) }
+  })
+
+  const listing = post('alice', { method: 'tools/list' }, session)
+  await web.next('tools/list')
+  await (await post('alice:admin', { method: 'ping' }, session)).text()
+  release()
+
+  assert.doesNotMatch(await (await listing).text(), /drop/)
+})
+
+test('a session that ends lets go of what it watched under a label', async t => {
+  const resources = Object.fromEntries(Array.from({ length: 3 }, (_, i) => [`test://${i}`, 'text']))
+  const web = closeAfter(
+    t,
+    await testUpstream({ resources, capabilities: { resources: { subscribe: true } } }),
+  )
+  const served = await serve(t, {}, web)
+  const session = await greet(served, 'alice')
+  const subscribe = { method: 'resources/subscribe', params: { uri: 'test://1' } }
+  await (await served.post('alice', subscribe, { ...session, 'x-session-id': 'x' })).text()
+
+  const told = web.next('resources/unsubscribe').catch(() => undefined)
+  await fetch(served.url, { method: 'DELETE', headers: { authorization: 'Bearer alice', ...session } })
+
+  // Of a modern server nothing is unsubscribed: its listen is opened anew without the URI.
+  if (web.received('resources/subscribe').length > 0) assert.ok(await told)
+  const again = await greet(served, 'bob')
+  const reply = await (await served.post('bob', subscribe, again)).text()
+  assert.match(reply, /"result":\{/)
+})
+
+test('nobody is served on a path of a plugin before it was asked who it is', async t => {
+  const served = await serve(t)
+  const reply = await fetch(new URL('/figures', served.url), { method: 'OPTIONS' })
+
+  assert.equal(reply.status, 204)
+  assert.equal(await reply.text(), '')
+})
+
+test('a path that is no path is not found', async t => {
+  const served = await serve(t)
+  const { hostname, port } = new URL(served.url)
+  const { request } = await import('node:http')
+  const status = await new Promise(resolve => {
+    request({ hostname, port, path: '//[', headers: { authorization: 'Bearer alice' } }, reply => {
+      reply.resume()
+      resolve(reply.statusCode)
+    }).end()
+  })
+
+  assert.equal(status, 404)
+})

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
+import type { Session, Upstream } from '../../../src/api/index.ts'
+import { BoundedRoom } from '../../../src/processes/process-quota.ts'
+import {
+  bench,
+  callOf,
+  isAlive,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+  type TestCall,
+} from '../fixtures/upstream-bench.ts'
+
+const KEEPING = script('keeping-server.mjs')
+
+describe('a pool', { concurrency: 4 }, () => {
+  it('starts processes ahead, gives each to one session, and starts the next', async t => {
+    const { upstream } = await bench(
+      t,
+      keeping({ isolation: 'session', pool: { min: 2, max: 8, perPrincipal: 16 } }),
+    )
+    await upstream.start()
+    await until(() => pids(upstream).length === 3, 'two wait beside the main one')
+    const warm = new Set(pids(upstream))
+
+    const [one, two] = [await count(upstream, 'one'), await count(upstream, 'two')]
+
+    assert.ok(warm.has(one.pid) && warm.has(two.pid))
+    assert.notEqual(one.pid, two.pid)
+    assert.ok(one.pid !== upstream.pid && two.pid !== upstream.pid)
+    await until(() => pids(upstream).length === 5, 'two others wait')
+    assert.equal((await count(upstream, 'one')).calls, 2)
+  })
+
+  it('never gives a process to anybody after its owner', async t => {
+    const { upstream } = await bench(
+      t,
+      keeping({ isolation: 'session', pool: { min: 1, max: 3, perPrincipal: 16 } }),
+    )
+    const seen = new Set<number>()
+
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      const { pid, calls } = await count(upstream, id)
+      assert.equal(calls, 1)
+      assert.ok(!seen.has(pid))
+      seen.add(pid)
+      upstream.sessionEnded?.(session(id))
+    }
+
+    await until(() => [...seen].every(pid => !isAlive(pid)), 'all of them have ended')
+  })
+
+  it('is bounded: the one idle longest makes room, and where none is idle the newcomer is refused', async t => {
+    const { upstream } = await bench(
+      t,
+      keeping({ isolation: 'session', pool: { min: 0, max: 2, perPrincipal: 16 } }),
+    )
+    const [first] = [await count(upstream, 'one'), await count(upstream, 'two')]
+    await count(upstream, 'three')
+    await until(() => !isAlive(first.pid), 'the first has made room')
+
+    const busy = ['two', 'three'].map(id => upstream.dispatch(own('wait', id, { ms: 300 })))
+    await assert.rejects(count(upstream, 'four'), /2 clients have connections of their own/)
+
+    await Promise.all(busy)
+    assert.equal((await count(upstream, 'four')).calls, 1)
+  })
+
+  it('rests with its server', async t => {
+    const { upstream } = await bench(
+      t,
+      keeping({ isolation: 'principal', pool: { min: 1, max: 4, perPrincipal: 16 }, idle: '200ms' }),
+    )
+    await count(upstream, 'one')
+    const all = pids(upstream)
+
+    await until(() => upstream.state === 'idle', 'it rests')
+    await until(() => all.every(pid => !isAlive(pid)), 'so do all its processes')
+
+    assert.equal((await count(upstream, 'one')).calls, 1)
+  })
+})
+
+describe('replicas', { concurrency: 4 }, () => {
+  it('share the calls: each goes to the one with the fewest under way', async t => {
+    const { upstream } = await bench(t, keeping({ replicas: 3 }))
+    await upstream.start()
+    await until(() => pids(upstream).length === 3, 'all are up')
+
+    const calls = Array.from({ length: 9 }, () => upstream.dispatch(toolCall('wait', { ms: 200 })))
+    assert.deepEqual(
+      upstream.runtime?.instances.map(({ inFlight }) => inFlight),
+      [3, 3, 3],
+    )
+
+    const answered = (await Promise.all(calls)).map(textOf)
+    assert.equal(new Set(answered).size, 3)
+    const oneByOne = new Set<number>()
+    for (let call = 0; call < 6; call++) oneByOne.add((await count(upstream)).pid)
+    assert.equal(oneByOne.size, 3, 'those that are equal take turns')
+  })
+
+  it('stand in for the main one when it dies, with what is watched', async t => {
+    const { upstream, states, stderr } = await bench(t, keeping({ replicas: 2 }))
+    await upstream.start()
+    await until(() => pids(upstream).length === 2, 'both are up')
+    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
+    const { pid } = upstream
+
+    process.kill(pid ?? assert.fail(), 'SIGKILL')
+    await until(() => upstream.pid !== pid, 'the other one is the main one')
+
+    assert.equal(upstream.state, 'ready')
+    assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
+    await until(
+      () => stderr().filter(line => line === 'resources/subscribe a:b').length === 2,
+      'it was told what is watched',
+    )
+    await until(() => pids(upstream).length === 2, 'the one that died is back')
+    assert.ok(!states.includes('failed'))
+    assert.equal(upstream.runtime?.restarts, 1)
+  })
+})
+
+describe('the room for processes', { concurrency: 4 }, () => {
+  it('lets only so many start at a time, and the rest in turn', async () => {
+    const room = new BoundedRoom(10, 2)
+    const order: number[] = []
+    const turns = [0, 1, 2, 3].map(async number => {
+      const permit = await room.enter().permit
+      order.push(number)
+      return permit
+    })
+    const [first, second] = await Promise.all(turns.slice(0, 2))
+    assert.deepEqual(order, [0, 1])
+
+    first?.started()
+    first?.started()
+    await turns[2]
+    assert.deepEqual(order, [0, 1, 2], 'who says it twice makes room once')
+    second?.ended()
+    await turns[3]
+  })
+
+  it('refuses who comes when it is full, until one has ended or the bound is another', async () => {
+    const room = new BoundedRoom(1, 4)
+    const permit = await room.enter().permit
+    await assert.rejects(room.enter().permit, /1 processes run already/)
+
+    permit.ended()
+    const next = await room.enter().permit
+    await assert.rejects(room.enter().permit)
+    room.resize(2, 4)
+    await room.enter().permit
+    next.ended()
+  })
+
+  it('lets who comes wait for one that is being ended', async () => {
+    const room = new BoundedRoom(1, 1)
+    const permit = await room.enter().permit
+    permit.started()
+    permit.leaving()
+    const turn = room.enter().permit.then(() => 'in')
+    assert.equal(await Promise.race([turn, Promise.resolve('waits')]), 'waits')
+
+    permit.ended()
+
+    assert.equal(await turn, 'in')
+    await assert.rejects(room.enter().permit, /1 processes run already/)
+  })
+
+  it('is made by what was idle longest', async () => {
+    const room = new BoundedRoom(1, 1)
+    const permit = await room.enter().permit
+    const asked: string[] = []
+    room.offer({ idleSince: 5, yield: () => asked.push('younger') })
+    const takeBack = room.offer({
+      idleSince: 3,
+      yield: () => {
+        asked.push('older')
+        takeBack()
+        setImmediate(permit.ended)
+      },
+    })
+    room.offer({ idleSince: undefined, yield: () => asked.push('busy') })
+
+    await room.enter().permit
+
+    assert.deepEqual(asked, ['older'])
+  })
+
+  it('lets go who does not want to wait', async () => {
+    const room = new BoundedRoom(9, 1)
+    const permit = await room.enter().permit
+    const turn = room.enter()
+    turn.leave()
+    await assert.rejects(turn.permit, /need not start/)
+    permit.started()
+    await room.enter().permit
+  })
+
+  it('is shared by all upstreams: a session of one makes room for another', async t => {
+    const room = new BoundedRoom(3, 1)
+    const [a, b] = [
+      await bench(t, keeping({ isolation: 'session' }), { room }),
+      await bench(t, keeping(), { room }),
+    ]
+    const first = await count(a.upstream, 'one')
+    await count(b.upstream)
+
+    await count(a.upstream, 'two')
+
+    assert.ok(a.upstream.state === 'ready' && b.upstream.state === 'ready')
+    await until(() => !isAlive(first.pid), 'the first session has made room for the second')
+  })
+
+  it('is told why when there is none', async t => {
+    const room = new BoundedRoom(1, 1)
+    const [a, b] = [await bench(t, keeping(), { room }), await bench(t, keeping(), { room })]
+    await a.upstream.start()
+
+    await assert.rejects(count(b.upstream), /1 processes run already \("processes.max"\)/)
+
+    await a.upstream.stop()
+    await b.upstream.stop()
+    await b.upstream.start()
+    assert.equal(b.upstream.state, 'ready')
+  })
+})
+
+function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {
+  return stdioSpec([KEEPING], { era: 'legacy', ...overrides })
+}
+
+function pids(upstream: Upstream): number[] {
+  return (upstream.runtime?.instances ?? []).flatMap(({ pid }) => pid ?? [])
+}
+
+function session(id: string): Session {
+  return own('count', id).exchange.session
+}
+
+function own(name: string, id: string, args: Record<string, unknown> = {}): TestCall {
+  const principal = { issuer: '', client: '', subject: id, scopes: [] }
+  return callOf('tools/call', { name, arguments: args }, {}, {}, { id, principal })
+}
+
+async function count(upstream: Upstream, id = 's'): Promise<{ pid: number; calls: number }> {
+  const [pid = 0, calls = 0] = textOf(await upstream.dispatch(own('count', id)))
+    .split(' ')
+    .map(Number)
+  return { pid, calls }
+}

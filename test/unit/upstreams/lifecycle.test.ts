@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
+import type { Upstream } from '../../../src/api/index.ts'
+import {
+  bench,
+  callOf,
+  clock,
+  fixture,
+  isAlive,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from '../fixtures/upstream-bench.ts'
+
+const KEEPING = script('keeping-server.mjs')
+
+describe('a server with an idle time', { concurrency: 4 }, () => {
+  it('ends when it was not called for that long, and the next call starts it', async t => {
+    const { upstream, states } = await bench(t, keeping({ idle: '100ms' }))
+    const [pid] = await count(upstream)
+
+    await until(() => upstream.state === 'idle', 'it rests')
+    await until(() => !isAlive(pid), 'its process has ended')
+
+    assert.equal(upstream.server?.info.name, 'bones')
+    assert.deepEqual(upstream.runtime?.instances, [])
+    const [next, calls] = await count(upstream)
+    assert.notEqual(next, pid)
+    assert.equal(calls, 1)
+    assert.equal(upstream.runtime?.restarts, 0)
+    assert.deepEqual(states, ['starting', 'ready', 'idle', 'starting', 'ready'])
+  })
+
+  it('stays while a call is under way, however long that takes', async t => {
+    const { upstream } = await bench(t, keeping({ idle: '50ms' }))
+
+    const answer = await upstream.dispatch(toolCall('wait', { ms: 400 }))
+
+    assert.equal(textOf(answer), `${upstream.pid} waited`)
+    await until(() => upstream.state === 'idle', 'it rests')
+  })
+
+  it('stays while somebody watches one of its resources', async t => {
+    const { upstream } = await bench(t, keeping({ idle: '50ms' }))
+    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
+
+    await new Promise(resolve => setTimeout(resolve, 300))
+    assert.equal(upstream.state, 'ready')
+
+    await upstream.dispatch(callOf('resources/unsubscribe', { uri: 'a:b' }))
+    await until(() => upstream.state === 'idle', 'it rests')
+  })
+
+  it('ends in the modern era, too, where its own listen is always open', async t => {
+    const args = [fixture('everything.ts'), '--stdio', '--era', 'modern']
+    const { upstream } = await bench(t, stdioSpec(args, { idle: '100ms' }))
+    await upstream.start()
+
+    await until(() => upstream.state === 'idle', 'it rests')
+  })
+
+  it('rests with all its replicas, one that has failed included', async t => {
+    const { file, args } = switched(t)
+    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '2s' })
+    const { upstream, logs } = await bench(t, spec)
+    await upstream.start()
+    await until(() => upstream.runtime?.instances.length === 2, 'both are up')
+    writeFileSync(file, '')
+    const other = upstream.runtime?.instances.find(({ pid }) => pid !== upstream.pid)?.pid
+    process.kill(other ?? assert.fail(), 'SIGKILL')
+    await until(() => logs.some(({ message }) => message === 'a replica is not available'), 'it has failed')
+
+    await until(() => upstream.state === 'idle', 'it rests')
+    rmSync(file)
+    await new Promise(resolve => setTimeout(resolve, 700))
+
+    assert.equal(upstream.runtime?.instances.length, 0)
+  })
+
+  it('loses no call when it ends as calls come', async t => {
+    const { upstream, states } = await bench(t, keeping({ idle: '10ms' }))
+
+    const rests = (): number => states.filter(state => state === 'idle').length
+    for (let call = 0; rests() < 3; call++) {
+      await count(upstream)
+      await new Promise(resolve => setTimeout(resolve, 5 + (call % 10)))
+    }
+  })
+})
+
+describe('a server with a longest life', { concurrency: 4 }, () => {
+  it('is replaced by a fresh one that was up first, and the old one ends with its last call', async t => {
+    const { upstream, states } = await bench(t, keeping({ maxLifetime: '300ms' }))
+    const [old] = await count(upstream)
+    const long = upstream.dispatch(toolCall('wait', { ms: 1000 }))
+
+    const pids = new Set<number>()
+    while (pids.size < 2) pids.add((await count(upstream))[0])
+
+    assert.ok(isAlive(old), 'it still has a call')
+    assert.equal(upstream.runtime?.restarts, 1)
+    assert.equal(textOf(await long), `${old} waited`)
+    await until(() => !isAlive(old), 'it has ended')
+    assert.deepEqual(states.slice(0, 3), ['starting', 'ready', 'ready'])
+  })
+
+  it('goes on with the old one when no fresh one comes up', async t => {
+    const { file, args } = switched(t)
+    const { upstream, logs } = await bench(t, stdioSpec(args, { maxLifetime: '300ms', era: 'legacy' }))
+    const [old] = await count(upstream)
+    writeFileSync(file, '')
+
+    await until(() => logs.some(({ message }) => message.includes('the old one goes on')), 'it was tried')
+
+    assert.deepEqual(await count(upstream), [old, 2])
+    assert.equal(upstream.state, 'ready')
+  })
+})
+
+describe('a server that crashes whenever it starts', { concurrency: 4 }, () => {
+  it('fails for five minutes after ten starts and says what to do; a later try heals it', async t => {
+    const { file, args } = switched(t)
+    writeFileSync(file, '')
+    const { upstream, states } = await bench(t, stdioSpec(args, { era: 'legacy', startupTimeout: '1h' }), {
+      clock: fasterClock(200),
+    })
+    void upstream.start()
+
+    await until(() => upstream.problem?.includes('5 min') === true, 'its budget is exhausted')
+
+    assert.match(
+      String(upstream.problem),
+      / – it was started 10 times in \d+ s and did not last; next try in 5 min, or `gateway start it`/,
+    )
+    assert.equal(states.filter(state => state === 'starting').length, 10)
+    await assert.rejects(upstream.dispatch(toolCall('count')), { code: 'GW_UPSTREAM_DOWN' })
+    assert.equal(states.filter(state => state === 'starting').length, 10, 'a call does not start it')
+    rmSync(file)
+    await until(() => upstream.state === 'ready', 'it was tried again')
+    assert.match(String(upstream.runtime?.lastError), /it was started 10 times/)
+    assert.ok(Math.abs(Date.now() - (upstream.runtime?.lastErrorAt ?? 0)) < 60_000)
+  })
+
+  it('is tried at once when somebody starts it by hand', async t => {
+    const { file, args } = switched(t)
+    writeFileSync(file, '')
+    const { upstream } = await bench(t, stdioSpec(args, { era: 'legacy' }))
+    await upstream.start()
+    assert.equal(upstream.state, 'failed')
+    rmSync(file)
+
+    await upstream.stop()
+    await upstream.start()
+
+    assert.equal(upstream.state, 'ready')
+    assert.equal(upstream.runtime?.restarts, 1)
+  })
+})
+
+describe('a server that dies', () => {
+  it('fails the hundred calls that wait for it at once, and none of them is sent again', async t => {
+    const { upstream, stderr } = await bench(t, keeping())
+    await upstream.start()
+    const pid = upstream.pid ?? assert.fail()
+    let failed = 0
+    const calls = Array.from({ length: 100 }, () =>
+      assert
+        .rejects(upstream.dispatch(toolCall('hold')), { code: 'GW_UPSTREAM_CLOSED' })
+        .then(() => failed++),
+    )
+    await until(() => stderr().includes('holds 100'), 'all are under way')
+    assert.equal(upstream.runtime?.inFlight, 100)
+
+    process.kill(pid, 'SIGKILL')
+    await until(() => !isAlive(pid), 'it is gone')
+    const goneAt = performance.now()
+    await Promise.all(calls)
+
+    assert.ok(performance.now() - goneAt < 10_000, 'their own deadline is 60 s away')
+    assert.equal(failed, 100)
+    await until(() => upstream.state === 'ready', 'it is back')
+    assert.equal((await count(upstream))[1], 1)
+    assert.ok(!stderr().includes('holds 101'))
+    assert.equal(stderr().filter(line => line === 'holds 1').length, 1)
+  })
+})
+
+describe('what is told of a running server', () => {
+  it('is its process, since when it runs, and its calls', async t => {
+    const { upstream } = await bench(t, keeping())
+    assert.equal(upstream.runtime?.instances.length, 0)
+    const before = Date.now()
+    await upstream.start()
+
+    const call = upstream.dispatch(toolCall('wait', { ms: 50 }))
+
+    const { instances, inFlight } = upstream.runtime ?? assert.fail()
+    const startedAt = instances[0]?.startedAt ?? 0
+    assert.deepEqual(instances, [{ pid: upstream.pid, startedAt, inFlight: 1 }])
+    assert.equal(inFlight, 1)
+    assert.ok(startedAt >= before && startedAt <= Date.now())
+    await call
+    assert.equal(upstream.runtime?.inFlight, 0)
+  })
+})
+
+function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {
+  return stdioSpec([KEEPING], overrides)
+}
+
+/** Time that runs this much faster. */
+function fasterClock(factor: number): typeof clock {
+  return {
+    now: () => clock.now() * factor,
+    after: (ms, callback) => clock.after(ms / factor, callback),
+  }
+}
+
+/** Arguments for a server that does not start while a file exists. */
+function switched(t: TestContext): { file: string; args: string[] } {
+  const folder = mkdtempSync(path.join(tmpdir(), 'lifecycle-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'broken')
+  return { file, args: [KEEPING, '--unless', file] }
+}
+
+/** Who answers, and how often it has. */
+async function count(upstream: Upstream): Promise<readonly [pid: number, calls: number]> {
+  const [pid = 0, calls = 0] = textOf(await upstream.dispatch(toolCall('count')))
+    .split(' ')
+    .map(Number)
+  return [pid, calls]
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import {
+  event,
+  legacy,
+  modern,
+  peer,
+  result,
+  said,
+  stream,
+  type Heard,
+  type Peer,
+} from '../fixtures/http-peer.ts'
+import {
+  bench,
+  callOf,
+  fixture,
+  httpSpec,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from '../fixtures/upstream-bench.ts'
+
+const OFFERS = {
+  tools: { listChanged: true },
+  prompts: {},
+  resources: { listChanged: true, subscribe: true },
+}
+
+describe('a subscription to a modern server', { concurrency: 4 }, () => {
+  it('is one listen for all that it offers, and its notifications come without the id of the listen', async t => {
+    const { server, streams } = await listening(t, OFFERS)
+    const { upstream, notified } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await until(() => streams.length === 1, 'we listen')
+
+    streams[0]?.say({ method: 'notifications/tools/list_changed', params: {} })
+    streams[0]?.say({ method: 'notifications/message', params: { data: 'not for a listen' } })
+    streams[0]?.say({
+      method: 'notifications/resources/updated',
+      params: { uri: 'a:b', _meta: { other: 1 } },
+    })
+
+    await until(() => notified.length === 2, 'both are told')
+    assert.deepEqual(notified, [
+      { method: 'notifications/tools/list_changed', params: {} },
+      { method: 'notifications/resources/updated', params: { uri: 'a:b', _meta: { other: 1 } } },
+    ])
+    assert.deepEqual(streams[0]?.wanted, { toolsListChanged: true, resourcesListChanged: true })
+  })
+
+  it('is opened anew with every URI somebody watches, and the old one ended after the new one stands', async t => {
+    const { server, streams } = await listening(t, OFFERS)
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await until(() => streams.length === 1, 'we listen')
+
+    const watch = (method: string, uri: string): Promise<unknown> =>
+      upstream.dispatch(callOf(`resources/${method}`, { uri }))
+    await Promise.all([watch('subscribe', 'a:1'), watch('subscribe', 'a:2')])
+    await watch('subscribe', 'a:1')
+    await watch('unsubscribe', 'a:1')
+    assert.deepEqual(streams.at(-1)?.wanted.resourceSubscriptions, ['a:1', 'a:2'])
+    await watch('unsubscribe', 'a:1')
+
+    assert.deepEqual(streams.at(-1)?.wanted.resourceSubscriptions, ['a:2'])
+    assert.equal(streams.length, 3)
+    await until(() => streams.filter(one => one.isOpen).length === 1, 'only the last is open')
+    assert.equal(server.of('resources/subscribe').length, 0)
+  })
+
+  it('is opened again when it ends', async t => {
+    const { server, streams } = await listening(t, OFFERS)
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await until(() => streams.length === 1, 'we listen')
+
+    streams[0]?.response.destroy()
+
+    await until(() => streams.length === 2, 'we listen again')
+  })
+
+  it('works on a pipe, too', async t => {
+    const { upstream, notified } = await bench(
+      t,
+      stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern']),
+    )
+    await upstream.start()
+
+    await until(() => upstream.state === 'ready', 'it is ready')
+    await upstream.dispatch(callOf('resources/subscribe', { uri: 'test://watched-resource' }))
+    await upstream.dispatch(toolCall('test_trigger_tool_change'))
+
+    await until(
+      () => notified.some(one => one.method === 'notifications/tools/list_changed'),
+      'the change is told',
+    )
+  })
+
+  it('is refused where the server offers none', async t => {
+    const { server } = await listening(t, { tools: {} })
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    const answer = await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
+
+    assert.equal('error' in answer && answer.error.code, -32601)
+    assert.equal(server.of('subscriptions/listen').length, 0)
+  })
+})
+
+describe('the stream of a legacy server', { concurrency: 4 }, () => {
+  it('brings what belongs to no request, and is opened again when it ends', async t => {
+    const gets: ServerResponse[] = []
+    const handle = legacy((heard, response) => result(response, heard, said('ok')))
+    const server = await peer(t, (heard, response) => {
+      if (heard.verb === 'GET') gets.push(stream(response))
+      else handle(heard, response)
+    })
+    const { upstream, notified, asked } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await until(() => gets.length === 1, 'it is open')
+
+    gets[0]?.write(event({ method: 'notifications/tools/list_changed' }, '41'))
+    gets[0]?.write(event({ id: 5, method: 'roots/list' }))
+    gets[0]?.write(event({ id: 6, method: 'ping' }))
+    await until(
+      () => server.heard.filter(one => one.message.id === 5 || one.message.id === 6).length === 2,
+      'both are answered',
+    )
+    gets[0]?.end()
+
+    assert.deepEqual(
+      notified.map(one => one.method),
+      ['notifications/tools/list_changed'],
+    )
+    assert.deepEqual(asked, [])
+    assert.match(
+      String(server.heard.find(one => one.message.id === 5)?.message.error?.message),
+      /cannot tell which client/,
+    )
+    assert.deepEqual(upstream.dropped, { ask: 1 })
+    assert.deepEqual(server.heard.find(one => one.message.id === 6)?.message.result, {})
+    await until(() => gets.length === 2, 'it is open again')
+    assert.equal(server.heard.filter(one => one.verb === 'GET')[1]?.headers['last-event-id'], '41')
+  })
+
+  it('of a request brings its questions, and the replies go back', async t => {
+    const open: { heard: Heard; response: ServerResponse }[] = []
+    const server = await peer(
+      t,
+      legacy((heard, response) => {
+        if (heard.message.method === 'tools/call') {
+          open.push({ heard, response: stream(response) })
+          response.write(event({ id: 'q', method: 'sampling/createMessage', params: { maxTokens: 1 } }))
+        } else {
+          response.writeHead(202).end()
+          open[0]?.response.end(
+            event({ id: open[0].heard.message.id ?? 0, result: said(JSON.stringify(heard.message.result)) }),
+          )
+        }
+      }),
+    )
+    const it = await bench(t, httpSpec(server.url))
+    it.reply = async () => ({ result: { role: 'assistant' } })
+    const call = toolCall('a')
+
+    assert.equal(textOf(await it.upstream.dispatch(call)), '{"role":"assistant"}')
+    assert.equal(it.asked[0]?.exchange, call.exchange)
+  })
+})
+
+interface Listen {
+  readonly response: ServerResponse
+  readonly wanted: JsonObject
+  isOpen: boolean
+  say(message: JsonObject & { params: JsonObject }): void
+}
+
+/** A modern server that acknowledges every listen in full. */
+async function listening(
+  t: Parameters<typeof peer>[0],
+  capabilities: JsonObject,
+): Promise<{ server: Peer; streams: Listen[] }> {
+  const streams: Listen[] = []
+  const server = await peer(
+    t,
+    modern((heard, response) => {
+      if (heard.message.method !== 'subscriptions/listen') return result(response, heard, said('ok'))
+      const listen: Listen = {
+        response: stream(response),
+        wanted: heard.message.params?.notifications as JsonObject,
+        isOpen: true,
+        say: message => {
+          const meta = message.params._meta as JsonObject | undefined
+          response.write(
+            event({
+              ...message,
+              params: {
+                ...message.params,
+                _meta: { ...meta, 'io.modelcontextprotocol/subscriptionId': heard.message.id },
+              },
+            }),
+          )
+        },
+      }
+      streams.push(listen)
+      response.on('close', () => (listen.isOpen = false))
+      listen.say({
+        method: 'notifications/subscriptions/acknowledged',
+        params: { notifications: listen.wanted },
+      })
+    }, capabilities),
+  )
+  return { server, streams }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { Backoff } from '../../../src/transport/backoff.ts'
+import { Restarts } from '../../../src/upstreams/restart-policy.ts'
+
+const MINUTE = 60_000
+
+describe('the pauses between tries', () => {
+  for (const [luck, random] of [
+    ['least', 0],
+    ['most', 0.999],
+  ] as const) {
+    it(`grow, with the ${luck} jitter: at most six tries in ten seconds, never more than 30 s apart`, () => {
+      const backoff = new Backoff(() => random)
+      const pauses = Array.from({ length: 40 }, () => backoff.next())
+
+      let at = 0
+      const early = pauses.filter(pause => (at += pause) <= 10_000)
+      assert.ok(early.length + 1 <= 6)
+      assert.ok(pauses.every(pause => pause >= 250 && pause <= 30_000))
+      backoff.reset()
+      assert.ok(backoff.next() <= 500)
+    })
+  }
+
+  it('are half to all of 500 ms, then twice that each time', () => {
+    const [least, most] = [new Backoff(() => 0), new Backoff(() => 1)]
+
+    assert.deepEqual(
+      Array.from({ length: 8 }, () => [least.next(), most.next()]),
+      [
+        [250, 500],
+        [500, 1000],
+        [1000, 2000],
+        [2000, 4000],
+        [4000, 8000],
+        [8000, 16_000],
+        [15_000, 30_000],
+        [15_000, 30_000],
+      ],
+    )
+  })
+})
+
+describe('the budget of a server that crashes whenever it starts', () => {
+  it('is ten starts, at most six of them in ten seconds; then it is tried every five minutes', () => {
+    for (const random of [0, 0.5, 1]) {
+      const { starts } = crashing(60 * MINUTE, random)
+
+      for (const start of starts) {
+        assert.ok(starts.filter(at => at >= start && at - start <= 10_000).length <= 6)
+        assert.ok(starts.filter(at => at >= start && at - start <= MINUTE).length <= 10)
+      }
+      assert.deepEqual(
+        new Set(starts.slice(10).map((at, index) => at - (starts[index + 9] ?? 0))),
+        new Set([5 * MINUTE]),
+      )
+    }
+  })
+
+  it('says how often it was started, and when it is tried again', () => {
+    assert.match(
+      String(crashing(10 * MINUTE, 0.5).notes.at(-1)),
+      /^it was started 10 times in \d+ s and did not last; next try in 5 min$/,
+    )
+  })
+
+  it('counts every process of a start that takes two', () => {
+    const restarts = new Restarts(true, new Backoff(() => 0))
+    let now = 0
+    const allowed: boolean[] = []
+    for (let start = 0; start < 3; start++) {
+      allowed.push(restarts.wasted(now), restarts.wasted(now))
+      now += restarts.pause(now).ms
+    }
+
+    assert.deepEqual(allowed, [true, true, true, true, true, false])
+    assert.ok(now >= 10_000, 'the seventh process waits until the first is ten seconds old')
+  })
+
+  it('is whole again after a minute in good health, and when somebody starts it by hand', () => {
+    for (const heal of [(one: Restarts) => one.lasted(MINUTE), (one: Restarts) => one.reset()]) {
+      const restarts = exhausted()
+      heal(restarts)
+      restarts.wasted(0)
+      assert.ok(restarts.pause(0).ms <= 500)
+    }
+    const restarts = exhausted()
+    restarts.lasted(MINUTE - 1)
+    assert.equal(restarts.pause(0).ms, 5 * MINUTE)
+  })
+
+  it('does not hold for a server that costs no process: that is tried at least every 30 s', () => {
+    const restarts = new Restarts(false)
+    for (let start = 0; start < 100; start++) {
+      restarts.wasted(0)
+      assert.ok(restarts.pause(0).ms <= 30_000)
+    }
+  })
+})
+
+function crashing(ms: number, random: number): { starts: number[]; notes: (string | undefined)[] } {
+  const restarts = new Restarts(true, new Backoff(() => random))
+  const starts: number[] = []
+  const notes: (string | undefined)[] = []
+  for (let now = 0; now < ms;) {
+    starts.push(now)
+    restarts.wasted(now)
+    const pause = restarts.pause(now)
+    notes.push(pause.note)
+    now += pause.ms
+  }
+  return { starts, notes }
+}
+
+function exhausted(): Restarts {
+  const restarts = new Restarts(true)
+  for (let start = 0; start < 10; start++) restarts.wasted(0)
+  assert.equal(restarts.pause(0).ms, 5 * MINUTE)
+  return restarts
+}

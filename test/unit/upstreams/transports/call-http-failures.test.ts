@@ -1,0 +1,284 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { GatewayError } from '../../../../src/errors/errors.ts'
+import { json, legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
+import { bench, callOf, httpSpec, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+
+describe('cancelling a call over HTTP', () => {
+  it('ends the stream of a modern server and says no more', async t => {
+    let isCut = false
+    const server = await peer(
+      t,
+      modern((_heard, response) => {
+        stream(response).write(':\n')
+        response.on('close', () => (isCut = true))
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const call = toolCall('a')
+    const answer = upstream.dispatch(call)
+    await until(() => server.of('tools/call').length === 1, 'the call is there')
+
+    call.cancel('enough')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+    await until(() => isCut, 'its stream ends')
+    assert.equal(server.of('notifications/cancelled').length, 0)
+  })
+
+  it('is told to a legacy server', async t => {
+    const server = await peer(
+      t,
+      legacy(() => undefined),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const call = toolCall('a')
+    const answer = upstream.dispatch(call)
+    await until(() => server.of('tools/call').length === 1, 'the call is there')
+
+    call.cancel('enough')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+    await until(() => server.of('notifications/cancelled').length === 1, 'it hears of it')
+    const id = server.of('tools/call')[0]?.message.id
+    assert.deepEqual(server.of('notifications/cancelled')[0]?.message.params, {
+      requestId: id,
+      reason: 'enough',
+    })
+  })
+})
+
+describe('a server that cannot be had', () => {
+  it('because it refuses our credentials is not taken for a legacy one', async t => {
+    const server = await peer(t, (_heard, response) => json(response, 401, {}))
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_AUTH' })
+
+    assert.equal(server.of('initialize').length, 0)
+  })
+
+  it('because it is down is not taken for a legacy one, and comes back by itself', async t => {
+    const state = { isDown: true }
+    const fine = modern((heard, response) => result(response, heard, said('ok')))
+    const server = await peer(t, (heard, response) =>
+      state.isDown ? json(response, 503, {}) : fine(heard, response),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    assert.equal(upstream.state, 'failed')
+    assert.equal(server.of('initialize').length, 0)
+
+    state.isDown = false
+
+    await until(() => upstream.state === 'ready', 'it comes back')
+    assert.equal(upstream.server?.era, 'modern')
+  })
+
+  it('because nobody listens fails its calls at once, and is found again', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => result(response, heard, said('ok'))),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.start()
+    await server.close()
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), /CONNREFUSED|SOCKET|CONNRESET/)
+    await assert.rejects(upstream.dispatch(toolCall('a')), /cannot be reached|CONNREFUSED/)
+    assert.equal(upstream.state, 'failed')
+    await server.listen()
+
+    await until(() => upstream.state === 'ready', 'it is found again')
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+  })
+
+  it('because its URL redirects elsewhere is not followed there', async t => {
+    const elsewhere = await peer(
+      t,
+      modern(() => undefined),
+    )
+    const server = await peer(
+      t,
+      (_heard, response) => void response.writeHead(308, { location: elsewhere.url }).end(),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await upstream.start()
+
+    assert.match(upstream.problem ?? '', /redirects/)
+    assert.equal(elsewhere.heard.length, 0)
+  })
+})
+
+describe('a connection that the server has closed while it was idle', () => {
+  it('is an error that says so, and nothing is sent a second time: what may be is for the retries to say', async t => {
+    const seen = new Map<string, number>()
+    const server = await peer(
+      t,
+      modern((heard, response) => {
+        const method = heard.message.method ?? ''
+        seen.set(method, (seen.get(method) ?? 0) + 1)
+        if (seen.get(method) === 1) response.destroy()
+        else result(response, heard, { tools: [] })
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    const stale = (error: GatewayError): boolean =>
+      error.code === 'GW_UPSTREAM_CLOSED' && error.fields.stale === true
+    await assert.rejects(upstream.dispatch(callOf('tools/list')), stale)
+    await assert.rejects(upstream.dispatch(toolCall('a')), stale)
+
+    assert.deepEqual(
+      [...seen],
+      [
+        ['tools/list', 1],
+        ['tools/call', 1],
+      ],
+    )
+  })
+})
+
+describe('a 400 that only speaks of a session', () => {
+  for (const said of [
+    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'no such session in the calendar' } },
+    { jsonrpc: '2.0', id: null, error: { code: -32602, message: 'Invalid session ID: party' } },
+    { error: 'session not found' },
+  ]) {
+    it(`ends no session: ${JSON.stringify(said)}`, async t => {
+      const handle = legacy((heard, response) =>
+        heard.message.method === 'tools/call'
+          ? json(response, 400, said)
+          : result(response, heard, { tools: [] }),
+      )
+      const server = await peer(t, handle)
+      const { upstream, states } = await bench(t, httpSpec(server.url))
+      await upstream.dispatch(callOf('tools/list'))
+      const before = states.length
+
+      for (let n = 0; n < 3; n++)
+        await upstream.dispatch(toolCall('a')).catch((error: unknown) => {
+          assert.doesNotMatch(String(error), /forgotten/)
+        })
+
+      assert.equal(states.length, before)
+      assert.ok('result' in (await upstream.dispatch(callOf('tools/list'))))
+      for (const method of ['tools/call', 'tools/list'])
+        assert.equal(
+          new Set(server.of(method).map(({ headers }) => headers['mcp-session-id'])).size,
+          1,
+          method,
+        )
+    })
+  }
+})
+
+describe('a session that the server has forgotten', () => {
+  for (const [status, code] of [
+    [404, -32001],
+    [400, -32000],
+  ] as const) {
+    it(`(HTTP ${status}) is made anew, once, and a list is asked for again`, async t => {
+      const sessions = new Set<string>()
+      const handle = legacy((heard, response) => result(response, heard, { tools: [] }), sessions)
+      const server = await peer(t, (heard, response) => {
+        const session = heard.headers['mcp-session-id']
+        if (session !== undefined && !sessions.has(String(session)))
+          refusal(response, status, heard, code, 'Bad Request: No valid session ID provided')
+        else handle(heard, response)
+      })
+      const { upstream } = await bench(t, httpSpec(server.url))
+      await upstream.dispatch(callOf('tools/list'))
+      sessions.clear()
+
+      const answers = await Promise.all(
+        [callOf('tools/list'), callOf('prompts/list')].map(call => upstream.dispatch(call)),
+      )
+
+      assert.ok(answers.every(answer => 'result' in answer))
+      assert.equal(server.of('initialize').length, 2)
+    })
+  }
+
+  it('was refused at the door (HTTP 404), so a tool call is sent once more, in a new one', async t => {
+    const sessions = new Set<string>()
+    const server = await peer(
+      t,
+      legacy((heard, response) => result(response, heard, said('ok')), sessions),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.dispatch(toolCall('a'))
+    sessions.clear()
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+
+    assert.deepEqual(
+      server.of('tools/call').map(({ headers }) => headers['mcp-session-id']),
+      ['session-2', 'session-2', 'session-3'],
+    )
+  })
+
+  it('fails a tool call with the reason where that is less certain (HTTP 400), and the next one works', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((heard, response) => result(response, heard, said('ok')), sessions)
+    const server = await peer(t, (heard, response) => {
+      const session = heard.headers['mcp-session-id']
+      if (session === undefined || sessions.has(String(session))) handle(heard, response)
+      else refusal(response, 400, heard, -32000, 'Bad Request: No valid session ID provided')
+    })
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.dispatch(toolCall('a'))
+    sessions.clear()
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), {
+      code: 'GW_UPSTREAM_CLOSED',
+      message: /forgotten our session/,
+    })
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+    assert.equal(server.of('tools/call').length, 3)
+  })
+
+  it('in the middle of a call leaves that alone: it may have been carried out', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((_heard, response) => {
+      sessions.clear()
+      stream(response).write('id: 1\nretry: 1\ndata: \n\n')
+      setTimeout(() => response.destroy(), 20)
+    }, sessions)
+    const server = await peer(t, handle)
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), /forgotten our session/)
+
+    assert.equal(server.of('tools/call').length, 1)
+    assert.ok(server.heard.some(({ headers }) => headers['last-event-id'] === '1'))
+  })
+
+  it('is made anew after the server was away, with what is watched and how much log is wanted', async t => {
+    const sessions = new Set<string>()
+    const handle = legacy((heard, response) => result(response, heard, said('ok')), sessions, {
+      tools: {},
+      logging: {},
+      resources: { subscribe: true },
+    })
+    const server = await peer(t, handle)
+    const { upstream } = await bench(t, httpSpec(server.url))
+    await upstream.dispatch(callOf('resources/subscribe', { uri: 'a:b' }))
+    await upstream.dispatch(callOf('logging/setLevel', { level: 'debug' }))
+    await server.close()
+    sessions.clear()
+    await assert.rejects(upstream.dispatch(toolCall('a')))
+    assert.equal(upstream.state, 'failed')
+
+    await server.listen()
+    await until(() => upstream.state === 'ready', 'it is back')
+
+    await until(() => server.of('resources/subscribe').length === 2, 'it knows what is watched')
+    await until(() => server.of('logging/setLevel').length === 2, 'it knows how much log is wanted')
+    const anew = [server.of('resources/subscribe').at(-1), server.of('logging/setLevel').at(-1)]
+    assert.ok(anew.every(heard => sessions.has(String(heard?.headers['mcp-session-id']))))
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'ok')
+  })
+})

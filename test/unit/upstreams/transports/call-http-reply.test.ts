@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { describe, it } from 'node:test'
+import { event, legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
+import { bench, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
+
+const MODERN = { era: 'modern', version: '2026-07-28' } as const
+
+describe('a reply', () => {
+  it('may be a stream: notifications first, then the answer', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => {
+        const { id, params } = heard.message
+        const token = (params?._meta as { progressToken?: number }).progressToken
+        stream(response)
+        response.write(
+          event({ method: 'notifications/progress', params: { progressToken: token, progress: 1 } }),
+        )
+        response.write(
+          event({ method: 'notifications/progress', params: { progressToken: 99, progress: 1 } }),
+        )
+        response.write(event({ method: 'notifications/message', params: { level: 'info', data: 'ü' } }))
+        const answer = Buffer.from(event({ id: id ?? 0, result: said('größe') }))
+        response.write(answer.subarray(0, answer.indexOf(0xc3) + 1))
+        setImmediate(() => response.end(answer.subarray(answer.indexOf(0xc3) + 1)))
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+    const call = toolCall('a', {}, { progressToken: 'mine' }, MODERN)
+
+    assert.equal(textOf(await upstream.dispatch(call)), 'größe')
+
+    assert.deepEqual(
+      call.emitted.map(({ method, params }) => [method, params?.progressToken ?? params?.data]),
+      [
+        ['notifications/progress', 'mine'],
+        ['notifications/message', 'ü'],
+      ],
+    )
+  })
+
+  it('that does not end fails only its call once it is too large', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => {
+        if (heard.message.params?.name === 'small') return result(response, heard, said('ok'))
+        const isStream = heard.message.params?.name === 'stream'
+        if (isStream) stream(response).write('data: ')
+        else
+          response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .write('{"jsonrpc":"2.0","result":{"x":"')
+        pour(response)
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url, { maxReply: '256KiB' }))
+
+    const [whole, streamed, small] = await Promise.allSettled(
+      ['json', 'stream', 'small'].map(name => upstream.dispatch(toolCall(name))),
+    )
+
+    for (const one of [whole, streamed])
+      assert.match(String(one?.status === 'rejected' && one.reason), /larger than 262144 bytes/)
+    assert.equal(small?.status, 'fulfilled')
+    assert.equal(upstream.state, 'ready')
+  })
+
+  it('of an unknown result type is an error, and a wish for input is none', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) =>
+        result(response, heard, { resultType: String(heard.message.params?.name) }),
+      ),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    assert.match(JSON.stringify(await upstream.dispatch(toolCall('task'))), /-32603.*unsupported result type/)
+    assert.ok('input' in (await upstream.dispatch(toolCall('input_required'))))
+  })
+
+  it('under another id is not taken for the answer', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => {
+        stream(response).write(event({ id: String(heard.message.id), result: said('forged') }))
+        response.write(event({ id: 12345, result: said('forged') }))
+        response.end(event({ id: heard.message.id ?? 0, result: said('honest') }))
+      }),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'honest')
+  })
+
+  it('that breaks off fails its call, which is not sent again', async t => {
+    const server = await peer(
+      t,
+      modern((_heard, response) => void response.destroy()),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(upstream.dispatch(toolCall('a')), { code: 'GW_UPSTREAM_CLOSED' })
+
+    assert.equal(server.of('tools/call').length, 1)
+  })
+
+  it('of a legacy server that breaks off is taken up where it ended', async t => {
+    const server = await peer(
+      t,
+      legacy((heard, response) => {
+        if (heard.verb === 'GET')
+          return void stream(response).end(
+            event({ id: first.id, result: said(`after ${String(heard.headers['last-event-id'])}`) }),
+          )
+        first.id = Number(heard.message.id)
+        stream(response).end('id: e1\nretry: 10\ndata: \n\n')
+      }),
+    )
+    const first = { id: 0 }
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('a'))), 'after e1')
+  })
+
+  function pour(response: ServerResponse): void {
+    if (response.destroyed) return
+    response.write('x'.repeat(16_384))
+    setImmediate(() => pour(response))
+  }
+})
+
+describe('a reply without a result', () => {
+  for (const [what, status, code, text] of [
+    ['a server error', 503, 'GW_UPSTREAM_DOWN', /HTTP 503; it said last: down/],
+    ['a client error', 418, 'GW_UPSTREAM_PROTOCOL', /HTTP 418; it said last: down/],
+    ['a redirect', 307, 'GW_UPSTREAM_PROTOCOL', /redirects/],
+    ['a refusal of credentials', 401, 'GW_UPSTREAM_AUTH', /HTTP 401/],
+    ['nothing', 200, 'GW_UPSTREAM_PROTOCOL', /HTTP 200 without an answer/],
+  ] as const) {
+    it(`that is ${what} becomes ${code}`, async t => {
+      const server = await peer(
+        t,
+        modern(
+          (_heard, response) =>
+            void response
+              .writeHead(status, { location: 'http://127.0.0.1:1/', 'content-type': 'text/plain' })
+              .end(status === 200 ? '' : 'down'),
+        ),
+      )
+      const { upstream } = await bench(t, httpSpec(server.url))
+
+      await assert.rejects(upstream.dispatch(toolCall('a')), { code, message: text })
+
+      assert.equal(upstream.state, 'ready')
+    })
+  }
+
+  it('with an error status and a JSON-RPC error is that error', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) =>
+        refusal(response, 400, heard, -32021, 'Missing required client capability'),
+      ),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    const answer = await upstream.dispatch(toolCall('a'))
+
+    assert.equal('error' in answer && answer.error.code, -32021)
+  })
+})

@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { describe, it, type TestContext } from 'node:test'
+import { serveHttp } from '../../../fixtures/everything/http.ts'
+import { World } from '../../../fixtures/everything/world.ts'
+import { legacy, modern, peer, result, said } from '../../fixtures/http-peer.ts'
+import { bench, callOf, httpSpec, program, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+import { freePort } from '../../../fixtures/free-port.ts'
+
+const MODERN = { era: 'modern', version: '2026-07-28' } as const
+
+describe('a real server over HTTP', () => {
+  it('of the legacy era is spoken to with a session', async t => {
+    const { upstream } = await bench(t, httpSpec(await everything(t)))
+
+    await upstream.start()
+
+    assert.equal(upstream.server?.era, 'legacy')
+    const call = toolCall(
+      'trigger-long-running-operation',
+      { duration: 0.2, steps: 2 },
+      { progressToken: 'p' },
+    )
+    assert.match(textOf(await upstream.dispatch(call)), /completed/)
+    assert.deepEqual(
+      call.emitted.map(said => said.params?.progressToken),
+      ['p', 'p'],
+    )
+  })
+
+  for (const era of ['legacy', 'modern'] as const) {
+    it(`that speaks ${era} alone is found to do so`, async t => {
+      const server = await serveHttp(new World(), era, 0)
+      t.after(() => server.close())
+      const { upstream } = await bench(t, httpSpec(server.url))
+
+      await upstream.start()
+
+      assert.equal(upstream.problem, undefined)
+      assert.equal(upstream.server?.era, era)
+      assert.ok('result' in (await upstream.dispatch(toolCall('test_simple_text'))))
+      assert.ok(
+        'result' in (await upstream.dispatch(callOf('resources/read', { uri: 'test://static-text' }))),
+      )
+    })
+  }
+
+  async function everything(t: TestContext): Promise<string> {
+    const port = await freePort()
+    const server = spawn(program('mcp-server-everything'), ['streamableHttp'], {
+      env: { ...process.env, PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    t.after(() => server.kill('SIGKILL'))
+    let log = ''
+    server.stderr.on('data', chunk => (log += String(chunk)))
+    await until(() => log.includes('listening'), 'it listens')
+    return `http://127.0.0.1:${port}/mcp`
+  }
+})
+
+describe('the headers of a request', () => {
+  it('of a modern server say what its body says, and carry the parameters', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => result(response, heard, { resultType: 'complete', ...said('ok') })),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url, { headers: { Authorization: 'Bearer s' } }))
+    const call = callOf(
+      'tools/call',
+      { name: 'größe', _meta: { progressToken: 'mine', other: 1 } },
+      { ...MODERN, logLevel: 'info', capabilities: TASKS },
+      HEADERS,
+    )
+
+    await upstream.dispatch(call)
+
+    const { headers, message } = server.of('tools/call')[0] ?? assert.fail()
+    assert.equal(headers['mcp-protocol-version'], '2026-07-28')
+    assert.equal(headers['mcp-method'], 'tools/call')
+    assert.equal(headers['mcp-name'], '=?base64?Z3LDtsOfZQ==?=')
+    assert.equal(headers['mcp-param-region'], 'eu')
+    assert.equal(headers['x-session-id'], 's1')
+    assert.equal(headers.authorization, 'Bearer s')
+    assert.equal(headers.accept, 'application/json, text/event-stream')
+    assert.equal(headers['mcp-session-id'], undefined)
+    assert.deepEqual(message.params?._meta, {
+      other: 1,
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'test-client', version: '9' },
+      'io.modelcontextprotocol/clientCapabilities': { sampling: {}, extensions: { 'a/b': {} } },
+      'io.modelcontextprotocol/logLevel': 'info',
+      progressToken: message.id,
+    })
+  })
+
+  it('of a legacy server carry its session and the version agreed on', async t => {
+    const server = await peer(
+      t,
+      legacy((heard, response) => result(response, heard, said('ok'))),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await upstream.dispatch(callOf('tools/call', { name: 'a' }, {}, HEADERS))
+    await upstream.stop()
+
+    const { headers } = server.of('tools/call')[0] ?? assert.fail()
+    // The first session is for lists, this one for clients that cannot be asked for anything.
+    assert.equal(headers['mcp-session-id'], 'session-2')
+    assert.equal(headers['mcp-protocol-version'], '2025-06-18')
+    assert.equal(headers['mcp-method'], undefined)
+    assert.equal(headers.host, new URL(server.url).host)
+    assert.equal(server.of('initialize')[0]?.headers['mcp-protocol-version'], undefined)
+    assert.equal(server.of('notifications/initialized')[0]?.headers['mcp-session-id'], 'session-1')
+    assert.equal(server.heard.at(-1)?.verb, 'DELETE')
+  })
+
+  it('that cannot be written fail their call alone', async t => {
+    const server = await peer(
+      t,
+      modern((heard, response) => result(response, heard, said('ok'))),
+    )
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await assert.rejects(
+      upstream.dispatch(callOf('tools/call', { name: 'a' }, {}, { 'x-bad': 'a\nb' })),
+      /cannot be written as HTTP/,
+    )
+
+    assert.equal(upstream.state, 'ready')
+  })
+
+  const TASKS = { sampling: {}, extensions: { 'io.modelcontextprotocol/tasks': {}, 'a/b': {} } }
+  const HEADERS = {
+    'mcp-param-region': 'eu',
+    'x-session-id': 's1',
+    authorization: 'Bearer stolen',
+    host: 'evil',
+    'mcp-session-id': 'x',
+    'content-type': 'text/plain',
+    cookie: 'c',
+  }
+})

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  badServer,
+  bench,
+  callOf,
+  fixture,
+  program,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  until,
+} from '../../fixtures/upstream-bench.ts'
+
+const MODERN = { era: 'modern', version: '2026-07-28' } as const
+
+describe('a legacy server on a pipe', { concurrency: 4 }, () => {
+  it('is found to be legacy and keeps its answers as they came', async t => {
+    const { upstream, states } = await bench(
+      t,
+      stdioSpec(['stdio'], { command: program('mcp-server-everything') }),
+    )
+
+    await upstream.start()
+
+    assert.deepEqual(states, ['starting', 'ready'])
+    assert.equal(upstream.server?.era, 'legacy')
+    assert.equal(upstream.server?.version, '2025-11-25')
+    assert.match(upstream.server?.info.name ?? '', /everything/)
+    const answer = await upstream.dispatch(toolCall('echo', { message: 'hé' }))
+    assert.equal(textOf(answer), 'Echo: hé')
+    assert.equal('result' in answer && answer.result.era, 'legacy')
+  })
+
+  it('starts on the first call when nobody started it', async t => {
+    const { upstream } = await bench(t, stdioSpec([], { command: program('mcp-server-memory') }))
+
+    const answer = await upstream.dispatch(callOf('tools/list'))
+
+    assert.ok('result' in answer && Array.isArray(answer.result.value().tools))
+  })
+
+  it('is respawned in its own language when it exits on the probe', async t => {
+    const { upstream, stderr } = await bench(t, badServer('dies-on-unknown'))
+
+    await upstream.start()
+
+    assert.equal(upstream.state, 'ready')
+    assert.equal(upstream.server?.era, 'legacy')
+    assert.deepEqual(stderr(), ['unexpected request server/discover'])
+  })
+
+  it('takes a modern client: the envelope stays with us', async t => {
+    const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('echo', { message: 'a' }, meta, MODERN))), 'Echo: a')
+  })
+
+  it('reports progress under the token of the client, and only where it was asked for', async t => {
+    const { upstream } = await bench(t, stdioSpec(['stdio'], { command: program('mcp-server-everything') }))
+    const asked = toolCall(
+      'trigger-long-running-operation',
+      { duration: 0.2, steps: 2 },
+      { progressToken: 'mine' },
+    )
+    const silent = toolCall('trigger-long-running-operation', { duration: 0.2, steps: 2 })
+
+    await Promise.all([upstream.dispatch(asked), upstream.dispatch(silent)])
+
+    const progress = asked.emitted.filter(said => said.method === 'notifications/progress')
+    assert.deepEqual(
+      progress.map(said => [said.params?.progressToken, said.params?.progress]),
+      [
+        ['mine', 1],
+        ['mine', 2],
+      ],
+    )
+    assert.deepEqual(silent.emitted, [])
+  })
+
+  it('is told when its client cancels, and the caller has its answer at once', async t => {
+    const { upstream, stderr } = await bench(t, stdioSpec([script('asking-server.mjs')]))
+    await upstream.start()
+    const call = toolCall('hang')
+    const answer = upstream.dispatch(call)
+    await until(() => stderr().length > 0, 'the call is under way')
+
+    call.cancel('enough')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+    await until(() => stderr().length > 1, 'the server hears of it')
+    const id = stderr()[0]?.split(' ')[1]
+    assert.equal(stderr()[1], `{"requestId":${id},"reason":"enough"}`)
+  })
+
+  it('is asked for nothing when the call was cancelled while it started', async t => {
+    const { upstream } = await bench(t, badServer('slow-start', '--delay', '300'))
+    const call = toolCall('echo', {})
+    const answer = upstream.dispatch(call)
+
+    call.cancel('gone')
+
+    assert.match(JSON.stringify(await answer), /was cancelled/)
+  })
+})
+
+describe('a modern server on a pipe', { concurrency: 4 }, () => {
+  const modern = stdioSpec([fixture('everything.ts'), '--stdio', '--era', 'modern'])
+
+  it('is found to be modern and is told who asks with each request', async t => {
+    const { upstream } = await bench(t, modern)
+
+    await upstream.start()
+
+    assert.equal(upstream.server?.era, 'modern')
+    const answer = await upstream.dispatch(toolCall('test_simple_text'))
+    assert.ok('result' in answer)
+    assert.equal(answer.result.era, 'modern')
+    assert.equal(answer.result.value().resultType, 'complete')
+  })
+
+  it('of both eras is spoken to in the one that the configuration names', async t => {
+    const spec = stdioSpec([fixture('everything.ts'), '--stdio'], { era: 'legacy' })
+    const { upstream } = await bench(t, spec)
+
+    await upstream.start()
+
+    assert.equal(upstream.server?.era, 'legacy')
+    assert.ok('result' in (await upstream.dispatch(toolCall('test_simple_text'))))
+  })
+
+  it('that wants input says so as a value', async t => {
+    const { upstream } = await bench(t, modern)
+    const client = {
+      ...MODERN,
+      capabilities: { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    }
+
+    const answer = await upstream.dispatch(
+      toolCall('test_input_required_result_elicitation', {}, undefined, client),
+    )
+
+    assert.ok('input' in answer, JSON.stringify(answer))
+    assert.equal(answer.input.value().resultType, 'input_required')
+  })
+
+  it('cannot be had where the server is legacy', async t => {
+    const { upstream } = await bench(t, stdioSpec([fixture('sdk-v1-server.ts')], { era: 'modern' }))
+
+    await upstream.start()
+
+    assert.equal(upstream.state, 'failed')
+    assert.match(upstream.problem ?? '', /does not speak 2026-07-28/)
+  })
+
+  it('answers what its era has no method for through us', async t => {
+    const { upstream } = await bench(t, modern)
+
+    assert.deepEqual(await resultOf(upstream.dispatch(callOf('logging/setLevel', { level: 'debug' }))), {})
+  })
+
+  async function resultOf(dispatched: Promise<unknown>): Promise<unknown> {
+    const answer = (await dispatched) as { result: { value(): unknown } }
+    return answer.result.value()
+  }
+})
+
+describe('what a server asks of its client', { concurrency: 4 }, () => {
+  const asking = script('asking-server.mjs')
+
+  it('goes to the only call in flight, and the reply goes back', async t => {
+    const it = await bench(t, stdioSpec([asking]))
+    it.reply = async () => ({ result: { action: 'accept', content: { name: 'Ada' } } })
+    const call = toolCall('ask')
+
+    const answer = await it.upstream.dispatch(call)
+
+    assert.equal(textOf(answer), '{"action":"accept","content":{"name":"Ada"}}')
+    assert.equal(it.asked[0]?.ask.method, 'elicitation/create')
+    assert.equal(it.asked[0]?.exchange, call.exchange)
+  })
+
+  it('is answered by us where it is a ping, and refused where nobody knows it', async t => {
+    const { upstream } = await bench(t, stdioSpec([asking]))
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('ping'))), '{}')
+    assert.match(textOf(await upstream.dispatch(toolCall('nonsense'))), /-32601/)
+  })
+
+  it('and its log goes to the only call in flight, and to nobody when there are two', async t => {
+    const { upstream, notified } = await bench(t, stdioSpec([asking]))
+    const one = toolCall('log')
+    await upstream.dispatch(one)
+    const two = [toolCall('log'), toolCall('log')]
+    await Promise.all(two.map(call => upstream.dispatch(call)))
+
+    assert.deepEqual(
+      one.emitted.map(said => said.method),
+      ['notifications/message'],
+    )
+    assert.equal(
+      two.flatMap(call => call.emitted).length,
+      1,
+      'the second call is alone when the first has its answer',
+    )
+    assert.deepEqual(notified, [])
+  })
+
+  it('does no harm to the link where it cannot be passed on', async t => {
+    const notify = (): never => {
+      throw new Error('a plugin has a bug')
+    }
+    const { upstream, logs } = await bench(t, stdioSpec([asking]), { notify })
+
+    assert.equal(textOf(await upstream.dispatch(toolCall('change'))), 'changed')
+
+    assert.ok(logs.some(line => line.level === 'error' && line.fields.why === 'a plugin has a bug'))
+  })
+
+  it('and what it says of itself reaches everyone', async t => {
+    const { upstream, notified } = await bench(t, stdioSpec([asking]))
+
+    await upstream.dispatch(toolCall('change'))
+
+    assert.deepEqual(
+      notified.map(said => said.method),
+      ['notifications/tools/list_changed'],
+    )
+  })
+})

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { Clock, UpstreamConfig } from '../../../../src/api/index.ts'
+import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import { ProgressLimit } from '../../../../src/upstreams/connection/progress-limit.ts'
+import { answerTo, oldServer, wsServer, type Said } from './call-network.ts'
+import { event, legacy, modern, peer, said, stream, type Heard } from '../../fixtures/http-peer.ts'
+import {
+  bench,
+  clock,
+  httpSpec,
+  script,
+  sseSpec,
+  stdioSpec,
+  textOf,
+  toolCall,
+  wsSpec,
+} from '../../fixtures/upstream-bench.ts'
+
+const COUNT = 100
+/** Time stands still, so that all comes within one second however slow the machine is. */
+const STILL: Clock = { now: () => 0, after: clock.after }
+
+/** Servers that say `COUNT` times how far a call is, and then answer it. */
+const SERVERS: Readonly<Record<string, (t: TestContext) => Promise<UpstreamConfig>>> = {
+  'legacy stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT)], { era: 'legacy' }),
+  'modern stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT), 'modern']),
+  'legacy HTTP': async t => httpSpec((await peer(t, legacy(streamed))).url),
+  'modern HTTP': async t => httpSpec((await peer(t, modern(streamed))).url),
+  'HTTP+SSE': async t => {
+    const answer = (told: Said): string | undefined =>
+      told.method === 'tools/call'
+        ? [...flood(told), answerTo(told)].join('\n\nevent: message\ndata: ')
+        : answerTo(told)
+    return sseSpec((await oldServer(t, { answer })).url)
+  },
+  WebSocket: async t => {
+    const server = await wsServer(t, told => {
+      if (told.method === 'tools/call') for (const text of flood(told)) server.sockets.at(-1)?.send(text)
+      return answerTo(told)
+    })
+    return wsSpec(server.url)
+  },
+}
+
+for (const [name, make] of Object.entries(SERVERS))
+  test(`progress of a call is bounded, and the newest is heard before the answer: ${name}`, async t => {
+    const { upstream } = await bench(t, await make(t), { clock: STILL })
+    await upstream.start()
+    const call = toolCall('flood', {}, { progressToken: 'mine' })
+    let heard = 0
+    const answer = upstream.dispatch(call).finally(() => (heard = call.emitted.length))
+
+    assert.notEqual(textOf(await answer), '')
+
+    const progress = call.emitted.map(({ params }) => params?.progress)
+    assert.deepEqual(progress, [...Array.from({ length: 20 }, (_, n) => n + 1), COUNT])
+    assert.equal(heard, 21)
+    assert.ok(call.emitted.every(({ params }) => params?.progressToken === 'mine'))
+    assert.deepEqual(upstream.dropped, { excess_progress: COUNT - 21 })
+  })
+
+test('no second has more than 20, the rest is counted, and there are no more timers than messages passed on', () => {
+  const it = limit()
+  for (let ms = 0; ms < 5000; ms++) {
+    it.at(ms)
+    it.limit.add({ progress: ms })
+  }
+
+  for (const { at } of it.passed) {
+    const within = it.passed.filter(other => other.at >= at && other.at < at + 1000)
+    assert.ok(within.length <= 20, `${within.length} within a second`)
+  }
+  assert.ok(it.passed.length >= 80)
+  assert.deepEqual(
+    it.passed,
+    it.passed.toSorted((a, b) => a.progress - b.progress),
+  )
+  assert.equal(it.passed.length + it.dropped(), 4999)
+  assert.ok(it.timers() <= it.passed.length)
+})
+
+test('what is held back is passed on when its time has come, though no more follows', () => {
+  const it = limit()
+  for (let progress = 1; progress <= 25; progress++) it.limit.add({ progress })
+  it.at(999)
+  assert.equal(it.passed.at(-1)?.progress, 20)
+  it.at(1000)
+  assert.equal(it.passed.at(-1)?.progress, 25)
+})
+
+test('progress that is slow sets no timer', () => {
+  const it = limit()
+  for (let n = 1; n <= 100; n++) {
+    it.at(n * 50)
+    it.limit.add({ progress: n })
+  }
+  assert.equal(it.passed.length, 100)
+  assert.equal(it.timers(), 0)
+})
+
+/** A limit at a time that the test sets. */
+function limit() {
+  let now = 0
+  let timers = 0
+  let dropped = 0
+  let due: { at: number; run: () => void } | undefined
+  const passed: { progress: number; at: number }[] = []
+  const time: Clock = {
+    now: () => now,
+    after(ms, run) {
+      timers++
+      due = { at: now + ms, run }
+      return () => (due = undefined)
+    },
+  }
+  const one = new ProgressLimit(
+    time,
+    ({ progress }) => passed.push({ progress: Number(progress), at: now }),
+    () => dropped++,
+  )
+  const at = (ms: number): void => {
+    now = ms
+    if (due !== undefined && due.at <= ms) due.run()
+  }
+  return { limit: one, passed, at, timers: () => timers, dropped: () => dropped }
+}
+
+function flood({ params }: Said): string[] {
+  const { progressToken } = params?._meta as { progressToken: number }
+  return Array.from({ length: COUNT }, (_, n) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken, progress: n + 1 },
+    }),
+  )
+}
+
+function streamed({ message }: Heard, response: Parameters<typeof stream>[0]): void {
+  const out = stream(response)
+  for (const text of flood(message)) out.write(event(JSON.parse(text) as JsonObject))
+  out.end(event({ id: message.id ?? 0, result: { resultType: 'complete', ...said('done') } }))
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseConfig, type LoadedConfig } from '../../../src/config/index.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import { checkWorkers, forOwner, forWorker } from '../../../src/workers/partition.ts'
+
+const HTTP = { type: 'http', url: 'http://127.0.0.1:1/mcp' }
+
+function loaded(more: JsonObject): LoadedConfig {
+  const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams: {}, ...more }
+  return parseConfig(config, { directory: '.' })
+}
+
+test('what would not be right with several workers is refused, with all that is wrong', () => {
+  const wrong: readonly (readonly [JsonObject, RegExp])[] = [
+    [{ listeners: { pipe: { type: 'stdio' } } }, /listener "pipe" is a pipe/],
+    [{ audit: { file: 'a.jsonl' } }, /put \{pid\} in its name/],
+    [{ audit: { chain: true } }, /audit\.chain needs/],
+    [{ listeners: { main: { type: 'http', limits: { sessionsPerPrincipal: 1 } } } }, /sessionsPerPrincipal/],
+  ]
+  for (const [config, why] of wrong)
+    assert.throws(() => checkWorkers(loaded(config).config, 2), { code: 'GW_WORKERS', message: why })
+  const fine = { audit: { file: 'a.{pid}.jsonl' }, metrics: {} }
+  checkWorkers(loaded(fine).config, 2)
+})
+
+test('processes, servers that keep callers apart, and servers with few calls at a time have one owner', () => {
+  const source = loaded({
+    upstreams: {
+      process: { type: 'stdio', command: 'node' },
+      apart: { ...HTTP, isolation: 'principal' },
+      headers: { ...HTTP, forwardHeaders: ['x-tenant'] },
+      few: { ...HTTP, limits: { concurrency: 1 } },
+      shared: { ...HTTP, limits: { concurrency: 9, queue: 5 } },
+      unbounded: { ...HTTP, limits: { concurrency: 0 } },
+    },
+  })
+
+  const { owned, loaded: share } = forWorker(source, 2)
+  const owner = forOwner(source, 2).config
+
+  assert.deepEqual(owned, ['process', 'apart', 'headers', 'few'])
+  assert.deepEqual(Object.keys(owner.upstreams), owned)
+  assert.deepEqual(owner.listeners, {})
+  assert.equal(owner.upstreams['few']?.limits.concurrency, 1)
+  const limitsOf = (name: string): object => share.config.upstreams[name]?.limits ?? {}
+  assert.deepEqual(limitsOf('shared'), { concurrency: 4, queue: 2, queueTimeout: 0 })
+  assert.deepEqual(limitsOf('unbounded'), { concurrency: 0, queue: 512, queueTimeout: 0 })
+  assert.equal(share.config.upstreams['few']?.breaker, false, 'its owner gives it a rest')
+})
+
+test('what is bounded for a whole gateway is shared out, so that no more comes of it', () => {
+  const source = loaded({
+    listeners: { main: { type: 'http', limits: { sessions: 101, sessionsPerPrincipal: 7, connections: 3 } } },
+    cache: { maxEntries: 1001, maxBytes: '1KiB' },
+  })
+
+  const { config } = forWorker(source, 2).loaded
+
+  const { main } = config.listeners
+  const { sessions, sessionsPerPrincipal, connections } = main?.type === 'http' ? main.limits : {}
+  assert.deepEqual([sessions, sessionsPerPrincipal, connections], [50, 3, 1])
+  assert.deepEqual(config.cache && [config.cache.maxEntries, config.cache.maxBytes], [500, 512])
+  assert.equal(config.state, false, 'the owner alone keeps what outlives it')
+})
