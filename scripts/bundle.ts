@@ -1,6 +1,6 @@
 // Writes dist: few files, because each one that a start must load costs it a millisecond. `tsc` writes the types beside them.
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
-import { rollup, type OutputChunk, type Plugin } from '@rollup/wasm-node'
+import { rollup, type GetModuleInfo, type OutputChunk, type Plugin } from '@rollup/wasm-node'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
@@ -16,16 +16,8 @@ const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main',
 /** Small packages that every start needs. All others stay packages, loaded by those who need them. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
 
-/** What `serve` on stdio and `validate` do not need: it is loaded where the sources say `import()`. All else is one file. */
-const LATE = [
-  /^src\/(testing|control|workers)\//,
-  // Before it is known what is wanted, and what takes oclif.
-  /^src\/cli\/(main|short-way|own-manifest|commands|gateway-command)\b/,
-  /^src\/cli\/(agent-flags|agents|audit|cache|call|call-.*|completion|fill-in|import|inspect|inspection-lines|list-all|new-.*|plugin-template|ps|reload-running|run-agent|serve-worker|steer|tools|upstream-logs|with-.*)\b/,
-  /^src\/transport\/(call-(http|sse|ws)-|ws\/|in-process-transport)/,
-  /^plugins\/agents\/(?!index\.)/,
-  /^plugins\/(auth\/(tokens|key-set)|rate-limit\/quota)\./,
-]
+/** What `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
+const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load']
 
 /** Builtins that are loaded by the first call of one of their functions, as many starts make none. */
 const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net', 'node:perf_hooks']
@@ -33,6 +25,7 @@ const SLOW = ['node:child_process', 'node:crypto', 'node:fs/promises', 'node:net
 // Its types say that its default export is a module.
 const commonjs = commonjsPlugin as unknown as (options: RollupCommonJSOptions) => Plugin
 
+let core: Set<string> | undefined
 const bundle = await rollup({
   input: Object.fromEntries(ENTRIES.map(entry => [entry, join(ROOT, `${entry}.ts`)])),
   plugins: [sources(), builtins(), commonjs({ requireReturnsDefault: 'preferred' })],
@@ -49,7 +42,8 @@ const { output } = await bundle.generate({
   hoistTransitiveImports: false,
   minifyInternalExports: false,
   generatedCode: 'es2015',
-  manualChunks: id => (isCore(id) ? 'core' : undefined),
+  manualChunks: (id, { getModuleInfo }) =>
+    (core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined,
 })
 await bundle.close()
 const chunks = output.filter(file => file.type === 'chunk')
@@ -61,9 +55,17 @@ for (const { fileName, code } of chunks) {
 removeOthers(new Set(output.map(({ fileName }) => fileName)))
 writeFileSync(join(DIST, 'LICENSES.txt'), licensesOf(chunks))
 
-function isCore(id: string): boolean {
-  const file = relative(ROOT, id.replace(/^\0/, '')).replaceAll('\\', '/')
-  return !id.startsWith('\0') && !LATE.some(pattern => pattern.test(file))
+/** The modules that these load before any `import()`. */
+function needed(roots: readonly string[], getModuleInfo: GetModuleInfo): Set<string> {
+  const found = new Set<string>()
+  const add = (id: string): void => {
+    if (found.has(id)) return
+    found.add(id)
+    for (const next of getModuleInfo(id)?.importedIds ?? [])
+      if (getModuleInfo(next)?.isExternal === false) add(next)
+  }
+  for (const root of roots) add(join(ROOT, `${root}.ts`))
+  return found
 }
 
 /** TypeScript as tsc reads it. Of package.json only our name and version become a part of what is built. */

@@ -2,6 +2,7 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsReference } from './errors-reference.ts'
+import { withLayers } from './layers-table.ts'
 import { withFreshSnippets } from './snippets.ts'
 
 const root = new URL('../', import.meta.url)
@@ -9,6 +10,7 @@ const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { c
 
 const outputs: readonly (readonly [string, (present: string) => string])[] = [
   ['docs/reference/errors.md', errorsReference],
+  ['ARCHITECTURE.md', withLayers],
   ...documents.map(file => [file, (present: string) => withFreshSnippets(present, root)] as const),
 ]
 

@@ -1,35 +1,46 @@
 // Runs one proof: `npm run proof -- hostile`; `npm run proof -- --list` names them all.
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOM = fileURLToPath(new URL('../test/proof', import.meta.url))
 
+interface Proof {
+  readonly file: string
+  /** Its first sentence. */
+  readonly says: string
+}
+
 /** Proofs by name, with what they say of themselves: a file of that folder which begins with a comment is one. */
-function proofs(): Map<string, string> {
-  const files = readdirSync(ROOM).filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+function proofs(): Map<string, Proof> {
+  const files = globSync('{*,agents/*}.ts', { cwd: ROOM })
   return new Map(
     files.flatMap(file => {
       const text = readFileSync(join(ROOM, file), 'utf8')
       if (!/^\/[/*]/.test(text)) return []
       const comment = /^(?:\/\*\*[\s\S]*?\*\/|(?:\/\/.*\n)+)/.exec(text)?.[0] ?? ''
       const words = comment.replace(/^[/* ]+|\s*\*\/$/gm, ' ').replace(/\s+/g, ' ')
-      return [[basename(file, '.ts'), words.trim().split(/(?<=\.) |`npm run|: npm run/)[0] ?? '']]
+      const says = words.trim().split(/(?<=\.) |`npm run|: npm run/)[0] ?? ''
+      return [[basename(file, '.ts'), { file, says }]]
     }),
   )
 }
 
 const [name = '--list', ...rest] = process.argv.slice(2)
 const known = proofs()
-if (name === '--list') for (const [one, says] of known) console.log(`${one.padEnd(20)} ${says}`)
-else if (!known.has(name)) {
+const proof = known.get(name)
+if (name === '--list') for (const [one, { says }] of known) console.log(`${one.padEnd(20)} ${says}`)
+else if (proof === undefined) {
   console.error(`no proof is called "${name}": ${[...known.keys()].join(', ')}`)
   process.exitCode = 2
 } else {
-  const file = join(ROOM, `${name}.ts`)
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...rest], {
-    stdio: 'inherit',
-  })
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(ROOM, proof.file), ...rest],
+    {
+      stdio: 'inherit',
+    },
+  )
   child.once('exit', (code, signal) => (process.exitCode = signal === null ? (code ?? 1) : 1))
 }

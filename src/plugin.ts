@@ -28,7 +28,7 @@ import type {
 } from './api/index.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
-import type { JsonObject } from './protocol/jsonrpc.ts'
+import type { JsonObject } from './protocol/json/json.ts'
 import { Payload } from './protocol/payload.ts'
 import { rpcError } from './protocol/rpc-error.ts'
 
@@ -130,7 +130,7 @@ export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/outcome.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
-export { isObject, type JsonObject } from './protocol/jsonrpc.ts'
+export { isObject, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/parse-params.ts'
 export type * from './api/index.ts'
 export type {

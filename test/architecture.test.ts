@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
-import { findCycles } from './guard/graph.ts'
+import { findFolderRings, findRings } from './guard/graph.ts'
 import { GLOBALS, HOMES, partOf, PARTS } from './guard/layers.ts'
 import { readSources, ROOT } from './guard/sources.ts'
 
@@ -60,15 +60,32 @@ test('what is imported at run time is a dependency', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('no files need each other in a ring', () => {
-  assert.deepEqual(findCycles(sources), [])
+test('no files import each other in a ring, for types and by import() neither', () => {
+  assert.deepEqual(findRings(sources), [])
+})
+
+test('no folders that lie side by side import each other', () => {
+  const inside = sources.filter(({ file }) => file !== 'src/plugin.ts')
+
+  assert.deepEqual(findFolderRings(inside), [])
+})
+
+test('a folder has at most 20 files', () => {
+  const counts = new Map<string, number>()
+  for (const file of globSync('{src,plugins,test,scripts}/**/*.{ts,mjs}', { cwd: ROOT })) {
+    if (/\.gen\.ts$/.test(file)) continue
+    const folder = dirname(file.replaceAll('\\', '/'))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+
+  assert.deepEqual(
+    [...counts].filter(([, count]) => count > 20).map(([folder, count]) => `${folder} has ${count}`),
+    [],
+  )
 })
 
 /** Servers and programs are started by the one; the other asks Node where the file of a plugin does not parse. */
-const STARTERS: ReadonlySet<string> = new Set([
-  'src/processes/spawn.ts',
-  'src/plugin-host/failure.ts',
-])
+const STARTERS: ReadonlySet<string> = new Set(['src/processes/spawn.ts', 'src/plugin-host/failure.ts'])
 
 test('child processes are started where that belongs', () => {
   const files = sources.filter(({ imports }) =>
@@ -94,7 +111,7 @@ test('environment, working directory, arguments and stdout are touched only wher
 })
 
 /** Tables are as long as what they list. */
-const TABLES = /^src\/error-table[\w-]*\.ts$/
+const TABLES = /^src\/errors\/table[\w-]*\.ts$/
 
 test('a file has at most 300 lines of code', () => {
   const long = sources

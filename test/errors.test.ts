@@ -25,7 +25,7 @@ test('the reference of errors is what the table says', () => {
 
 test('every code is used', () => {
   const used = new Set(
-    [...texts].filter(([file]) => !file.startsWith('src/error-table')).flatMap(([, text]) => codesIn(text)),
+    [...texts].filter(([file]) => !file.startsWith('src/errors/table')).flatMap(([, text]) => codesIn(text)),
   )
 
   assert.deepEqual(

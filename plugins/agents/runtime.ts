@@ -1,13 +1,13 @@
-import { join, resolve } from 'node:path'
-import { gatewayError, type AuditEvent, type Figure, type PluginApi } from '../../src/plugin.ts'
+import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../../src/plugin.ts'
+import { containmentFor } from './containment.ts'
 import { AgentPool } from './processes/pool.ts'
 import { Places } from './processes/process-quota.ts'
-import { containmentFor } from './containment.ts'
-import type { AgentHost } from './types/agent.ts'
-import type { Callback, Desk } from './types/tasks.ts'
-import type { AgentSettings, AgentsConfig } from './types/settings.ts'
-import type { OpenWorks, Works } from './setup.ts'
 import { TaskDesk, taskSettingsOf } from './tasks/service.ts'
+import type { AgentHost } from './types/agent.ts'
+import type { OpenWorks, Works } from './types/runtime.ts'
+import type { AgentSettings, AgentsConfig } from './types/settings.ts'
+import type { Callback, Desk } from './types/tasks.ts'
+import { join, resolve } from 'node:path'
 
 /** How often it is seen whether an agent that is no more configured so has anything left to do, in milliseconds. */
 const LOOK_MS = 1000

@@ -1,7 +1,7 @@
+import type { Works, OpenWorks } from './types/runtime.ts'
 import {
   gatewayError,
   type Config,
-  type Figure,
   type ListenerConfig,
   type PluginApi,
   type UpstreamConfig,
@@ -14,26 +14,8 @@ import type { FaceParts } from './mcp/parts.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './mcp/verbs.ts'
 import { Visitors } from './mcp/visitors.ts'
-import type { Callback, Caller, Desk } from './types/tasks.ts'
+import type { Caller, Desk } from './types/tasks.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
-
-/** What does the work, over all generations. */
-export interface Works {
-  readonly desk: Desk
-  /** Opens what is kept, and ends what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
-  start(version: string): Promise<void>
-  /** Ends every process; what goes on in the background is kept, and can go on when its owner wants it to. */
-  stop(): Promise<void>
-  /** Another configuration is in force: tasks go on, agents that are others now are begun anew. */
-  adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void
-  figures(): readonly Figure[]
-}
-
-export type OpenWorks = (
-  api: PluginApi<AgentsConfig>,
-  agents: readonly AgentSettings[],
-  callback: Callback,
-) => Works
 
 /** What all generations share. */
 interface Kept {

@@ -1,14 +1,40 @@
-import { gatewayError, reasonOf, type Answer, type Call, type Dispatch } from '../../src/plugin.ts'
-import type { Alarm } from './alarms.ts'
-import type { Bulkhead } from './bulkhead.ts'
-import { failureOf, type Failure } from './failures.ts'
-import type { Waiter } from './turns.ts'
+import {
+  type Answer,
+  type Call,
+  type Clock,
+  type Dispatch,
+  type GatewayError,
+  gatewayError,
+  reasonOf,
+} from '../../src/plugin.ts'
+import type { Alarm, Alarms } from './alarms.ts'
+import type { Breaker } from './breaker.ts'
+import { type Failure, failureOf } from './failures.ts'
+import type { Retries } from './retries.ts'
+import type { Turns, Waiter } from './turns.ts'
+
+/** What a passage goes through. */
+export interface PassageHost {
+  readonly turns: Turns
+  readonly breaker: Breaker | undefined
+  readonly retries: Retries | undefined
+  readonly clock: Clock
+  readonly slow: Alarms<Passage>
+  readonly patience: Alarms<Passage>
+  readonly latency: number
+  readonly queueTimeout: number
+  callerOf(call: Call): string
+  deadlines(ms: number): Alarms<Passage>
+  turned(): void
+  busy(why: string): GatewayError
+  resting(): GatewayError
+}
 
 /** What a passage is made of. */
 export interface PassageInit {
   readonly call: Call
   readonly next: Dispatch
-  readonly bulkhead: Bulkhead
+  readonly bulkhead: PassageHost
   /** Milliseconds for it all; 0 means no limit. */
   readonly ms: number
   /** Whether its tool is known to take long, so that it is never slow. */

@@ -1,4 +1,5 @@
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
+
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'

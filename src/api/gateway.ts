@@ -1,3 +1,5 @@
+import { type JsonObject } from '../protocol/json/json.ts'
+import type { Load } from './plugin.ts'
 import type { LoadedConfig, Problem } from '../config/index.ts'
 import type {
   Clock,
@@ -10,10 +12,9 @@ import type {
   UpstreamState,
   UpstreamStatus,
 } from './index.ts'
-import type { Load } from './plugin.ts'
 import type { GatewayError } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+
 import type { Kind } from '../protocol/methods.ts'
 
 /** What `createGateway` may be told besides the configuration. */

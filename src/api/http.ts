@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Gate, Principal } from './index.ts'
 
 /** A request that goes no further: the HTTP status and the error that say why. */
 export interface Refusal {
@@ -24,28 +23,6 @@ export interface Credentials {
   readonly remoteAddress: string | undefined
   /** Nobody is turned away for want of them: they only say how much is told. */
   readonly isOptional?: boolean
-}
-
-/** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */
-export interface HttpRequest extends Credentials {
-  readonly query: URLSearchParams
-  /** Who sent it, as `authenticate` found out. */
-  readonly caller: Principal
-  /** The profile that the listener gives its clients; undefined for none. */
-  readonly profile: string | undefined
-  /** The road, for plugins that offer MCP in another form. */
-  readonly gate: Gate
-  /** What the caller calls its conversation, checked; for `SessionInit.label`. */
-  readonly label: string | undefined
-  /** The headers that go with a request on its way, lower case; for `Inbound.headers`. */
-  readonly passed: Readonly<Record<string, string>>
-  /**
-   * The body, at most `limits.body` bytes.
-   * @throws GatewayError GW_TOO_LARGE
-   */
-  body(): Promise<Buffer>
-  /** Runs `listener` when the client goes away before it was answered. */
-  onGone(listener: () => void): void
 }
 
 /** What a plugin answers an `HttpRequest` with. Header names are lower case. */

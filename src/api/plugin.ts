@@ -1,61 +1,6 @@
-import type { PrivatePlace } from '../util/private-place.ts'
-import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
-import type { Exchange, UpstreamLogs } from './index.ts'
+import { type JsonObject } from '../protocol/json/json.ts'
 
-/** A program that a plugin wants to run: lines in, lines out. */
-export interface ProgramSpec {
-  /** Whose it is, in logs and in its mark. */
-  readonly name: string
-  readonly command: string
-  readonly args: readonly string[]
-  readonly cwd: string
-  /** All of its environment. */
-  readonly env: Readonly<Record<string, string>>
-  /** As for a `stdio` upstream. */
-  readonly ceilings?: CeilingsConfig | undefined
-  readonly sandbox?: SandboxConfig | 'bwrap' | undefined
-  /** Real paths of what it may write in its sandbox, whatever that says. */
-  readonly writable?: readonly string[]
-  /** Most bytes of one line of its stdout; a longer one ends it. */
-  readonly maxLine: number
-  onLine(line: Buffer): void
-  /** Gets all that it writes as it comes, instead of `onLine` and the log; the stdin of such a program is at its end. */
-  onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Told once, when it can no longer be talked to; with its last words, and how it exited where it has. */
-  onEnd(why: string, exit?: ProgramExit): void
-}
-
-/** How a program exited: one of both is there. */
-export interface ProgramExit {
-  readonly code: number | null
-  readonly signal: string | null
-}
-
-/** A program that runs as a child of the gateway. Nothing is left of it when it is stopped, or the gateway dies. */
-export interface Program {
-  readonly pid: number | undefined
-  /** What it wrote lately on its stderr, without what its environment keeps secret. */
-  readonly logs: UpstreamLogs
-  /** Memory of it and all it started, in bytes; undefined where that cannot be known. */
-  memory(): Promise<number | undefined>
-  /** Queues one line for its stdin; false when too much waits there already. */
-  send(line: string): boolean
-  /** The same for what must get through if at all possible. */
-  reply(line: string): void
-  /** End of stdin, SIGTERM and SIGKILL to its group, then to what has left the group. */
-  stop(): Promise<void>
-}
-
-/** Runs programs for plugins, within the bounds on all processes of the gateway. */
-export interface Programs {
-  /** Resolves when it runs. @throws Error that says why it does not, and GatewayError when there is no room */
-  launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program>
-  /** The environment of a program: what it may inherit of the gateway's own – never what makes it load code –, and what is set. */
-  environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
-  /** Ends what gateways that died have left behind for this directory of the configuration. */
-  endOrphans(): Promise<void>
-}
+import type { Exchange } from './exchange.ts'
 
 /**
  * Something beside the exchanges that an audit keeps: a server asked the client for something, an agent was permitted
@@ -71,14 +16,6 @@ export interface AuditEvent {
   readonly exchange?: Exchange | undefined
   /** More that the line says. Secrets are hidden, and long texts cut. */
   readonly fields?: Readonly<Record<string, string | number>>
-}
-
-/** What a sandbox is made with, beside what its configuration says. */
-export interface Sandboxing {
-  /** The HOME of an upstream in its sandbox, for all its callers; absent where nothing outlives the gateway. */
-  readonly home?: string | undefined
-  /** What is the gateway's own, and shown in no sandbox. */
-  places(): readonly PrivatePlace[]
 }
 
 /** Figures of one kind, as Prometheus has them. */

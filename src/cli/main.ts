@@ -24,8 +24,14 @@ async function run(argv: string[]): Promise<number> {
     return await (shortWay(argv, terminal) ?? (() => longWay(argv)))()
   } catch (error) {
     const { report } = await import('./output/report.ts')
-    return report(error, argv, terminal)
+    return report(error, argv, terminal, commandNames)
   }
+}
+
+/** As people type them: `agents list`. */
+async function commandNames(): Promise<string[]> {
+  const { COMMANDS } = await import('./commands.ts')
+  return Object.keys(COMMANDS).map(id => id.replaceAll(':', ' '))
 }
 
 async function longWay(argv: string[]): Promise<number> {

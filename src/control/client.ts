@@ -5,11 +5,11 @@ import {
   encodeNotification,
   encodeRequest,
   parseMessage,
-  type JsonObject,
   type Message,
   type RpcNotification,
   type RpcResponse,
 } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { guardDirectory, isOwnSocket, unusable } from './guard.ts'
 import { MAX_ANSWER, PROTOCOL, readError, type About } from './protocol.ts'

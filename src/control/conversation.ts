@@ -5,14 +5,13 @@ import {
   encodeNotification,
   encodeResult,
   parseMessage,
-  type JsonObject,
   type RpcId,
   type RpcRequest,
 } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { MAX_REQUEST, PROTOCOL, wireError } from './protocol.ts'
-import type { ControlHost } from './server.ts'
+import { MAX_REQUEST, PROTOCOL, wireError, type ControlHost } from './protocol.ts'
 
 /** Who has not said hello by then is sent away. */
 const HELLO_MS = 5000

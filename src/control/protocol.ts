@@ -1,5 +1,7 @@
+import type { Log } from '../api/index.ts'
+import type { RequestOptions } from '../api/gateway.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { ERRORS, GatewayError, gatewayError, type ErrorCode } from '../errors/errors.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 
 /** The version of what is spoken on a control socket: JSON-RPC 2.0, one message a line, `hello` first. */
@@ -41,4 +43,13 @@ function plain(fields: JsonObject): JsonObject {
   } catch {
     return {}
   }
+}
+
+/** What a control socket is opened for. */
+export interface ControlHost {
+  readonly about: About
+  readonly log: Log
+  /** How long an owner may take to say hello. Default 5 s. */
+  readonly helloMs?: number
+  control(verb: string, params: JsonObject, options: RequestOptions): Promise<JsonObject>
 }

@@ -1,27 +1,15 @@
-import { chmod } from 'node:fs/promises'
-import { createServer, type Server, type Socket } from 'node:net'
-import type { Log } from '../api/index.ts'
 import { reasonOf } from '../errors/errors.ts'
-import type { RequestOptions } from '../api/gateway.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
 import { Conversation } from './conversation.ts'
 import { guardDirectory, isOwnSocket, makeDirectory, removeStale, unusable } from './guard.ts'
 import { sweep } from './place.ts'
-import type { About } from './protocol.ts'
+import type { ControlHost } from './protocol.ts'
+import { chmod } from 'node:fs/promises'
+import { type Server, type Socket, createServer } from 'node:net'
 
 /** Owners connected at once; the next one is sent away. */
 const MAX_CONNECTIONS = 64
 /** What is left to say gets this long when the gateway ends. */
 const FAREWELL_MS = 500
-
-/** What a control socket is opened for. */
-export interface ControlHost {
-  readonly about: About
-  readonly log: Log
-  /** How long an owner may take to say hello. Default 5 s. */
-  readonly helloMs?: number
-  control(verb: string, params: JsonObject, options: RequestOptions): Promise<JsonObject>
-}
 
 /** An open control socket. */
 export interface Control {

@@ -1,7 +1,7 @@
-import { passedExtensions } from '../protocol/era/extensions.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import type { Graph, UpstreamNode } from './graph.ts'
 import type { Session } from '../api/index.ts'
+import { passedExtensions } from '../protocol/era/extensions.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import type { Graph, UpstreamNode } from './types.ts'
 import { visibleUpstreams } from './visible-upstreams.ts'
 
 const LISTED = ['tools', 'prompts', 'resources'] as const

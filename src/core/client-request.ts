@@ -1,16 +1,26 @@
-import { randomUUID } from 'node:crypto'
+import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
-import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
-import { askFor, toModernAsk } from '../protocol/era/asks.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { isPage } from '../protocol/safe-urls.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import type { Graph } from './graph.ts'
-import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
+import { askFor, toModernAsk } from '../protocol/era/asks.ts'
+import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
+import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
+import { isPage } from '../protocol/safe-urls.ts'
+
+import { randomUUID } from 'node:crypto'
+
+/** What answers in a client's place. */
+export interface AnswersAsks {
+  readonly hooks: Hooks
+  readonly log: Log
+}
 
 /** What is replied in the client's place: by a hook, or as no client should be asked that; undefined when it is asked itself. */
-export async function hookReply(graph: Graph, exchange: Exchange, ask: Ask): Promise<AskReply | undefined> {
+export async function hookReply(
+  graph: AnswersAsks,
+  exchange: Exchange,
+  ask: Ask,
+): Promise<AskReply | undefined> {
   if (ask.method === 'elicitation/create' && ask.params?.mode === 'url' && !isPage(ask.params.url)) {
     graph.log.warn('a server wants a page opened that is none', { session: exchange.session.id })
     return { error: rpcError(RPC.invalidParams, 'the URL of a page to open must be http or https') }
@@ -74,7 +84,7 @@ export function cancelledAnswer(): Answer {
 export async function hookReplies(
   requests: unknown,
   exchange: Exchange,
-  graph: Graph,
+  graph: AnswersAsks,
 ): Promise<{ readonly given: JsonObject } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
   for (const [key, ask] of asksIn(requests)) {

@@ -1,5 +1,3 @@
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import { hasExactNumbers } from '../protocol/params-source.ts'
 import type {
   Answer,
   Ask,
@@ -12,6 +10,8 @@ import type {
   Route,
   Session,
 } from '../api/index.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { hasExactNumbers } from '../protocol/params-source.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 

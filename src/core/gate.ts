@@ -1,11 +1,3 @@
-import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { HookTaps } from '../hooks/kinds.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { ClientRoots } from './client-requests/client-roots.ts'
-import type { RoadExchange } from './exchange.ts'
-import type { Graph } from './graph.ts'
-import { isUp } from './up.ts'
-import { isForOwner, travel } from './pipeline.ts'
 import type {
   Answer,
   Credentials,
@@ -23,8 +15,16 @@ import type {
   SessionInit,
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import type { HookTaps } from '../hooks/kinds.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { ClientRoots } from './client-requests/client-roots.ts'
+import type { RoadExchange } from './exchange.ts'
+import type { RuntimeGraph } from './graph.ts'
+import { isForOwner, travel } from './pipeline.ts'
 import { RoadSession } from './session.ts'
 import { statusOf } from './status.ts'
+import { isUp } from './up.ts'
 import { isKnownTo } from './visible-upstreams.ts'
 
 type Found = ReturnType<HookTaps['authenticate']>
@@ -36,12 +36,12 @@ const MAX_SESSIONS = 100_000
 export class RoadGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
-  #graph: Graph
+  #graph: RuntimeGraph
   #isOpen = true
   readonly #sessions = new Set<Session>()
   #conversations = 0
 
-  constructor(graph: Graph, info: { name: string; version: string }) {
+  constructor(graph: RuntimeGraph, info: { name: string; version: string }) {
     this.#graph = graph
     this.info = info
     this.roots = new ClientRoots(() => this.#graph, this.#sessions)
@@ -49,12 +49,12 @@ export class RoadGate implements Gate {
     graph.tasks.attach(graph)
   }
 
-  get graph(): Graph {
+  get graph(): RuntimeGraph {
     return this.#graph
   }
 
   /** New exchanges take the new graph's road; those under way end on the old one. Its listens are still to be ended. */
-  swap(graph: Graph): void {
+  swap(graph: RuntimeGraph): void {
     graph.lane.attach(this.#sessions)
     graph.lane.adopt(this.#graph.lane)
     this.#graph.lane.attach(new Set())
@@ -136,7 +136,7 @@ export class RoadGate implements Gate {
     return { answer, cancel: reason => exchange.cancel(reason) }
   }
 
-  async #greet(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+  async #greet(exchange: RoadExchange, graph: RuntimeGraph): Promise<Answer> {
     const answer = await travel(exchange, graph)
     if ('result' in answer) this.#introduce(exchange.session)
     return answer

@@ -1,30 +1,17 @@
+import type { Clock, Config, Dispatch, Inbound, Log, Session, Upstream } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import type { Hide } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
-import { ClientLane } from './notifications/notifier.ts'
 import { outcomeOfReply, recordAsk } from './client-request.ts'
 import { askLegacy } from './client-requests/bridge.ts'
-import { RoadExchange, type Carrier } from './exchange.ts'
-import { Grace } from './grace.ts'
 import type { Parking } from './client-requests/parking.ts'
-import type { Clock, Config, Dispatch, Log, Session, Inbound, Upstream } from '../api/index.ts'
+import { type Carrier, RoadExchange } from './exchange.ts'
+import { Grace } from './grace.ts'
+import { ClientLane } from './notifications/notifier.ts'
 import { Router } from './router.ts'
-import { type Seal } from './seal.ts'
+import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
-import type { Hide } from '../util/secrets.ts'
-
-/** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
-export interface UpstreamNode {
-  readonly upstream: Upstream
-  readonly prefix: string
-  readonly dispatch: Dispatch
-}
-
-/** Who we say we are. */
-export interface Identity {
-  readonly name: string
-  readonly version: string
-  readonly [key: string]: unknown
-}
+import type { Graph, Identity, UpstreamNode } from './types.ts'
 
 export interface GraphParts {
   readonly config: Config
@@ -42,8 +29,8 @@ export interface GraphParts {
 /** The hooks on which a plugin may judge resources. */
 const JUDGES = ['request', 'route', 'catalog'] as const
 
-/** What runs: one generation of the configuration, with its hooks, upstreams and catalog. */
-export class Graph {
+/** One generation of the configuration while it runs: it makes and holds all that the core is. */
+export class RuntimeGraph implements Graph {
   readonly config: Config
   readonly hooks: Hooks
   readonly upstreams: ReadonlyMap<string, UpstreamNode>
@@ -62,8 +49,7 @@ export class Graph {
   readonly #identity: Identity
   readonly #carrier: Carrier
   #lastId = 0
-  /** Exchanges on the road. */
-  running = 0
+  #running = 0
 
   constructor(parts: GraphParts) {
     this.config = parts.config
@@ -86,6 +72,18 @@ export class Graph {
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  entered(): void {
+    this.#running++
+  }
+
+  left(): void {
+    this.#running--
   }
 
   nextId(): number {

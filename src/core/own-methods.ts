@@ -1,17 +1,17 @@
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { Answer, Exchange } from '../api/index.ts'
 import { LOG_LEVELS } from '../protocol/era/modern.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { META } from '../protocol/names.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { MODERN_VERSIONS } from '../protocol/versions.ts'
 import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts'
-import { RoadCall, type RoadExchange } from './exchange.ts'
 import { detached } from './catalog/fetch-lists.ts'
-import type { Graph } from './graph.ts'
-import type { Answer, Exchange } from '../api/index.ts'
+import { RoadCall, type RoadExchange } from './exchange.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
 import { askTask, listTasks } from './tasks/task-methods.ts'
 import { announceTasks } from './tasks/task-support.ts'
+import type { Graph } from './types.ts'
 
 type OwnMethod = (exchange: RoadExchange, graph: Graph) => Answer | Promise<Answer>
 

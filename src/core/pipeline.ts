@@ -1,14 +1,13 @@
-import { gatewayError, GatewayError } from '../errors/errors.ts'
+import type { Answer, Route } from '../api/index.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/kinds.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { hideIn } from '../util/secrets.ts'
 import { converse } from './client-requests/bridge.ts'
 import { RoadCall, type RoadExchange } from './exchange.ts'
-import type { Graph } from './graph.ts'
 import { OWN_METHODS } from './own-methods.ts'
-import type { Answer, Route } from '../api/index.ts'
-import type { Found } from './router.ts'
 import { settleTarget } from './target.ts'
+import type { Found, Graph } from './types.ts'
 
 /**
  * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
@@ -19,7 +18,7 @@ export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answ
   const request = hooks.runner('request', exchange.method)
   const response = hooks.runner('response', exchange.method)
   let answer: Answer
-  graph.running++
+  graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
     const problem = settleTarget(exchange)
@@ -32,7 +31,7 @@ export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answ
   if ('error' in answer) answer = withoutSecrets(answer, graph)
   exchange.answer = answer
   hooks.runner('settled', exchange.method)?.(exchange)
-  graph.running--
+  graph.left()
   return answer
 }
 

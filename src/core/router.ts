@@ -1,19 +1,16 @@
-import { paramHeaderValues, paramMismatch, type ParamHeader } from '../protocol/headers.ts'
-import { HEADER } from '../protocol/names.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import { METHODS, type Kind } from '../protocol/methods.ts'
-import { withNumbersAsWritten } from '../protocol/params-source.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { entryOf, isCalled, type CatalogEntry } from '../api/catalog-entry.ts'
-import type { Graph, UpstreamNode } from './graph.ts'
+import { type CatalogEntry, entryOf, isCalled } from '../api/catalog-entry.ts'
 import type { Call, Exchange, Route, Session } from '../api/index.ts'
+import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { type Kind, METHODS } from '../protocol/methods.ts'
+import { HEADER } from '../protocol/names.ts'
+import { withNumbersAsWritten } from '../protocol/params-source.ts'
+import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
 import { findInTime } from './catalog/late-lists.ts'
-import { isUp } from './up.ts'
 import { matchesTemplate } from './catalog/uri-template.ts'
-
-/** Where an exchange goes, or why nowhere. */
-export type Found = Route | { readonly error: RpcError }
+import type { Found, Graph, UpstreamNode } from './types.ts'
+import { isUp } from './up.ts'
 
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {

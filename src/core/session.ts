@@ -1,4 +1,12 @@
-import type { Ask, AskReply, ClientSide, Notification, Principal, Session, SessionInit } from '../api/index.ts'
+import type {
+  Ask,
+  AskReply,
+  ClientSide,
+  Notification,
+  Principal,
+  Session,
+  SessionInit,
+} from '../api/index.ts'
 
 /** The conversation behind what one request sees of it: a view has it for its prototype. */
 export function baseOf(session: Session): Session {

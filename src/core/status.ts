@@ -1,6 +1,6 @@
-import { hideIn } from '../util/secrets.ts'
-import type { Graph } from './graph.ts'
 import type { Upstream, UpstreamStatus } from '../api/index.ts'
+import { hideIn } from '../util/secrets.ts'
+import type { Graph } from './types.ts'
 
 /** One upstream as people see it. */
 export function statusOf(upstream: Upstream, { hooks, catalog, hide }: Graph): UpstreamStatus {

@@ -1,8 +1,8 @@
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
-import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import { lookAlike } from '../protocol/look-alikes.ts'
-import { canonicalOr } from '../protocol/uri.ts'
 import type { Exchange } from '../api/index.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { lookAlike } from '../protocol/look-alikes.ts'
+import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
+import { canonicalOr } from '../protocol/uri.ts'
 
 type Params = JsonObject | undefined
 /** The parameters with their target in its one form, or why there is none. */

@@ -1,8 +1,8 @@
+import { entryOf } from '../api/catalog-entry.ts'
+import type { Session } from '../api/index.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { within } from '../util/within.ts'
-import { entryOf } from '../api/catalog-entry.ts'
-import type { Graph, UpstreamNode } from './graph.ts'
-import type { Session } from '../api/index.ts'
+import type { Graph, UpstreamNode } from './types.ts'
 
 /** Who looks, and through which profile. */
 type Viewer = Pick<Session, 'principal' | 'profile'>

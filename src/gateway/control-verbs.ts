@@ -1,12 +1,18 @@
-import type { AuditEvent } from '../api/index.ts'
+import type { Load, AuditEvent, Listener } from '../api/index.ts'
+import {
+  type Connection,
+  type GatewayEvents,
+  type RequestOptions,
+  RpcFailure,
+  type UpstreamHandle,
+} from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
-import { RpcFailure, type RequestOptions, type UpstreamHandle } from '../api/gateway.ts'
-import type { Gateway } from './gateway.ts'
-import { askedConfig } from './inspect.ts'
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
+import type { Generation } from './generation.ts'
+import { askedConfig } from './inspect.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100
@@ -17,7 +23,20 @@ export interface VerbOptions extends RequestOptions {
   readonly ending: AbortSignal
 }
 
-type Verb = (gateway: Gateway, params: JsonObject, options: VerbOptions) => Promise<object>
+/** A running gateway, as far as verbs need it. */
+export interface Steered {
+  readonly generation: Pick<Generation, 'graph' | 'loaded'>
+  readonly upstreams: ReadonlyMap<string, UpstreamHandle>
+  readonly listeners: readonly Listener[]
+  readonly startedAt: number | undefined
+  readonly load: Load
+  on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
+  reload(): Promise<object>
+  inspect(): Promise<object>
+  connect(): Promise<Connection>
+}
+
+type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Promise<object>
 
 /** The gateway's own verbs; the `control` hook adds those of plugins. */
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
@@ -36,7 +55,7 @@ const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'client.reques
 
 /** Runs one verb on a running gateway, and gives an audit what came of it. */
 export async function runVerb(
-  gateway: Gateway,
+  gateway: Steered,
   verb: string,
   params: JsonObject,
   options: VerbOptions,
@@ -52,13 +71,13 @@ export async function runVerb(
   }
 }
 
-function record(gateway: Gateway, verb: string, { upstream }: JsonObject, outcome: string): void {
+function record(gateway: Steered, verb: string, { upstream }: JsonObject, outcome: string): void {
   const fields: AuditEvent['fields'] = typeof upstream === 'string' ? { upstream } : {}
   gateway.generation.graph.hooks.runner('recorded')?.({ kind: 'control', name: verb, outcome, fields })
 }
 
 async function run(
-  gateway: Gateway,
+  gateway: Steered,
   verb: string,
   params: JsonObject,
   options: VerbOptions,
@@ -73,12 +92,12 @@ async function run(
   throw gatewayError('GW_VERB_UNKNOWN', { verb, known })
 }
 
-async function inspected(gateway: Gateway, params: JsonObject): Promise<object> {
+async function inspected(gateway: Steered, params: JsonObject): Promise<object> {
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
 /** What a client inside the process is answered: on the same road as any other, limits and records included. */
-async function clientRequest(gateway: Gateway, params: JsonObject, { signal }: VerbOptions): Promise<object> {
+async function clientRequest(gateway: Steered, params: JsonObject, { signal }: VerbOptions): Promise<object> {
   const { method, params: sent = {} } = params
   if (typeof method !== 'string' || !isObject(sent))
     throw gatewayError('GW_VERB_PARAMS', {
@@ -97,7 +116,7 @@ async function clientRequest(gateway: Gateway, params: JsonObject, { signal }: V
 }
 
 /** All that people want to see at a glance. */
-async function status(gateway: Gateway): Promise<object> {
+async function status(gateway: Steered): Promise<object> {
   const rows = [...gateway.upstreams.values()].map(one => one.status())
   const trees = rows.map(({ pid, runtime }) => {
     const pids = [pid, ...(runtime?.instances.map(instance => instance.pid) ?? [])]
@@ -121,7 +140,7 @@ async function status(gateway: Gateway): Promise<object> {
   }
 }
 
-function handle(verb: string, gateway: Gateway, { upstream }: JsonObject): UpstreamHandle {
+function handle(verb: string, gateway: Steered, { upstream }: JsonObject): UpstreamHandle {
   if (typeof upstream !== 'string')
     throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of one' })
   const found = gateway.upstreams.get(upstream)
@@ -152,7 +171,7 @@ function started(upstream: UpstreamHandle): object {
   return { upstream: upstream.status() }
 }
 
-async function logs(gateway: Gateway, params: JsonObject, options: VerbOptions): Promise<object> {
+async function logs(gateway: Steered, params: JsonObject, options: VerbOptions): Promise<object> {
   const verb = 'upstream.logs'
   const { name, logs } = handle(verb, gateway, params)
   const lines = lineCount(params.lines)
@@ -175,7 +194,7 @@ function lineCount(asked: unknown): number | undefined {
 }
 
 /** Resolves when nobody wants to hear any more, or there is nothing more to hear. */
-function followLines(gateway: Gateway, name: string, options: VerbOptions): Promise<void> {
+function followLines(gateway: Steered, name: string, options: VerbOptions): Promise<void> {
   const { onNotification, signal, ending } = options
   const ends = [signal, ending].filter(one => one !== undefined)
   return new Promise(resolve => {

@@ -1,18 +1,11 @@
-import { join } from 'node:path'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { builtins } from './builtins.ts'
-import { privatePlacesOf, withConfig, type LoadedConfig } from '../config/index.ts'
-import { secretsIn } from '../config/secrets.ts'
-import { problemIn, type Finding, type Problem } from '../config/problem.ts'
-import { Graph } from '../core/graph.ts'
 import type {
+  RootsOfClients,
   Clock,
   Keeper,
   Log,
   Notification,
   ProcessRoom,
   Programs,
-  RootsOfClients,
   Session,
   Upstream,
   UpstreamConfig,
@@ -20,22 +13,29 @@ import type {
   UpstreamMemory,
   UpstreamState,
 } from '../api/index.ts'
-import type { Sandboxing } from '../api/plugin.ts'
-import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
+import type { Sandboxing } from '../api/process.ts'
+import { type LoadedConfig, privatePlacesOf, withConfig } from '../config/index.ts'
+import { type Finding, type Problem, problemIn } from '../config/problem.ts'
+import { secretsIn } from '../config/secrets.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
+import { RuntimeGraph } from '../core/graph.ts'
+import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
 import type { Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { configured } from '../plugin-host/configure.ts'
 import { install } from '../plugin-host/install.ts'
 import { secretOptions } from '../plugin-host/options.ts'
-import { chooseBuiltins, loadConfigured, ordered, type Chosen } from '../plugin-host/resolve.ts'
+import { type Chosen, chooseBuiltins, loadConfigured, ordered } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
 import type { Plugin } from '../plugin.ts'
 import type { Memories } from '../store/memories.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
-import { hideIn, hideInError, type Secrets } from '../util/secrets.ts'
+import { type Secrets, hideIn, hideInError } from '../util/secrets.ts'
 import { ownPackage } from '../util/version.ts'
+import { builtins } from './builtins.ts'
+import { join } from 'node:path'
 
 /** What all generations of one gateway share. */
 export interface Surroundings {
@@ -77,7 +77,7 @@ export interface Surroundings {
 /** One loaded configuration with its graph. */
 export interface Generation {
   readonly loaded: LoadedConfig
-  readonly graph: Graph
+  readonly graph: RuntimeGraph
   readonly plugins: readonly Chosen[]
   /** Listeners that plugins added: no clients of the owner's arrive there. */
   readonly added: ReadonlySet<string>
@@ -141,7 +141,7 @@ function assemble(
   const identity = identityOf(loaded)
   const { seal, parking, tasks, log, clock } = around
   const { hide } = around.secrets
-  const graph = new Graph({
+  const graph = new RuntimeGraph({
     config: loaded.config,
     ...{ hooks, upstreams, identity, seal, parking, tasks, log, clock, hide },
   })

@@ -1,16 +1,16 @@
-import { parseConfig, type LoadedConfig } from '../config/index.ts'
+import type { ConfigChanges } from '../api/gateway.ts'
+import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
+import { type LoadedConfig, parseConfig } from '../config/index.ts'
 import { tellDifferences } from '../core/catalog/list-differences.ts'
 import type { RoadGate } from '../core/gate.ts'
 import { liveOf } from '../core/kept-upstream.ts'
-import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { ConfigChanges } from '../api/gateway.ts'
-import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
-import type { ListenerChange, Listeners } from './listener-set.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { kindsChangedBy } from '../protocol/methods.ts'
-import { changesBetween } from './config-diff.ts'
 import { parseDuration } from '../util/units.ts'
+import { changesBetween } from './config-diff.ts'
+import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
+import type { ListenerChange, Listeners } from './listener-set.ts'
 
 /** An old generation gets this long for what is still on its road. */
 const DRAIN_MS = 30_000

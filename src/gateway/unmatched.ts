@@ -1,12 +1,12 @@
+import type { Upstream, UpstreamMemory } from '../api/index.ts'
 import { checkLongNames } from '../config/checks/long-names.ts'
 import { checkUnmatched } from '../config/checks/unmatched.ts'
-import { problemIn, type Finding, type Problem } from '../config/problem.ts'
+import { type Finding, type Problem, problemIn } from '../config/problem.ts'
 import { onlooker } from '../core/onlooker.ts'
-import type { Upstream, UpstreamMemory } from '../api/index.ts'
-import type { Generation } from './generation.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { LISTS } from '../protocol/methods.ts'
 import { ownPackage } from '../util/version.ts'
+import type { Generation } from './generation.ts'
 
 const KINDS = ['tools', 'prompts'] as const
 type Names = Partial<Record<(typeof KINDS)[number], readonly string[]>>

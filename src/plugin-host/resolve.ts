@@ -1,12 +1,12 @@
+import type { Config } from '../api/index.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import type { Plugin } from '../plugin.ts'
+import { isObject } from '../protocol/json/json.ts'
+import { pointerTo } from '../util/pointer.ts'
+import { type Locate, inPluginFile, named, pluginFailure } from './failure.ts'
 import { createRequire } from 'node:module'
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { Config } from '../api/index.ts'
-import type { Plugin } from '../plugin.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
-import { pointerTo } from '../util/pointer.ts'
-import { inPluginFile, named, pluginFailure, type Locate } from './failure.ts'
 
 /** A plugin with the options it will get, and where it came from. */
 export interface Chosen {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './jsonrpc.ts'
+import { isObject, type JsonObject } from './json/json.ts'
 import { METHODS } from './methods.ts'
 import { HEADER, META } from './names.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'

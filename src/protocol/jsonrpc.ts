@@ -1,14 +1,14 @@
-import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
 import { OPEN_ARRAY, OPEN_OBJECT } from './json/bytes.ts'
+import { type JsonObject, isObject } from './json/json.ts'
+import { ScanError } from './json/scan.ts'
 import { paramsText, rememberSource } from './params-source.ts'
 import { Payload } from './payload.ts'
-import { RPC, rpcError, type RpcError } from './rpc-error.ts'
-import { ScanError } from './json/scan.ts'
+import { RPC, type RpcError, rpcError } from './rpc-error.ts'
 import type { Era } from './versions.ts'
+import { isUtf8 } from 'node:buffer'
 
 export type RpcId = string | number
-export type JsonObject = { [key: string]: unknown }
 
 export interface RpcRequest {
   readonly kind: 'request'
@@ -113,10 +113,6 @@ export function encodeRequest(
 export function encodeNotification(method: string, params: JsonObject | undefined): string {
   const tail = params === undefined ? '' : `,"params":${paramsText(params, params)}`
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function encodeId(id: RpcId): string {

@@ -1,4 +1,4 @@
-import type { JsonObject } from './jsonrpc.ts'
+import type { JsonObject } from './json/json.ts'
 import { membersOf } from './json/members.ts'
 import type { Payload } from './payload.ts'
 

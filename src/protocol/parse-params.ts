@@ -1,5 +1,6 @@
+import type { JsonObject } from './json/json.ts'
 import { checkJson } from './json/check.ts'
-import { parseMessage, type JsonObject } from './jsonrpc.ts'
+import { parseMessage } from './jsonrpc.ts'
 
 const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
 const TAIL = Buffer.from('}')

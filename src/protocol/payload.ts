@@ -1,4 +1,4 @@
-import type { JsonObject } from './jsonrpc.ts'
+import type { JsonObject } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
 import type { Era } from './versions.ts'
 

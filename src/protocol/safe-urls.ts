@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from './jsonrpc.ts'
+import { isObject, type JsonObject } from './json/json.ts'
 
 /** Whether a browser may be sent there: pages, and nothing that runs code or reads files. */
 export function isPage(url: unknown): boolean {

@@ -1,4 +1,5 @@
-import type { JsonObject, RpcId } from '../protocol/jsonrpc.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { ReceivedMessage } from './messages.ts'

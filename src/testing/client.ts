@@ -1,6 +1,7 @@
 import { Agent, fetch, type Response } from 'undici'
 import { standardHeaders } from '../protocol/headers.ts'
-import { isObject, type JsonObject, type RpcId } from '../protocol/jsonrpc.ts'
+import { type RpcId } from '../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { HEADER, META } from '../protocol/names.ts'
 import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../protocol/versions.ts'
 import type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'

@@ -31,5 +31,5 @@ export {
   type TestResource,
   type TestTool,
   type TestUpstream,
-  type TestUpstreamOptions,
 } from './upstream.ts'
+export { type TestUpstreamOptions } from './types.ts'

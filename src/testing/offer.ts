@@ -1,26 +1,7 @@
-import { isObject, type JsonObject } from '../protocol/jsonrpc.ts'
+import type { TestContext, TestTool, TestPrompt, TestResource, TestUpstreamOptions } from './types.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
-import type { TestUpstreamOptions } from './upstream.ts'
-
-/** What a tool of a test upstream can do besides returning. */
-export interface TestContext {
-  /** The whole parameters, `_meta` included. */
-  readonly params: JsonObject
-  readonly headers: Readonly<Record<string, string | undefined>>
-  /** Aborted when the caller gives up. */
-  readonly signal: AbortSignal
-  /** Sends a notification of this request ahead of its answer. */
-  notify(method: string, params: JsonObject): void
-}
-
-type Run = (args: JsonObject, context: TestContext) => unknown
-/** A function of the arguments, or an entry of the list with a `run`. A string becomes a text result, an `RpcError` an error. */
-export type TestTool = Run | (JsonObject & { readonly run?: Run })
-/** The same for prompts: a string becomes one user message. */
-export type TestPrompt = TestTool
-/** A resource's text, or an entry of the list with a `text`. */
-export type TestResource = string | (JsonObject & { readonly text?: string })
 
 type Outcome = { readonly result: JsonObject } | { readonly error: RpcError }
 

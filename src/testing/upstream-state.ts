@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { JsonObject, RpcId } from '../protocol/jsonrpc.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { META } from '../protocol/names.ts'
 
 /** One message that a test upstream got. */

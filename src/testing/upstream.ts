@@ -1,43 +1,14 @@
+import type { TestUpstreamOptions } from './types.ts'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { KeptPort } from './kept-port.ts'
-import { Offer, type TestPrompt, type TestResource, type TestTool } from './offer.ts'
+import { Offer } from './offer.ts'
 import { respond } from './upstream-http.ts'
 import { UpstreamState, type ReceivedCall } from './upstream-state.ts'
 
-export type { TestContext, TestPrompt, TestResource, TestTool } from './offer.ts'
+export type { TestContext, TestPrompt, TestResource, TestTool } from './types.ts'
 export type { ReceivedCall } from './upstream-state.ts'
-
-/** What a test upstream is and offers. Everything is optional. */
-export interface TestUpstreamOptions {
-  /** Which handshake it understands. Default `dual`: both. */
-  readonly era?: 'modern' | 'legacy' | 'dual'
-  readonly name?: string
-  readonly version?: string
-  readonly instructions?: string
-  /** Capabilities to claim on top of those that follow from what it offers. */
-  readonly capabilities?: JsonObject
-  /** Tools by name: a function of the arguments, or an entry with any fields and a `run`. */
-  readonly tools?: Readonly<Record<string, TestTool>>
-  readonly prompts?: Readonly<Record<string, TestPrompt>>
-  /** Resources by URI: their text, or an entry with any fields and a `text`. */
-  readonly resources?: Readonly<Record<string, TestResource>>
-  /** Entries of resources/templates/list. */
-  readonly resourceTemplates?: readonly JsonObject[]
-  /** Any other method, or one of the above done otherwise: a function from parameters to result. */
-  readonly methods?: Readonly<Record<string, TestTool>>
-  /** Entries per page of a list. Default: all on one page. */
-  readonly pageSize?: number
-  /** How long it waits before it answers anything but its handshake. */
-  readonly delayMs?: number
-  /** What a modern list says of its freshness. Default 0. */
-  readonly ttlMs?: number
-  /** Default `private`. */
-  readonly cacheScope?: 'public' | 'private'
-  /** Port to listen on; default any free one, which `restart` keeps. */
-  readonly port?: number
-}
 
 /**
  * Starts a small MCP server on loopback: real HTTP, both eras, and it remembers what it was asked.

@@ -1,11 +1,11 @@
-import { realpath } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { AskReply, Call, Clock, Session, UpstreamContext } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { HEADER } from '../protocol/names.ts'
+import { realpath } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 
 /** How long a client may think about where it works. */
 const ASK_MS = 10_000

@@ -2,12 +2,12 @@ import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { Link } from './connection/connection.ts'
+import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { LinkKeeper } from './supervisor.ts'
 import { WarmLinks } from './warm-connections.ts'
-import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 
 /** Links that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8

@@ -7,16 +7,16 @@ import type {
   UpstreamState,
 } from '../api/index.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
-import { allowedIn, forwardedTo, isPerProject, LINK_IDLE_MS, sizesOf } from './connection-limits.ts'
-import { IdleRest } from './idle-timer.ts'
-import type { Keepers } from './supervisors.ts'
-import type { Link } from './connection/connection.ts'
-import type { LinkKeeper } from './supervisor.ts'
-import { LinkPool, type LaneOptions } from './connection-pool.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { Projects } from './client-roots.ts'
+import { LINK_IDLE_MS, allowedIn, forwardedTo, isPerProject, sizesOf } from './connection-limits.ts'
+import { type LaneOptions, LinkPool } from './connection-pool.ts'
+import type { Link } from './connection/connection.ts'
+import { IdleRest } from './idle-timer.ts'
 import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
+import type { LinkKeeper } from './supervisor.ts'
+import type { Keepers } from './supervisors.ts'
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 

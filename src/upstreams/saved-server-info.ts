@@ -1,5 +1,5 @@
 import type { ServerSide, UpstreamMemory } from '../api/index.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/json/json.ts'
 import { isLegacy, isModern } from '../protocol/versions.ts'
 
 const PART = 'server'

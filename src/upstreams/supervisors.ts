@@ -1,16 +1,16 @@
 import type { Ask, AskReply, Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../api/index.ts'
 import { replyFor } from '../protocol/era/asks.ts'
-import type { JsonObject } from '../protocol/jsonrpc.ts'
-import { parseDuration } from '../util/units.ts'
-import { Drops } from '../transport/unexpected-messages.ts'
-import { EraMemory } from './connection/era-cache.ts'
-import { Behaviours } from './serialization/tool-behaviour.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { GarbageBudget } from '../transport/garbage-budget.ts'
+import { Drops } from '../transport/unexpected-messages.ts'
+import { parseDuration } from '../util/units.ts'
+import { Link } from './connection/connection.ts'
+import { EraMemory } from './connection/era-cache.ts'
 import { shakeHands } from './connection/handshake.ts'
-import { Link, type LinkHost } from './connection/connection.ts'
-import { LinkKeeper } from './supervisor.ts'
+import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscription.ts'
-import type { Wire, WireEvents } from './transport.ts'
+import { LinkKeeper } from './supervisor.ts'
+import type { LinkHost, Wire, WireEvents } from './transport.ts'
 
 /** Opens what carries a link; a process runs in `cwd`, where that is given. */
 export type Connect = (events: WireEvents, cwd: string | undefined) => Wire
@@ -83,8 +83,8 @@ export class Keepers {
   #linkHost(
     keeper: LinkKeeper,
     { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
-    closed: LinkHost['closed'],
-  ): LinkHost {
+    closed: LinkHost<Link>['closed'],
+  ): LinkHost<Link> {
     const context = this.#context
     const { roots } = context
     const fitted = (ask: Ask, reply: AskReply): AskReply => {

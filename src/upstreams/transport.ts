@@ -1,7 +1,20 @@
-import type { Call, Notification, ServerSide } from '../api/index.ts'
-import type { JsonObject, RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
-import type { Behaviour } from './serialization/tool-behaviour.ts'
+import type {
+  ListedRoots,
+  Session,
+  Ask,
+  AskReply,
+  Call,
+  Clock,
+  Exchange,
+  Log,
+  Notification,
+  ServerSide,
+} from '../api/index.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
+import type { Drops } from '../transport/unexpected-messages.ts'
 import type { ProgressLimit } from './connection/progress-limit.ts'
+import { type Behaviour, type Behaviours } from './serialization/tool-behaviour.ts'
 
 /** What carries the messages of a link: the pipes of a process, or POSTs to a server. */
 export interface Wire {
@@ -76,4 +89,24 @@ export class Pending {
     this.resolve = resolve
     this.reject = reject
   }
+}
+
+/** What a link needs from its upstream. */
+export interface LinkHost<Link = unknown> {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly drops: Drops
+  /** The observed behaviour of the server, over all its links. */
+  readonly behaviours: Behaviours
+  notify(notification: Notification): void
+  ask(ask: Ask, exchange: Exchange): Promise<AskReply>
+  /** Whether a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
+  isOnlyClient?: ((session: Session) => boolean) | undefined
+  /** Asks a client for its roots outside any call; absent where nobody can be asked. */
+  listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
+  /** What the server said meanwhile is lost. */
+  missed(link: Link): void
+  /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
+  closed(link: Link, why: string): void
 }

@@ -1,5 +1,5 @@
 import type { Inbound } from '../api/index.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/json/json.ts'
 
 const OF_SESSION = /^w(\d{1,3})_/
 const OF_SEALED = /^w(\d{1,3})\./

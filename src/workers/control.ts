@@ -1,10 +1,11 @@
-import type { JsonObject } from '../api/index.ts'
-import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { RequestOptions } from '../api/gateway.ts'
+import type { JsonObject } from '../api/index.ts'
+import type { LoadedConfig } from '../config/finish.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
+import { isObject } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
-import type { Workers } from './primary.ts'
 
 /** What the owner of a gateway asks of it. */
 export interface Verb {
@@ -12,9 +13,19 @@ export interface Verb {
   readonly params: JsonObject
 }
 
+/** Workers, as far as verbs need them. */
+export interface SteeredWorkers {
+  readonly owned: Pick<Gateway, 'upstreams' | 'control'>
+  readonly processes: readonly WorkerProcess[]
+  readonly listeners: readonly object[]
+  readonly startedAt: number | undefined
+  readonly source: LoadedConfig
+  reload(): Promise<object>
+}
+
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(
-  workers: Workers,
+  workers: SteeredWorkers,
   asked: Verb,
   options: RequestOptions,
 ): Promise<JsonObject> {
@@ -28,14 +39,14 @@ export async function controlAll(
 }
 
 /** What a client asks is done once. */
-async function askOne(workers: Workers, asked: Verb): Promise<JsonObject> {
+async function askOne(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
   const ready = workers.processes.find(({ isReady }) => isReady)
   if (ready === undefined) throw gatewayError('GW_WORKER_GONE')
   return (await ready.request('control', asked)) as JsonObject
 }
 
 /** What one worker says, with the servers that all share as their owner sees them, and the workers. */
-async function overview(workers: Workers, asked: Verb): Promise<JsonObject> {
+async function overview(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
   const [own, [first, ...others]] = await Promise.all([
     workers.owned.control(asked.verb === 'ps' ? 'ps' : 'inspect'),
     askAll(workers, asked),
@@ -80,7 +91,7 @@ function together(row: JsonObject, others: readonly JsonObject[], name: unknown)
   return { ...row, runtime: { ...first, instances, restarts: sum('restarts'), inFlight: sum('inFlight') } }
 }
 
-function processes(workers: Workers): Promise<JsonObject[]> {
+function processes(workers: SteeredWorkers): Promise<JsonObject[]> {
   return Promise.all(
     workers.processes.map(async worker => {
       const { number, pid, startedAt, restarts, isReady } = worker
@@ -91,7 +102,7 @@ function processes(workers: Workers): Promise<JsonObject[]> {
 }
 
 /** The answers of those that are there. */
-async function askAll(workers: Workers, asked: Verb): Promise<JsonObject[]> {
+async function askAll(workers: SteeredWorkers, asked: Verb): Promise<JsonObject[]> {
   const answers = await Promise.all(workers.processes.map(worker => ask(worker, asked)))
   return answers.filter(answer => answer !== undefined)
 }

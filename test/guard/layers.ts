@@ -1,58 +1,125 @@
-/** The parts of the program, with what each may import besides itself; a part is the first one whose path fits. */
-export const PARTS: readonly { part: string; path: RegExp; may: readonly string[] }[] = [
-  { part: 'config types', path: /^src\/config\/config\.gen\.ts$/, may: [] },
-  { part: 'util', path: /^src\/util\//, may: [] },
-  { part: 'protocol', path: /^src\/protocol\//, may: ['util', 'errors'] },
-  { part: 'errors', path: /^src\/(errors|error-table(-\w+)?)\.ts$/, may: ['util', 'protocol'] },
+/** One part of the program: the files it holds, and the other parts that it may import. */
+export interface Part {
+  readonly part: string
+  readonly path: RegExp
+  /** What belongs there, in a few words. */
+  readonly holds: string
+  readonly may: readonly string[]
+}
+
+/** The parts that a plugin is written against: what `src/plugin.ts` names, and below. */
+const CONTRACT = ['util', 'protocol', 'errors', 'config types', 'api'] as const
+
+/** The parts of the program; a file belongs to the first one whose path fits. ARCHITECTURE.md shows this table. */
+export const PARTS: readonly Part[] = [
   {
-    part: 'ports',
-    path: /^src\/core\/(ports|http-ports|plugin-ports|catalog-entry|principal|upstream-memory|outcome)\.ts$/,
+    part: 'config types',
+    path: /^src\/config\/config\.gen\.ts$/,
+    holds: 'types of gateway.yaml, generated from the schema',
+    may: [],
+  },
+  { part: 'util', path: /^src\/util\//, holds: 'small pure helpers that know nothing of MCP', may: [] },
+  {
+    part: 'protocol',
+    path: /^src\/protocol\//,
+    holds: 'JSON-RPC and MCP messages; `era/` translates between protocol versions',
+    may: ['util'],
+  },
+  {
+    part: 'errors',
+    path: /^src\/errors\//,
+    holds: 'the table of error codes, and the error class',
+    may: ['util', 'protocol'],
+  },
+  {
+    part: 'gateway api',
+    path: /^src\/api\/gateway\.ts$/,
+    holds: 'the gateway as the CLI, the control socket and workers see it',
+    may: [...CONTRACT, 'config', 'hooks', 'plugin'],
+  },
+  {
+    part: 'api',
+    path: /^src\/api\//,
+    holds: 'types that all agree on: exchange, session, upstream, listener, gate, plugin',
     may: ['util', 'protocol', 'errors', 'config types'],
   },
-  { part: 'config', path: /^src\/config\//, may: ['util', 'errors', 'config types'] },
-  { part: 'hooks', path: /^src\/hooks\//, may: ['util', 'protocol', 'errors', 'ports', 'config types'] },
+  {
+    part: 'config',
+    path: /^src\/config\//,
+    holds:
+      'reads and checks gateway.yaml; `source/` finds and parses it, `checks/` look at what a schema cannot',
+    may: ['util', 'errors', 'config types'],
+  },
+  {
+    part: 'hooks',
+    path: /^src\/hooks\//,
+    holds: 'the hooks and their guards, on tapable',
+    may: ['util', 'protocol', 'errors', 'api', 'config types'],
+  },
   {
     part: 'plugin',
     path: /^src\/plugin\.ts$/,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'config types'],
+    holds: 'what plugins import: `tapgate/plugin`',
+    may: [...CONTRACT, 'hooks'],
   },
   {
     part: 'core',
     path: /^src\/core\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'config types'],
+    holds: 'pipeline, catalog, router, tasks, client requests, notifications',
+    may: [...CONTRACT, 'hooks'],
   },
-  {
-    part: 'gateway api',
-    path: /^src\/gateway-api\.ts$/,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'plugin', 'config', 'config types'],
-  },
-  { part: 'store', path: /^src\/store\//, may: ['util', 'errors', 'ports'] },
+  { part: 'store', path: /^src\/store\//, holds: 'files that keep state', may: ['util', 'errors', 'api'] },
   {
     part: 'transport',
     path: /^src\/transport\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'plugin', 'gateway api', 'config types'],
+    holds: 'what listeners and upstreams share: lines, ids, backlogs',
+    may: [...CONTRACT, 'plugin'],
   },
-  { part: 'plugins', path: /^plugins\//, may: ['plugin'] },
+  {
+    part: 'http-client',
+    path: /^src\/http-client\//,
+    holds: 'the HTTP/1.1 client of the upstreams',
+    may: ['api'],
+  },
+  {
+    part: 'processes',
+    path: /^src\/processes\//,
+    holds: 'starts, limits, sandboxes and cleans up the processes of servers',
+    may: ['util', 'errors', 'config types', 'api', 'transport'],
+  },
+  {
+    part: 'listeners',
+    path: /^src\/listeners\//,
+    holds: 'take requests from clients: stdio, HTTP, SSE, WebSocket, in-process',
+    may: [...CONTRACT, 'plugin', 'transport', 'gateway api'],
+  },
+  {
+    part: 'upstreams',
+    path: /^src\/upstreams\//,
+    holds: 'connections to MCP servers: stdio, HTTP, SSE, WebSocket',
+    may: [...CONTRACT, 'plugin', 'transport', 'http-client', 'processes'],
+  },
+  { part: 'plugins', path: /^plugins\//, holds: 'one folder for each feature', may: ['plugin'] },
   {
     part: 'plugin-host',
     path: /^src\/plugin-host\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'hooks', 'plugin', 'core', 'config', 'config types'],
+    holds: 'finds, configures and installs plugins',
+    may: [...CONTRACT, 'hooks', 'plugin', 'config'],
   },
   {
     part: 'gateway',
-    path: /^src\/[\w-]+\.ts$/,
+    path: /^src\/(gateway\/|index\.ts$)/,
+    holds: 'puts it all together, reloads it, and tells what it is',
     may: [
-      'util',
-      'protocol',
-      'errors',
-      'ports',
+      ...CONTRACT,
       'hooks',
       'plugin',
-      'core',
       'config',
-      'config types',
+      'core',
       'store',
-      'transport',
+      'processes',
+      'listeners',
+      'upstreams',
       'plugins',
       'plugin-host',
       'gateway api',
@@ -61,62 +128,26 @@ export const PARTS: readonly { part: string; path: RegExp; may: readonly string[
   {
     part: 'control',
     path: /^src\/control\//,
-    may: ['util', 'protocol', 'errors', 'ports', 'transport', 'gateway api', 'config types'],
+    holds: 'the socket that steers a running gateway',
+    may: [...CONTRACT, 'transport', 'gateway api'],
   },
   {
     part: 'workers',
     path: /^src\/workers\//,
-    may: [
-      'util',
-      'protocol',
-      'errors',
-      'ports',
-      'hooks',
-      'plugin',
-      'core',
-      'config',
-      'config types',
-      'store',
-      'transport',
-      'gateway api',
-      'gateway',
-    ],
+    holds: 'several processes that share a port; `ipc/` talks between them',
+    may: [...CONTRACT, 'config', 'core', 'transport', 'listeners', 'processes', 'gateway api', 'gateway'],
   },
   {
     part: 'testing',
     path: /^src\/testing\//,
-    may: [
-      'util',
-      'protocol',
-      'errors',
-      'ports',
-      'plugin',
-      'config',
-      'config types',
-      'transport',
-      'gateway api',
-      'gateway',
-    ],
+    holds: 'a test kit for users: `tapgate/testing`',
+    may: [...CONTRACT, 'plugin', 'config', 'gateway api', 'gateway'],
   },
   {
     part: 'cli',
     path: /^src\/cli\//,
-    may: [
-      'util',
-      'protocol',
-      'errors',
-      'ports',
-      'hooks',
-      'plugin',
-      'core',
-      'config',
-      'config types',
-      'plugin-host',
-      'gateway api',
-      'gateway',
-      'workers',
-      'control',
-    ],
+    holds: 'the commands; oclif is only in `commands/`',
+    may: [...CONTRACT, 'config', 'plugin-host', 'gateway api', 'gateway', 'workers', 'control'],
   },
 ]
 
@@ -127,7 +158,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^ajv(\/|$)/, homes: /^src\/(config|plugin-host)\// },
   {
     vendor: /^(@modelcontextprotocol\/|ws$|eventsource-parser(\/|$))/,
-    homes: /^src\/(transport|testing)\//,
+    homes: /^src\/(transport|listeners|upstreams|testing)\//,
   },
   { vendor: /^undici$/, homes: /^src\/testing\// },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
@@ -138,7 +169,10 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
 /** Something of the process that is global, and the only places that may touch it. */
 export const GLOBALS: readonly { access: RegExp; homes: RegExp }[] = [
   { access: /^process\.(env|cwd|argv|chdir)$/, homes: /^src\/(cli\/|config\/interpolate\.ts$)/ },
-  { access: /^(process\.stdout|console\.\w+)$/, homes: /^src\/(cli\/|transport\/listen-stdio\.ts$)/ },
+  {
+    access: /^(process\.stdout|console\.\w+)$/,
+    homes: /^src\/(cli\/|listeners\/stdio\/stdio-listener\.ts$)/,
+  },
 ]
 
 /** The part a file belongs to. */

@@ -9,7 +9,7 @@ import {
   type UpstreamContext,
   type UpstreamState,
 } from '../../../src/plugin.ts'
-import type { Works } from '../setup.ts'
+import type { Works } from '../types/runtime.ts'
 import type { FaceParts } from './parts.ts'
 import { listResources, readResource, TEMPLATES, Watched } from './resources.ts'
 import { TASK_METHODS } from './tasks.ts'

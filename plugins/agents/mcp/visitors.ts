@@ -1,5 +1,4 @@
-import { isObject, principalKey, type Exchange } from '../../../src/plugin.ts'
-import type { Doors } from '../callback/callback-tokens.ts'
+import { type Exchange, type Principal, isObject, principalKey } from '../../../src/plugin.ts'
 import type { Caller, Desk, TaskView, Visitor } from '../types/tasks.ts'
 
 /** Tasks of which it is known who began them; of older ones nobody calls back. */
@@ -11,11 +10,18 @@ interface Known {
   readonly parent: string | undefined
 }
 
-/** Who comes, and what he may touch: a client all tasks of its principal, an agent only those it began. */
+/** Says which task the agent with this identity works for; undefined for everybody else. */
+interface Grants {
+  grantOf(
+    principal: Principal,
+  ): { readonly task: string; readonly root: string; readonly depth: number } | undefined
+}
+
+/** Who comes, and what it may touch: a client all tasks of its principal, an agent only those it began. */
 export class Visitors {
   readonly #known = new Map<string, Known>()
   /** Set once there are doors: they need to know visitors too. */
-  doors: Doors | undefined
+  doors: Grants | undefined
 
   callerOf(exchange: Exchange): Caller {
     const { principal, session } = exchange

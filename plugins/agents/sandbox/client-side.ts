@@ -1,9 +1,8 @@
-import { type Clock, GatewayError, type JsonObject, type Programs, RPC } from '../../../src/plugin.ts'
+import type { ClientSideOptions } from './client-side-options.ts'
+import { GatewayError, type JsonObject, RPC } from '../../../src/plugin.ts'
 import type { SessionSide } from '../types/agent.ts'
-import type { AgentSettings } from '../types/settings.ts'
 import { readText, writeText } from './files.ts'
 import { Roots } from './paths.ts'
-import type { Protected } from './protected.ts'
 import { RequestRefused } from './refused.ts'
 import { Terminals } from './terminals.ts'
 
@@ -11,21 +10,6 @@ import { Terminals } from './terminals.ts'
 const MAX_FILES = 8
 /** As many as a task may have terminals to wait for. */
 const MAX_TERMINALS = 64
-
-/** One task, as far as the gateway does things for its agent. */
-export interface ClientSideOptions {
-  readonly settings: Pick<AgentSettings, 'id' | 'client' | 'inheritEnv' | 'sandbox' | 'ceilings'>
-  /** The real path of the directory of the task: nothing outside of it is written or listed. */
-  readonly directory: string
-  /** Real paths of files that go with the task: they may be read, wherever they are. */
-  readonly files: readonly string[]
-  /** HOME of programs in terminals; without it the directory of the task. */
-  readonly home?: string
-  readonly programs: Programs
-  readonly clock: Clock
-  /** The gateway's own files, which are for no agent. */
-  readonly own?: Protected | undefined
-}
 
 /** What a gateway does for the agent of one session. */
 export interface ClientSide {

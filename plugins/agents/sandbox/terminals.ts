@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
 import { globs, type JsonObject, RPC } from '../../../src/plugin.ts'
-import type { ClientSideOptions } from './client-side.ts'
+import type { ClientSideOptions } from './client-side-options.ts'
 import { lookUp } from './lookup.ts'
 import { existing, type Roots, wrongPath } from './paths.ts'
 import { RequestRefused } from './refused.ts'

@@ -1,8 +1,8 @@
 import { AgentFailure, type AgentFacts } from '../types/agent.ts'
-import type { AgentProcess } from '../processes/agent-process.ts'
+import type { SessionProcess } from './session.ts'
 
 /** Tells a new process who pays, where that is configured. @throws AgentFailure */
-export async function logIn(process: Pick<AgentProcess, 'settings' | 'facts' | 'demand'>): Promise<void> {
+export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'demand'>): Promise<void> {
   const { auth, id, timeouts } = process.settings
   const { provider, method, meta } = auth ?? {}
   if (provider !== undefined) {

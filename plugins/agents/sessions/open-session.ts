@@ -2,13 +2,13 @@ import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentSession, type SessionWish } from '../types/agent.ts'
 import { withMethods } from './login.ts'
 import { settingsFor } from '../acp/session-options.ts'
-import type { AgentProcess } from '../processes/agent-process.ts'
-import { LiveSession } from './session.ts'
+
+import { LiveSession, type SessionProcess } from './session.ts'
 
 const MAX_ID = 1024
 
 /** A new session, or one that is taken up again, set as configured. @throws AgentFailure; no session is left then */
-export async function openSession(process: AgentProcess, wish: SessionWish): Promise<LiveSession> {
+export async function openSession(process: SessionProcess, wish: SessionWish): Promise<LiveSession> {
   try {
     const { session, opened } = await (wish.resume === undefined
       ? create(process, wish)
@@ -25,7 +25,7 @@ interface Opened {
   readonly opened: JsonObject
 }
 
-async function create(process: AgentProcess, wish: SessionWish): Promise<Opened> {
+async function create(process: SessionProcess, wish: SessionWish): Promise<Opened> {
   const answer = await demand(process, 'session/new', placeOf(process, wish))
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
@@ -39,7 +39,7 @@ async function create(process: AgentProcess, wish: SessionWish): Promise<Opened>
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
-async function takeUp(process: AgentProcess, wish: SessionWish, id: string): Promise<Opened> {
+async function takeUp(process: SessionProcess, wish: SessionWish, id: string): Promise<Opened> {
   if (process.sessions.has(id)) throw failure(process, 'busy', 'that session is open already')
   const { canResume, canLoad } = process.facts
   const ways: AgentSession['how'][] = [
@@ -65,13 +65,13 @@ async function takeUp(process: AgentProcess, wish: SessionWish, id: string): Pro
 }
 
 /** A server that the agent cannot reach over http is not given to it: some refuse the session then. */
-function placeOf(process: AgentProcess, { cwd, mcpServers }: SessionWish): JsonObject {
+function placeOf(process: SessionProcess, { cwd, mcpServers }: SessionWish): JsonObject {
   const servers = process.facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http')
   return { cwd, mcpServers: servers }
 }
 
 async function choose(
-  process: AgentProcess,
+  process: SessionProcess,
   session: LiveSession,
   opened: JsonObject,
   wish: SessionWish,
@@ -87,10 +87,10 @@ async function choose(
   }
 }
 
-function demand(process: AgentProcess, method: string, params: JsonObject): Promise<unknown> {
+function demand(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
   return process.demand('session', method, params, process.settings.timeouts.sessionMs)
 }
 
-function failure(process: AgentProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
+function failure(process: SessionProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
   return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
 }

@@ -1,5 +1,11 @@
+import {
+  type AgentFacts,
+  AgentFailure,
+  type AgentSession,
+  type SessionSide,
+  type TurnEnd,
+} from '../types/agent.ts'
 import { isObject, reasonOf, type Clock, type JsonObject, type Log } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentSession, type SessionSide, type TurnEnd } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { failureOf } from '../acp/failures.ts'
 import { CODES, RpcFault } from '../acp/rpc-error.ts'
@@ -26,6 +32,15 @@ export interface SessionHome {
   end(why: AgentFailure): void
   /** Frees the session on the agent's side, and its seat. */
   release(session: LiveSession): Promise<void>
+}
+
+/** The process that sessions are opened in. */
+export interface SessionProcess extends SessionHome {
+  readonly facts: AgentFacts
+  readonly sessions: Map<string, LiveSession>
+  /** Asks the agent for something within `ms`. @throws AgentFailure */
+  demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
+  close(session: LiveSession): Promise<void>
 }
 
 interface Running {

@@ -1,11 +1,11 @@
+import { type OutputStore, lastBoundary } from './output-store.ts'
+import type { TaskStore, Change } from './task-store.ts'
+import type { Database } from './database.ts'
+import type { DeskEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
+import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/clean-text.ts'
 import type { JsonObject } from '../../../src/plugin.ts'
-import type { TaskEvent } from '../types/tasks.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { lineOf, withoutSecrets, type Office } from '../tasks/context.ts'
-import { lastBoundary } from './output-store.ts'
 import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
-import type { Change } from './task-store.ts'
-import type { TaskState } from '../types/tasks.ts'
 
 /** What comes within this time is written together. */
 const GATHER_MS = 200
@@ -19,10 +19,19 @@ const MAX_USAGE = 16_384
 
 type Output = AgentSettings['output']
 
+/** What a journal writes with. */
+export interface JournalContext extends Cleaner {
+  readonly environment: Pick<DeskEnvironment, 'clock' | 'now' | 'hide'>
+  readonly database: Database
+  readonly tasks: TaskStore
+  readonly output: OutputStore
+  readonly watchers: { tell(id: string): void }
+}
+
 /** Writes down what becomes of one task: state at once, output in pieces. All of it is clean, and without secrets. */
 export class Journal {
   readonly data: TaskData
-  readonly #office: Office
+  readonly #office: JournalContext
   readonly #id: string
   readonly #owner: string
   #output: Output
@@ -33,7 +42,7 @@ export class Journal {
   /** Called when it turns out that the task has ended elsewhere. */
   onLost: () => void = () => undefined
 
-  constructor(office: Office, { id, owner, data }: TaskRecord, output: Output) {
+  constructor(office: JournalContext, { id, owner, data }: TaskRecord, output: Output) {
     this.#office = office
     this.#id = id
     this.#owner = owner

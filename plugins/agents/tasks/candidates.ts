@@ -1,6 +1,7 @@
 import type { AgentHealth, AgentHost } from '../types/agent.ts'
 import type { AgentRow, Caller, RouteDecision } from '../types/tasks.ts'
-import { lineOf, type Office } from './context.ts'
+import { type Office } from './context.ts'
+import { lineOf } from '../sandbox/clean-text.ts'
 import type { AgentFactsNow, Routed, RouteWish } from '../scheduling/routing.ts'
 
 /** An agent that was not well is tried again no sooner than this. */

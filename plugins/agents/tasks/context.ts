@@ -1,18 +1,18 @@
-import type { AuditEvent, callers, Clock, JsonObject, Log } from '../../../src/plugin.ts'
-import type { AgentHost, AgentSession } from '../types/agent.ts'
-import type { Callback, Caller, QuestionAnswer } from '../types/tasks.ts'
-import type { AgentsConfig } from '../types/settings.ts'
-import type { Containment } from '../types/containment.ts'
+import type { callers } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
+import type { PlaceQueue } from '../scheduling/queue.ts'
+import type { TurnCounts } from '../scheduling/rate-limits.ts'
+import type { AgentFactsNow, RouteWish, Routed } from '../scheduling/routing.ts'
 import type { Database } from '../store/database.ts'
 import type { Journal } from '../store/journal.ts'
-import type { TurnCounts } from '../scheduling/rate-limits.ts'
-import type { OutputStore } from '../store/output-store.ts'
-import type { PlaceQueue } from '../scheduling/queue.ts'
-import type { TaskRecord } from '../store/record.ts'
-import type { Routed, AgentFactsNow, RouteWish } from '../scheduling/routing.ts'
 import type { Runners } from '../store/leases.ts'
+import type { OutputStore } from '../store/output-store.ts'
+import type { TaskRecord } from '../store/record.ts'
 import type { TaskStore } from '../store/task-store.ts'
+import type { AgentHost, AgentSession } from '../types/agent.ts'
+import type { Containment } from '../types/containment.ts'
+import type { AgentsConfig } from '../types/settings.ts'
+import type { Callback, Caller, DeskEnvironment, QuestionAnswer } from '../types/tasks.ts'
 import type { Watchers } from './watchers.ts'
 
 /** What a configuration says; a reload brings others. */
@@ -33,20 +33,6 @@ export interface TaskSettings {
   readonly max: number
   readonly maxPerCaller: number
   readonly keepPrompt: boolean
-}
-
-/** What the gateway gives. */
-export interface DeskEnvironment {
-  /** The database; undefined for memory. */
-  readonly file: string | undefined
-  readonly log: Log
-  readonly clock: Clock
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-  /** Without secrets. */
-  hide(text: string): string
-  /** Gives an audit what was permitted and denied. */
-  record?(event: AuditEvent): void
 }
 
 /** All that the pieces of the desk share. */
@@ -92,20 +78,4 @@ export interface LiveTask {
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** Its time was over. */
   isLate: boolean
-}
-
-/** Data of others without secrets; empty where nothing would be left that can be read. */
-export function withoutSecrets({ environment }: Office, value: JsonObject): JsonObject {
-  try {
-    return JSON.parse(environment.hide(JSON.stringify(value))) as JsonObject
-  } catch {
-    // A secret was more than the inside of a text, or it is too deep to be written.
-    return {}
-  }
-}
-
-/** Text of others as one line: without secrets and control characters, and not too long. */
-export function lineOf(office: Office, text: string, max = 500): string {
-  const clean = office.environment.hide(office.parts.containment.clean(text)).replace(/\s+/g, ' ').trim()
-  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`
 }

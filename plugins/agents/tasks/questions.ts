@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { Question, QuestionAnswer } from '../types/tasks.ts'
-import { lineOf, type LiveTask, type Office } from './context.ts'
+import { type LiveTask, type Office } from './context.ts'
+import { lineOf } from '../sandbox/clean-text.ts'
 
 /** Questions of one task that may be open at a time. */
 const MAX_OPEN = 16

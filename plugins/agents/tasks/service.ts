@@ -1,8 +1,20 @@
-import { gatewayError, parseDuration, type Figure } from '../../../src/plugin.ts'
+import { type Figure, gatewayError, parseDuration } from '../../../src/plugin.ts'
+import { Counters } from '../metrics.ts'
+import { PlaceQueue } from '../scheduling/queue.ts'
+import { TurnCounts } from '../scheduling/rate-limits.ts'
+import { routing } from '../scheduling/routing.ts'
+import { Database } from '../store/database.ts'
+import { Runners } from '../store/leases.ts'
+import { OutputStore } from '../store/output-store.ts'
+import { ACTIVE, hasEnded } from '../store/record.ts'
+import { openDatabase } from '../store/sqlite.ts'
+import { TaskStore } from '../store/task-store.ts'
+import type { AgentsConfig } from '../types/settings.ts'
 import type {
   AgentRow,
   Caller,
   Desk,
+  DeskEnvironment,
   Page,
   QuestionAnswer,
   RouteDecision,
@@ -10,27 +22,16 @@ import type {
   TaskRequest,
   TaskView,
 } from '../types/tasks.ts'
-import type { AgentsConfig } from '../types/settings.ts'
 import { answer } from './answers.ts'
-import { Counters } from '../metrics.ts'
-import { Database } from '../store/database.ts'
+import { factsNow, rowOf } from './candidates.ts'
+import type { DeskParts, Office, TaskSettings } from './context.ts'
 import { delegate, recordOf, wishOf } from './create-task.ts'
 import { askToContinue } from './interruption.ts'
-import { TurnCounts } from '../scheduling/rate-limits.ts'
-import { liveOf } from './running-task.ts'
 import { lookAround, prune, tidyUp } from './maintenance.ts'
-import type { DeskEnvironment, DeskParts, Office, TaskSettings } from './context.ts'
-import { OutputStore } from '../store/output-store.ts'
-import { PlaceQueue } from '../scheduling/queue.ts'
-import { ACTIVE, hasEnded } from '../store/record.ts'
 import { recover } from './recovery.ts'
-import { routing } from '../scheduling/routing.ts'
 import { stop } from './runner.ts'
-import { Runners } from '../store/leases.ts'
-import { openDatabase } from '../store/sqlite.ts'
-import { factsNow, rowOf } from './candidates.ts'
-import { TaskStore } from '../store/task-store.ts'
-import { viewOf, pieceOf } from './views.ts'
+import { liveOf } from './running-task.ts'
+import { pieceOf, viewOf } from './views.ts'
 import { waitFor } from './wait-for.ts'
 import { Watchers } from './watchers.ts'
 

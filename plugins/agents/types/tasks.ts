@@ -1,4 +1,4 @@
-import type { JsonObject, Principal } from '../../../src/plugin.ts'
+import type { AuditEvent, Clock, JsonObject, Log, Principal } from '../../../src/plugin.ts'
 import type { AgentHealth, AgentHost } from './agent.ts'
 import type { AgentSettings } from './settings.ts'
 
@@ -192,3 +192,17 @@ export interface Desk {
 
 export type QuestionAnswer =
   { readonly action: 'accept'; readonly content: JsonObject } | { readonly action: 'decline' | 'cancel' }
+
+/** What the gateway gives. */
+export interface DeskEnvironment {
+  /** The database; undefined for memory. */
+  readonly file: string | undefined
+  readonly log: Log
+  readonly clock: Clock
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Without secrets. */
+  hide(text: string): string
+  /** Gives an audit what was permitted and denied. */
+  record?(event: AuditEvent): void
+}

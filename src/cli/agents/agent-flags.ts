@@ -1,5 +1,5 @@
 import { string } from '@oclif/core/flags'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { CONFIG_FLAGS, CONTROL_FLAGS } from '../base-command.ts'
 
 /** Which gateway, for commands that ask a running one, or else make one. */

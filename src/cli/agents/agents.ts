@@ -1,7 +1,7 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { gatewayError, GatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import { oneLine } from '../output/plain-text.ts'
 import { table, uncut } from '../output/table.ts'

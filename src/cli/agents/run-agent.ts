@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { AskAgents } from './agents.ts'
 import { filledIn } from '../local/fill-in.ts'
 import { oneLine, plainText } from '../output/plain-text.ts'

@@ -22,8 +22,9 @@ export default class Completion extends GatewayCommand {
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Completion)
     const { completionScript } = await import('../completion/script.ts')
-    const { COMMANDS } = await import('../commands.ts')
-    const script = completionScript(args.shell, this.config.bin, COMMANDS)
+    const loaded = this.config.commands.map(async command => [command.id, await command.load()] as const)
+    const commands = Object.fromEntries(await Promise.all(loaded))
+    const script = completionScript(args.shell, this.config.bin, commands)
     if (flags.json) return this.printJson({ shell: args.shell, script })
     this.terminal.out.line(script)
   }

@@ -33,7 +33,8 @@ export default class Serve extends GatewayCommand {
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Serve)
-    if (flags['as-worker']) return (await import('../serve/serve-worker.ts')).serveWorker(this.terminal, process)
+    if (flags['as-worker'])
+      return (await import('../serve/serve-worker.ts')).serveWorker(this.terminal, process)
     const { serve } = await import('../serve/serve.ts')
     return serve(flags, this.terminal, process)
   }

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /**
  * Claude Code keeps what belongs to one project beside what belongs to its user, by the project's directory; its own

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 
 /** How a client is told of a server on a pipe: a command of its own, or what to write into its settings. */
 interface Way {

@@ -1,5 +1,5 @@
 import { gatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /** How a client writes what is filled in from the environment. */
 export type Placeholders = 'braces' | 'opencode' | 'none'

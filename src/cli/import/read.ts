@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { ParseError } from 'jsonc-parser'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /** More is no list of servers. */
 const LARGEST = 4 * 1024 * 1024

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { convert } from './server.ts'
 
 /** Who hears what becomes of the servers. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { Placeholders } from './formats.ts'
 import { REWRITES } from './placeholders.ts'
 

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { secretsIn } from '../../config/secrets.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /** A secret that stood in a client's settings as it is. */
 interface Token {

@@ -1,15 +1,14 @@
-import { relative } from 'node:path'
-import type { DescribedConfig } from '../../config/index.ts'
+import { type Inspection, RpcFailure } from '../../api/gateway.ts'
+import { type DescribedConfig, type LoadedConfig, describeConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
-import { RpcFailure, type Inspection } from '../../api/gateway.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { describeConfig, type LoadedConfig } from '../../config/index.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
-import { loadSource, type SourceFlags } from '../load-source.ts'
+import { type SourceFlags, loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { inRunning, type ControlFlags } from '../remote/connect.ts'
+import { type ControlFlags, inRunning } from '../remote/connect.ts'
 import { withGateway } from './with-gateway.ts'
+import { relative } from 'node:path'
 
 /** Which gateway: the one that runs with the configuration, or one of the command's own. */
 export interface AskFlags extends ControlFlags, SourceFlags {

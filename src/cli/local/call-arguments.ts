@@ -1,8 +1,7 @@
 import { text } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /** Arguments as they were given, before the tool's schema is known. */
 export interface GivenArguments {

@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { plainText } from '../output/plain-text.ts'
 import type { Output } from '../output/terminal.ts'
 

@@ -1,15 +1,13 @@
+import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { gatewayError } from '../../errors/errors.ts'
-import type { GatewayError } from '../../errors/errors.ts'
-import { RpcFailure, type Inspection, type UpstreamStatus } from '../../api/gateway.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import { type GatewayError, gatewayError } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { textAt } from '../../util/plain.ts'
 import { suggest } from '../../util/suggest.ts'
-import { withAsked, type AskFlags } from './ask-gateway.ts'
-import { argumentsFor } from './call-arguments.ts'
-import type { GivenArguments } from './call-arguments.ts'
-import { listAllTools } from './list-all.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { type AskFlags, withAsked } from './ask-gateway.ts'
+import { type GivenArguments, argumentsFor } from './call-arguments.ts'
+import { listAllTools } from './list-all.ts'
 
 /** Calls a tool by the same road as any client and gives back the raw result. */
 export async function callTool(

@@ -1,17 +1,14 @@
-import { describeConfig } from '../../config/index.ts'
-import type { DescribedConfig, LoadedConfig } from '../../config/index.ts'
 import type { Inspection } from '../../api/gateway.ts'
-import { withAsked, type AskFlags } from './ask-gateway.ts'
+import { type LoadedConfig, describeConfig } from '../../config/index.ts'
 import { erasOf } from '../../gateway/inspect.ts'
-import { silentLog } from '../serve/logs.ts'
 import { loadSource } from '../load-source.ts'
-import { stateDirectory } from '../serve/state-directory.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { silentLog } from '../serve/logs.ts'
+import { stateDirectory } from '../serve/state-directory.ts'
+import { type AskFlags, withAsked } from './ask-gateway.ts'
+import type { FullInspection } from './inspection-lines.ts'
 
 export { inspectionLines } from './inspection-lines.ts'
-
-/** What `gateway inspect --json` prints. */
-export interface FullInspection extends Inspection, DescribedConfig {}
 
 /** Everything there is to know of the gateway that runs, or of a configuration; `live` starts its upstreams to ask them. */
 export async function inspect(flags: AskFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {

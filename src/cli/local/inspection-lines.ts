@@ -1,13 +1,12 @@
-import { relative } from 'node:path'
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
-import { formatProblem } from '../../config/index.ts'
-import { configLines } from './config-lines.ts'
-import type { FullInspection } from './inspect.ts'
+import { type DescribedConfig, formatProblem } from '../../config/index.ts'
 import { loadText } from '../load-text.ts'
 import { oneLine } from '../output/plain-text.ts'
-import { knownText, offerText, stateText } from '../serve/summary.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
+import { knownText, offerText, stateText } from '../serve/summary.ts'
+import { configLines } from './config-lines.ts'
+import { relative } from 'node:path'
 
 /** An inspection as people read it, section by section. */
 export function inspectionLines(
@@ -133,3 +132,6 @@ const KIND_NAMES: Readonly<Record<CatalogRow['kind'], string>> = {
   resources: 'resource',
   resourceTemplates: 'template',
 }
+
+/** What `gateway inspect --json` prints. */
+export interface FullInspection extends Inspection, DescribedConfig {}

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import type { AskedGateway } from './ask-gateway.ts'
 
 /** A tool as a client sees it. */

@@ -1,12 +1,16 @@
 import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
-import { formatProblem } from '../../config/problem.ts'
-import type { Problem } from '../../config/problem.ts'
+import { formatProblem, type Problem } from '../../config/problem.ts'
 import type { Terminal } from './terminal.ts'
-import { isUsageError, usageError } from './usage-error.ts'
+import { isUsageError, usageError, type CommandNames } from './usage-error.ts'
 
 /** Tells people, or with --json programs, what went wrong; returns the exit code. */
-export async function report(thrown: unknown, argv: readonly string[], terminal: Terminal): Promise<number> {
-  const error = await knownError(thrown)
+export async function report(
+  thrown: unknown,
+  argv: readonly string[],
+  terminal: Terminal,
+  commandNames: CommandNames,
+): Promise<number> {
+  const error = await knownError(thrown, commandNames)
   if (wantsJson(argv)) terminal.out.line(JSON.stringify({ error: errorData(error) }, undefined, 2))
   else for (const line of errorLines(error, terminal)) terminal.err.line(line)
   return error.entry.exit ?? 1
@@ -32,9 +36,9 @@ export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
 }
 
 /** Whatever was thrown, as an error of the table. */
-export async function knownError(thrown: unknown): Promise<GatewayError> {
+export async function knownError(thrown: unknown, commandNames: CommandNames): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
-  if (isUsageError(thrown)) return usageError(thrown)
+  if (isUsageError(thrown)) return usageError(thrown, commandNames)
   if (isRpcFailure(thrown))
     return gatewayError('GW_REFUSED', { why: thrown.error.message, code: thrown.error.code })
   return gatewayError('GW_INTERNAL', { cause: thrown })

@@ -1,6 +1,5 @@
+import { type GatewayError, gatewayError } from '../../errors/errors.ts'
 import type { Command } from '@oclif/core/command'
-import { gatewayError } from '../../errors/errors.ts'
-import type { GatewayError } from '../../errors/errors.ts'
 
 /** What oclif throws about a command line it does not like. */
 export interface UsageError extends Error {
@@ -10,14 +9,18 @@ export interface UsageError extends Error {
   readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
 }
 
+/** Names every command there is. */
+export type CommandNames = () => Promise<readonly string[]>
+
 /** Whether oclif threw it. */
 export function isUsageError(thrown: unknown): thrown is UsageError {
   return thrown instanceof Error && 'oclif' in thrown
 }
 
 /** The same in our words, with what was probably meant. */
-export async function usageError(error: UsageError): Promise<GatewayError> {
-  const what = (await unknownCommand(error)) ?? (await unknownFlags(error)) ?? missingArguments(error)
+export async function usageError(error: UsageError, commandNames: CommandNames): Promise<GatewayError> {
+  const what =
+    (await unknownCommand(error, commandNames)) ?? (await unknownFlags(error)) ?? missingArguments(error)
   return gatewayError('GW_USAGE', { what: what ?? plainText(error.message) })
 }
 
@@ -31,14 +34,15 @@ const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
   add: 'import',
 }
 
-async function unknownCommand({ message }: UsageError): Promise<string | undefined> {
+async function unknownCommand(
+  { message }: UsageError,
+  commandNames: CommandNames,
+): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
-  const { COMMANDS } = await import('../commands.ts')
   const here = OTHER_WORDS[name]
   if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
-  const known = Object.keys(COMMANDS).map(id => id.replaceAll(':', ' '))
-  return `there is no command "${name}"${await meant(name, known)}`
+  return `there is no command "${name}"${await meant(name, await commandNames())}`
 }
 
 async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {

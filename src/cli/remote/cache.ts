@@ -1,5 +1,5 @@
 import { gatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { amountText, durationText } from '../output/amounts.ts'
 import { oneLine } from '../output/plain-text.ts'
 import { table, uncut } from '../output/table.ts'

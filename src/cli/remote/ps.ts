@@ -1,29 +1,14 @@
-import { relative } from 'node:path'
-import type { Load, UpstreamStatus } from '../../api/gateway.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
-import { amountText, durationText } from '../output/amounts.ts'
+import type { UpstreamStatus } from '../../api/gateway.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { loadText } from '../load-text.ts'
+import { amountText, durationText } from '../output/amounts.ts'
 import { oneLine } from '../output/plain-text.ts'
-import { stateText } from '../serve/summary.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
-import { withControl, type ControlFlags } from './connect.ts'
-
-/** What `gateway ps --json` prints. */
-export interface Ps {
-  readonly gateway: {
-    readonly name: string
-    readonly version: string
-    readonly pid: number
-    readonly startedAt?: number
-    readonly config?: string
-    readonly rss: number
-  }
-  readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
-  /** Of one process; where there are several, each has its own in `workers`. */
-  readonly load?: Load
-  readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
-}
+import { stateText } from '../serve/summary.ts'
+import { type ControlFlags, withControl } from './connect.ts'
+import type { Ps } from './running-gateways.ts'
+import { relative } from 'node:path'
 
 const EVERY_MS = 1000
 const CLEAR = '\u001b[H\u001b[2J'

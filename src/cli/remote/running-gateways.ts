@@ -1,9 +1,11 @@
+import { type Load } from '../../api/index.ts'
+import type { UpstreamStatus } from '../../api/gateway.ts'
 import { relative } from 'node:path'
 import { connectControl } from '../../control/client.ts'
 import { allLivingSockets } from '../../control/place.ts'
 import { durationText } from '../output/amounts.ts'
 import { oneLine } from '../output/plain-text.ts'
-import type { Ps } from './ps.ts'
+
 import type { Terminal } from '../output/terminal.ts'
 
 /** A gateway that runs, and the socket it is steered by. */
@@ -47,4 +49,20 @@ async function askedOf(socket: string): Promise<RunningOne | undefined> {
     // It may have ended since it was seen.
     return undefined
   }
+}
+
+/** What `gateway ps --json` prints. */
+export interface Ps {
+  readonly gateway: {
+    readonly name: string
+    readonly version: string
+    readonly pid: number
+    readonly startedAt?: number
+    readonly config?: string
+    readonly rss: number
+  }
+  readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
+  /** Of one process; where there are several, each has its own in `workers`. */
+  readonly load?: Load
+  readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
 }

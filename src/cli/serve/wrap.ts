@@ -1,6 +1,6 @@
 import { basename, extname } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { guardStdout } from './guard-stdout.ts'
 import { problemLog } from './logs.ts'
 import { runGateway } from './run-gateway.ts'

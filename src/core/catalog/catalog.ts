@@ -1,18 +1,18 @@
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
-import { listForm } from '../../protocol/era/entries.ts'
-import { KINDS, LISTS, METHODS, type Kind } from '../../protocol/methods.ts'
-import { HEADER } from '../../protocol/names.ts'
-import type { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import { entryOf, isCalled, type CatalogEntry } from '../../api/catalog-entry.ts'
-import { offersCapability } from '../capabilities.ts'
-import type { Part } from './fetch-lists.ts'
-import type { Graph, UpstreamNode } from '../graph.ts'
-import { Parts, type LateList } from './list-cache.ts'
+import { type CatalogEntry, entryOf, isCalled } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
+import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import { listForm } from '../../protocol/era/entries.ts'
+import { KINDS, type Kind, LISTS, METHODS } from '../../protocol/methods.ts'
+import { HEADER } from '../../protocol/names.ts'
+import type { Payload } from '../../protocol/payload.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import { offersCapability } from '../capabilities.ts'
+import type { Graph, UpstreamNode, Viewer } from '../types.ts'
 import { isUp } from '../up.ts'
-import { View, type Freshness } from './view.ts'
+import { Parts } from './list-cache.ts'
+import type { LateList, Part } from './part.ts'
+import { type Freshness, View } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */
 const MAX_VIEWS = 4096
@@ -20,7 +20,6 @@ const MAX_VIEWS = 4096
 const MAX_REPORTED = 10_000
 
 /** Whose view it is, and through which profile. */
-type Viewer = Pick<Session, 'principal' | 'profile'>
 
 interface Kept {
   readonly view: View

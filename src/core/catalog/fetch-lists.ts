@@ -1,13 +1,14 @@
-import { gatewayError, type GatewayError } from '../../errors/errors.ts'
+import { type CatalogEntry, entriesOf } from '../../api/catalog-entry.ts'
+import type { Session } from '../../api/index.ts'
+import { type GatewayError, gatewayError } from '../../errors/errors.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
-import { LISTS, type Kind } from '../../protocol/methods.ts'
+import { type Kind, LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
-import { entriesOf, type CatalogEntry } from '../../api/catalog-entry.ts'
 import { cannotAsk } from '../client-request.ts'
-import { RoadCall, RoadExchange, type Carrier } from '../exchange.ts'
-import type { Graph, UpstreamNode } from '../graph.ts'
-import type { Session } from '../../api/index.ts'
+import { type Carrier, RoadCall, RoadExchange } from '../exchange.ts'
+import type { Graph, UpstreamNode } from '../types.ts'
+import { EMPTY, type Part } from './part.ts'
 import { isUnlisted, noteListed } from './unlisted.ts'
 
 /** Pages asked of one upstream for one list, and entries taken from it. */
@@ -15,18 +16,6 @@ const MAX_PAGES = 64
 const MAX_ENTRIES = 10_000
 /** Most bytes of one list, over all its pages. */
 const MAX_BYTES = 16 * 1024 * 1024
-
-/** One upstream's list, all pages. */
-export interface Part {
-  readonly upstream: string
-  readonly payloads: readonly Payload[]
-  readonly entries: readonly CatalogEntry[]
-  /** As it was last known: the upstream is slow or away. */
-  readonly isStale?: boolean
-}
-
-/** What an upstream lists that has nothing of a kind. */
-export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
 
 /** The parsed entries of payloads, kept as long as somebody keeps the payloads. */
 const parsed = new WeakMap<Payload, Parsed>()

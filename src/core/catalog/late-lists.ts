@@ -1,8 +1,8 @@
+import type { Exchange, Session } from '../../api/index.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import { within } from '../../util/within.ts'
-import type { Graph, UpstreamNode } from '../graph.ts'
-import type { Exchange, Session } from '../../api/index.ts'
-import type { LateList } from './list-cache.ts'
+import type { Graph, UpstreamNode } from '../types.ts'
+import type { LateList } from './part.ts'
 
 /** What is looked for: a thing of one of these kinds. */
 export interface Wanted {

@@ -1,11 +1,12 @@
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
-import { LISTS, type Kind } from '../../protocol/methods.ts'
-import { parseDuration } from '../../util/units.ts'
-import type { RoadCall } from '../exchange.ts'
-import { EMPTY, fetchPart, lacks, listCall, type Part } from './fetch-lists.ts'
-import { within } from '../../util/within.ts'
-import type { Graph, UpstreamNode } from '../graph.ts'
 import type { Session } from '../../api/index.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { type Kind, LISTS } from '../../protocol/methods.ts'
+import { parseDuration } from '../../util/units.ts'
+import { within } from '../../util/within.ts'
+import type { RoadCall } from '../exchange.ts'
+import type { Graph, UpstreamNode } from '../types.ts'
+import { fetchPart, lacks, listCall } from './fetch-lists.ts'
+import { EMPTY, type LateList, type Part } from './part.ts'
 
 /** Lists kept of one upstream: by kind, caller, and what was sent along. */
 const MAX_SHELVES = 1024
@@ -25,12 +26,6 @@ interface Shelf {
 const NEVER = new Promise<never>(() => undefined)
 
 type Outcome = { readonly part: Part } | { readonly error: unknown }
-
-/** What a first list waits for, and how much longer it is worth waiting for. */
-export interface LateList {
-  readonly done: Promise<unknown>
-  readonly leftMs: number
-}
 
 /**
  * What each upstream lists, without waiting long for a slow one: what is late is used when it arrives, and what was

@@ -1,9 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
-import { KINDS, LISTS, type Kind } from '../../protocol/methods.ts'
-import type { Graph } from '../graph.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
+import { KINDS, type Kind, LISTS } from '../../protocol/methods.ts'
+import type { Graph } from '../types.ts'
 import type { View } from './view.ts'
+import { isDeepStrictEqual } from 'node:util'
 
 /** A comparison that takes longer is given up, and counts as a difference. */
 const COMPARE_MS = 5000

@@ -1,5 +1,5 @@
 import { KINDS } from '../../protocol/methods.ts'
-import type { Graph } from '../graph.ts'
+import type { Graph } from '../types.ts'
 import { onlooker } from '../onlooker.ts'
 
 /** Changes within this time are one. */

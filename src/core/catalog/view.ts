@@ -1,5 +1,5 @@
 import { entryFor, type ListForm } from '../../protocol/era/entries.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { LISTS, type Kind } from '../../protocol/methods.ts'
 import { META } from '../../protocol/names.ts'
 import { Payload } from '../../protocol/payload.ts'

@@ -1,5 +1,6 @@
+import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
 import { askFor, toModernAsk } from '../../protocol/era/asks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import {
@@ -13,11 +14,10 @@ import {
   recordAsk,
 } from '../client-request.ts'
 import { RoadCall } from '../exchange.ts'
-import type { Graph } from '../graph.ts'
-import { HeldCall } from './parking.ts'
-import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
 import { callAsTask } from '../tasks/task-calls.ts'
-import { invalidState, openState, sealState, type RequestState } from './request-state.ts'
+import type { Graph } from '../types.ts'
+import { HeldCall } from './parking.ts'
+import { type RequestState, invalidState, openState, sealState } from './request-state.ts'
 
 /** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])

@@ -1,9 +1,18 @@
+import type {
+  ListedRoots,
+  RootsOfClients,
+  Ask,
+  AskReply,
+  Notification,
+  Session,
+  Upstream,
+} from '../../api/index.ts'
+import { type Graph, type UpstreamNode } from '../types.ts'
 import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { within } from '../../util/within.ts'
-import type { Graph, UpstreamNode } from '../graph.ts'
+
 import { liveOf } from '../kept-upstream.ts'
-import type { Ask, AskReply, ListedRoots, Notification, RootsOfClients, Session, Upstream } from '../../api/index.ts'
 import { baseOf } from '../session.ts'
 import { isKnownTo, visibleUpstreams } from '../visible-upstreams.ts'
 

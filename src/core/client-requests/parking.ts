@@ -1,13 +1,13 @@
-import { randomUUID } from 'node:crypto'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Answer, Ask, AskReply } from '../../api/index.ts'
+import { principalKey } from '../../api/principal.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from '../client-request.ts'
 import type { RoadCall, RoadExchange } from '../exchange.ts'
-import type { Graph } from '../graph.ts'
-import type { Answer, Ask, AskReply } from '../../api/index.ts'
-import { principalKey } from '../../api/principal.ts'
-import { invalidState, sealState, STATE_TTL_MS } from './request-state.ts'
+import type { Graph } from '../types.ts'
+import { STATE_TTL_MS, invalidState, sealState } from './request-state.ts'
+import { randomUUID } from 'node:crypto'
 
 /** Calls that wait for their clients, all together and of one caller. */
 const MAX_PARKED = 1000

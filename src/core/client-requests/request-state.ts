@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import type { Graph } from '../graph.ts'
 import type { Call } from '../../api/index.ts'
 import { actorKey } from '../../api/principal.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import type { Graph } from '../types.ts'
+import { createHash } from 'node:crypto'
 
 /** How long a client may think before it retries. */
 export const STATE_TTL_MS = 600_000

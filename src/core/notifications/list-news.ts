@@ -1,9 +1,9 @@
-import { kindsChangedBy, type Kind } from '../../protocol/methods.ts'
-import type { Graph } from '../graph.ts'
-import { isSameList, viewSoon } from '../catalog/list-differences.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
+import { type Kind, kindsChangedBy } from '../../protocol/methods.ts'
+import { isSameList, viewSoon } from '../catalog/list-differences.ts'
 import type { View } from '../catalog/view.ts'
+import type { Graph } from '../types.ts'
 
 /** Views kept to compare with; the oldest is forgotten first. */
 const MAX_SEEN = 4096

@@ -1,26 +1,19 @@
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
-import type { NotificationContext } from '../../hooks/kinds.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
-import { isLoud } from '../../protocol/era/modern.ts'
-import { KINDS, LISTS, kindsChangedBy, type Kind } from '../../protocol/methods.ts'
-import { canonicalOr } from '../../protocol/uri.ts'
-import type { Graph } from '../graph.ts'
-import { liveOf } from '../kept-upstream.ts'
-import { ListNews } from './list-news.ts'
-import { ListSaver } from '../catalog/list-saver.ts'
-import { askOwner, type ResourceOwner } from './resource-owner.ts'
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
+import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import type { NotificationContext } from '../../hooks/kinds.ts'
+import { isLoud } from '../../protocol/era/modern.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { KINDS, type Kind, LISTS, kindsChangedBy } from '../../protocol/methods.ts'
+import { canonicalOr } from '../../protocol/uri.ts'
+import { ListSaver } from '../catalog/list-saver.ts'
+import type { View } from '../catalog/view.ts'
+import { liveOf } from '../kept-upstream.ts'
 import { baseOf } from '../session.ts'
 import { Shares } from '../shares.ts'
-import type { View } from '../catalog/view.ts'
-
-/** What one `subscriptions/listen` wants to hear. */
-export interface ListenFilter {
-  readonly methods: ReadonlySet<string>
-  readonly uris: ReadonlySet<string>
-  readonly taskIds: readonly string[]
-}
+import type { Graph, ListenFilter, ResourceOwner } from '../types.ts'
+import { ListNews } from './list-news.ts'
+import { askOwner } from './resource-owner.ts'
 
 /** Open `subscriptions/listen` streams at once. */
 const MAX_LISTENS = 1024

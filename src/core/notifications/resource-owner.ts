@@ -1,16 +1,8 @@
-import { Payload } from '../../protocol/payload.ts'
-import { RoadCall } from '../exchange.ts'
-import { detached } from '../catalog/fetch-lists.ts'
-import type { Graph } from '../graph.ts'
 import type { Answer, Session } from '../../api/index.ts'
-
-/** Whose a resource is, and what its owner calls it. */
-export interface ResourceOwner {
-  readonly upstream: string
-  readonly original: string
-  /** What clients call it. */
-  readonly exposed: string
-}
+import { Payload } from '../../protocol/payload.ts'
+import { detached } from '../catalog/fetch-lists.ts'
+import { RoadCall } from '../exchange.ts'
+import type { Graph, ResourceOwner } from '../types.ts'
 
 /** Subscribes or unsubscribes at the owner, in nobody's exchange. */
 export async function askOwner(

@@ -1,17 +1,16 @@
+import type { Answer, Exchange } from '../../api/index.ts'
 import { declaresTasks } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
-import { known, mergedCapabilities } from '../capabilities.ts'
-import type { Graph } from '../graph.ts'
-import type { ListenFilter } from './notifier.ts'
-import type { RoadExchange } from '../exchange.ts'
 import { within } from '../../util/within.ts'
-import { askOwner } from './resource-owner.ts'
-import type { Answer, Exchange } from '../../api/index.ts'
+import { known, mergedCapabilities } from '../capabilities.ts'
+import type { RoadExchange } from '../exchange.ts'
 import { ownTasks, tellOfTasks } from '../tasks/listen-tasks.ts'
 import { tasksNotDeclared } from '../tasks/task-support.ts'
+import type { Graph, ListenFilter } from '../types.ts'
+import { askOwner } from './resource-owner.ts'
 
 const FLAGS = {
   tools: 'toolsListChanged',

@@ -1,14 +1,14 @@
-import { isTerminal, readTask, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { Answer } from '../../api/index.ts'
+import { reasonOf } from '../../errors/errors.ts'
+import { type TaskState, isTerminal, readTask, unrelated } from '../../protocol/era/tasks.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { reasonOf } from '../../errors/errors.ts'
+import { detached } from '../catalog/fetch-lists.ts'
 import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
 import { RoadCall, type RoadExchange } from '../exchange.ts'
-import { detached } from '../catalog/fetch-lists.ts'
-import type { Graph } from '../graph.ts'
-import type { Answer } from '../../api/index.ts'
+import type { Graph } from '../types.ts'
 
 /** Bounds of the pause between two looks, whatever the server suggests. */
 const MIN_POLL_MS = 50

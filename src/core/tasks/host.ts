@@ -1,10 +1,10 @@
-import { legacyTask, type TaskState } from '../../protocol/era/tasks.ts'
+import type { Answer, Inbound } from '../../api/index.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
+import { type TaskState, legacyTask } from '../../protocol/era/tasks.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { gatewayError, GatewayError } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RoadCall, type RoadExchange } from '../exchange.ts'
-import type { Graph } from '../graph.ts'
-import type { Answer, Inbound } from '../../api/index.ts'
+import type { Graph } from '../types.ts'
 import type { HostedTask } from './hosted-task.ts'
 
 /** What is done for a task, with a call and an exchange of its own; `sees` hears how it goes. */
@@ -55,7 +55,7 @@ function inboundOf({ method, params, exchange }: RoadCall, hosted: HostedTask): 
 }
 
 async function run(own: RoadCall, graph: Graph, hosted: HostedTask, work: Work): Promise<void> {
-  graph.running++
+  graph.entered()
   const done = graph.tasks.working(own.exchange.session)
   try {
     const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
@@ -71,6 +71,6 @@ async function run(own: RoadCall, graph: Graph, hosted: HostedTask, work: Work):
     })
   } finally {
     done()
-    graph.running--
+    graph.left()
   }
 }

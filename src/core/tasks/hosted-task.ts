@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto'
-import { isTerminal, relateTo, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
+import { hasFailed } from '../../api/outcome.ts'
+import { type TaskState, isTerminal, relateTo, unrelated } from '../../protocol/era/tasks.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, replyOf, wantedOf } from '../client-request.ts'
-import { hasFailed } from '../../api/outcome.ts'
-import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
+import { randomUUID } from 'node:crypto'
 
 interface Open {
   readonly ask: Ask

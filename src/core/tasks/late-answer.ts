@@ -1,9 +1,9 @@
-import { isObject } from '../../protocol/jsonrpc.ts'
-import { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import { detached } from '../catalog/fetch-lists.ts'
-import type { Graph } from '../graph.ts'
 import type { Answer, Session } from '../../api/index.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { Payload } from '../../protocol/payload.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import { detached } from '../catalog/fetch-lists.ts'
+import type { Graph } from '../types.ts'
 import type { ServerPlace } from './task-id.ts'
 
 /**

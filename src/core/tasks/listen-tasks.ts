@@ -1,11 +1,11 @@
 import { isTerminal, readTask } from '../../protocol/era/tasks.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import type { RoadExchange } from '../exchange.ts'
 import { detached } from '../catalog/fetch-lists.ts'
-import type { Graph } from '../graph.ts'
+import type { Graph, TaskPlace } from '../types.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getModern } from './relay.ts'
-import { openTaskId, type ServerPlace, type TaskPlace } from './task-id.ts'
+import { openTaskId, type ServerPlace } from './task-id.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */
 const MAX_TASKS = 100

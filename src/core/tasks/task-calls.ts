@@ -1,13 +1,13 @@
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
-import { readTask, servesTasks, unrelated, type TaskState } from '../../protocol/era/tasks.ts'
+import type { Answer, Dispatch, ServerSide } from '../../api/index.ts'
+import { type TaskState, readTask, servesTasks, unrelated } from '../../protocol/era/tasks.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RoadCall, type RoadExchange } from '../exchange.ts'
-import type { Graph } from '../graph.ts'
-import type { Answer, Dispatch, ServerSide } from '../../api/index.ts'
+import type { Graph, TaskPlace } from '../types.ts'
 import { follow } from './follow.ts'
 import { host } from './host.ts'
-import { sealTaskId, type TaskPlace } from './task-id.ts'
+import { sealTaskId } from './task-id.ts'
 import { offersTasks, requiresTasks, taskSupport, wishOf } from './task-support.ts'
 
 /** How a call is made that may ask its client, and held open while that thinks. */

@@ -1,20 +1,7 @@
-import type { Era } from '../../protocol/versions.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import type { Graph } from '../graph.ts'
 import type { Session } from '../../api/index.ts'
 import { actorKey } from '../../api/principal.ts'
-
-/** Where a task is kept: at a server, under the server's own id, or by ourselves. */
-export type TaskPlace =
-  | {
-      readonly at: 'server'
-      readonly upstream: string
-      readonly era: Era
-      readonly original: string
-      /** What its client calls the tool. */
-      readonly tool: string
-    }
-  | { readonly at: 'gateway'; readonly original: string }
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import type { Graph, TaskPlace } from '../types.ts'
 
 /** A task that its server keeps. */
 export type ServerPlace = Extract<TaskPlace, { at: 'server' }>

@@ -1,15 +1,15 @@
+import type { Answer } from '../../api/index.ts'
 import { declaresTasks, knowsTasks, legacyTask } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { RoadExchange } from '../exchange.ts'
-import type { Graph } from '../graph.ts'
-import type { Answer } from '../../api/index.ts'
-import type { HostedTask } from './hosted-task.ts'
-import { openTaskId, unknownTask, type TaskPlace } from './task-id.ts'
-import { offersTasks, tasksNotDeclared } from './task-support.ts'
 import { cancelledAnswer } from '../client-request.ts'
+import type { RoadExchange } from '../exchange.ts'
+import type { Graph, TaskPlace } from '../types.ts'
+import type { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
+import { openTaskId, unknownTask } from './task-id.ts'
+import { offersTasks, tasksNotDeclared } from './task-support.ts'
 
 type Place<At extends TaskPlace['at']> = Extract<TaskPlace, { at: At }>
 

@@ -1,9 +1,9 @@
-import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import type { Graph } from '../graph.ts'
 import type { Notification, Session } from '../../api/index.ts'
-import { actorKey, ANONYMOUS, principalKey } from '../../api/principal.ts'
+import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
+import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
+import type { Graph, HostWish, Known, TaskPlace } from '../types.ts'
 import { HostedTask } from './hosted-task.ts'
-import { sealTaskId, type TaskPlace } from './task-id.ts'
+import { sealTaskId } from './task-id.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000
@@ -21,24 +21,10 @@ interface Hosted {
   readonly owner: string
 }
 
-interface Known {
-  readonly taskId: string
-  readonly place: TaskPlace
-  readonly session: Session
-  readonly until: number
-}
-
 interface Named {
   readonly known: Known
   holders: number
   isDoubtful: boolean
-}
-
-/** What a client, or a server, wants of a task that we keep. */
-export interface HostWish {
-  readonly ttlMs: number | null | undefined
-  readonly pollIntervalMs?: number | undefined
-  cancel(reason: string): void
 }
 
 /** The tasks that callers have. They outlive a generation; each ends with its time. */

@@ -1,14 +1,14 @@
+import type { Call, ClientSide } from '../../api/index.ts'
 import {
+  TASKS_REQUIRED,
   declaresTasks,
   knowsTasks,
   servesTasks,
-  TASKS_REQUIRED,
   withTasks,
 } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import type { Graph } from '../graph.ts'
-import type { Call, ClientSide } from '../../api/index.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import type { Graph } from '../types.ts'
 
 /** How a client wants its call: as a task in the way of its era, or answered and nothing else. */
 export type Wish = 'modern' | 'legacy' | 'none'

@@ -1,9 +1,9 @@
 import type { ClientSide, RpcError } from '../../api/index.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { existsIn } from '../../protocol/methods.ts'
 import { META } from '../../protocol/names.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { isModern, MODERN_VERSIONS, negotiateLegacy, type Era } from '../../protocol/versions.ts'
+import { type Era, MODERN_VERSIONS, isModern, negotiateLegacy } from '../../protocol/versions.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
 

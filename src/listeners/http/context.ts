@@ -1,16 +1,15 @@
-import type { IncomingMessage } from 'node:http'
-import type { Clock, Gate, Log, Principal, Session, SessionInit } from '../../api/index.ts'
-import type { Callers } from '../client/session-quota.ts'
-import { clientKey, Hold, type HeldBytes } from '../../transport/held-bytes.ts'
+import type { Clock, Gate, Log, Session, SessionInit } from '../../api/index.ts'
+import { type HeldBytes } from '../../transport/held-bytes.ts'
 import type { InFlight } from '../../transport/id-map.ts'
+import type { Callers } from '../client/session-quota.ts'
+import type { UnreadBytes } from './body/unread-bytes.ts'
+import type { HttpSettings } from './listener-settings.ts'
+import type { LegacySessions } from './mcp/legacy-sessions.ts'
+import type { Post } from './mcp/posted-request.ts'
+import type { Standing } from './reauthenticate.ts'
+import type { SseStreams } from './sse-writer.ts'
 import type { Conversations } from './sse/open-connections.ts'
 import type { SseChannel } from './sse/sse-channel.ts'
-import type { LegacySessions } from './mcp/legacy-sessions.ts'
-import type { SseStreams } from './sse-writer.ts'
-import type { Post } from './mcp/posted-request.ts'
-import type { HttpSettings } from './listener-settings.ts'
-import type { Standing } from './reauthenticate.ts'
-import type { UnreadBytes } from './body/unread-bytes.ts'
 
 /** What all requests of one HTTP listener share. */
 export interface HttpEdge {
@@ -47,16 +46,6 @@ export interface HttpEdge {
   isStopping: boolean
   /** Whether the log says already that modern clients lose what upstreams keep for a session. */
   hasToldOfLoss: boolean
-}
-
-/** What the client of one connection leaves unread, and for how long it may. */
-export function unreadOf(
-  { unread, settings }: HttpEdge,
-  caller: Principal,
-  { socket }: IncomingMessage,
-): { readonly hold: Hold; readonly patienceMs: number } {
-  const hold = new Hold(unread, clientKey(caller, socket.remoteAddress), () => socket.destroy())
-  return { hold, patienceMs: settings.unreadMs }
 }
 
 const NOBODY_LISTENS = (): boolean => false

@@ -1,5 +1,5 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { isObject } from '../../protocol/json/json.ts'
 
 /** What a configuration says of a request's headers; all names lower case. */
 export interface HeaderNames {

@@ -1,10 +1,10 @@
 import type { HttpReply, HttpRequest } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Arrival } from './mcp/endpoint.ts'
+import type { Arrival } from './arrival.ts'
 import { credentialsOf } from './authenticate.ts'
 import { readBody } from './body/read-body.ts'
-import { sendJson } from './response.ts'
 import { sendPieces } from './body/send-chunks.ts'
+import { sendJson } from './response.ts'
 
 /** Answers on a path that a plugin serves; undefined where none does. */
 export function servePath(arrival: Arrival, path: string): Promise<void> | undefined {

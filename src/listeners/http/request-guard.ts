@@ -136,3 +136,12 @@ export function guardAccept(accepts: Accepts): Refusal | undefined {
   if (accepts.json || accepts.events) return undefined
   return refusal(406, 'Not acceptable: answers are application/json or text/event-stream')
 }
+
+/** Whose limit is reached: that of all, or of this caller. */
+export function tooMany(whose: 'all' | 'own'): Refusal {
+  const full =
+    whose === 'all'
+      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
+      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
+  return { ...full, headers: { 'retry-after': '30' } }
+}

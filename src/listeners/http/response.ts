@@ -1,10 +1,10 @@
-import type { ServerResponse } from 'node:http'
 import type { Principal, RpcError } from '../../api/index.ts'
-import { encodeError, inOnePiece, type RpcId, type Written } from '../../protocol/jsonrpc.ts'
+import { type RpcId, type Written, encodeError, inOnePiece } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/names.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
-import type { EventStream, SseStream } from './sse-writer.ts'
-import type { HttpEdge } from './context.ts'
+import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
+import type { UnreadBytes } from './body/unread-bytes.ts'
+import type { ServerResponse } from 'node:http'
 
 /** Bodies above this are not worth a copy. */
 const MAX_TEXT = 32 * 1024
@@ -32,6 +32,12 @@ export interface Keeper {
   keep(stream: SseStream): EventStream
 }
 
+/** What a response needs of its listener. */
+export interface ResponseContext {
+  readonly unread: UnreadBytes
+  readonly streams: SseStreams
+}
+
 /** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
 export class Reply implements Sink {
   /** Sent with the response, for the client to come back with. */
@@ -40,12 +46,12 @@ export class Reply implements Sink {
   keeper: Keeper | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
-  readonly #edge: HttpEdge
+  readonly #edge: ResponseContext
   readonly #caller: Principal
   #stream: EventStream | undefined
   #onLost: (() => void)[] | undefined
 
-  constructor(response: ServerResponse, accepts: Accepts, edge: HttpEdge, caller: Principal) {
+  constructor(response: ServerResponse, accepts: Accepts, edge: ResponseContext, caller: Principal) {
     this.#response = response
     this.accepts = accepts
     this.#edge = edge

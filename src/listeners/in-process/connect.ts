@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto'
+import { type ConnectOptions, type Connection, type RequestOptions, RpcFailure } from '../../api/gateway.ts'
 import type { Answer, ClientSide, Gate } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { RpcFailure, type Connection, type ConnectOptions, type RequestOptions } from '../../api/gateway.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import type { Payload } from '../../protocol/payload.ts'
-import { payloadOf } from '../client/encode-answer.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
+import { payloadOf } from '../client/encode-answer.ts'
+import { randomUUID } from 'node:crypto'
 
 /** A client inside the process, on the same road as any other: modern, one session. */
 export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {

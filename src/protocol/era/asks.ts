@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { FORMS_SINCE, formFor } from './forms.ts'
 import type { Reader } from './reader.ts'
 import { RELATED_TASK } from './tasks.ts'

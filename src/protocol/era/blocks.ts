@@ -1,5 +1,5 @@
 import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../json/bytes.ts'
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { type JsonObject, isObject } from '../json/json.ts'
 import { membersOf, valueOf } from '../json/members.ts'
 import { scanArray, skipSpace } from '../json/scan.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'

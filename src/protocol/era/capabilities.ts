@@ -1,7 +1,7 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { type JsonObject, isObject } from '../json/json.ts'
 import type { Era } from '../versions.ts'
-import { TASKS } from './tasks.ts'
 import { needsTools } from './sampling.ts'
+import { TASKS } from './tasks.ts'
 
 /** The first legacy version with elicitation by URL and tools in sampling. */
 const RICH_SINCE = '2025-11-25'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../jsonrpc.ts'
+import type { JsonObject } from '../json/json.ts'
 import type { Kind } from '../methods.ts'
 import { legacyOutputSchema } from './output-schema.ts'
 import { STRUCTURED_SINCE, type Reader } from './reader.ts'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { TASKS } from './tasks.ts'
 
 /** MCP Apps brings no methods of its own: it is resources and `_meta`, which pass whoever owns them. */

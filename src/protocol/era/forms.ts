@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 
 /** The first version with titles of choices beside their values, and with fields of which many may be chosen. */
 export const FORMS_SINCE = '2025-11-25'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { META } from '../names.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
 import { newestReader } from './reader.ts'

@@ -1,9 +1,9 @@
-import type { Payload } from '../payload.ts'
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { type JsonObject, isObject } from '../json/json.ts'
 import { editMembers, membersOf } from '../json/members.ts'
 import { METHODS } from '../methods.ts'
 import { META } from '../names.ts'
-import { RPC, rpcError, type RpcError } from '../rpc-error.ts'
+import type { Payload } from '../payload.ts'
+import { RPC, type RpcError, rpcError } from '../rpc-error.ts'
 import { withUrls } from './url-elicitation.ts'
 
 /** What a modern request says of its client. */

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../jsonrpc.ts'
+import type { JsonObject } from '../json/json.ts'
 import { LATEST_LEGACY_VERSION, type Era } from '../versions.ts'
 import type { Reader } from './reader.ts'
 

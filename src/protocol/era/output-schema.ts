@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { rootOf } from './schema-root.ts'
 
 /** Keywords whose value is data, in which a `$ref` is no reference. */

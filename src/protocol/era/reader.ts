@@ -1,4 +1,4 @@
-import type { JsonObject } from '../jsonrpc.ts'
+import type { JsonObject } from '../json/json.ts'
 import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../versions.ts'
 
 /** Who reads what goes out, as far as its form depends on it: a client. */

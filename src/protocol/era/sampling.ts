@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { blockFor } from './blocks.ts'
 import type { Reader } from './reader.ts'
 

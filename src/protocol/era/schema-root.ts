@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 
 /** What values a JSON Schema lets through: objects alone, none, or both; `mixed` also where that is hard to tell. */
 export type SchemaRoot = 'object' | 'other' | 'mixed'

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../jsonrpc.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import { LATEST_LEGACY_VERSION, type Era } from '../versions.ts'
 
 /** The tasks extension of 2026-07-28. */

@@ -1,4 +1,4 @@
-import { isObject } from '../jsonrpc.ts'
+import { isObject } from '../json/json.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
 import { isPage } from '../safe-urls.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'

@@ -1,59 +1,19 @@
-import type {
-  Answer,
-  Ask,
-  AskReply,
-  Call,
-  Clock,
-  Exchange,
-  ListedRoots,
-  Log,
-  Notification,
-  ServerSide,
-  Session,
-} from '../../api/index.ts'
+import type { ListedRoots, Answer, AskReply, Call, Notification, ServerSide } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { replyIdOf } from '../../protocol/broken-message.ts'
-import {
-  encodeNotification,
-  isObject,
-  parseMessage,
-  type JsonObject,
-  type Malformed,
-  type RpcResponse,
-} from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { type Malformed, type RpcResponse, encodeNotification, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { answerOf, cancelled } from './read-answer.ts'
-import { CancelledCalls } from '../serialization/cancelled-calls.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
-import type { Behaviours } from '../serialization/tool-behaviour.ts'
 import { InFlight } from '../../transport/id-map.ts'
-import { Inbox, type InboxOwner } from './inbound.ts'
-import { closedError, fullError } from './connection-errors.ts'
-import { LinkUse } from './usage.ts'
-import { outboundParams } from './outbound-params.ts'
-import { shortenedList } from './shortened-list.ts'
+import { CancelledCalls } from '../serialization/cancelled-calls.ts'
 import { Scheduler } from '../serialization/scheduler.ts'
-import { Pending, type Subscription, type Wire, type WireEvents } from '../transport.ts'
-
-/** What a link needs from its upstream. */
-export interface LinkHost {
-  readonly name: string
-  readonly log: Log
-  readonly clock: Clock
-  readonly drops: Drops
-  /** The observed behaviour of the server, over all its links. */
-  readonly behaviours: Behaviours
-  notify(notification: Notification): void
-  ask(ask: Ask, exchange: Exchange): Promise<AskReply>
-  /** Whether a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
-  isOnlyClient?: ((session: Session) => boolean) | undefined
-  /** Asks a client for its roots outside any call; absent where nobody can be asked. */
-  listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
-  /** What the server said meanwhile is lost. */
-  missed(link: Link): void
-  /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
-  closed(link: Link, why: string): void
-}
+import { type LinkHost, Pending, type Subscription, type Wire, type WireEvents } from '../transport.ts'
+import { closedError, fullError } from './connection-errors.ts'
+import { Inbox, type InboxOwner } from './inbound.ts'
+import { outboundParams } from './outbound-params.ts'
+import { answerOf, cancelled } from './read-answer.ts'
+import { shortenedList } from './shortened-list.ts'
+import { LinkUse } from './usage.ts'
 
 /** Requests that wait for their answer at once; more fail at once. */
 const MAX_PENDING = 10_000
@@ -73,7 +33,7 @@ export class Link implements WireEvents {
   roots: { readonly of: string | undefined } | undefined = undefined
   /** Who uses it; whoever calls takes hold of it first. */
   readonly use: LinkUse
-  readonly #host: LinkHost
+  readonly #host: LinkHost<Link>
   readonly #pending = new InFlight<Pending>()
   readonly #inbox: Inbox
   /** On a stream that all share, where a message may be of any of them. */
@@ -84,7 +44,7 @@ export class Link implements WireEvents {
   /** How many of them are clients' calls. */
   #calls = 0
 
-  constructor(host: LinkHost, connect: (events: WireEvents) => Wire) {
+  constructor(host: LinkHost<Link>, connect: (events: WireEvents) => Wire) {
     this.#host = host
     this.use = new LinkUse(host.clock)
     this.#cancelled = new CancelledCalls(host.clock, () => this.#scheduler?.cancelledGone())

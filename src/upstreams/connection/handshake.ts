@@ -1,20 +1,21 @@
 import type { Clock, ServerSide } from '../../api/index.ts'
-import { gatewayError, GatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject, type RpcResponse } from '../../protocol/jsonrpc.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
+import { toModernParams } from '../../protocol/era/modern.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { META } from '../../protocol/names.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { toModernParams } from '../../protocol/era/modern.ts'
 import {
-  isLegacy,
-  isModern,
+  type Era,
   LATEST_LEGACY_VERSION,
   LEGACY_VERSIONS,
   MODERN_VERSION,
-  type Era,
+  isLegacy,
+  isModern,
 } from '../../protocol/versions.ts'
-import type { EraMemory } from './era-cache.ts'
-import type { Link } from './connection.ts'
 import { visible } from '../../transport/printable.ts'
+import type { Link } from './connection.ts'
+import type { EraMemory } from './era-cache.ts'
 
 /** What a handshake needs to know. */
 export interface HandshakeOptions {

@@ -1,17 +1,17 @@
 import type { Answer, Ask, AskReply, Call, Exchange, Notification } from '../../api/index.ts'
 import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
-import type { JsonObject, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { relatedTask } from '../../protocol/era/tasks.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import type { RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { Asks, type PassedAsk } from './incoming-requests.ts'
-import { Elicitations } from './url-elicitations.ts'
 import type { InFlight } from '../../transport/id-map.ts'
-import type { LinkHost } from './connection.ts'
+import type { Scheduler } from '../serialization/scheduler.ts'
+import type { LinkHost, Pending } from '../transport.ts'
+import { Asks, type PassedAsk } from './incoming-requests.ts'
 import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './outbound-params.ts'
 import { ProgressLimit } from './progress-limit.ts'
-import type { Scheduler } from '../serialization/scheduler.ts'
-import type { Pending } from '../transport.ts'
+import { Elicitations } from './url-elicitations.ts'
 
 /** Whose mail it is. */
 export interface InboxOwner {

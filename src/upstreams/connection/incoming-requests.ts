@@ -1,16 +1,11 @@
 import type { Ask, AskReply, Exchange } from '../../api/index.ts'
 import { reasonOf } from '../../errors/errors.ts'
-import {
-  encodeError,
-  encodeResult,
-  type JsonObject,
-  type RpcId,
-  type RpcRequest,
-} from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { type RpcId, type RpcRequest, encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
 import { paramsText } from '../../protocol/params-source.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
 import { InFlight } from '../../transport/id-map.ts'
+import type { Drops } from '../../transport/unexpected-messages.ts'
 
 /** Asks that wait for their reply at once; more are refused. */
 const MAX_WAITING = 1000

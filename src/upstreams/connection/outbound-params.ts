@@ -1,10 +1,11 @@
 import type { Call, ServerSide } from '../../api/index.ts'
 import { ALL_CAPABILITIES, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { toLegacyParams } from '../../protocol/era/legacy.ts'
-import { toModernParams, type ModernClient } from '../../protocol/era/modern.ts'
+import { type ModernClient, toModernParams } from '../../protocol/era/modern.ts'
 import { servesTasks, withTasks } from '../../protocol/era/tasks.ts'
-import { isObject, type JsonObject, type RpcId } from '../../protocol/jsonrpc.ts'
-import { kindsChangedBy, METHODS } from '../../protocol/methods.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { RpcId } from '../../protocol/jsonrpc.ts'
+import { METHODS, kindsChangedBy } from '../../protocol/methods.ts'
 import { META } from '../../protocol/names.ts'
 
 const NOTHING: JsonObject = Object.freeze({})

@@ -1,5 +1,5 @@
 import type { Clock } from '../../api/index.ts'
-import type { JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 
 /** Progress of one call that is passed on within any second. */
 const MAX = 20

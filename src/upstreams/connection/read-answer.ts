@@ -1,10 +1,10 @@
 import type { Answer, Call, ServerSide } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import { readTask, servesTasks } from '../../protocol/era/tasks.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import type { RpcId, RpcResponse } from '../../protocol/jsonrpc.ts'
 import type { Payload } from '../../protocol/payload.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
 import { visible } from '../../transport/printable.ts'
 
 /** What a server's response to a call means. Results stay the bytes they came in. */

@@ -1,5 +1,5 @@
 import type { Exchange, Notification, Session } from '../../api/index.ts'
-import { isObject, type JsonObject } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 
 /** Elicitations that may still be completed; the oldest are forgotten first. */
 const MAX_OPEN = 1000

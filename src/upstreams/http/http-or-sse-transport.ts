@@ -1,10 +1,11 @@
-import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import type { ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError } from '../../errors/errors.ts'
-import { parseMessage, type JsonObject } from '../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { parseMessage } from '../../protocol/jsonrpc.ts'
+import type { Pending, Wire, WireEvents } from '../transport.ts'
 import { HttpWire } from './http-transport.ts'
 import { SseWire } from './sse-transport.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
 
 /** What a server that has no Streamable HTTP answers to a POST of `initialize`. */
 const NOT_SERVED: ReadonlySet<unknown> = new Set([400, 404, 405])

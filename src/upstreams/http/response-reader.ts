@@ -1,18 +1,18 @@
-import { OPEN_OBJECT } from '../../protocol/json/bytes.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { EventBody, startOfStream, WholeBody, type Body, type Position } from './response-body.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/handler.ts'
+import { OPEN_OBJECT } from '../../protocol/json/bytes.ts'
+import type { Pending, WireEvents } from '../transport.ts'
 import {
-  brokenFailure,
   MAX_REFUSAL,
-  refusedHere,
   SHOWN_BODY,
+  type StatusReply,
+  brokenFailure,
+  refusedHere,
   statusFailure,
   unreachable,
-  type StatusReply,
 } from './http-failures.ts'
-import { type Carrier, type ReplyHandler, type ReplyHeaders } from '../../http-client/handler.ts'
+import { type Body, EventBody, type Position, WholeBody, startOfStream } from './response-body.ts'
 import { retryAfterMs } from './retry-after.ts'
-import type { Pending, WireEvents } from '../transport.ts'
 
 /** What a reply needs from its wire. */
 export interface ReplyHost {

@@ -1,4 +1,4 @@
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { isObject } from '../../protocol/json/json.ts'
 
 /** All that known servers say of a session they do not know where they answer 400, and the protocol wants 404. */
 const FORMS: ReadonlySet<string> = new Set([

@@ -1,11 +1,11 @@
 import type { Clock, Exchange, Log } from '../../api/index.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
+import { InFlight } from '../../transport/id-map.ts'
+import type { Pending } from '../transport.ts'
 import type { CancelledCalls } from './cancelled-calls.ts'
 import { DrainWindow } from './drain-window.ts'
-import type { Behaviour, Behaviours } from './tool-behaviour.ts'
-import { InFlight } from '../../transport/id-map.ts'
 import { SchedulingSlot, TRIAL } from './scheduling-slot.ts'
-import type { Pending } from '../transport.ts'
+import type { Behaviour, Behaviours } from './tool-behaviour.ts'
 
 /** The unit of all times, which pass only while somebody waits: a gateway that is late is late for all. */
 const TICK_MS = 50

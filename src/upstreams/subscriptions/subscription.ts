@@ -1,11 +1,12 @@
 import type { Answer, Call, Notification, ServerSide, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
-import { isObject, type JsonObject, type RpcResponse } from '../../protocol/jsonrpc.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
-import { isGlobal } from '../connection/outbound-params.ts'
 import type { Link } from '../connection/connection.ts'
+import { isGlobal } from '../connection/outbound-params.ts'
 import type { Subscription } from '../transport.ts'
 
 const FLAGS = {

@@ -1,5 +1,5 @@
 import { Seal } from '../../core/seal.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { readSealed, sealedPrefix } from '../affinity.ts'
 
 /**

@@ -1,7 +1,3 @@
-import type { Duplex } from 'node:stream'
-import { RoadCall, RoadExchange, type Carrier } from '../../core/exchange.ts'
-import type { Graph } from '../../core/graph.ts'
-import { liveOf } from '../../core/kept-upstream.ts'
 import type {
   Answer,
   JsonObject,
@@ -12,11 +8,15 @@ import type {
   Session,
   Upstream,
 } from '../../api/index.ts'
+import { type Carrier, RoadCall, RoadExchange } from '../../core/exchange.ts'
+import { liveOf } from '../../core/kept-upstream.ts'
+import type { Graph } from '../../core/types.ts'
 import { gatewayError } from '../../errors/errors.ts'
+import { type WrittenParams, readWritten } from '../../protocol/params-source.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { readWritten, type WrittenParams } from '../../protocol/params-source.ts'
-import { readSession } from '../ipc/serialize-session.ts'
 import { Line, type Served } from '../ipc/rpc.ts'
+import { readSession } from '../ipc/serialize-session.ts'
+import type { Duplex } from 'node:stream'
 
 /** What is told and asked goes on as it is: the hooks for it run in the worker. */
 const STRAIGHT: Carrier = {
@@ -92,15 +92,15 @@ export class Owner {
     })
     sessions.set(session.id, session)
     const call = callOf(request, session, served, graph)
-    graph.running++
+    graph.entered()
     return node.dispatch(call).then(
       answer => {
-        graph.running--
+        graph.left()
         call.exchange.answer = answer
         return answer
       },
       (failure: unknown) => {
-        graph.running--
+        graph.left()
         throw failure
       },
     )

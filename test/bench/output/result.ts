@@ -46,7 +46,9 @@ export interface Result extends Machine {
 
 export function machine(): Machine {
   const processors = cpus()
-  const { version } = JSON.parse(readFileSync(benchFile('../../../package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(benchFile('../../../package.json'), 'utf8')) as {
+    version: string
+  }
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
     cores: processors.length,

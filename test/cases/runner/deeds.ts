@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
 import type { TestContext, TestTool } from '../../../src/testing/index.ts'
 import type { Deed, DeedObject } from './transcript.ts'
 

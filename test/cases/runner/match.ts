@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { isObject } from '../../../src/protocol/jsonrpc.ts'
+import { isObject } from '../../../src/protocol/json/json.ts'
 
 /**
  * Asserts that what came is what a transcript says. Objects may have more members than said; null means absent;

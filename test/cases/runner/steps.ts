@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import type { Reply, TestClient, TestUpstream } from '../../../src/testing/index.ts'
 import { deeds } from './deeds.ts'
 import { assertMatches, matches } from './match.ts'

@@ -1,4 +1,5 @@
-import type { JsonObject, RpcId } from '../../../src/protocol/jsonrpc.ts'
+import type { RpcId } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 export type EraName = 'modern' | 'legacy'
 

@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import { loadConfig, type UpstreamConfig } from '../../../src/config/index.ts'
 import { directory, gateway } from './run.ts'
 
-const SETTINGS = join(import.meta.dirname, '../fixtures/client-settings')
+const SETTINGS = join(import.meta.dirname, '../../fixtures/client-settings')
 const ENVIRONMENT = {
   HOME: '/home/me',
   TRACKER_TOKEN: 'tracker-token',

@@ -1,10 +1,10 @@
+import { createGateway, createLog } from '../../../src/index.ts'
+import { type Era, LATEST_LEGACY_VERSION, MODERN_VERSION } from '../../../src/protocol/versions.ts'
+import { type JsonObject, isObject } from '../../../src/protocol/json/json.ts'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { createGateway, createLog } from '../../../src/index.ts'
-import { isObject, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
-import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../../../src/protocol/versions.ts'
 
-const SERVER = fileURLToPath(new URL('../../unit/fixtures/servers/token-server.mjs', import.meta.url))
+const SERVER = fileURLToPath(new URL('../../unit/fixtures/token-server.mjs', import.meta.url))
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} }
 const META = 'io.modelcontextprotocol/'
 /** The retry of call 7 has the id 1007. */

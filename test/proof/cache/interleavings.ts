@@ -1,6 +1,6 @@
-import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { type Connection, type Gateway, createGateway } from '../../../src/index.ts'
 import type { Plugin, Principal } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { telling } from '../lifecycle/telling-upstream.ts'
 
 export interface Interleaved {

@@ -11,6 +11,8 @@ import { RpcFailure } from '../../../src/api/gateway.ts'
 
 const none = Readable.from([])
 
+const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
+
 test('KEY=VALUE is read by the schema: text stays text, all else is JSON where it is JSON', async () => {
   const given = await readArguments({
     json: '{"a":1,"kept":true}',
@@ -98,13 +100,16 @@ test('whatever is thrown becomes an error of the table', async () => {
   const usage = Object.assign(new Error('Flag --config can only be specified once'), { oclif: { exit: 2 } })
   const failure = new RpcFailure({ code: -32602, message: 'no' })
 
-  assert.equal((await knownError(usage)).message, 'flag --config can only be specified once')
+  assert.equal((await knownError(usage, NO_COMMANDS)).message, 'flag --config can only be specified once')
   assert.deepEqual(
-    [(await knownError(failure)).code, (await knownError(failure)).entry.exit],
+    [(await knownError(failure, NO_COMMANDS)).code, (await knownError(failure, NO_COMMANDS)).entry.exit],
     ['GW_REFUSED', 5],
   )
   assert.deepEqual(
-    [(await knownError('odd')).code, (await knownError(new Error('bug'))).entry.exit],
+    [
+      (await knownError('odd', NO_COMMANDS)).code,
+      (await knownError(new Error('bug'), NO_COMMANDS)).entry.exit,
+    ],
     ['GW_INTERNAL', 1],
   )
 })

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { amountText, durationText } from '../../../src/cli/output/amounts.ts'
-import { cacheLines, purgeLine } from '../../../src/cli/remote/cache.ts'
-import { psLines, type Ps } from '../../../src/cli/remote/ps.ts'
-import { changeLines } from '../../../src/cli/remote/reload-running.ts'
-import { steerLine } from '../../../src/cli/remote/steer.ts'
 import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import { cacheLines, purgeLine } from '../../../src/cli/remote/cache.ts'
+import { psLines } from '../../../src/cli/remote/ps.ts'
+import { changeLines } from '../../../src/cli/remote/reload-running.ts'
+import type { Ps } from '../../../src/cli/remote/running-gateways.ts'
+import { steerLine } from '../../../src/cli/remote/steer.ts'
 import { logText } from '../../../src/cli/remote/upstream-logs.ts'
+import { test } from 'node:test'
 
 const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
 const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }

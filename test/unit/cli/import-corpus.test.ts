@@ -5,7 +5,7 @@ import { basename, extname, join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { importServers, type Imported } from '../../../src/cli/import/import.ts'
 import { readSettings } from '../../../src/cli/import/read.ts'
-import { isObject, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
 
 const CORPUS = join(import.meta.dirname, '../../fixtures/client-corpus')
 const OPTIONS = {

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { knownError, report } from '../../../src/cli/output/report.ts'
-import { verifyAudit } from '../../../src/cli/remote/verify-audit.ts'
 import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import { verifyAudit } from '../../../src/cli/remote/verify-audit.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
+import { test } from 'node:test'
+
+const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
 
 test('warnings beside errors are labelled, and counted apart', async t => {
   const cwd = directoryWith(t, { 'gateway.yaml': 'cash: true\nupstreams:\n  a:\n  b:\n' })
@@ -19,7 +21,7 @@ test('warnings beside errors are labelled, and counted apart', async t => {
   const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(
     (error: unknown) => error,
   )
-  const code = await report(thrown, [], terminal)
+  const code = await report(thrown, [], terminal, NO_COMMANDS)
 
   assert.equal(code, 3)
   const [head = '', ...rest] = lines
@@ -35,7 +37,10 @@ test('a flag that is far from all others is not taken for a short one', async ()
   const wrong = (flag: string): Error =>
     Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
 
-  const [far, near] = await Promise.all([knownError(wrong('--prot')), knownError(wrong('--confg=a'))])
+  const [far, near] = await Promise.all([
+    knownError(wrong('--prot'), NO_COMMANDS),
+    knownError(wrong('--confg=a'), NO_COMMANDS),
+  ])
 
   assert.equal(far.message, 'there is no flag --prot')
   assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')

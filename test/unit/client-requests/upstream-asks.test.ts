@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import type { ServerResponse } from 'node:http'
-import { createInterface } from 'node:readline'
-import { describe, it, type TestContext } from 'node:test'
 import type { Ask, Notification, Session } from '../../../src/api/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
-import { event, legacy, peer, said, stream, type Heard } from '../fixtures/http-peer.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { freePort } from '../../fixtures/free-port.ts'
+import { type Heard, event, legacy, peer, said, stream } from '../fixtures/http-peer.ts'
 import {
+  type TestCall,
   bench,
   callOf,
   fixture,
@@ -17,9 +15,11 @@ import {
   textOf,
   toolCall,
   until,
-  type TestCall,
 } from '../fixtures/upstream-bench.ts'
-import { freePort } from '../../fixtures/free-port.ts'
+import { spawn } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
+import { createInterface } from 'node:readline'
+import { type TestContext, describe, it } from 'node:test'
 
 const KEEPING = script('keeping-server.mjs')
 const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { openControl, type Control, type ControlHost } from '../../../src/control/server.ts'
+import { openControl, type Control } from '../../../src/control/server.ts'
+import type { ControlHost } from '../../../src/control/protocol.ts'
 import { createLog } from '../../../src/util/log.ts'
 
 export const skip = process.platform === 'win32' ? 'sockets have no modes there' : false

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { LogLine, Plugin, Upstream } from '../../../src/plugin.ts'
 import { liveOf } from '../../../src/core/kept-upstream.ts'
 import { createGateway } from '../../../src/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 
 /** Upstreams that keep a log which the test writes. */

@@ -1,13 +1,13 @@
+import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
-import { realpath } from 'node:fs/promises'
-import { mkdtemp } from 'node:fs/promises'
+import { realpath, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+
 import { closeAfter, TestClock, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { program, script } from '../fixtures/upstream-bench.ts'
 

@@ -1,8 +1,9 @@
+import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+
 import {
   closeAfter,
   testClient,

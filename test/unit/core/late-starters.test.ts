@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:net'
-import { test, type TestContext } from 'node:test'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script, until } from '../fixtures/upstream-bench.ts'
+import { once } from 'node:events'
+import { type Server, createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
 
 /** What a first list may take while some servers hang, on a machine with much else to do. */
 const SOON_MS = 3000

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { askFor, replyFor, toModernAsk } from '../../../src/protocol/era/asks.ts'
 import { lacking, neutralCapabilities } from '../../../src/protocol/era/capabilities.ts'
 import type { Reader } from '../../../src/protocol/era/reader.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 const reader = (version: string, capabilities: JsonObject = {}): Reader => ({
   era: version === '2026-07-28' ? 'modern' : 'legacy',

@@ -4,7 +4,7 @@ import { passedExtensions } from '../../../src/protocol/era/extensions.ts'
 import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
 import { toModernError } from '../../../src/protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../../src/protocol/era/reader.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { LEGACY_VERSIONS } from '../../../src/protocol/versions.ts'
 
 const URLS = {

@@ -4,7 +4,7 @@ import { entryFor, listForm } from '../../../src/protocol/era/entries.ts'
 import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
 import { legacyOutputSchema } from '../../../src/protocol/era/output-schema.ts'
 import { rootOf } from '../../../src/protocol/era/schema-root.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import {
   LATEST_LEGACY_VERSION,

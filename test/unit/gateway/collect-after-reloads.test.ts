@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { collectAfterReloads } from '../../../src/gateway/collect-after-reloads.ts'
-import { createGateway } from '../../../src/index.ts'
 import type { Generation } from '../../../src/gateway/generation.ts'
+import { createGateway } from '../../../src/index.ts'
 import { TestClock } from '../../../src/testing/clock.ts'
 import { collectGarbage } from '../fixtures/garbage.ts'
+import { test } from 'node:test'
 
 test('reloads in a row are followed by one collection, and later ones by another', () => {
   const clock = new TestClock()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { isAlive, script, until } from '../fixtures/upstream-bench.ts'
 
 const KEEPING = script('keeping-server.mjs')

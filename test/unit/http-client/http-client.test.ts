@@ -82,7 +82,7 @@ describe('a connection', () => {
 
   it('over TLS is made with a certificate that holds', async t => {
     const pem = (name: string): string =>
-      readFileSync(new URL(`fixtures/tls/localhost-${name}.pem`, import.meta.url), 'utf8')
+      readFileSync(new URL(`../fixtures/tls/localhost-${name}.pem`, import.meta.url), 'utf8')
     const secure = { cert: pem('cert'), key: pem('key'), ALPNProtocols: ['http/1.1'] }
     const { url, got } = await serve(
       t,

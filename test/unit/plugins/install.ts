@@ -1,5 +1,4 @@
 import type { CatalogEntry } from '../../../src/api/catalog-entry.ts'
-import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
 import type {
   Answer,
   Clock,
@@ -11,10 +10,11 @@ import type {
   Upstream,
 } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
+import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
 import { RoadSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
 import type { Plugin } from '../../../src/plugin.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import type { Kind } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 

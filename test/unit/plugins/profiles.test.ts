@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { byToken, from, modern, rest } from '../fixtures/by-token.ts'
 

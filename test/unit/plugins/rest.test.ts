@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { definePlugin, gatewayError, refuse, type Plugin } from '../../../src/plugin.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { byToken, from, rest } from '../fixtures/by-token.ts'
 

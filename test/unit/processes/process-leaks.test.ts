@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,16 +8,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Upstream } from '../../../src/api/index.ts'
 import { guardiansOf, processesWith } from '../../fixtures/processes.ts'
-import {
-  bench,
-  fixture,
-  isAlive,
-  script,
-  stdioSpec,
-  textOf,
-  toolCall,
-  until,
-} from '../fixtures/upstream-bench.ts'
+import { bench, fixture, isAlive, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
 
 const EVERY_WAY = 'deaf,setsid,daemon,nameless'
 const skip = process.platform === 'linux' ? false : 'what left its group is found on Linux only'
@@ -162,10 +154,14 @@ async function pidsOf(upstream: Upstream): Promise<number[]> {
 
 /** A gateway of its own, with one server that has started its children. */
 async function gatewayWith(cookie: string, ways: string) {
-  const gateway = spawn(process.execPath, [script('dying-gateway.ts'), cookie, ways], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    detached: true,
-  })
+  const gateway = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('../fixtures/dying-gateway.ts', import.meta.url)), cookie, ways],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    },
+  )
   for await (const line of createInterface({ input: gateway.stdout })) {
     const { guardian } = JSON.parse(line) as { guardian: number }
     return { gateway, guardian }

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -170,9 +171,13 @@ describe('stopping a server process', { concurrency: 4 }, () => {
   })
 
   it('leaves nothing when the gateway exits without stopping anything', async () => {
-    const gateway = spawn(process.execPath, [script('exits-without-stop.ts')], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
+    const gateway = spawn(
+      process.execPath,
+      [fileURLToPath(new URL('../fixtures/exits-without-stop.ts', import.meta.url))],
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    )
     let output = ''
     gateway.stdout.on('data', chunk => (output += String(chunk)))
 

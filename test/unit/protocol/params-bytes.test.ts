@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
-import { encodeRequest, parseMessage, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
 import { script } from '../fixtures/upstream-bench.ts'
 

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import { duplexPair } from 'node:stream'
-import { describe, test } from 'node:test'
-import type { Graph } from '../../../src/core/graph.ts'
 import type { Call, UpstreamConfig, UpstreamContext } from '../../../src/api/index.ts'
-import { paramHeaders, paramHeaderValues, paramMismatch } from '../../../src/protocol/headers.ts'
-import { encodeRequest, parseMessage, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { Graph } from '../../../src/core/types.ts'
+import { paramHeaderValues, paramHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { withNumbersAsWritten } from '../../../src/protocol/params-source.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { Line } from '../../../src/workers/ipc/rpc.ts'
 import { OwnedUpstream } from '../../../src/workers/proxy/remote-upstream.ts'
 import { Owner } from '../../../src/workers/proxy/upstream-host.ts'
 import { toolCall } from '../fixtures/upstream-bench.ts'
+import { duplexPair } from 'node:stream'
+import { describe, test } from 'node:test'
 
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
 
@@ -79,7 +80,8 @@ test('arguments cross from a worker to the owner of a server byte for byte', asy
     upstreams: new Map([['up', { upstream: { name: 'up', state: 'ready' }, dispatch }]]),
     nextId: () => 1,
     clock: { now: () => 0 },
-    running: 0,
+    entered: () => undefined,
+    left: () => undefined,
   } as unknown as Graph
   const [one, other] = duplexPair()
   new Owner(() => graph).serve(other)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test, type TestContext } from 'node:test'
-import { isObject, type JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import { isObject, type JsonObject } from '../../../src/protocol/json/json.ts'
 import {
   closeAfter,
   testClient,

@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 /** Ways to write `file:///secret/plan`, as one server or another reads them. */
 export const SPELLINGS: readonly string[] = [

@@ -1,6 +1,7 @@
+import { isObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isObject } from '../../../src/protocol/jsonrpc.ts'
+
 import { decodeHeaderValue } from '../../../src/protocol/headers.ts'
 import { casesOf, type Case } from './one-meaning/cases.ts'
 import { memberOf, plain, read, READERS, type Node, type Reader } from './one-meaning/readings.ts'

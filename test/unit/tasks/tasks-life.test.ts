@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Graph } from '../../../src/core/graph.ts'
 import { Seal } from '../../../src/core/seal.ts'
 import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-id.ts'
 import { TaskStore } from '../../../src/core/tasks/task-store.ts'
-import type { JsonObject, Notification, Plugin, Principal, Session } from '../../../src/plugin.ts'
-import { ANONYMOUS, answer } from '../../../src/plugin.ts'
+import type { Graph } from '../../../src/core/types.ts'
+import {
+  ANONYMOUS,
+  type JsonObject,
+  type Notification,
+  type Plugin,
+  type Principal,
+  type Session,
+  answer,
+} from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
-import { begin, DECLARED, taskSetting, until } from './setting.ts'
+import { DECLARED, begin, taskSetting, until } from './setting.ts'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 
 const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGateway, type Connection } from '../../../src/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { isAlive, script, until } from '../fixtures/upstream-bench.ts'
 
 test('a session that ends takes its process with it, and what was sent in vain is shown', async t => {

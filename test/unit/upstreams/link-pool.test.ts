@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
 import type { ClientSide, Session } from '../../../src/api/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
-import { json, legacy, modern, peer, result, said, type Heard, type Peer } from '../fixtures/http-peer.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { type Heard, type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
 import {
+  type Bench,
+  type TestCall,
   bench,
   callOf,
   clock,
@@ -13,9 +14,8 @@ import {
   stdioSpec,
   textOf,
   until,
-  type Bench,
-  type TestCall,
 } from '../fixtures/upstream-bench.ts'
+import { describe, it } from 'node:test'
 
 const KEEPING = script('keeping-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
+import path from 'node:path'
+import type { AskReply, ClientSide } from '../../../src/api/index.ts'
+import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
+import { createGateway } from '../../../src/index.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { type TestCall, bench, callOf, script, stdioSpec, textOf } from '../fixtures/upstream-bench.ts'
+import { Client } from '@modelcontextprotocol/client'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { describe, it, test, type TestContext } from 'node:test'
+import { type TestContext, describe, it, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { Client } from '@modelcontextprotocol/client'
-import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
-import type { AskReply, ClientSide } from '../../../src/api/index.ts'
-import { createGateway } from '../../../src/index.ts'
-import type { JsonObject } from '../../../src/protocol/jsonrpc.ts'
-import { bench, callOf, script, stdioSpec, textOf, type TestCall } from '../fixtures/upstream-bench.ts'
 
 const HOME = path.resolve('.')
 

@@ -1,6 +1,6 @@
-import type { ServerResponse } from 'node:http'
 import type { Principal } from '../../../api/index.ts'
-import { clientKey, HeldBytes, Hold, SMALL } from '../../../transport/held-bytes.ts'
+import { HeldBytes, Hold, SMALL, clientKey } from '../../../transport/held-bytes.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** What the clients of a listener have not taken of what was written for them. */
 export class UnreadBytes extends HeldBytes {
@@ -26,4 +26,20 @@ export class UnreadBytes extends HeldBytes {
     })
     return hold
   }
+}
+
+/** The bounds on what the readers of one listener leave unread. */
+export interface ReaderBounds {
+  readonly unread: UnreadBytes
+  readonly settings: { readonly unreadMs: number }
+}
+
+/** What the client of one connection leaves unread, and for how long it may. */
+export function unreadOf(
+  { unread, settings }: ReaderBounds,
+  caller: Principal,
+  { socket }: IncomingMessage,
+): { readonly hold: Hold; readonly patienceMs: number } {
+  const hold = new Hold(unread, clientKey(caller, socket.remoteAddress), () => socket.destroy())
+  return { hold, patienceMs: settings.unreadMs }
 }

@@ -1,35 +1,27 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { envelopeProblem } from '../../../protocol/era/modern.ts'
 import {
-  isBatch,
-  parseMessage,
   type Malformed,
   type Message,
   type RpcRequest,
+  isBatch,
+  parseMessage,
 } from '../../../protocol/jsonrpc.ts'
 import { HEADER } from '../../../protocol/names.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { looksModern } from '../../../protocol/versions.ts'
-import { envelopeProblem } from '../../../protocol/era/modern.ts'
-import { stoppingAnswer } from '../../client/encode-answer.ts'
 import { claimsModern } from '../../client/client-info.ts'
-import type { SseStream } from '../sse-writer.ts'
-import { acceptsOf, guardAccept, guardBody, refusal, type Refusal } from '../request-guard.ts'
-import { answerBatch } from './legacy-batch.ts'
-import { answerLegacy, findSession, initialize, isTaken, TAKEN, takeNotification } from './legacy.ts'
-import { answerModern } from './modern.ts'
-import type { HttpEdge } from '../context.ts'
-import type { LegacySession } from './legacy-session.ts'
+import { stoppingAnswer } from '../../client/encode-answer.ts'
+import type { Arrival } from '../arrival.ts'
 import { readBody, refusalOf, swallow } from '../body/read-body.ts'
-import { Reply, sendNothing, sendRefusal } from '../response.ts'
+import type { HttpEdge } from '../context.ts'
+import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
-
-/** One request to the MCP endpoint, with its headers sorted. */
-export interface Arrival {
-  readonly edge: HttpEdge
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly headers: RequestHeaders
-}
+import { Reply, sendNothing, sendRefusal } from '../response.ts'
+import type { SseStream } from '../sse-writer.ts'
+import { answerBatch } from './legacy-batch.ts'
+import type { LegacySession } from './legacy-session.ts'
+import { TAKEN, answerLegacy, findSession, initialize, isTaken, takeNotification } from './legacy.ts'
+import { answerModern } from './modern.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
 export async function post({ edge, request, response, headers }: Arrival): Promise<void> {

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
-import { Hold, type HeldBytes, type HeldLimits } from '../../../transport/held-bytes.ts'
+import { type HeldBytes, type HeldLimits, Hold } from '../../../transport/held-bytes.ts'
 import type { SseStream } from '../sse-writer.ts'
-import { KeptStream } from './resumable-stream.ts'
+import { type Bookmark, type KeptEvent, KeptStream } from './resumable-stream.ts'
+import { randomBytes } from 'node:crypto'
 
 const MAX_EVENTS = 256
 const MAX_EVENTS_OF_STREAM = 128
@@ -9,21 +9,6 @@ const MAX_BYTES = 1024 * 1024
 /** Of all sessions of a listener together, and of those of one caller. */
 export const KEPT_EVENTS: HeldLimits = { total: 64 * 1024 * 1024, each: 8 * 1024 * 1024 }
 const EVENT_ID = /^([\w-]{8})\.(\d{1,15})\.(\d{1,15})$/
-
-export interface KeptEvent {
-  readonly id: string
-  readonly number: number
-  readonly stream: KeptStream
-  readonly message: Buffer | string
-  readonly size: number
-}
-
-/** A place in a stream to go on from. */
-export interface Bookmark {
-  readonly stream: KeptStream
-  /** The number of the last event that was read. */
-  readonly after: number
-}
 
 /**
  * The last events of one session, for a client that comes back with the id of the last one it read. An id is the

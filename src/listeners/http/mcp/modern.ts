@@ -1,17 +1,18 @@
 import type { RpcError } from '../../../api/index.ts'
 import { envelopeProblem } from '../../../protocol/era/modern.ts'
 import { headerMismatch } from '../../../protocol/headers.ts'
-import type { JsonObject, RpcRequest } from '../../../protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../protocol/json/json.ts'
+import type { RpcRequest } from '../../../protocol/jsonrpc.ts'
 import { HEADER, META } from '../../../protocol/names.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../../protocol/versions.ts'
-import { thrownAnswer } from '../../client/encode-answer.ts'
 import { methodProblem, modernClient, versionProblem } from '../../client/client-info.ts'
+import { thrownAnswer } from '../../client/encode-answer.ts'
+import { type HttpEdge, openSession } from '../context.ts'
 import { refusal } from '../request-guard.ts'
-import { openSession, type HttpEdge } from '../context.ts'
-import { Post, statusOf } from './posted-request.ts'
-import type { Reply } from '../response.ts'
 import type { RequestHeaders } from '../request-headers.ts'
+import type { Reply } from '../response.ts'
+import { Post, statusOf } from './posted-request.ts'
 
 const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
   supported: LEGACY_VERSIONS,

@@ -10,23 +10,32 @@ import type {
   RpcError,
   Running,
   Session,
+  Gate,
 } from '../../../api/index.ts'
 import { stampSubscription } from '../../../protocol/era/modern.ts'
-import { newestReader, type Reader } from '../../../protocol/era/reader.ts'
-import { encodeError, type RpcId, type RpcRequest, type Written } from '../../../protocol/jsonrpc.ts'
+import { type Reader, newestReader } from '../../../protocol/era/reader.ts'
+import { type RpcId, type RpcRequest, type Written, encodeError } from '../../../protocol/jsonrpc.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
-import { Asking, type ClientAsks } from '../../client/server-requests.ts'
+import type { InFlight } from '../../../transport/id-map.ts'
 import {
+  LISTEN,
   encodeAnswer,
   encodeTold,
   errorFor,
-  LISTEN,
   listenAnswer,
   stoppingAnswer,
   thrownAnswer,
 } from '../../client/encode-answer.ts'
-import type { HttpEdge } from '../context.ts'
+import { Asking, type ClientAsks } from '../../client/server-requests.ts'
 import type { Sink } from '../response.ts'
+
+/** What a posted request needs of its listener. */
+export interface PostContext {
+  readonly gate: Gate
+  readonly posts: InFlight<Post>
+  lastPost: number
+  readonly isStopping: boolean
+}
 
 /** One posted request on its way, and the place its messages go to. */
 export class Post implements Inbound {
@@ -95,7 +104,7 @@ export class Post implements Inbound {
   }
 
   /** Sends it down the road and waits for what came of it; nothing is written to the client yet. */
-  async run(edge: HttpEdge, session: Session): Promise<Answer> {
+  async run(edge: PostContext, session: Session): Promise<Answer> {
     this.#reader = session.client
     const number = ++edge.lastPost
     this.#running = edge.gate.run(session, this)

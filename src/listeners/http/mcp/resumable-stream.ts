@@ -1,5 +1,13 @@
 import type { EventStream, SseStream } from '../sse-writer.ts'
-import type { EventStore } from './event-store.ts'
+
+/** Where the events of streams are kept. */
+export interface EventKeeper {
+  mark(stream: KeptStream): string
+  keep(stream: KeptStream, message: Buffer | string): KeptEvent
+  has(event: KeptEvent): boolean
+  since(bookmark: Bookmark): KeptEvent[]
+  forget(stream: KeptStream): void
+}
 
 /** A stream that its reader may leave and come back to. What is said meanwhile is kept, within bounds. */
 export class KeptStream implements EventStream {
@@ -7,11 +15,11 @@ export class KeptStream implements EventStream {
   readonly isKept = true
   /** How many of its events are kept; the store counts them. */
   kept = 0
-  readonly #store: EventStore
+  readonly #store: EventKeeper
   #live: SseStream
   #isOver = false
 
-  constructor(store: EventStore, number: number, live: SseStream) {
+  constructor(store: EventKeeper, number: number, live: SseStream) {
     this.#store = store
     this.number = number
     this.#live = live
@@ -61,4 +69,19 @@ export class KeptStream implements EventStream {
     live.replay(this.#store.since({ stream: this, after }))
     if (this.#isOver) live.end()
   }
+}
+
+export interface KeptEvent {
+  readonly id: string
+  readonly number: number
+  readonly stream: KeptStream
+  readonly message: Buffer | string
+  readonly size: number
+}
+
+/** A place in a stream to go on from. */
+export interface Bookmark {
+  readonly stream: KeptStream
+  /** The number of the last event that was read. */
+  readonly after: number
 }

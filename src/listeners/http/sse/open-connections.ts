@@ -1,9 +1,9 @@
-import type { Clock, Principal } from '../../../api/index.ts'
-import type { HttpEdge } from '../context.ts'
-import { refusal, type Refusal } from '../request-guard.ts'
+import { tooMany, type Refusal, refusal } from '../request-guard.ts'
+import type { Clock, Principal, Gate, Log } from '../../../api/index.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
-import { Pipe, type PipeOptions } from '../../duplex/duplex-connection.ts'
 import type { Channel } from '../../../transport/channel.ts'
+import { type Callers } from '../../client/session-quota.ts'
+import { Pipe, type PipeOptions } from '../../duplex/duplex-connection.ts'
 
 const MAX_SWEEP_MS = 30_000
 
@@ -15,6 +15,19 @@ export interface NetworkChannel extends Channel {
 
 type BeginOptions = Pick<PipeOptions, 'isLegacyOnly' | 'label' | 'profile'> & {
   readonly principal: Principal
+}
+
+/** What connections need of their listener. */
+export interface ConnectionContext {
+  readonly name: string
+  readonly gate: Gate
+  readonly log: Log
+  readonly clock: Clock
+  readonly callers: Callers
+  readonly isStopping: boolean
+  readonly sessions: { readonly size: number }
+  readonly pipes: { readonly size: number }
+  readonly settings: { readonly maxSessions: number }
 }
 
 /** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. */
@@ -35,7 +48,11 @@ export class Conversations {
     return this.#open.size
   }
 
-  begin({ name, gate, log, clock, callers }: HttpEdge, channel: NetworkChannel, options: BeginOptions): void {
+  begin(
+    { name, gate, log, clock, callers }: ConnectionContext,
+    channel: NetworkChannel,
+    options: BeginOptions,
+  ): void {
     const pipe = new Pipe({ channel, context: { name, gate, log, clock }, graceMs: 0, ...options })
     const { principal } = options
     callers.count(principal, 1)
@@ -72,18 +89,9 @@ export class Conversations {
 }
 
 /** Why no conversation may begin; undefined when one may. */
-export function conversationProblem(edge: HttpEdge, caller: Principal): Refusal | undefined {
+export function conversationProblem(edge: ConnectionContext, caller: Principal): Refusal | undefined {
   if (edge.isStopping)
     return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
   if (edge.sessions.size + edge.pipes.size >= edge.settings.maxSessions) return tooMany('all')
   return edge.callers.isFull(caller) ? tooMany('own') : undefined
-}
-
-/** Whose limit is reached: that of all, or of this caller. */
-export function tooMany(whose: 'all' | 'own'): Refusal {
-  const full =
-    whose === 'all'
-      ? refusal(503, 'Too many sessions; try again later', RPC.internal)
-      : refusal(429, 'Too many sessions of yours; end one, or try again later', RPC.internal)
-  return { ...full, headers: { 'retry-after': '30' } }
 }

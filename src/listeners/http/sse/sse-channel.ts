@@ -1,14 +1,20 @@
+import type { Clock, Principal } from '../../../api/index.ts'
+import { type Written, inOnePiece } from '../../../protocol/jsonrpc.ts'
+import { Backlog } from '../../../transport/backlog.ts'
+import type { Arrived, Ears } from '../../../transport/channel.ts'
+import { SSE_HEADERS, frame } from '../sse-writer.ts'
+import { type ReaderBounds, unreadOf } from '../body/unread-bytes.ts'
+import type { NetworkChannel } from './open-connections.ts'
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Clock, Principal } from '../../../api/index.ts'
-import { inOnePiece, type Written } from '../../../protocol/jsonrpc.ts'
-import { Backlog } from '../../../transport/backlog.ts'
-import { frame, SSE_HEADERS } from '../sse-writer.ts'
-import { unreadOf, type HttpEdge } from '../context.ts'
-import type { Arrived, Ears } from '../../../transport/channel.ts'
-import type { NetworkChannel } from './open-connections.ts'
 
 const KEEP_ALIVE_MS = 15_000
+
+/** What a channel needs of its listener. */
+interface ChannelContext extends ReaderBounds {
+  readonly clock: Clock
+  readonly sessions: { readonly idPrefix: string }
+}
 
 /** One client of HTTP+SSE (2024-11-05): it posts its messages, and hears ours on one event stream. */
 export class SseChannel implements NetworkChannel {
@@ -25,7 +31,7 @@ export class SseChannel implements NetworkChannel {
   #onEmpty: (() => void) | undefined
   #takeBackKeepAlive: (() => void) | undefined
 
-  constructor(edge: HttpEdge, response: ServerResponse, principal: Principal) {
+  constructor(edge: ChannelContext, response: ServerResponse, principal: Principal) {
     const { clock } = edge
     this.id = `${edge.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
     this.principal = principal

@@ -1,12 +1,12 @@
 import type { Principal } from '../../../api/index.ts'
 import { principalKey } from '../../../plugin.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
-import { acceptsOf, guardBody, refusal } from '../request-guard.ts'
-import { conversationProblem } from './open-connections.ts'
-import type { HttpEdge } from '../context.ts'
-import type { Arrival } from '../mcp/endpoint.ts'
+import type { Arrival } from '../arrival.ts'
 import { readBody, refusalOf, swallow } from '../body/read-body.ts'
+import type { HttpEdge } from '../context.ts'
+import { acceptsOf, guardBody, refusal } from '../request-guard.ts'
 import { sendNothing, sendRefusal } from '../response.ts'
+import { conversationProblem } from './open-connections.ts'
 import { SseChannel } from './sse-channel.ts'
 
 const GONE = refusal(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { createGateway } from '../../../../src/index.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
 

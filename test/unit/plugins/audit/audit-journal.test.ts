@@ -226,7 +226,7 @@ describe('a journal in trouble', () => {
 
   test('loses at most the last second when it is killed, and its chain holds', async t => {
     const file = join(await directoryFor(t), 'audit.jsonl')
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/audit-writer.ts'), file])
+    const child = spawn(process.execPath, [join(import.meta.dirname, '../fixtures/audit-writer.ts'), file])
     const told: [n: number, at: number][] = []
     child.stdout.on('data', (piece: Buffer) => {
       for (const n of piece.toString().trim().split('\n')) told.push([Number(n), performance.now()])

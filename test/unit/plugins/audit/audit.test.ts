@@ -8,7 +8,7 @@ import { verifyChain } from '../../../../plugins/audit/verify.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { definePlugin, refuse, type Plugin } from '../../../../src/plugin.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
   testClient,

@@ -1,6 +1,4 @@
 import { cache } from '../../../../plugins/cache/index.ts'
-import type { CacheConfig } from '../../../../src/config/config.gen.ts'
-import { RoadCall, RoadExchange } from '../../../../src/core/exchange.ts'
 import type {
   Answer,
   Call,
@@ -11,9 +9,11 @@ import type {
   UpstreamState,
 } from '../../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../../src/api/principal.ts'
+import type { CacheConfig } from '../../../../src/config/config.gen.ts'
+import { RoadCall, RoadExchange } from '../../../../src/core/exchange.ts'
 import { RoadSession } from '../../../../src/core/session.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
-import { configOf, HandClock, install, resultOf } from '../install.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { HandClock, configOf, install, resultOf } from '../install.ts'
 
 export const OPTIONS: CacheConfig = {
   lists: '5m',

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import fc from 'fast-check'
 import { resilience } from '../../../../plugins/resilience/index.ts'
-import { gatewayError } from '../../../../src/errors/errors.ts'
 import type { Answer, Call, Dispatch, Upstream } from '../../../../src/api/index.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
-import { callOf, exchangeOf, HandClock, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { gatewayError } from '../../../../src/errors/errors.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { HandClock, callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { test } from 'node:test'
 
 const SPEC = {
   timeout: 50,

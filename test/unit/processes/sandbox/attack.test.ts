@@ -7,10 +7,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../../../src/config/index.ts'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
-import { isObject } from '../../../../src/protocol/jsonrpc.ts'
+import { isObject } from '../../../../src/protocol/json/json.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
 
-const FIXTURES = fileURLToPath(new URL('../../fixtures', import.meta.url))
+const FIXTURES = fileURLToPath(new URL('../../fixtures/servers', import.meta.url))
 /** Stands in every file that a sandboxed server must not read. */
 const CANARY = 'canary-5f3a9c'
 

@@ -1,3 +1,4 @@
+import { type JsonObject, isObject } from '../../../../src/protocol/json/json.ts'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
@@ -10,7 +11,7 @@ import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Listener, ListenerConfig, ListenerContext } from '../../../../src/api/index.ts'
 import { definePlugin, type Plugin } from '../../../../src/plugin.ts'
-import { isObject, type JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { Lines } from '../../listeners/http/listen-http-client.ts'

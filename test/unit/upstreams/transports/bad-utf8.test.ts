@@ -1,6 +1,7 @@
+import { type JsonObject } from '../../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+
 import { answerTo, oldServer, wsServer, type Said } from './call-network.ts'
 import { modern, peer, stream, type Heard } from '../../fixtures/http-peer.ts'
 import {

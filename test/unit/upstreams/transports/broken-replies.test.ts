@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isObject } from '../../../../src/protocol/jsonrpc.ts'
+import { isObject } from '../../../../src/protocol/json/json.ts'
 import { bench, callOf, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 
 const DEEP = '['.repeat(100_000)

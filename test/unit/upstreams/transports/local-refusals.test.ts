@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
 import type { UpstreamStatus } from '../../../../src/api/index.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
-  closeAfter,
-  testClient,
-  testGateway,
   type Reply,
   type TestClient,
   type TestGateway,
+  closeAfter,
+  testClient,
+  testGateway,
 } from '../../../../src/testing/index.ts'
 import { script, until } from '../../fixtures/upstream-bench.ts'
+import { type TestContext, test } from 'node:test'
 
 const BIG = 'x'.repeat(4 * 1024 * 1024 - 1024)
 

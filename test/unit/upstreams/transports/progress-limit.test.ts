@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
 import type { Clock, UpstreamConfig } from '../../../../src/api/index.ts'
-import type { JsonObject } from '../../../../src/protocol/jsonrpc.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { ProgressLimit } from '../../../../src/upstreams/connection/progress-limit.ts'
-import { answerTo, oldServer, wsServer, type Said } from './call-network.ts'
-import { event, legacy, modern, peer, said, stream, type Heard } from '../../fixtures/http-peer.ts'
+import { type Heard, event, legacy, modern, peer, said, stream } from '../../fixtures/http-peer.ts'
 import {
   bench,
   clock,
@@ -16,6 +14,8 @@ import {
   toolCall,
   wsSpec,
 } from '../../fixtures/upstream-bench.ts'
+import { type Said, answerTo, oldServer, wsServer } from './call-network.ts'
+import { type TestContext, test } from 'node:test'
 
 const COUNT = 100
 /** Time stands still, so that all comes within one second however slow the machine is. */

@@ -5,19 +5,7 @@ import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
 import { Database } from '../../../../../plugins/agents/store/database.ts'
 import { openDatabase } from '../../../../../plugins/agents/store/sqlite.ts'
 import { SILENT } from '../../install.ts'
-import {
-  ANN,
-  call,
-  deskOf,
-  END,
-  FakeHost,
-  fileOf,
-  hangs,
-  request,
-  says,
-  settled,
-  type Play,
-} from './kit.ts'
+import { ANN, call, deskOf, END, FakeHost, fileOf, hangs, request, says, settled, type Play } from './kit.ts'
 
 /** As after a kill -9: the rows stay as they are, and their runner is nobody. */
 function killed(file: string): void {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import { keywordTest } from '../../../../../plugins/agents/scheduling/keywords.ts'
-import { routing, type AgentFactsNow, type RouteWish } from '../../../../../plugins/agents/scheduling/routing.ts'
+import {
+  type AgentFactsNow,
+  type RouteWish,
+  routing,
+} from '../../../../../plugins/agents/scheduling/routing.ts'
+import { test } from 'node:test'
 
 const CAPABILITIES = ['code', 'review', 'search', 'tests']
 const ON_LIMIT = ['fallback', 'queue', 'reject'] as const

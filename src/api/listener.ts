@@ -1,0 +1,37 @@
+import type { Gate } from './gate.ts'
+import type { Neighbours } from './http.ts'
+import type { Clock, Log } from './system.ts'
+import type { Config, ListenerConfig } from '../config/config.gen.ts'
+
+/** Where clients arrive. */
+export interface Listener {
+  readonly name: string
+  readonly type: string
+  /** Where it can be reached, after `start`; undefined for a pipe. */
+  readonly url: string | undefined
+  /** Bytes that are held for its clients now. */
+  readonly held?: number
+  /** Resolves when a listener that has only one client has lost it. */
+  readonly ended?: Promise<void>
+  start(): Promise<void>
+  /**
+   * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
+   * @throws GatewayError when the spec is not fit for it; nothing has changed then.
+   */
+  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
+  /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
+  stop(graceMs: number): Promise<void>
+  /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
+  recheck?(): void
+}
+
+export interface ListenerContext {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly gate: Gate
+  /** Whether a plugin finds out who its clients are. */
+  readonly authenticates: boolean
+  /** The other processes that listen here; absent where there are none. */
+  readonly neighbours?: Neighbours | undefined
+}
