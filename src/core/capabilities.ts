@@ -56,7 +56,7 @@ export async function known({ upstreams, grace }: Graph): Promise<void> {
   const waiting = [...upstreams.values()].filter(
     ({ upstream }) => upstream.server === undefined && upstream.state === 'starting',
   )
-  if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream, false)))
+  if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream)))
 }
 
 /** What the upstreams tell a model about their use, each under its name where there are several; nothing of those that rules hide. */

@@ -1,3 +1,4 @@
+import type { Kind } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
 import type { Clock, Config, Upstream } from '../api/index.ts'
 
@@ -13,8 +14,8 @@ export class Grace {
   readonly #since = new WeakMap<Upstream, number>()
   /** Some upstream has been spoken to. */
   readonly #greeted = Promise.withResolvers<void>()
-  /** Some upstream has listed: who was only spoken to has nothing for a list. */
-  readonly #listed = Promise.withResolvers<void>()
+  /** Some upstream has made its first list of a kind: who was only spoken to, or has listed something else, has nothing for it. */
+  readonly #listed = new Map<Kind, PromiseWithResolvers<void>>()
 
   constructor({ lists }: Config, clock: Clock) {
     this.ms = parseDuration(lists.grace)
@@ -22,10 +23,10 @@ export class Grace {
     this.#clock = clock
   }
 
-  /** Some upstream has listed: there is something to show. */
-  listed(): void {
+  /** Some upstream has listed what it has of this kind. */
+  listed(kind: Kind): void {
     this.#greeted.resolve()
-    this.#listed.resolve()
+    this.#listedOf(kind).resolve()
   }
 
   /** How much longer an upstream that starts may be waited for where nothing else can be shown. */
@@ -34,20 +35,26 @@ export class Grace {
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
-  /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable: for its list, or to greet a client. */
-  async wait(upstream: Upstream, forList: boolean): Promise<void> {
+  /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable: for a list, or to greet a client. */
+  async wait(upstream: Upstream, kind?: Kind): Promise<void> {
     const started = upstream.start().then(() => {
       if (upstream.server !== undefined) this.#greeted.resolve()
     })
     if (!this.#since.has(upstream)) this.#since.set(upstream, this.#clock.now())
     const left = this.left(upstream)
-    const others = forList ? this.#listed : this.#greeted
+    const others = kind === undefined ? this.#greeted : this.#listedOf(kind)
     if (left > 0) await this.#within(started, others.promise, { longest: left, spent: this.ms - left })
   }
 
   /** Waits for the first list of an upstream: at most so long, and less where others have something to show. True when it came in time. */
-  within(done: Promise<unknown>, { longest = this.ms, extra = 0 }): Promise<boolean> {
-    return this.#within(done, this.#listed.promise, { longest, extra })
+  within(done: Promise<unknown>, kind: Kind, { longest = this.ms, extra = 0 }): Promise<boolean> {
+    return this.#within(done, this.#listedOf(kind).promise, { longest, extra })
+  }
+
+  #listedOf(kind: Kind): PromiseWithResolvers<void> {
+    const listed = this.#listed.get(kind) ?? Promise.withResolvers<void>()
+    this.#listed.set(kind, listed)
+    return listed
   }
 
   #within(

@@ -58,7 +58,7 @@ export async function fetchPart(
   session: Session,
   first: RoadCall,
 ): Promise<Part> {
-  const hasWaited = await ready(graph, node)
+  const hasWaited = await ready(graph, node, kind)
   if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return EMPTY
   // The time of a call counts from when it is made.
   const call = hasWaited ? listCall(graph, node, kind, session) : first
@@ -95,9 +95,9 @@ function asOptional(entry: CatalogEntry): CatalogEntry {
 }
 
 /** Whether it took a while until the upstream had been spoken to; fails when longer would make others wait for it. */
-async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
+async function ready({ grace }: Graph, { upstream }: UpstreamNode, kind: Kind): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
-  await grace.wait(upstream, true)
+  await grace.wait(upstream, kind)
   if (upstream.server !== undefined) return true
   const why = upstream.problem ?? 'it is still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })

@@ -89,12 +89,15 @@ export class Parts {
    * @throws GatewayError when there is none to give.
    */
   async take(node: UpstreamNode, kind: Kind, session: Session, caller: string): Promise<Part> {
-    if (lacks(node, kind)) return EMPTY
+    if (lacks(node, kind)) {
+      this.#graph.grace.listed(kind)
+      return EMPTY
+    }
     const call = listCall(this.#graph, node, kind, session)
     const shelf = this.#shelf(node, kind, caller, call)
     if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
     const flight = settled(fetchPart(this.#graph, node, kind, session, call))
-    if (await this.#waits(node, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
+    if (await this.#waits(node, kind, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
     shelf.late = flight
     shelf.lateSince ??= this.#graph.clock.now()
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
@@ -102,11 +105,16 @@ export class Parts {
   }
 
   /** Waits for a list; true when it came in time. One of an upstream that starts has its grace on top. */
-  #waits({ upstream }: UpstreamNode, { known }: Shelf, flight: Promise<Outcome>): Promise<boolean> {
+  #waits(
+    { upstream }: UpstreamNode,
+    kind: Kind,
+    { known }: Shelf,
+    flight: Promise<Outcome>,
+  ): Promise<boolean> {
     const { grace, clock } = this.#graph
     if (known !== undefined) return within(clock, this.#waitMs, flight)
-    if (upstream.server === undefined) return grace.within(flight, { extra: this.#waitMs + 1 })
-    return grace.within(flight, { longest: Math.max(grace.ms, this.#waitMs) })
+    if (upstream.server === undefined) return grace.within(flight, kind, { extra: this.#waitMs + 1 })
+    return grace.within(flight, kind, { longest: Math.max(grace.ms, this.#waitMs) })
   }
 
   #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
@@ -122,7 +130,7 @@ export class Parts {
     shelf.failure = undefined
     shelf.lateSince = undefined
     this.#isWell(node, kind)
-    this.#graph.grace.listed()
+    this.#graph.grace.listed(kind)
     return outcome.part
   }
 

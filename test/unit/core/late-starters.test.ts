@@ -113,6 +113,40 @@ test('a server that was spoken to has its whole grace for its first list, as it 
   }
 })
 
+test('servers that have listed something else have nothing to show for a first list that is late', async t => {
+  const servers = await Promise.all(
+    ['one', 'two'].map(async name => {
+      const offer = { tools: { [name]: () => 'x' }, prompts: { [name]: () => 'x' } }
+      const server = closeAfter(t, await testUpstream(offer))
+      server.offer.methods.set('tools/list', async () => {
+        await new Promise(resolve => setTimeout(resolve, 600))
+        return { tools: [{ name, inputSchema: { type: 'object' } }] }
+      })
+      return server
+    }),
+  )
+  for (const used of [servers.slice(1), servers]) {
+    const upstreams = Object.fromEntries(used.map((server, index) => [`it${index}`, server]))
+    const config = { lists: { grace: '20s', stragglers: 100, wait: 100 } }
+    const gateway = closeAfter(t, await testGateway({ upstreams, config, settle: false }))
+    const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+
+    await client.request('prompts/list')
+    assert.notDeepEqual(names((await client.request('tools/list')).result), [])
+  }
+})
+
+test('a server that has none of what is listed keeps nobody waiting for one that hangs', async t => {
+  const good = closeAfter(t, await testUpstream({ tools: { good: () => 'x' } }))
+  const slow = closeAfter(t, await testUpstream({ tools: { slow: () => 'x' }, prompts: { slow: () => 'x' } }))
+  slow.offer.methods.set('prompts/list', () => new Promise(() => undefined))
+  const config = { lists: { grace: '10m', stragglers: 100, wait: 100 } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { good, slow }, config, settle: false }))
+  const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+
+  assert.deepEqual((await client.request('prompts/list')).result?.prompts, [])
+})
+
 test('a client that leaves during a cold start makes the log say nothing of servers that are missing', async () => {
   const slow = badServer('slow-start', '--delay', '3000')
   const config = {
