@@ -21,7 +21,7 @@ import type {
   Clock,
   Exchange,
   HttpSide,
-  Keeper,
+  SharedState,
   Log,
   Programs,
   Session,
@@ -62,7 +62,7 @@ export interface PluginApi<Options = unknown> {
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
   readonly state: string | undefined
   /** Absent where the gateway is one process, and for plugins that are not built in: each process has its own of those. */
-  readonly keeper?: Keeper | undefined
+  readonly sharedState?: SharedState | undefined
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>

@@ -7,7 +7,7 @@ export const agents: Plugin<AgentsConfig> = {
   claims: { section: 'agents' },
   async setup(api) {
     const { setUp } = await import('./setup.ts')
-    const { openWorks } = await import('./runtime.ts')
-    setUp(api, openWorks)
+    const { openRuntime } = await import('./runtime.ts')
+    setUp(api, openRuntime)
   },
 }

@@ -2,34 +2,34 @@ import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../.
 import { containmentFor } from './containment.ts'
 import { AgentPool } from './processes/pool.ts'
 import { Places } from './processes/process-quota.ts'
-import { TaskDesk, taskSettingsOf } from './tasks/service.ts'
+import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
 import type { AgentHost } from './types/agent.ts'
-import type { OpenWorks, Works } from './types/runtime.ts'
+import type { OpenRuntime, AgentRuntime } from './types/runtime.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
-import type { Callback, Desk } from './types/tasks.ts'
+import type { Callback, TaskService } from './types/tasks.ts'
 import { join, resolve } from 'node:path'
 
 /** How often it is seen whether an agent that is no more configured so has anything left to do, in milliseconds. */
 const LOOK_MS = 1000
 
 /** One agent as it was configured. */
-interface Employed {
+interface ConfiguredAgent {
   readonly as: string
   readonly host: AgentPool
 }
 
-export const openWorks: OpenWorks = (api, agents, callback) => new AgentWorks(api, agents, callback)
+export const openRuntime: OpenRuntime = (api, agents, callback) => new LocalRuntime(api, agents, callback)
 
 /** Agents, what contains them, and the desk before them, through all generations of a gateway. */
-class AgentWorks implements Works {
+class LocalRuntime implements AgentRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
   readonly #leaving = new Set<AgentPool>()
   #agents: readonly AgentSettings[]
-  #employed = new Map<string, Employed>()
+  #configured = new Map<string, ConfiguredAgent>()
   #places: Places
   #version = ''
-  #desk: TaskDesk | undefined
+  #service: LocalTaskService | undefined
   #takeBackLook: (() => void) | undefined
 
   constructor(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[], callback: Callback) {
@@ -39,8 +39,8 @@ class AgentWorks implements Works {
     this.#places = new Places(api.options.processes)
   }
 
-  get desk(): Desk {
-    if (this.#desk !== undefined) return this.#desk
+  get service(): TaskService {
+    if (this.#service !== undefined) return this.#service
     throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'agents', why: 'it is stopped' })
   }
 
@@ -59,17 +59,17 @@ class AgentWorks implements Works {
       clock,
     }
     this.#employ()
-    this.#desk = new TaskDesk(environment, this.#parts())
-    for (const { host } of this.#employed.values()) host.warm()
+    this.#service = new LocalTaskService(environment, this.#parts())
+    for (const { host } of this.#configured.values()) host.warm()
   }
 
   async stop(): Promise<void> {
-    this.#desk?.stop()
-    this.#desk = undefined
+    this.#service?.stop()
+    this.#service = undefined
     this.#takeBackLook?.()
-    const hosts = [...this.#leaving, ...[...this.#employed.values()].map(({ host }) => host)]
+    const hosts = [...this.#leaving, ...[...this.#configured.values()].map(({ host }) => host)]
     this.#leaving.clear()
-    this.#employed.clear()
+    this.#configured.clear()
     await Promise.all(hosts.map(host => host.stop()))
   }
 
@@ -79,24 +79,24 @@ class AgentWorks implements Works {
     this.#agents = agents
     this.#hear(before.options.tasks?.file, api.options.tasks?.file)
     if (api.options.processes !== before.options.processes) this.#places = new Places(api.options.processes)
-    if (this.#desk === undefined || api === before) return
+    if (this.#service === undefined || api === before) return
     this.#employ()
-    this.#desk.renew(this.#parts())
-    for (const { host } of this.#employed.values()) host.warm()
+    this.#service.renew(this.#parts())
+    for (const { host } of this.#configured.values()) host.warm()
   }
 
   #hear(before: string | undefined, file: string | undefined): void {
-    if (this.#desk === undefined || before === file) return
+    if (this.#service === undefined || before === file) return
     this.#api.log.warn('another agents.tasks.file takes effect at the next start of the gateway', { file })
   }
 
   figures(): readonly Figure[] {
-    return this.#desk?.figures() ?? []
+    return this.#service?.figures() ?? []
   }
 
-  #parts(): ConstructorParameters<typeof TaskDesk>[1] {
+  #parts(): ConstructorParameters<typeof LocalTaskService>[1] {
     const agents = new Map<string, AgentHost>(
-      [...this.#employed].map(([id, { host }]) => [id, host] as const),
+      [...this.#configured].map(([id, { host }]) => [id, host] as const),
     )
     return {
       agents,
@@ -110,9 +110,9 @@ class AgentWorks implements Works {
 
   /** Agents that are as they were keep their processes; of the others, those that are at work finish first. */
   #employ(): void {
-    const before = this.#employed
+    const before = this.#configured
     const { commands } = this.#api.options
-    this.#employed = new Map(
+    this.#configured = new Map(
       this.#agents.map(settings => {
         const as = JSON.stringify([settings, [...settings.capabilities], commands])
         const known = before.get(settings.id)
@@ -120,7 +120,7 @@ class AgentWorks implements Works {
         return [settings.id, { as, host }]
       }),
     )
-    const kept = new Set([...this.#employed.values()].map(({ host }) => host))
+    const kept = new Set([...this.#configured.values()].map(({ host }) => host))
     for (const { host } of before.values()) if (!kept.has(host)) this.#leaving.add(host)
     this.#seeOff()
   }

@@ -1,4 +1,4 @@
-import type { Works, OpenWorks } from './types/runtime.ts'
+import type { AgentRuntime, OpenRuntime } from './types/runtime.ts'
 import {
   gatewayError,
   type Config,
@@ -7,21 +7,21 @@ import {
   type UpstreamConfig,
 } from '../../src/plugin.ts'
 import { allAgents } from './load-agents.ts'
-import { Doors } from './callback/callback-tokens.ts'
-import { CALLBACK_LISTENER, CALLBACK_SPEC, openDoors } from './callback/taps.ts'
+import { CallbackTokens } from './callback/callback-tokens.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, openCallback } from './callback/taps.ts'
 import { Foreground } from './mcp/foreground.ts'
-import type { FaceParts } from './mcp/parts.ts'
+import type { McpParts } from './mcp/parts.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './mcp/verbs.ts'
-import { Visitors } from './mcp/visitors.ts'
-import type { Caller, Desk } from './types/tasks.ts'
+import { Callers } from './mcp/visitors.ts'
+import type { Caller, TaskService } from './types/tasks.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 
 /** What all generations share. */
 interface Kept {
-  works: Works | undefined
-  readonly visitors: Visitors
-  readonly doors: Doors
+  runtime: AgentRuntime | undefined
+  readonly callers: Callers
+  readonly callbackTokens: CallbackTokens
   readonly foreground: Foreground
 }
 
@@ -32,30 +32,31 @@ const UPSTREAM = 'agents'
 const ANSWERED = 0.7
 
 /** Puts the face before the work, and both into the gateway. */
-export function setUp(api: PluginApi<AgentsConfig>, openWorks: OpenWorks): void {
+export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): void {
   const { options, hooks, slot, clock } = api
   const agents = allAgents(api)
   const kept = slot.gateway(newKept)
-  const works = (kept.works ??= openWorks(api, agents, kept.doors))
-  const { visitors, foreground } = kept
-  const desk = (): Desk => works.desk
-  const begun = (task: string, caller: Caller): void => visitors.note(task, caller)
-  const parts: FaceParts = { desk, clock, foreground, visitors, begun }
+  const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
+  const { callers, foreground } = kept
+  const service = (): TaskService => runtime.service
+  const begun = (task: string, caller: Caller): void => callers.note(task, caller)
+  const parts: McpParts = { service, clock, foreground, callers, begun }
 
   hooks.configure.tap(config => withAgents(config, options, agents))
-  hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, works))
-  hooks.ready.tap(() => works.adopt(api, agents))
+  hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
+  hooks.ready.tap(() => runtime.adopt(api, agents))
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
-  hooks.figures.tap(figures => [...figures, ...works.figures()])
-  if (agents.some(({ callback }) => callback !== undefined)) openDoors(hooks, kept.doors, UPSTREAM)
+  hooks.figures.tap(figures => [...figures, ...runtime.figures()])
+  if (agents.some(({ callback }) => callback !== undefined))
+    openCallback(hooks, kept.callbackTokens, UPSTREAM)
   answerVerbs(hooks, parts)
 }
 
 function newKept(): Kept {
-  const visitors = new Visitors()
-  const doors = new Doors(task => visitors.visitorOf(task))
-  visitors.doors = doors
-  return { works: undefined, visitors, doors, foreground: new Foreground() }
+  const callers = new Callers()
+  const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
+  callers.callbackTokens = callbackTokens
+  return { runtime: undefined, callers, callbackTokens, foreground: new Foreground() }
 }
 
 /** The face is an upstream like any other; agents that may call back have a listener of their own. */
@@ -67,13 +68,13 @@ function withAgents(config: Config, { prefix }: AgentsConfig, agents: readonly A
     throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
   }
   // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
-  const face = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
-  const door: Record<string, ListenerConfig> = agents.some(({ callback }) => callback !== undefined)
+  const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
+  const listener: Record<string, ListenerConfig> = agents.some(({ callback }) => callback !== undefined)
     ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }
     : {}
   return {
     ...config,
-    upstreams: { ...config.upstreams, [UPSTREAM]: face },
-    listeners: { ...config.listeners, ...door },
+    upstreams: { ...config.upstreams, [UPSTREAM]: upstream },
+    listeners: { ...config.listeners, ...listener },
   }
 }

@@ -25,7 +25,7 @@ import type { VerifyToken } from './tokens.ts'
 type AuthConfig = NonNullable<Config['auth']>
 
 /** Whoever uses a path that is open to all. Not `ANONYMOUS`, which is the owner's own pipe. */
-const VISITOR: Principal = Object.freeze({
+const NOBODY_YET: Principal = Object.freeze({
   issuer: 'http',
   client: '',
   subject: 'anonymous',
@@ -40,22 +40,23 @@ export const auth: Plugin<AuthConfig> = {
     const { options, config, hooks } = api
     const listeners = options.listeners ?? httpListeners(config)
     checkResource(options, config, listeners)
-    const door = new Door(api, await keyRing(api), await verifier(api))
+    const authenticator = new Authenticator(api, await keyRing(api), await verifier(api))
     const paths = metadataPaths(options, config, listeners)
-    const open = new Set([...options.except, ...(door.hasIssuers ? paths : [])])
+    const open = new Set([...options.except, ...(authenticator.hasIssuers ? paths : [])])
     hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
-      open.has(credentials.path) ? VISITOR : door.identify(credentials),
+      open.has(credentials.path) ? NOBODY_YET : authenticator.identify(credentials),
     )
-    if (door.hasIssuers) for (const path of paths) hooks.http.for(path).tap(request => door.describe(request))
+    if (authenticator.hasIssuers)
+      for (const path of paths) hooks.http.for(path).tap(request => authenticator.describe(request))
     const rules = options.rules.map(rule => prepareRule(rule, options))
     keepRules(rules, hooks, (exchange, what, scopes) =>
-      forbidden(what, scopes, door.metadataOf(exchange.session.listener)),
+      forbidden(what, scopes, authenticator.metadataOf(exchange.session.listener)),
     )
   },
 }
 
 /** Lets callers in, or says what they need. */
-class Door {
+class Authenticator {
   readonly hasIssuers: boolean
   readonly #options: AuthConfig
   readonly #keys: KeyRing

@@ -67,8 +67,8 @@ export const cache: Plugin<Config['cache']> = {
     })
     if (keepsMore(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
-    hooks.notification.tap({ methods: NEWS }, (news, { lane, upstream }) => {
-      if (lane === 'client' && upstream !== undefined) heed(news, upstream, { ...parts, memory })
+    hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
+      if (direction === 'client' && upstream !== undefined) heed(news, upstream, { ...parts, memory })
     })
     hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))

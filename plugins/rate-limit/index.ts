@@ -90,16 +90,16 @@ const HERE: Counting = {
 
 /** Undefined where this process counts for others, and has no requests of its own. */
 function countingOf(
-  { keeper, slot }: PluginApi<RateLimitConfig>,
+  { sharedState, slot }: PluginApi<RateLimitConfig>,
   rules: readonly Rule[],
 ): Counting | undefined {
-  if (keeper === undefined) return HERE
-  if (keeper.role === 'asks')
+  if (sharedState === undefined) return HERE
+  if (sharedState.role === 'asks')
     return {
-      admit: (asked, subject, uncounted) => admitKept(keeper, asked, subject, uncounted),
-      leave: taken => leaveKept(keeper, taken),
+      admit: (asked, subject, uncounted) => admitKept(sharedState, asked, subject, uncounted),
+      leave: taken => leaveKept(sharedState, taken),
     }
-  keeper.serve(
+  sharedState.serve(
     answersFor(
       rules,
       slot.gateway((): Held => new Map()),

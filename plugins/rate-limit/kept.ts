@@ -1,8 +1,8 @@
-import type { Answer, JsonObject, Keeper, KeeperAnswers } from '../../src/plugin.ts'
+import type { Answer, JsonObject, SharedState, SharedStateAnswers } from '../../src/plugin.ts'
 import { enter, leave, placesOf, refusal, take, type Taken } from './places.ts'
 import type { Full, Rule, Subject, Uncounted } from './rule.ts'
 
-type Asks = Extract<Keeper, { role: 'asks' }>
+type Asks = Extract<SharedState, { role: 'asks' }>
 /** A rule and a key, as they are asked for. */
 type Place = readonly [rule: string, key: string]
 type Refused = Full & { readonly rule: string }
@@ -11,7 +11,7 @@ type Refused = Full & { readonly rule: string }
 export type Held = Map<object, Map<string, number>>
 
 /** Counts in this process what all of them let in. */
-export function answersFor(rules: readonly Rule[], held: Held): KeeperAnswers {
+export function answersFor(rules: readonly Rule[], held: Held): SharedStateAnswers {
   const byName = new Map(rules.map(rule => [rule.name, rule]))
   // A process that has not heard of another configuration yet may name a rule that is no more.
   const takenOf = (places: unknown): Taken[] =>
@@ -54,20 +54,20 @@ function note(taken: readonly Taken[], from: object, held: Held, by: 1 | -1): Ta
 
 /** Asks the process that counts for all to let one more in: what it holds from then on, or the refusal. */
 export async function admitKept(
-  keeper: Asks,
+  sharedState: Asks,
   rules: readonly Rule[],
   subject: Subject,
   uncounted: Uncounted,
 ): Promise<Taken[] | Answer> {
   const places = placesOf(rules, subject)
   if (places.length === 0) return []
-  const { full } = await keeper.ask({ admit: places.map(placeOf), uncounted })
+  const { full } = await sharedState.ask({ admit: places.map(placeOf), uncounted })
   return full === undefined ? places.filter(({ rule }) => rule.hasInFlight) : refusal(full as Refused)
 }
 
 /** Gives back what was held. A process that cannot be told has ended, and all it held with it. */
-export function leaveKept(keeper: Asks, taken: readonly Taken[]): void {
-  if (taken.length > 0) void keeper.ask({ left: taken.map(placeOf) }).catch(() => undefined)
+export function leaveKept(sharedState: Asks, taken: readonly Taken[]): void {
+  if (taken.length > 0) void sharedState.ask({ left: taken.map(placeOf) }).catch(() => undefined)
 }
 
 function placeOf({ rule, key }: Taken): JsonObject[string] {

@@ -12,13 +12,13 @@ export interface Waiter {
 
 interface Place {
   readonly waiter: Waiter
-  readonly lane: Lane
+  readonly callerQueue: CallerQueue
   before: Place | undefined
   after: Place | undefined
 }
 
 /** What one caller has: waiting, first come first, and running. */
-interface Lane {
+interface CallerQueue {
   readonly caller: string
   first: Place | undefined
   last: Place | undefined
@@ -59,9 +59,9 @@ export class Turns {
   readonly #limits: TurnLimits
   readonly #clock: Clock | undefined
   /** Those who wait, who waited longest for a turn first. */
-  readonly #lanes = new Map<string, Lane>()
+  readonly #callerQueues = new Map<string, CallerQueue>()
   /** Those who wait, run, or have a turn kept. */
-  readonly #known = new Map<string, Lane>()
+  readonly #known = new Map<string, CallerQueue>()
   readonly #places = new Map<Waiter, Place>()
   readonly #leaves = new Map<string, Leave>()
   #isHandingOut = false
@@ -98,18 +98,18 @@ export class Turns {
 
   /** Waits for a turn; false when the queue is full and this caller has the most in it. */
   waits(waiter: Waiter): boolean {
-    const lane = this.#known.get(waiter.caller) ?? this.#open(waiter.caller)
-    const giver = this.#places.size >= this.#limits.queue ? this.#longest(lane) : undefined
-    if (giver === lane) {
-      this.#forget(lane)
+    const callerQueue = this.#known.get(waiter.caller) ?? this.#open(waiter.caller)
+    const giver = this.#places.size >= this.#limits.queue ? this.#longest(callerQueue) : undefined
+    if (giver === callerQueue) {
+      this.#forget(callerQueue)
       return false
     }
-    const place: Place = { waiter, lane, before: lane.last, after: undefined }
-    if (lane.last === undefined) lane.first = place
-    else lane.last.after = place
-    lane.last = place
-    lane.size++
-    if (lane.size === 1) this.#lanes.set(lane.caller, lane)
+    const place: Place = { waiter, callerQueue, before: callerQueue.last, after: undefined }
+    if (callerQueue.last === undefined) callerQueue.first = place
+    else callerQueue.last.after = place
+    callerQueue.last = place
+    callerQueue.size++
+    if (callerQueue.size === 1) this.#callerQueues.set(callerQueue.caller, callerQueue)
     this.#places.set(waiter, place)
     if (giver?.last !== undefined) this.#pushOut(giver.last)
     return true
@@ -124,8 +124,8 @@ export class Turns {
   /** The turn of a call has ended: the next one begins, unless it is kept for the caller's next. */
   done({ caller }: Pick<Waiter, 'caller'>): void {
     this.running--
-    const lane = this.#known.get(caller)
-    if (lane !== undefined) this.#leave(lane)
+    const callerQueue = this.#known.get(caller)
+    if (callerQueue !== undefined) this.#leave(callerQueue)
     this.#handOut()
   }
 
@@ -133,57 +133,66 @@ export class Turns {
   clear(told: (waiter: Waiter) => void): void {
     const waiters = [...this.#places.keys()]
     this.#places.clear()
-    this.#lanes.clear()
-    for (const lane of this.#known.values()) {
-      lane.first = lane.last = undefined
-      lane.size = 0
-      this.#forget(lane)
+    this.#callerQueues.clear()
+    for (const callerQueue of this.#known.values()) {
+      callerQueue.first = callerQueue.last = undefined
+      callerQueue.size = 0
+      this.#forget(callerQueue)
     }
     for (const waiter of waiters) told(waiter)
   }
 
-  #open(caller: string): Lane {
-    const lane = { caller, first: undefined, last: undefined, size: 0, running: 0, kept: [], begunAt: 0 }
-    this.#known.set(caller, lane)
-    return lane
+  #open(caller: string): CallerQueue {
+    const callerQueue = {
+      caller,
+      first: undefined,
+      last: undefined,
+      size: 0,
+      running: 0,
+      kept: [],
+      begunAt: 0,
+    }
+    this.#known.set(caller, callerQueue)
+    return callerQueue
   }
 
-  #forget(lane: Lane): void {
-    if (lane.size + lane.running + lane.kept.length === 0) this.#known.delete(lane.caller)
+  #forget(callerQueue: CallerQueue): void {
+    if (callerQueue.size + callerQueue.running + callerQueue.kept.length === 0)
+      this.#known.delete(callerQueue.caller)
   }
 
-  #begin(lane: Lane): void {
+  #begin(callerQueue: CallerQueue): void {
     this.running++
-    lane.running++
+    callerQueue.running++
     // Where nobody waits, no turn is kept, and the time is not looked at for each call.
-    lane.begunAt = this.#clock !== undefined && this.#places.size > 0 ? this.#clock.now() : 0
+    callerQueue.begunAt = this.#clock !== undefined && this.#places.size > 0 ? this.#clock.now() : 0
   }
 
-  #leave(lane: Lane): void {
-    lane.running--
-    const next = this.#clock === undefined || lane.size > 0 ? undefined : this.#next()
-    if (this.#clock !== undefined && next !== undefined) this.#mayKeep(lane, next, this.#clock)
-    this.#forget(lane)
+  #leave(callerQueue: CallerQueue): void {
+    callerQueue.running--
+    const next = this.#clock === undefined || callerQueue.size > 0 ? undefined : this.#next()
+    if (this.#clock !== undefined && next !== undefined) this.#mayKeep(callerQueue, next, this.#clock)
+    this.#forget(callerQueue)
   }
 
-  #mayKeep(lane: Lane, next: Lane, clock: Clock): void {
+  #mayKeep(callerQueue: CallerQueue, next: CallerQueue, clock: Clock): void {
     const at = clock.now()
-    const ms = Math.min(at - lane.begunAt, MOST_KEPT_MS)
-    const isShort = this.#leaves.get(lane.caller)?.isShort === true
-    this.#leaves.delete(lane.caller)
-    this.#leaves.set(lane.caller, { at, ms, isShort })
+    const ms = Math.min(at - callerQueue.begunAt, MOST_KEPT_MS)
+    const isShort = this.#leaves.get(callerQueue.caller)?.isShort === true
+    this.#leaves.delete(callerQueue.caller)
+    this.#leaves.set(callerQueue.caller, { at, ms, isShort })
     for (const oldest of this.#leaves.keys()) {
       if (this.#leaves.size <= MOST_LEAVES) break
       this.#leaves.delete(oldest)
     }
-    if (!isShort || turnsOf(lane) >= turnsOf(next)) return
+    if (!isShort || turnsOf(callerQueue) >= turnsOf(next)) return
     const stop = clock.after(ms, () => {
-      lane.kept.splice(lane.kept.indexOf(stop), 1)
+      callerQueue.kept.splice(callerQueue.kept.indexOf(stop), 1)
       this.#kept--
-      this.#forget(lane)
+      this.#forget(callerQueue)
       this.#handOut()
     })
-    lane.kept.push(stop)
+    callerQueue.kept.push(stop)
     this.#kept++
   }
 
@@ -195,10 +204,11 @@ export class Turns {
   }
 
   /** The lane that would be the longest with one more in `joining`; of several, that one. */
-  #longest(joining: Lane): Lane {
+  #longest(joining: CallerQueue): CallerQueue {
     let longest = joining
     let size = joining.size + 1
-    for (const lane of this.#lanes.values()) if (lane.size > size) [longest, size] = [lane, lane.size]
+    for (const callerQueue of this.#callerQueues.values())
+      if (callerQueue.size > size) [longest, size] = [callerQueue, callerQueue.size]
     return longest
   }
 
@@ -216,39 +226,39 @@ export class Turns {
   }
 
   #handOutOne(): void {
-    const lane = this.#next()
-    if (lane?.first === undefined) return
-    const { waiter } = lane.first
+    const callerQueue = this.#next()
+    if (callerQueue?.first === undefined) return
+    const { waiter } = callerQueue.first
     // First, so that it is not forgotten with its last place in the queue.
-    this.#begin(lane)
-    this.#remove(lane.first)
+    this.#begin(callerQueue)
+    this.#remove(callerQueue.first)
     // Behind all the others.
-    if (this.#lanes.delete(lane.caller)) this.#lanes.set(lane.caller, lane)
+    if (this.#callerQueues.delete(callerQueue.caller)) this.#callerQueues.set(callerQueue.caller, callerQueue)
     waiter.begin()
   }
 
   /** Of those who wait, who has the fewest turns; of several, who has waited longest. At most as many are passed over as there are turns. */
-  #next(): Lane | undefined {
-    let next: Lane | undefined
-    for (const lane of this.#lanes.values()) {
-      if (next === undefined || turnsOf(lane) < turnsOf(next)) next = lane
+  #next(): CallerQueue | undefined {
+    let next: CallerQueue | undefined
+    for (const callerQueue of this.#callerQueues.values()) {
+      if (next === undefined || turnsOf(callerQueue) < turnsOf(next)) next = callerQueue
       if (turnsOf(next) === 0) break
     }
     return next
   }
 
-  #remove({ waiter, lane, before, after }: Place): void {
-    if (before === undefined) lane.first = after
+  #remove({ waiter, callerQueue, before, after }: Place): void {
+    if (before === undefined) callerQueue.first = after
     else before.after = after
-    if (after === undefined) lane.last = before
+    if (after === undefined) callerQueue.last = before
     else after.before = before
-    lane.size--
-    if (lane.size === 0) this.#lanes.delete(lane.caller)
+    callerQueue.size--
+    if (callerQueue.size === 0) this.#callerQueues.delete(callerQueue.caller)
     this.#places.delete(waiter)
-    this.#forget(lane)
+    this.#forget(callerQueue)
   }
 }
 
-function turnsOf({ running, kept }: Lane): number {
+function turnsOf({ running, kept }: CallerQueue): number {
   return running + kept.length
 }

@@ -10,7 +10,7 @@ import {
 } from '../../src/plugin.ts'
 import { EventBody } from './events.ts'
 import { problem, problemOf, problemOfThrown } from './problem.ts'
-import type { RestRequest, Road } from './road.ts'
+import type { RestRequest, RestSessions } from './road.ts'
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
 
@@ -21,12 +21,12 @@ interface Wanted {
 }
 
 /** POST /tools/call: the tool's result, or events and then the result. */
-export async function callTool(request: RestRequest, road: Road): Promise<HttpReply> {
+export async function callTool(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
   const form = formOf(request.http.header('accept').join(','))
   if (form === undefined) return problem(406, 'This is answered with application/json or text/event-stream')
   const wanted = await wantedBy(request)
   if ('status' in wanted) return wanted
-  return form === 'json' ? inOnePiece(request, road, wanted) : asEvents(request, road, wanted)
+  return form === 'json' ? inOnePiece(request, sessions, wanted) : asEvents(request, sessions, wanted)
 }
 
 /** What a client accepts; where it accepts both, what it names first. */
@@ -57,9 +57,9 @@ function wantedIn(value: unknown): Wanted | HttpReply {
   return { received: value, params: { name, arguments: given } }
 }
 
-async function inOnePiece(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
+async function inOnePiece(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
   try {
-    const answer = await road.within(request, false, visit =>
+    const answer = await sessions.within(request, false, visit =>
       visit.run({ method: 'tools/call', ...wanted, params: { ...wanted.params } }),
     )
     const result = resultOf(answer, wanted.params.name)
@@ -75,11 +75,11 @@ async function inOnePiece(request: RestRequest, road: Road, wanted: Wanted): Pro
 }
 
 /** What fails before anything was said is a plain refusal; after that the stream says so. */
-async function asEvents(request: RestRequest, road: Road, wanted: Wanted): Promise<HttpReply> {
+async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
   const events = new EventBody()
   const { received } = wanted
   const params = { ...wanted.params, _meta: { progressToken: 1 } }
-  const ended = road
+  const ended = sessions
     .within(request, true, visit =>
       visit.run({ method: 'tools/call', params, received, emit: notification => events.tell(notification) }),
     )

@@ -2,10 +2,10 @@ import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts
 import { callTool } from './call.ts'
 import { openApi } from './openapi.ts'
 import { problem } from './problem.ts'
-import { REST_ROAD, type RestRequest, type Road } from './road.ts'
+import { REST_SESSIONS, type RestRequest, type RestSessions } from './road.ts'
 import { listTools } from './tools.ts'
 
-type Handler = (request: RestRequest, road: Road) => Promise<HttpReply>
+type Handler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
 
 /** What is served, below the path and below each profile. */
 const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: Handler }[] = [
@@ -20,14 +20,14 @@ export const rest: Plugin<NonNullable<Config['rest']>> = {
   claims: { section: 'rest' },
   setup({ config, options, hooks, clock }) {
     const served = options.listeners === undefined ? undefined : new Set(options.listeners)
-    const road = REST_ROAD(clock)
+    const sessions = REST_SESSIONS(clock)
     for (const profile of [undefined, ...Object.keys(config.profiles ?? {})]) {
       const base = profile === undefined ? options.path : `${options.path}/${profile}`
       for (const { path, method, handle } of ROUTES)
         hooks.http.for(base + path).tap(http => {
           if (served?.has(http.listener) === false) return problem(404, 'Nothing is served here')
           if (http.method !== method) return notAllowed(method, http)
-          return handle({ http, profile, base }, road)
+          return handle({ http, profile, base }, sessions)
         })
     }
   },

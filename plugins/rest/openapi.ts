@@ -1,10 +1,10 @@
 import type { HttpReply, JsonObject } from '../../src/plugin.ts'
-import type { RestRequest, Road } from './road.ts'
+import type { RestRequest, RestSessions } from './road.ts'
 import { document, toolsFor } from './tools.ts'
 
 /** GET /openapi.json: the façade, and every tool of the caller with its schema. */
-export async function openApi(request: RestRequest, road: Road): Promise<HttpReply> {
-  const list = await toolsFor(request, road)
+export async function openApi(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
+  const list = await toolsFor(request, sessions)
   if ('status' in list) return list
   const { info } = request.http.gate
   return document(

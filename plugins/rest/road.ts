@@ -28,7 +28,7 @@ export interface Errand {
 }
 
 /** The way of a request through the gateway. */
-export interface Road {
+export interface RestSessions {
   readonly clock: Clock
   /** Opens a session for `work`, and ends it. Rejects with a GatewayError when a plugin refuses the session. */
   within<T>(request: RestRequest, isTold: boolean, work: (visit: Visit) => Promise<T>): Promise<T>
@@ -41,7 +41,7 @@ export interface Visit {
 
 const SILENT = (): void => undefined
 
-export function REST_ROAD(clock: Clock): Road {
+export function REST_SESSIONS(clock: Clock): RestSessions {
   // No other conversation has such an id, after a reload neither.
   const own = randomUUID()
   let count = 0

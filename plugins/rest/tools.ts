@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ANONYMOUS, type Answer, type HttpReply, type JsonObject, type RpcError } from '../../src/plugin.ts'
 import { problemOf, problemOfThrown } from './problem.ts'
-import type { RestRequest, Road, Visit } from './road.ts'
+import type { RestRequest, RestSessions, Visit } from './road.ts'
 
 /** Pages of one list; a gateway that has more than these is in a loop. */
 const MAX_PAGES = 1000
@@ -15,15 +15,15 @@ export interface ToolList {
 }
 
 /** GET /tools: everything the caller may see, in one piece. */
-export async function listTools(request: RestRequest, road: Road): Promise<HttpReply> {
-  const list = await toolsFor(request, road)
+export async function listTools(request: RestRequest, sessions: RestSessions): Promise<HttpReply> {
+  const list = await toolsFor(request, sessions)
   return 'status' in list ? list : document(request, { tools: list.tools }, list)
 }
 
 /** The list, or why there is none. */
-export async function toolsFor(request: RestRequest, road: Road): Promise<ToolList | HttpReply> {
+export async function toolsFor(request: RestRequest, sessions: RestSessions): Promise<ToolList | HttpReply> {
   try {
-    const list = await road.within(request, false, readAll)
+    const list = await sessions.within(request, false, readAll)
     return 'code' in list ? problemOf(list) : list
   } catch (thrown) {
     return problemOfThrown(thrown)

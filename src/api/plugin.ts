@@ -49,7 +49,7 @@ export interface Load {
 }
 
 /** What a built-in plugin of one process asks that of another, in words of its own. */
-export interface KeeperAnswers {
+export interface SharedStateAnswers {
   /** `from` is the process that asks, the same object each time. */
   answer(question: JsonObject, from: object): JsonObject
   /** That process has ended: what it held is free. */
@@ -60,6 +60,6 @@ export interface KeeperAnswers {
  * Where a gateway is several processes: one of them keeps what must hold for all, and is asked by the others. Both have
  * the plugin; one that has told how it answers before is asked no more.
  */
-export type Keeper =
-  | { readonly role: 'keeps'; serve(answers: KeeperAnswers): void }
+export type SharedState =
+  | { readonly role: 'keeps'; serve(answers: SharedStateAnswers): void }
   | { readonly role: 'asks'; ask(question: JsonObject): Promise<JsonObject> }

@@ -32,7 +32,7 @@ export interface Carrier {
 }
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
-export class RoadExchange implements Exchange {
+export class PipelineExchange implements Exchange {
   readonly id: number
   readonly session: Session
   readonly principal: Principal
@@ -53,7 +53,7 @@ export class RoadExchange implements Exchange {
   #listeners: Set<(reason: string) => void> | undefined = undefined
   #controller: AbortController | undefined = undefined
   #asker: Asker | undefined = undefined
-  #heir: RoadExchange | undefined = undefined
+  #heir: PipelineExchange | undefined = undefined
   #kept: Kept | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
@@ -145,7 +145,7 @@ export class RoadExchange implements Exchange {
   }
 
   /** The client took the same call up again: what still comes for this exchange belongs to that one. */
-  continueAs(heir: RoadExchange): void {
+  continueAs(heir: PipelineExchange): void {
     this.#heir = heir
     for (const notification of this.#kept?.take() ?? []) passTo(heir, notification)
   }
@@ -170,7 +170,7 @@ class Kept {
 }
 
 /** Progress goes on under the token of the exchange that hears it, if that one wants to hear it. */
-function passTo(heir: RoadExchange, notification: Notification): void {
+function passTo(heir: PipelineExchange, notification: Notification): void {
   if (notification.method !== 'notifications/progress') return heir.emit(notification)
   const meta = heir.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
@@ -179,17 +179,17 @@ function passTo(heir: RoadExchange, notification: Notification): void {
 }
 
 /** One request to one upstream. */
-export class RoadCall implements Call {
+export class PipelineCall implements Call {
   readonly upstream: string
   readonly method: string
   readonly headers: Record<string, string> = {}
-  readonly exchange: RoadExchange
+  readonly exchange: PipelineExchange
   params: JsonObject | undefined
   mayBeTask = false
   #reason: string | undefined = undefined
   #listeners: Map<(reason: string) => void, () => void> | undefined = undefined
 
-  constructor(upstream: string, method: string, params: JsonObject | undefined, exchange: RoadExchange) {
+  constructor(upstream: string, method: string, params: JsonObject | undefined, exchange: PipelineExchange) {
     this.upstream = upstream
     this.method = method
     this.params = params

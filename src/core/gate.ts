@@ -19,10 +19,10 @@ import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
-import type { RoadExchange } from './exchange.ts'
+import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
 import { isForOwner, travel } from './pipeline.ts'
-import { RoadSession } from './session.ts'
+import { PipelineSession } from './session.ts'
 import { statusOf } from './status.ts'
 import { isUp } from './up.ts'
 import { isKnownTo } from './visible-upstreams.ts'
@@ -33,7 +33,7 @@ type Found = ReturnType<HookTaps['authenticate']>
 const MAX_SESSIONS = 100_000
 
 /** The door between listeners and the road. Listeners keep it across generations; the graph behind it is swapped. */
-export class RoadGate implements Gate {
+export class PipelineGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
   #graph: RuntimeGraph
@@ -45,7 +45,7 @@ export class RoadGate implements Gate {
     this.#graph = graph
     this.info = info
     this.roots = new ClientRoots(() => this.#graph, this.#sessions)
-    graph.lane.attach(this.#sessions)
+    graph.notifier.attach(this.#sessions)
     graph.tasks.attach(graph)
   }
 
@@ -55,9 +55,9 @@ export class RoadGate implements Gate {
 
   /** New exchanges take the new graph's road; those under way end on the old one. Its listens are still to be ended. */
   swap(graph: RuntimeGraph): void {
-    graph.lane.attach(this.#sessions)
-    graph.lane.adopt(this.#graph.lane)
-    this.#graph.lane.attach(new Set())
+    graph.notifier.attach(this.#sessions)
+    graph.notifier.adopt(this.#graph.notifier)
+    this.#graph.notifier.attach(new Set())
     this.#graph = graph
     graph.tasks.attach(graph)
   }
@@ -105,7 +105,7 @@ export class RoadGate implements Gate {
 
   async openSession(init: SessionInit): Promise<Session> {
     if (!this.#isOpen) throw gatewayError('GW_STOPPING')
-    const session = new RoadSession(init)
+    const session = new PipelineSession(init)
     try {
       await this.#graph.hooks.runner('session')?.(session)
     } catch (thrown) {
@@ -119,7 +119,7 @@ export class RoadGate implements Gate {
   closeSession(session: Session, reason: string): void {
     if (this.#sessions.delete(session)) this.roots.left()
     this.#conversations--
-    if (session.client.era === 'legacy') this.#graph.lane.forget(session)
+    if (session.client.era === 'legacy') this.#graph.notifier.forget(session)
     this.#graph.tasks.sessionEnded(session)
     // What a server keeps for the session, it keeps for its tasks.
     this.#graph.tasks.afterwards(session, () => {
@@ -136,7 +136,7 @@ export class RoadGate implements Gate {
     return { answer, cancel: reason => exchange.cancel(reason) }
   }
 
-  async #greet(exchange: RoadExchange, graph: RuntimeGraph): Promise<Answer> {
+  async #greet(exchange: PipelineExchange, graph: RuntimeGraph): Promise<Answer> {
     const answer = await travel(exchange, graph)
     if ('result' in answer) this.#introduce(exchange.session)
     return answer
@@ -148,7 +148,7 @@ export class RoadGate implements Gate {
   }
 
   notified(session: Session, notification: Notification): void {
-    const context = { lane: 'upstream', upstream: undefined, exchange: undefined } as const
+    const context = { direction: 'upstream', upstream: undefined, exchange: undefined } as const
     const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
     if (decided !== 'drop') this.roots.heard(session, notification)
   }

@@ -5,9 +5,9 @@ import { Catalog } from './catalog/catalog.ts'
 import { outcomeOfReply, recordAsk } from './client-request.ts'
 import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
-import { type Carrier, RoadExchange } from './exchange.ts'
+import { type Carrier, PipelineExchange } from './exchange.ts'
 import { Grace } from './grace.ts'
-import { ClientLane } from './notifications/notifier.ts'
+import { Notifier } from './notifications/notifier.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
@@ -36,7 +36,7 @@ export class RuntimeGraph implements Graph {
   readonly upstreams: ReadonlyMap<string, UpstreamNode>
   readonly catalog: Catalog
   readonly router: Router
-  readonly lane: ClientLane
+  readonly notifier: Notifier
   readonly seal: Seal
   readonly parking: Parking
   readonly tasks: TaskStore
@@ -66,9 +66,9 @@ export class RuntimeGraph implements Graph {
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)
     this.router = new Router(this)
-    this.lane = new ClientLane(this)
+    this.notifier = new Notifier(this)
     this.#carrier = {
-      emit: (exchange, notification, send) => this.lane.emit(exchange, notification, send),
+      emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
@@ -90,8 +90,8 @@ export class RuntimeGraph implements Graph {
     return ++this.#lastId
   }
 
-  exchange(session: Session, inbound: Inbound): RoadExchange {
-    return new RoadExchange(this.nextId(), session, inbound, this.#carrier, this.clock.now())
+  exchange(session: Session, inbound: Inbound): PipelineExchange {
+    return new PipelineExchange(this.nextId(), session, inbound, this.#carrier, this.clock.now())
   }
 
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */

@@ -7,13 +7,13 @@ import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { MODERN_VERSIONS } from '../protocol/versions.ts'
 import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts'
 import { detached } from './catalog/fetch-lists.ts'
-import { RoadCall, type RoadExchange } from './exchange.ts'
+import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
 import { askTask, listTasks } from './tasks/task-methods.ts'
 import { announceTasks } from './tasks/task-support.ts'
 import type { Graph } from './types.ts'
 
-type OwnMethod = (exchange: RoadExchange, graph: Graph) => Answer | Promise<Answer>
+type OwnMethod = (exchange: PipelineExchange, graph: Graph) => Answer | Promise<Answer>
 
 /** What the gateway answers itself, whoever stands behind it. */
 export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
@@ -68,7 +68,7 @@ function setLevel(exchange: Exchange, graph: Graph): Answer {
     // One that sleeps has nothing to say, and is told with the first call that wakes it.
     if (server?.capabilities.logging === undefined || server.era === 'modern' || state === 'idle') continue
     const own = detached(graph, exchange.session, 'logging/setLevel')
-    void dispatch(new RoadCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
+    void dispatch(new PipelineCall(upstream.name, own.method, { level }, own)).catch(() => undefined)
   }
   return result({})
 }

@@ -4,7 +4,7 @@ import type { HookTaps } from '../hooks/kinds.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { hideIn } from '../util/secrets.ts'
 import { converse } from './client-requests/bridge.ts'
-import { RoadCall, type RoadExchange } from './exchange.ts'
+import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { OWN_METHODS } from './own-methods.ts'
 import { settleTarget } from './target.ts'
 import type { Found, Graph } from './types.ts'
@@ -13,7 +13,7 @@ import type { Found, Graph } from './types.ts'
  * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
  * Never rejects, and reaches `settled` exactly once whatever happens on the way.
  */
-export async function travel(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+export async function travel(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
   const request = hooks.runner('request', exchange.method)
   const response = hooks.runner('response', exchange.method)
@@ -44,7 +44,7 @@ function withoutSecrets(answer: Extract<Answer, { error: RpcError }>, { hide }: 
 async function responded(
   response: HookTaps['response'],
   answer: Answer,
-  exchange: RoadExchange,
+  exchange: PipelineExchange,
   graph: Graph,
 ): Promise<Answer> {
   try {
@@ -55,7 +55,7 @@ async function responded(
   }
 }
 
-function forward(exchange: RoadExchange, graph: Graph): Answer | Promise<Answer> {
+function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
   const refused = graph.catalog.refuses(exchange)
@@ -67,7 +67,7 @@ function forward(exchange: RoadExchange, graph: Graph): Answer | Promise<Answer>
     : follow(found, exchange, graph)
 }
 
-function follow(route: Found, exchange: RoadExchange, graph: Graph): Answer | Promise<Answer> {
+function follow(route: Found, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   if ('error' in route) return route
   exchange.route = route
   return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)
@@ -75,14 +75,14 @@ function follow(route: Found, exchange: RoadExchange, graph: Graph): Answer | Pr
 
 /** Sends the exchange to the one upstream of its route. */
 export function call(
-  exchange: RoadExchange,
+  exchange: PipelineExchange,
   route: Extract<Route, { to: 'one' }>,
   graph: Graph,
 ): Promise<Answer> {
   const node = graph.upstreams.get(route.upstream)
   if (node === undefined)
     return Promise.resolve({ error: rpcError(RPC.internal, `no upstream is named "${route.upstream}"`) })
-  const outbound = new RoadCall(route.upstream, exchange.method, route.params, exchange)
+  const outbound = new PipelineCall(route.upstream, exchange.method, route.params, exchange)
   if (exchange.method === 'tools/call') {
     const mismatch = graph.router.mirrorParams(outbound)
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
@@ -99,7 +99,7 @@ export function isForOwner(thrown: unknown): thrown is GatewayError {
 }
 
 /** What an exception becomes: one JSON-RPC error, without our internals in its text. */
-function failure(thrown: unknown, exchange: RoadExchange, graph: Graph): Answer {
+function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (isForOwner(error)) {
     graph.log.error(error.message, {

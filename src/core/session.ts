@@ -15,7 +15,7 @@ export function baseOf(session: Session): Session {
 }
 
 /** One client's conversation. */
-export class RoadSession implements Session {
+export class PipelineSession implements Session {
   readonly id: string
   readonly listener: string
   readonly principal: Principal

@@ -21,7 +21,7 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Hide } from '../util/secrets.ts'
 import type { View } from './catalog/view.ts'
-import type { RoadExchange } from './exchange.ts'
+import type { PipelineExchange } from './exchange.ts'
 import type { Grace } from './grace.ts'
 import type { Seal } from './seal.ts'
 import type { HostedTask } from './tasks/hosted-task.ts'
@@ -78,7 +78,7 @@ export interface Known {
 }
 
 /** What a client, or a server, wants of a task that we keep. */
-export interface HostWish {
+export interface HostedTaskRequest {
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
   cancel(reason: string): void
@@ -138,7 +138,7 @@ export interface Notifying {
 export interface ParkedCall {
   readonly id: string
   readonly owner: string
-  resume(exchange: RoadExchange, round: number, responses: unknown): Promise<Answer>
+  resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer>
   expire(why: string): void
 }
 
@@ -153,7 +153,7 @@ export interface ParkedCalls {
 export interface Tasks {
   /** What runs at this moment; a task outlives the configuration it began with. */
   readonly graph: Graph | undefined
-  host(graph: Graph, session: Session, wish: HostWish): HostedTask | undefined
+  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
   hosted(id: string, session: Session): HostedTask | undefined
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
   list(graph: Graph, session: Session): readonly Known[]
@@ -170,7 +170,7 @@ export interface Graph {
   readonly upstreams: ReadonlyMap<string, UpstreamNode>
   readonly catalog: CatalogReader
   readonly router: RouteFinder
-  readonly lane: Notifying
+  readonly notifier: Notifying
   readonly seal: Seal
   readonly parking: ParkedCalls
   readonly tasks: Tasks
@@ -187,7 +187,7 @@ export interface Graph {
   /** Counts one less. */
   left(): void
   nextId(): number
-  exchange(session: Session, inbound: Inbound): RoadExchange
+  exchange(session: Session, inbound: Inbound): PipelineExchange
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
   identity(): Identity
 }

@@ -13,7 +13,7 @@ import type { Listener, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
-import { RoadGate } from '../core/gate.ts'
+import { PipelineGate } from '../core/gate.ts'
 import { liveOf } from '../core/kept-upstream.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
@@ -75,10 +75,15 @@ export async function makeGateway(
   const live: Live = { events: new Events(log) }
   const around = await surround(loaded, { ...options, log, secrets }, inside, live)
   const first = await buildGeneration(loaded, around)
-  const gate = new RoadGate(first.graph, ownPackage())
+  const gate = new PipelineGate(first.graph, ownPackage())
   live.roots = gate.roots
-  const door = inside.atTheDoor?.(gate) ?? gate
-  const listeners = new Listeners({ gate: door, log, clock: around.clock, neighbours: inside.neighbours })
+  const gateForClients = inside.wrapGate?.(gate) ?? gate
+  const listeners = new Listeners({
+    gate: gateForClients,
+    log,
+    clock: around.clock,
+    neighbours: inside.neighbours,
+  })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
@@ -113,7 +118,7 @@ async function surround(
     plugins: options.plugins ?? [],
     builtins: inside.builtins,
     upstream: inside.upstream,
-    keeper: inside.keeper,
+    sharedState: inside.sharedState,
     upstreamSays: (name, notification, upstream, isMeant) => {
       live.generations?.says(name, notification, upstream, isMeant)
       inside.said?.(name, notification, upstream, isMeant)
@@ -130,7 +135,7 @@ async function surround(
 interface GatewayParts {
   readonly around: Surroundings
   readonly programs: OwnPrograms
-  readonly gate: RoadGate
+  readonly gate: PipelineGate
   readonly listeners: Listeners
   readonly life: Life
   readonly generations: Generations
@@ -142,7 +147,7 @@ interface GatewayParts {
 export class Gateway {
   readonly #around: Surroundings
   readonly #programs: OwnPrograms
-  readonly #gate: RoadGate
+  readonly #gate: PipelineGate
   readonly #listeners: Listeners
   readonly #life: Life
   readonly #generations: Generations
@@ -291,7 +296,7 @@ export class Gateway {
     this.#gate.shut()
     this.#around.parking.end()
     this.#around.tasks.end()
-    graph.lane.end()
+    graph.notifier.end()
     await Promise.all([...graph.upstreams.values()].map(({ upstream }) => upstream.stop()))
     await this.#generations.drained()
     await graph.hooks.runner('close')?.()

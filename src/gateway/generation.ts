@@ -1,7 +1,7 @@
 import type {
   RootsOfClients,
   Clock,
-  Keeper,
+  SharedState,
   Log,
   Notification,
   ProcessRoom,
@@ -59,7 +59,7 @@ export interface Surroundings {
   /** Those of ours that may be installed; default all. */
   readonly builtins?: readonly Plugin<never>[] | undefined
   /** Who keeps what must hold for several processes. */
-  readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
+  readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
@@ -115,8 +115,8 @@ async function build(
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
   const state = around.memories?.directory
-  const { keeper } = around
-  const api = { config, directory, files, log, clock, slots, programs, state, hide, keeper, locate }
+  const { sharedState } = around
+  const api = { config, directory, files, log, clock, slots, programs, state, hide, sharedState, locate }
   const hooks = await install(plugins, api)
   try {
     return assemble(written, around, plugins, hooks, before)

@@ -9,10 +9,10 @@ export interface Inside {
   readonly builtins?: Surroundings['builtins']
   /** Makes upstreams that another process owns; undefined for those of this one. */
   readonly upstream?: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined
-  readonly keeper?: Surroundings['keeper']
+  readonly sharedState?: Surroundings['sharedState']
   /** Hears, too, what upstreams say that belongs to no request. */
   readonly said?: Surroundings['upstreamSays']
   /** The gate as listeners see it. */
-  readonly atTheDoor?: (gate: Gate) => Gate
+  readonly wrapGate?: (gate: Gate) => Gate
   readonly neighbours?: Neighbours
 }

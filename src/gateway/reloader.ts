@@ -2,7 +2,7 @@ import type { ConfigChanges } from '../api/gateway.ts'
 import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import { type LoadedConfig, parseConfig } from '../config/index.ts'
 import { tellDifferences } from '../core/catalog/list-differences.ts'
-import type { RoadGate } from '../core/gate.ts'
+import type { PipelineGate } from '../core/gate.ts'
 import { liveOf } from '../core/kept-upstream.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -27,7 +27,7 @@ export interface Life {
 /** What the generations of one gateway work with. */
 export interface GenerationsHost {
   readonly around: Surroundings
-  readonly gate: RoadGate
+  readonly gate: PipelineGate
   readonly listeners: Listeners
   readonly life: Life
   /** What relative paths of a plain configuration are relative to. */
@@ -69,7 +69,7 @@ export class Generations {
     const leaving = isNews(notification.method) ? this.#leaving : undefined
     for (const generation of [this.#current, leaving])
       if (generation !== undefined && holds(generation, name, upstream))
-        generation.graph.lane.upstreamSays(name, notification, isMeant)
+        generation.graph.notifier.upstreamSays(name, notification, isMeant)
   }
 
   /**
@@ -78,7 +78,7 @@ export class Generations {
    */
   changed(name: string, state: UpstreamState, upstream: Upstream | undefined): boolean {
     if (holds(this.#current, name, upstream)) {
-      this.#current.graph.lane.upstreamChanged(name, state)
+      this.#current.graph.notifier.upstreamChanged(name, state)
       return true
     }
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
@@ -154,7 +154,7 @@ export class Generations {
       around.log.error('clients were not told of other lists', { reason: reasonOf(error) }),
     )
     await this.#orEnd(told)
-    before.graph.lane.end()
+    before.graph.notifier.end()
     const deadline = around.clock.now() + DRAIN_MS
     while (before.graph.running > 0 && around.clock.now() < deadline && !life.isClosed)
       await new Promise(resolve => setTimeout(resolve, DRAIN_POLL_MS))

@@ -34,7 +34,7 @@ type MaybePromise<T> = T | Promise<T>
 
 /** What is known of a notification on its way: `client` means toward the client, `upstream` toward the server. */
 export interface NotificationContext {
-  readonly lane: 'client' | 'upstream'
+  readonly direction: 'client' | 'upstream'
   readonly upstream: string | undefined
   readonly exchange: Exchange | undefined
 }

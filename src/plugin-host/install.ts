@@ -1,7 +1,7 @@
 import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Keeper, Log, Programs } from '../api/index.ts'
+import type { Clock, Config, SharedState, Log, Programs } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions } from './options.ts'
@@ -21,7 +21,7 @@ export interface InstallContext {
   readonly programs: Programs
   readonly state: string | undefined
   /** Who keeps what must hold for several processes. */
-  readonly keeper?: ((plugin: string) => Keeper | undefined) | undefined
+  readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   hide(text: string): string
   /** Where what is wrong stands in the configuration. */
   readonly locate: Locate
@@ -49,7 +49,7 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, files, programs, state, hide, keeper, locate }: InstallContext,
+  { config, log, clock, slots, directory, files, programs, state, hide, sharedState, locate }: InstallContext,
   patience: Patience | undefined,
 ): Promise<void> {
   const { plugin } = one
@@ -67,7 +67,7 @@ async function setUp(
       state,
       hide,
       record: event => hooks.runner('recorded')?.(event),
-      keeper: one.from === 'built-in' ? keeper?.(plugin.name) : undefined,
+      sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
     })
     const origin = { plugin: plugin.name, hook: 'setup' }

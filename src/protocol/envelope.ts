@@ -1,4 +1,4 @@
-import { CARE, checkJson, type Care, type JsonVisitor } from './json/check.ts'
+import { CARE, checkJson, type Care, type JsonReader } from './json/check.ts'
 import { found } from './json/scalars.ts'
 import { lookAlike } from './look-alikes.ts'
 import { keyText } from './json/members.ts'
@@ -28,7 +28,7 @@ const VERSION = Buffer.from('"2.0"')
 const EXACT_DIGITS = 15
 
 /** Where the members of one message's envelope stand. One object for all messages, as reading one never yields. */
-export class Envelope implements JsonVisitor {
+export class Envelope implements JsonReader {
   /** Whether the numbers in `params` mean the same to every reader. */
   isExact = true
   /** Whether JavaScript would write `params` otherwise, and not only with other spaces. */

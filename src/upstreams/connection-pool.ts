@@ -6,7 +6,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import type { Link } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
-import type { LinkKeeper } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 import { WarmLinks } from './warm-connections.ts'
 
 /** Links that differ in nothing but what their clients can be asked for. */
@@ -28,23 +28,23 @@ export interface PoolHost {
   /** How long one is kept that nobody uses. */
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
-  readonly main: LinkKeeper
+  readonly main: Supervisor
   /** Whether somebody waits for what is said on its link. */
-  isWatched(keeper: LinkKeeper): boolean
+  isWatched(supervisor: Supervisor): boolean
   /** Makes the keeper of another link, for clients that can be asked for this. */
-  keeper(capabilities: JsonObject, also?: LaneOptions): LinkKeeper
+  supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
-export interface LaneOptions {
+export interface PoolOptions {
   /** Where its process runs. */
   readonly cwd?: string | undefined
   /** Whether it still waits for its owner; it tries again by itself that long. */
-  readonly waits?: (keeper: LinkKeeper) => boolean
+  readonly waits?: (supervisor: Supervisor) => boolean
 }
 
-interface Lane {
+interface PooledConnection {
   readonly key: string
-  readonly keeper: LinkKeeper
+  readonly supervisor: Supervisor
   /** The session with which it ends; a labelled one ends when nobody uses it. */
   readonly session: string | undefined
   /** Whose it is; undefined where nobody in particular has it. */
@@ -65,34 +65,34 @@ const NO_HEADERS: Headers = Object.freeze({})
 /** The links to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
 export class LinkPool {
   readonly #host: PoolHost
-  readonly #lanes = new Map<string, Lane>()
+  readonly #pooled = new Map<string, PooledConnection>()
   /** On their way out, with the calls that they still have. */
-  readonly #leaving = new Map<LinkKeeper, Promise<void>>()
+  readonly #leaving = new Map<Supervisor, Promise<void>>()
   readonly #declared = new WeakMap<JsonObject, Declared>()
   readonly #warm: WarmLinks
 
   constructor(host: PoolHost) {
     this.#host = host
-    this.#warm = new WarmLinks(host.min, waits => host.keeper(ALL, { waits }))
+    this.#warm = new WarmLinks(host.min, waits => host.supervisor(ALL, { waits }))
   }
 
   /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  keeperFor({ method, exchange, headers }: Call, main: Link, project?: string): LinkKeeper {
+  supervisorFor({ method, exchange, headers }: Call, main: Link, project?: string): Supervisor {
     if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main
     const { session } = exchange
     const key = this.#keyOf(session, headers, main, project)
     if (key === undefined) return this.#host.main
-    const lane =
-      this.#lanes.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
-    return lane?.keeper ?? this.#host.main
+    const pooled =
+      this.#pooled.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
+    return pooled?.supervisor ?? this.#host.main
   }
 
   /** Whose link a session has already, beside the main one. */
-  laneOf(session: Session, main: Link, project?: string): LinkKeeper | undefined {
+  supervisorOf(session: Session, main: Link, project?: string): Supervisor | undefined {
     // Which one that is depends on headers that nobody knows without a call.
     if (this.#host.forwarded.length > 0) return undefined
     const key = this.#keyOf(session, NO_HEADERS, main, project)
-    return key === undefined ? undefined : this.#lanes.get(key)?.keeper
+    return key === undefined ? undefined : this.#pooled.get(key)?.supervisor
   }
 
   /** Who only watches takes nobody's place, and can watch on the main link. */
@@ -110,12 +110,12 @@ export class LinkPool {
 
   /** All links beside the main one that are up. */
   links(): Link[] {
-    return this.keepers().flatMap(({ link }) => link ?? [])
+    return this.supervisors().flatMap(({ link }) => link ?? [])
   }
 
-  keepers(): LinkKeeper[] {
-    const lanes = [...this.#lanes.values()].map(({ keeper }) => keeper)
-    return [...lanes, ...this.#leaving.keys(), ...this.#warm.keepers]
+  supervisors(): Supervisor[] {
+    const lanes = [...this.#pooled.values()].map(({ supervisor }) => supervisor)
+    return [...lanes, ...this.#leaving.keys(), ...this.#warm.supervisors]
   }
 
   /** Opens ahead what is to be ready for newcomers. */
@@ -125,17 +125,17 @@ export class LinkPool {
 
   /** Takes a new link in the place of this one, if it is here. */
   replace(link: Link, why: string): void {
-    for (const { keeper } of this.#lanes.values()) keeper.replace(link, why)
+    for (const { supervisor } of this.#pooled.values()) supervisor.replace(link, why)
   }
 
   sessionEnded({ id }: Session): void {
     if (this.#host.isolation !== 'session') return
-    for (const lane of this.#lanes.values()) if (lane.session === id) this.#leave(lane)
+    for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#leave(pooled)
   }
 
   /** A link is of no use any more. */
-  drop(keeper: LinkKeeper): void {
-    for (const lane of this.#lanes.values()) if (lane.keeper === keeper) this.#leave(lane)
+  drop(supervisor: Supervisor): void {
+    for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#leave(pooled)
   }
 
   /** Since when the link that is up and idle longest has had nothing to do. */
@@ -160,13 +160,13 @@ export class LinkPool {
 
   /** Lets every link end with its last call. */
   leave(): void {
-    for (const lane of this.#lanes.values()) this.#leave(lane)
-    for (const keeper of this.#warm.empty()) this.#end(keeper)
+    for (const pooled of this.#pooled.values()) this.#leave(pooled)
+    for (const supervisor of this.#warm.empty()) this.#end(supervisor)
   }
 
   async stop(): Promise<void> {
     this.leave()
-    await Promise.all([...this.#leaving.keys()].map(keeper => keeper.stop()))
+    await Promise.all([...this.#leaving.keys()].map(supervisor => supervisor.stop()))
   }
 
   /** A modern server on HTTP keeps nothing between requests; one on a pipe has a single process for all who share it. */
@@ -201,30 +201,30 @@ export class LinkPool {
   #room(): number {
     // What only stops has no client any more; the bound on all processes still counts it.
     const busy = [...this.#leaving.keys()].filter(({ link }) => link !== undefined).length
-    return this.#host.max - this.#lanes.size - busy - this.#warm.size
+    return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
 
-  #open(key: string, session: Session, main: Link, cwd?: string): Lane | undefined {
+  #open(key: string, session: Session, main: Link, cwd?: string): PooledConnection | undefined {
     const { isolation, clock, idleMs } = this.#host
-    if (isolation === 'shared' && cwd === undefined && this.#lanes.size >= MAX_SHARED) return undefined
+    if (isolation === 'shared' && cwd === undefined && this.#pooled.size >= MAX_SHARED) return undefined
     this.#makeRoomFor(session)
-    const lane: Lane = {
+    const pooled: PooledConnection = {
       key,
-      keeper: this.#warm.take() ?? this.#fresh(this.#declares(session, main).capabilities, cwd),
+      supervisor: this.#warm.take() ?? this.#fresh(this.#declares(session, main).capabilities, cwd),
       session: isolation === 'session' && session.label === undefined ? session.id : undefined,
       caller: callerOf(session),
       openedAt: clock.now(),
       takeBackCheck: () => undefined,
     }
-    this.#lanes.set(key, lane)
-    this.#check(lane, idleMs)
+    this.#pooled.set(key, pooled)
+    this.#check(pooled, idleMs)
     this.fill()
-    return lane
+    return pooled
   }
 
-  #fresh(capabilities: JsonObject, cwd: string | undefined): LinkKeeper {
-    const { name, max, keeper } = this.#host
-    if (this.#room() > 0 || this.makeRoom()) return keeper(capabilities, { cwd })
+  #fresh(capabilities: JsonObject, cwd: string | undefined): Supervisor {
+    const { name, max, supervisor } = this.#host
+    if (this.#room() > 0 || this.makeRoom()) return supervisor(capabilities, { cwd })
     const why = `${max} clients have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
@@ -235,42 +235,42 @@ export class LinkPool {
     const caller = callerOf(session)
     if (caller === undefined) return
     let count = 0
-    for (const lane of this.#lanes.values()) if (lane.caller === caller) count++
+    for (const pooled of this.#pooled.values()) if (pooled.caller === caller) count++
     if (count < maxEach) return
-    const idle = this.#idle().find(lane => lane.caller === caller)
+    const idle = this.#idle().find(pooled => pooled.caller === caller)
     if (idle !== undefined) return this.#leave(idle)
     const why = `${maxEach} conversations of this caller have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
 
   /** Those that nobody uses, the one idle longest first. */
-  #idle(): Lane[] {
-    const idle = [...this.#lanes.values()].filter(lane => idleSince(lane) !== undefined)
+  #idle(): PooledConnection[] {
+    const idle = [...this.#pooled.values()].filter(pooled => idleSince(pooled) !== undefined)
     return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
   }
 
-  #check(lane: Lane, ms: number): void {
+  #check(pooled: PooledConnection, ms: number): void {
     const { clock, idleMs } = this.#host
-    lane.takeBackCheck = clock.after(ms, () => {
-      const since = idleSince(lane)
+    pooled.takeBackCheck = clock.after(ms, () => {
+      const since = idleSince(pooled)
       const left = since === undefined ? 0 : since + idleMs - clock.now()
-      if (since !== undefined && left <= 0 && !this.#host.isWatched(lane.keeper)) this.#leave(lane)
-      else this.#check(lane, Math.max(left, 1000))
+      if (since !== undefined && left <= 0 && !this.#host.isWatched(pooled.supervisor)) this.#leave(pooled)
+      else this.#check(pooled, Math.max(left, 1000))
     })
   }
 
-  #leave(lane: Lane): void {
-    lane.takeBackCheck()
-    this.#lanes.delete(lane.key)
-    this.#end(lane.keeper)
+  #leave(pooled: PooledConnection): void {
+    pooled.takeBackCheck()
+    this.#pooled.delete(pooled.key)
+    this.#end(pooled.supervisor)
   }
 
-  #end(keeper: LinkKeeper): void {
-    const left = keeper.leave().finally(() => {
-      this.#leaving.delete(keeper)
+  #end(supervisor: Supervisor): void {
+    const left = supervisor.leave().finally(() => {
+      this.#leaving.delete(supervisor)
       if (this.#host.main.state === 'ready') this.fill()
     })
-    this.#leaving.set(keeper, left)
+    this.#leaving.set(supervisor, left)
   }
 }
 
@@ -287,12 +287,12 @@ function callerOf({ principal }: Session): string | undefined {
   return key === principalKey(ANONYMOUS) ? undefined : key
 }
 
-function isUp({ keeper }: Lane): boolean {
-  return keeper.link !== undefined
+function isUp({ supervisor }: PooledConnection): boolean {
+  return supervisor.link !== undefined
 }
 
-function idleSince({ keeper, openedAt }: Lane): number | undefined {
-  if (keeper.state === 'starting') return undefined
-  const { link } = keeper
+function idleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
+  if (supervisor.state === 'starting') return undefined
+  const { link } = supervisor
   return link === undefined ? openedAt : link.use.idleSince
 }

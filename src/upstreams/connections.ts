@@ -10,35 +10,35 @@ import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabili
 import type { JsonObject } from '../protocol/json/json.ts'
 import { Projects } from './client-roots.ts'
 import { LINK_IDLE_MS, allowedIn, forwardedTo, isPerProject, sizesOf } from './connection-limits.ts'
-import { type LaneOptions, LinkPool } from './connection-pool.ts'
+import { type PoolOptions, LinkPool } from './connection-pool.ts'
 import type { Link } from './connection/connection.ts'
 import { IdleRest } from './idle-timer.ts'
 import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
-import type { LinkKeeper } from './supervisor.ts'
-import type { Keepers } from './supervisors.ts'
+import type { Supervisor } from './supervisor.ts'
+import type { Supervisors } from './supervisors.ts'
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** What a fleet needs from its upstream. */
-export interface FleetHost {
+export interface ConnectionsHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
-  readonly keepers: Keepers
+  readonly supervisors: Supervisors
   /** Whether somebody waits for what the server says unasked, on any link or on the one of this keeper. */
-  isWatched(keeper?: LinkKeeper): boolean
+  isWatched(supervisor?: Supervisor): boolean
   /** The main link is another one, or gone. */
   changed(state: UpstreamState, link: Link | undefined): void
   /** A link beside it is up. */
   opened(link: Link): void
   /** The same, or it has gone. */
-  moved(keeper: LinkKeeper): void
+  moved(supervisor: Supervisor): void
 }
 
 /** All links to one server: the main one, its replicas, and those that belong to one session or caller. */
-export class Fleet {
-  main: LinkKeeper
-  readonly #host: FleetHost
+export class Connections {
+  main: Supervisor
+  readonly #host: ConnectionsHost
   readonly #replicas: Replicas | undefined
   readonly #pool: LinkPool
   readonly #idle: IdleRest | undefined
@@ -48,7 +48,7 @@ export class Fleet {
   #restarts = 0
   #takeBackOffer: (() => void) | undefined
 
-  constructor(host: FleetHost) {
+  constructor(host: ConnectionsHost) {
     this.#host = host
     const { spec, context } = host
     const { replicas, min, max, maxEach, idleMs } = sizesOf(spec)
@@ -57,7 +57,7 @@ export class Fleet {
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
-    const main = (): LinkKeeper => this.main
+    const main = (): Supervisor => this.main
     this.#pool = new LinkPool({
       name: context.name,
       // What a caller's headers made of a session is not for others.
@@ -71,8 +71,8 @@ export class Fleet {
       get main() {
         return main()
       },
-      isWatched: keeper => host.isWatched(keeper),
-      keeper: (capabilities, also) => this.#makeAnother(capabilities, also),
+      isWatched: supervisor => host.isWatched(supervisor),
+      supervisor: (capabilities, also) => this.#makeAnother(capabilities, also),
     })
     const rest = (): void => this.#rest(`it was not called for ${String(spec.idle)}`)
     const restful = { idleSince: () => this.#idleSince(), rest }
@@ -83,11 +83,11 @@ export class Fleet {
   now(call: Call): Link | undefined {
     const main = this.main.link
     if (main === undefined) return undefined
-    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#keeperFor(call, main).link
+    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#supervisorFor(call, main).link
     const project = this.#projects.known(call.exchange.session)
     // A subscription is nobody's exchange, and asks nobody where it works.
     if (project === undefined && call.method === SUBSCRIBE) return main
-    return project === undefined ? undefined : this.#keeperFor(call, main, project).link
+    return project === undefined ? undefined : this.#supervisorFor(call, main, project).link
   }
 
   /** The same, once it is up; undefined when the client did not wait. */
@@ -95,28 +95,28 @@ export class Fleet {
     const main = await this.main.readyFor(call)
     if (main === undefined) return undefined
     if (this.#projects === undefined || OF_MAIN.has(call.method))
-      return this.#keeperFor(call, main).readyFor(call)
+      return this.#supervisorFor(call, main).readyFor(call)
     const project =
       call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
     if (project === undefined) return main
-    return this.#keeperFor(call, main, project).readyFor(call)
+    return this.#supervisorFor(call, main, project).readyFor(call)
   }
 
   /** Whose link the calls of a session take, where that is up and not the main one. */
-  home(session: Session): LinkKeeper | undefined {
-    const keeper = this.#laneOf(session)
-    return keeper?.link === undefined ? undefined : keeper
+  home(session: Session): Supervisor | undefined {
+    const supervisor = this.#supervisorOf(session)
+    return supervisor?.link === undefined ? undefined : supervisor
   }
 
-  #laneOf(session: Session): LinkKeeper | undefined {
+  #supervisorOf(session: Session): Supervisor | undefined {
     const main = this.main.link
     const project = this.#projects?.known(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
-    return this.#pool.laneOf(session, main, this.#apart(project))
+    return this.#pool.supervisorOf(session, main, this.#apart(project))
   }
 
   links(): Link[] {
-    return this.#keepers().flatMap(({ link }) => link ?? [])
+    return this.#supervisors().flatMap(({ link }) => link ?? [])
   }
 
   get runtime(): UpstreamRuntime {
@@ -127,7 +127,7 @@ export class Fleet {
     }))
     return {
       instances,
-      restarts: this.#keepers().reduce((sum, { restarts }) => sum + restarts, this.#restarts),
+      restarts: this.#supervisors().reduce((sum, { restarts }) => sum + restarts, this.#restarts),
       inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0),
       ...this.#lastError,
     }
@@ -141,37 +141,38 @@ export class Fleet {
     this.#idle?.stop()
     this.#takeBackOffer?.()
     this.#takeBackOffer = undefined
-    await Promise.all([...this.#mains().map(keeper => keeper.stop()), this.#pool.stop()])
+    await Promise.all([...this.#mains().map(supervisor => supervisor.stop()), this.#pool.stop()])
   }
 
   /** The server has forgotten us, or is another one. */
   replace(link: Link, why: string): void {
-    for (const keeper of this.#mains()) keeper.replace(link, why)
+    for (const supervisor of this.#mains()) supervisor.replace(link, why)
     this.#pool.replace(link, why)
   }
 
   /** Nothing that was learned of the server holds any more. */
   startAnew(why: string): void {
     this.#pool.leave()
-    for (const keeper of this.#mains()) if (keeper.link !== undefined) keeper.replace(keeper.link, why)
+    for (const supervisor of this.#mains())
+      if (supervisor.link !== undefined) supervisor.replace(supervisor.link, why)
   }
 
   /** Tells each server that has asked for roots, and would be told others now, that they changed. */
   rootsChanged(changed: readonly Session[]): void {
-    for (const keeper of this.#keepers())
-      if (keeper.link?.roots !== undefined) void this.#tellOfRoots(keeper, keeper.link, changed)
+    for (const supervisor of this.#supervisors())
+      if (supervisor.link?.roots !== undefined) void this.#tellOfRoots(supervisor, supervisor.link, changed)
   }
 
-  async #tellOfRoots(keeper: LinkKeeper, link: Link, changed: readonly Session[]): Promise<void> {
-    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(keeper))
+  async #tellOfRoots(supervisor: Supervisor, link: Link, changed: readonly Session[]): Promise<void> {
+    const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(supervisor))
     if (client === undefined || (client.id === link.roots?.of && !changed.includes(client))) return
     if (link.closedBecause === undefined) await link.notify('notifications/roots/list_changed')
   }
 
   /** Which sessions use a link; undefined where all of them may. */
-  #sessionsOn(keeper: LinkKeeper): ((session: Session) => boolean) | undefined {
-    if (this.#host.spec.isolation === 'shared' || this.#mains().includes(keeper)) return undefined
-    return session => this.#laneOf(session) === keeper
+  #sessionsOn(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
+    if (this.#host.spec.isolation === 'shared' || this.#mains().includes(supervisor)) return undefined
+    return session => this.#supervisorOf(session) === supervisor
   }
 
   sessionEnded(session: Session): void {
@@ -184,56 +185,57 @@ export class Fleet {
     return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
 
-  #keeperFor(call: Call, main: Link, project?: string): LinkKeeper {
-    const keeper = this.#pool.keeperFor(call, main, this.#apart(project))
-    if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE) return keeper
-    return this.#replicas.pick() ?? keeper
+  #supervisorFor(call: Call, main: Link, project?: string): Supervisor {
+    const supervisor = this.#pool.supervisorFor(call, main, this.#apart(project))
+    if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE)
+      return supervisor
+    return this.#replicas.pick() ?? supervisor
   }
 
-  #mains(): LinkKeeper[] {
+  #mains(): Supervisor[] {
     return this.#replicas === undefined ? [this.main] : [this.main, ...this.#replicas.others(this.main)]
   }
 
-  #keepers(): LinkKeeper[] {
-    return [...this.#mains(), ...this.#pool.keepers()]
+  #supervisors(): Supervisor[] {
+    return [...this.#mains(), ...this.#pool.supervisors()]
   }
 
-  #makeMain(): LinkKeeper {
-    return this.#host.keepers.make({
+  #makeMain(): Supervisor {
+    return this.#host.supervisors.make({
       capabilities: ALL,
       cwd: this.#projects?.home,
       retries: () => true,
-      isUsedBy: (_main, session) => this.#laneOf(session) === undefined,
-      changed: (keeper, state, link) => {
-        this.#note(keeper, state)
-        if (keeper === this.main) this.#mainChanged(state, link)
-        else this.#besides(keeper, state, link)
+      isUsedBy: (_main, session) => this.#supervisorOf(session) === undefined,
+      changed: (supervisor, state, link) => {
+        this.#note(supervisor, state)
+        if (supervisor === this.main) this.#mainChanged(state, link)
+        else this.#besides(supervisor, state, link)
       },
-      lost: (keeper, link, why) => {
-        if (keeper === this.main && keeper.link === link) this.#handOver(why)
-        keeper.lost(link, why)
+      lost: (supervisor, link, why) => {
+        if (supervisor === this.main && supervisor.link === link) this.#handOver(why)
+        supervisor.lost(link, why)
       },
     })
   }
 
   /** A link beside the main one. Whether the server can be reached at all is still the main one's business. */
-  #makeAnother(capabilities: JsonObject, { cwd, waits }: LaneOptions = {}): LinkKeeper {
-    const another: LinkKeeper = this.#host.keepers.make({
+  #makeAnother(capabilities: JsonObject, { cwd, waits }: PoolOptions = {}): Supervisor {
+    const another: Supervisor = this.#host.supervisors.make({
       capabilities,
       cwd,
       retries: () => waits?.(another) === true,
-      sessions: keeper => this.#sessionsOn(keeper),
-      isUsedBy: (keeper, session) => this.#laneOf(session) === keeper,
-      changed: (keeper, state, link) => {
-        this.#note(keeper, state)
-        if (state === 'stopped') this.#restarts += keeper.restarts
-        this.#besides(keeper, state, link)
+      sessions: supervisor => this.#sessionsOn(supervisor),
+      isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
+      changed: (supervisor, state, link) => {
+        this.#note(supervisor, state)
+        if (state === 'stopped') this.#restarts += supervisor.restarts
+        this.#besides(supervisor, state, link)
       },
-      lost: (keeper, link, why) => {
+      lost: (supervisor, link, why) => {
         // The server is away for all: what was watched here is not to be told to the main link in its last moment.
         if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, why)
-        keeper.lost(link, why)
-        if (link.wire.streams) this.#pool.drop(keeper)
+        supervisor.lost(link, why)
+        if (link.wire.streams) this.#pool.drop(supervisor)
       },
     })
     return another
@@ -243,20 +245,20 @@ export class Fleet {
     this.#host.changed(state, link)
     if (state !== 'ready') return
     this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
-    for (const keeper of this.#replicas?.others(this.main) ?? []) void keeper.start()
+    for (const supervisor of this.#replicas?.others(this.main) ?? []) void supervisor.start()
     this.#pool.fill()
     this.#idle?.watch()
   }
 
-  #besides(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void {
-    const { problem } = keeper
+  #besides(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void {
+    const { problem } = supervisor
     const { log, name } = this.#host.context
     const pid = link?.wire.pid
-    if (state === 'failed' && this.#mains().includes(keeper))
+    if (state === 'failed' && this.#mains().includes(supervisor))
       log.warn('a replica is not available', { upstream: name, problem })
     else log.debug('a link beside the main one', { state, problem, pid })
     if (state === 'ready' && link !== undefined) this.#host.opened(link)
-    if (state !== 'starting') this.#host.moved(keeper)
+    if (state !== 'starting') this.#host.moved(supervisor)
   }
 
   /** The main link is about to be lost: a replica that is up takes its place, and nobody misses anything. */
@@ -268,7 +270,7 @@ export class Fleet {
     this.#host.changed('ready', heir.link)
   }
 
-  #note({ problem }: LinkKeeper, state: UpstreamState): void {
+  #note({ problem }: Supervisor, state: UpstreamState): void {
     if (state === 'failed' && problem !== undefined) this.note(problem)
   }
 
@@ -281,7 +283,7 @@ export class Fleet {
   #idleSince(): number | undefined {
     if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
     let latest = 0
-    for (const { state, link } of this.#keepers()) {
+    for (const { state, link } of this.#supervisors()) {
       const since = state === 'starting' ? undefined : link === undefined ? 0 : link.use.idleSince
       if (since === undefined) return undefined
       latest = Math.max(latest, since)
@@ -291,7 +293,7 @@ export class Fleet {
 
   #rest(why: string): void {
     this.#host.context.log.info('upstream rests until its next call', { why })
-    for (const keeper of this.#mains()) keeper.rest(why)
+    for (const supervisor of this.#mains()) supervisor.rest(why)
     this.#pool.leave()
   }
 

@@ -14,12 +14,12 @@ import { GatewayError } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/read-answer.ts'
 import { EraDoubt } from './connection/era-check.ts'
-import { Fleet } from './connections.ts'
-import { Keepers, type Connect } from './supervisors.ts'
+import { Connections } from './connections.ts'
+import { Supervisors, type Connect } from './supervisors.ts'
 import type { Link } from './connection/connection.ts'
 import { Remembered } from './saved-server-info.ts'
 import { Refusals } from './refusal-log.ts'
-import { UNSUBSCRIBE, Wishes } from './subscriptions/client-interest.ts'
+import { UNSUBSCRIBE, ClientInterest } from './subscriptions/client-interest.ts'
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
 /** Methods that may be sent twice: they read. */
@@ -36,10 +36,10 @@ export class McpUpstream implements Upstream {
   /** What the server said of itself last; kept while it is away, so that others know what they miss. */
   server: ServerSide | undefined
   readonly #context: UpstreamContext
-  readonly #keepers: Keepers
-  readonly #fleet: Fleet
+  readonly #supervisors: Supervisors
+  readonly #connections: Connections
   readonly #doubt: EraDoubt
-  readonly #wishes: Wishes
+  readonly #interest: ClientInterest
   readonly #remembered: Remembered
   readonly #refusals: Refusals
 
@@ -48,41 +48,43 @@ export class McpUpstream implements Upstream {
     this.spec = spec
     this.#context = context
     this.#doubt = new EraDoubt(context)
-    this.#wishes = new Wishes(context, session => this.#fleet.home(session))
-    this.#keepers = new Keepers(spec, context, connect, keeper => this.#wishes.audienceOf(keeper))
+    this.#interest = new ClientInterest(context, session => this.#connections.home(session))
+    this.#supervisors = new Supervisors(spec, context, connect, supervisor =>
+      this.#interest.audienceOf(supervisor),
+    )
     this.#remembered = new Remembered(context.memory)
     this.server = this.#remembered.server
-    if (this.server !== undefined) this.#keepers.memory.learn(this.server.era, this.#remembered.ageMs)
-    this.#fleet = new Fleet({
+    if (this.server !== undefined) this.#supervisors.memory.learn(this.server.era, this.#remembered.ageMs)
+    this.#connections = new Connections({
       spec,
       context,
-      keepers: this.#keepers,
-      isWatched: keeper => this.#wishes.arePending(keeper),
-      moved: keeper => this.#wishes.moved(keeper),
+      supervisors: this.#supervisors,
+      isWatched: supervisor => this.#interest.arePending(supervisor),
+      moved: supervisor => this.#interest.moved(supervisor),
       changed: (state, link) => this.#changed(state, link),
-      opened: link => this.#wishes.opened(link),
+      opened: link => this.#interest.opened(link),
     })
-    this.#refusals = new Refusals(context, problem => this.#fleet.note(problem))
+    this.#refusals = new Refusals(context, problem => this.#connections.note(problem))
   }
 
   get state(): UpstreamState {
-    return this.#fleet.main.state
+    return this.#connections.main.state
   }
 
   get problem(): string | undefined {
-    return this.#fleet.main.problem
+    return this.#connections.main.problem
   }
 
   get pid(): number | undefined {
-    return this.#fleet.main.link?.wire.pid
+    return this.#connections.main.link?.wire.pid
   }
 
   get dropped(): Readonly<Record<string, number>> | undefined {
-    return this.#keepers.drops.counts
+    return this.#supervisors.drops.counts
   }
 
   get runtime(): UpstreamRuntime {
-    return this.#fleet.runtime
+    return this.#connections.runtime
   }
 
   get memory(): UpstreamMemory | undefined {
@@ -94,35 +96,35 @@ export class McpUpstream implements Upstream {
   }
 
   get degraded(): string | undefined {
-    return this.#keepers.drops.degraded
+    return this.#supervisors.drops.degraded
   }
 
   start(): Promise<void> {
-    return this.#fleet.start()
+    return this.#connections.start()
   }
 
   async stop(): Promise<void> {
-    this.#wishes.stop()
-    await this.#fleet.stop()
+    this.#interest.stop()
+    await this.#connections.stop()
   }
 
   sessionEnded(session: Session): void {
-    this.#wishes.forget(session, this.#fleet.links())
-    this.#fleet.sessionEnded(session)
+    this.#interest.forget(session, this.#connections.links())
+    this.#connections.sessionEnded(session)
   }
 
   rootsChanged(changed: readonly Session[]): void {
-    this.#fleet.rootsChanged(changed)
+    this.#connections.rootsChanged(changed)
   }
 
   async dispatch(call: Call): Promise<Answer> {
-    if (call.method === UNSUBSCRIBE) return this.#wishes.unsubscribe(call)
-    const link = this.#fleet.now(call) ?? (await this.#fleet.soon(call))
+    if (call.method === UNSUBSCRIBE) return this.#interest.unsubscribe(call)
+    const link = this.#connections.now(call) ?? (await this.#connections.soon(call))
     if (link === undefined) return cancelledAnswer()
     const { use } = link
     use.hold()
     try {
-      const answer = await this.#wishes.answer(call, link)
+      const answer = await this.#interest.answer(call, link)
       return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, link)
         ? await this.#heal(link, call, answer)
         : answer
@@ -142,7 +144,7 @@ export class McpUpstream implements Upstream {
     const { era, version } = link?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
     if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
-    this.#wishes.follow(state === 'ready' ? link : undefined)
+    this.#interest.follow(state === 'ready' ? link : undefined)
     this.#context.stateChanged(state, problem)
   }
 
@@ -164,7 +166,7 @@ export class McpUpstream implements Upstream {
     const { sessionLost, stale, status, unheard } = error.fields
     // A connection that ended before its answer says nothing of the link. Whether to call again is not for us to say.
     if (stale === true) throw error
-    if (sessionLost === true) this.#fleet.replace(link, String(error.fields.why))
+    if (sessionLost === true) this.#connections.replace(link, String(error.fields.why))
     else {
       if (
         typeof status !== 'number' ||
@@ -179,16 +181,16 @@ export class McpUpstream implements Upstream {
   }
 
   #startAnew(): void {
-    this.#keepers.memory.forget()
-    this.#fleet.startAnew(OTHER_ERA)
+    this.#supervisors.memory.forget()
+    this.#connections.startAnew(OTHER_ERA)
   }
 
   async #again(call: Call): Promise<Answer> {
-    const link = await this.#fleet.soon(call)
+    const link = await this.#connections.soon(call)
     if (link === undefined) return cancelledAnswer()
     link.use.hold()
     try {
-      return await this.#wishes.answer(call, link)
+      return await this.#interest.answer(call, link)
     } finally {
       link.use.letGo()
     }

@@ -6,7 +6,7 @@ import { Restarts, type Pause } from './restart-policy.ts'
 import { visible } from '../transport/printable.ts'
 
 /** What a keeper needs from its upstream. */
-export interface KeeperHost {
+export interface SupervisorHost {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
@@ -35,13 +35,13 @@ const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
 const RENEW_AGAIN_MS = 60_000
 
 /** Keeps one link to a server alive: starts it, notices its end, and tries again with growing pauses. */
-export class LinkKeeper {
+export class Supervisor {
   state: UpstreamState = 'idle'
   problem: string | undefined = undefined
   link: Link | undefined = undefined
   /** How often it was started again, but for waking from idleness. */
   restarts = 0
-  readonly #host: KeeperHost
+  readonly #host: SupervisorHost
   readonly #restarts: Restarts
   #opening: Link | undefined
   #starting: Promise<void> | undefined
@@ -55,7 +55,7 @@ export class LinkKeeper {
   /** Links on their way out; a stop waits for them. */
   readonly #leaving = new LeavingLinks()
 
-  constructor(host: KeeperHost, restarts = new Restarts(host.isProcess)) {
+  constructor(host: SupervisorHost, restarts = new Restarts(host.isProcess)) {
     this.#host = host
     this.#restarts = restarts
   }

@@ -9,7 +9,7 @@ import { EraMemory } from './connection/era-cache.ts'
 import { shakeHands } from './connection/handshake.ts'
 import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscription.ts'
-import { LinkKeeper } from './supervisor.ts'
+import { Supervisor } from './supervisor.ts'
 import type { LinkHost, Wire, WireEvents } from './transport.ts'
 
 /** Opens what carries a link; a process runs in `cwd`, where that is given. */
@@ -27,18 +27,18 @@ export interface Keeping {
   readonly cwd: string | undefined
   retries(): boolean
   /** Which sessions use its link; undefined where all of them may. */
-  sessions?: ((keeper: LinkKeeper) => ((session: Session) => boolean) | undefined) | undefined
+  sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
   /** Whether the calls of a session take its link. */
-  isUsedBy(keeper: LinkKeeper, session: Session): boolean
-  changed(keeper: LinkKeeper, state: UpstreamState, link: Link | undefined): void
-  lost(keeper: LinkKeeper, link: Link, why: string): void
+  isUsedBy(supervisor: Supervisor, session: Session): boolean
+  changed(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void
+  lost(supervisor: Supervisor, link: Link, why: string): void
 }
 
 /** Whom a change is told that came by the link of a keeper; undefined for everybody. */
-export type Audience = (keeper: LinkKeeper) => ((session: Session) => boolean) | undefined
+export type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
 /** Makes the keepers of one upstream, and knows what they have in common. */
-export class Keepers {
+export class Supervisors {
   readonly memory: EraMemory
   readonly drops: Drops
   readonly #behaviours = new Behaviours()
@@ -56,14 +56,14 @@ export class Keepers {
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
-  make({ capabilities, cwd, retries, sessions, isUsedBy, changed, lost }: Keeping): LinkKeeper {
+  make({ capabilities, cwd, retries, sessions, isUsedBy, changed, lost }: Keeping): Supervisor {
     const { name, log, clock, gateway, room, hide } = this.#context
     const { startupTimeout, maxLifetime, era, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
     const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
     const open = (): Link => new Link(host, events => this.#connect(events, cwd))
-    const keeper: LinkKeeper = new LinkKeeper({
+    const supervisor: Supervisor = new Supervisor({
       name,
       log,
       clock,
@@ -74,21 +74,23 @@ export class Keepers {
       retries,
       enter: () => (type === 'stdio' ? room?.enter() : undefined),
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
-      changed: (state, link) => changed(keeper, state, link),
+      changed: (state, link) => changed(supervisor, state, link),
     })
-    const host = this.#linkHost(keeper, { sessions, isUsedBy }, (link, why) => lost(keeper, link, why))
-    return keeper
+    const host = this.#linkHost(supervisor, { sessions, isUsedBy }, (link, why) =>
+      lost(supervisor, link, why),
+    )
+    return supervisor
   }
 
   #linkHost(
-    keeper: LinkKeeper,
+    supervisor: Supervisor,
     { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
     closed: LinkHost<Link>['closed'],
   ): LinkHost<Link> {
     const context = this.#context
     const { roots } = context
     const fitted = (ask: Ask, reply: AskReply): AskReply => {
-      const version = keeper.link?.server?.version
+      const version = supervisor.link?.server?.version
       if (!('result' in reply) || version === undefined) return reply
       return { result: replyFor(ask.method, reply.result, version) }
     }
@@ -101,14 +103,16 @@ export class Keepers {
       notify: notification =>
         context.notify(
           notification,
-          notification.method === TASK_STATUS ? session => isUsedBy(keeper, session) : this.#audience(keeper),
+          notification.method === TASK_STATUS
+            ? session => isUsedBy(supervisor, session)
+            : this.#audience(supervisor),
         ),
       ask: async (ask, exchange) => fitted(ask, await context.ask(ask, exchange)),
-      isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(keeper))),
+      isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),
       listRoots:
         roots &&
         (async ask => {
-          const listed = await roots.list(ask, sessions?.(keeper))
+          const listed = await roots.list(ask, sessions?.(supervisor))
           return listed && { ...listed, reply: fitted(ask, listed.reply) }
         }),
       missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),

@@ -1,12 +1,12 @@
-import type { LinkKeeper } from './supervisor.ts'
+import type { Supervisor } from './supervisor.ts'
 
 /** Links that were opened ahead, for clients to come. Each is given away once. */
 export class WarmLinks {
   readonly #min: number
-  readonly #make: (isWaiting: (keeper: LinkKeeper) => boolean) => LinkKeeper
-  readonly #waiting = new Set<LinkKeeper>()
+  readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
+  readonly #waiting = new Set<Supervisor>()
 
-  constructor(min: number, make: (isWaiting: (keeper: LinkKeeper) => boolean) => LinkKeeper) {
+  constructor(min: number, make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor) {
     this.#min = min
     this.#make = make
   }
@@ -15,7 +15,7 @@ export class WarmLinks {
     return this.#waiting.size
   }
 
-  get keepers(): readonly LinkKeeper[] {
+  get supervisors(): readonly Supervisor[] {
     return [...this.#waiting]
   }
 
@@ -23,22 +23,22 @@ export class WarmLinks {
   fill(room: number): void {
     const missing = Math.min(this.#min - this.#waiting.size, room)
     for (let count = 0; count < missing; count++) {
-      const keeper = this.#make(one => this.#waiting.has(one))
-      this.#waiting.add(keeper)
-      void keeper.start()
+      const supervisor = this.#make(one => this.#waiting.has(one))
+      this.#waiting.add(supervisor)
+      void supervisor.start()
     }
   }
 
   /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
-  take(): LinkKeeper | undefined {
-    const rank = ({ state }: LinkKeeper): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
+  take(): Supervisor | undefined {
+    const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
     const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
     if (best !== undefined) this.#waiting.delete(best)
     return best
   }
 
   /** Gives all of them away, to be ended. */
-  empty(): LinkKeeper[] {
+  empty(): Supervisor[] {
     const all = [...this.#waiting]
     this.#waiting.clear()
     return all

@@ -1,6 +1,6 @@
 /** A queue in which callers take turns; what one caller has put in comes out in the order it went in. */
 export class FairQueue<T> {
-  readonly #lanes = new Map<string, Set<T>>()
+  readonly #queues = new Map<string, Set<T>>()
   #size = 0
 
   get size(): number {
@@ -8,26 +8,26 @@ export class FairQueue<T> {
   }
 
   add(caller: string, item: T): void {
-    const lane = this.#lanes.get(caller)
-    if (lane === undefined) this.#lanes.set(caller, new Set([item]))
-    else lane.add(item)
+    const own = this.#queues.get(caller)
+    if (own === undefined) this.#queues.set(caller, new Set([item]))
+    else own.add(item)
     this.#size++
   }
 
   /** The item that is taken out next. */
   get next(): T | undefined {
-    for (const lane of this.#lanes.values()) for (const item of lane) return item
+    for (const own of this.#queues.values()) for (const item of own) return item
     return undefined
   }
 
   /** Takes the next item out; its caller's others go behind those of everybody else. */
   take(): T | undefined {
-    for (const [caller, lane] of this.#lanes) {
-      this.#lanes.delete(caller)
-      for (const item of lane) {
-        lane.delete(item)
+    for (const [caller, own] of this.#queues) {
+      this.#queues.delete(caller)
+      for (const item of own) {
+        own.delete(item)
         this.#size--
-        if (lane.size > 0) this.#lanes.set(caller, lane)
+        if (own.size > 0) this.#queues.set(caller, own)
         return item
       }
     }
@@ -36,15 +36,15 @@ export class FairQueue<T> {
 
   /** Takes one item out of turn; false when it is not there. */
   delete(caller: string, item: T): boolean {
-    const lane = this.#lanes.get(caller)
-    if (lane?.delete(item) !== true) return false
+    const own = this.#queues.get(caller)
+    if (own?.delete(item) !== true) return false
     this.#size--
-    if (lane.size === 0) this.#lanes.delete(caller)
+    if (own.size === 0) this.#queues.delete(caller)
     return true
   }
 
   clear(): void {
-    this.#lanes.clear()
+    this.#queues.clear()
     this.#size = 0
   }
 }

@@ -63,11 +63,11 @@ export async function createWorkers(source: LoadedConfig, options: WorkersOption
   })
   const gateway = await makeGateway(forOwner(source, count), options, {
     builtins: builtins.filter(({ name }) => OWNER_PLUGINS.has(name)),
-    keeper: plugin => owner.keeper(plugin),
+    sharedState: plugin => owner.sharedState(plugin),
     said: (name, notification, upstream, isMeant) => {
       if (upstream !== undefined) owner.said(name, notification, isMeant)
     },
-    atTheDoor: gate => (heard.gate = gate),
+    wrapGate: gate => (heard.gate = gate),
   })
   heard.gateway = gateway
   return new Workers(source, options, { gateway, gate: heard.gate, owner, place })

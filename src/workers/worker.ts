@@ -11,8 +11,8 @@ import { type Share, isOwned } from './partition.ts'
 import { HandedRequests } from './proxy/forwarded-requests.ts'
 import { OwnerLine } from './proxy/host-client.ts'
 import { gatherFor, pageOf } from './proxy/merge-metrics.ts'
-import { Mates } from './proxy/peers.ts'
-import { Door } from './proxy/routing-gate.ts'
+import { Peers } from './proxy/peers.ts'
+import { RoutingGate } from './proxy/routing-gate.ts'
 import { SharedSeal } from './proxy/shared-seal.ts'
 
 /** What a worker is told first. */
@@ -66,7 +66,7 @@ function stray({ host, log }: WorkerOptions, resolve: (code: number) => void, wo
   })
 }
 
-type Deed = (worker: Running, value: unknown) => Promise<unknown>
+type Handler = (worker: Running, value: unknown) => Promise<unknown>
 
 interface Running {
   readonly gateway: Gateway
@@ -75,7 +75,7 @@ interface Running {
   readonly become: (share: Share) => LoadedConfig
 }
 
-const DEEDS: Readonly<Record<string, Deed>> = {
+const HANDLERS: Readonly<Record<string, Handler>> = {
   settled: ({ gateway }) => gateway.settled(),
   reload: async ({ gateway, become }, value) => gateway.reload(become(value as Share)).then(() => undefined),
   control: async ({ gateway }, value) => {
@@ -107,9 +107,9 @@ class Worker {
   async serve(what: string, value: unknown, end: () => void): Promise<unknown> {
     if (what === 'begin') return this.#begin(value as Beginning)
     if (what === 'end') return end()
-    const deed = DEEDS[what]
-    if (this.#running === undefined || deed === undefined) throw gatewayError('GW_WORKER_GONE')
-    return deed(this.#running, value)
+    const handler = HANDLERS[what]
+    if (this.#running === undefined || handler === undefined) throw gatewayError('GW_WORKER_GONE')
+    return handler(this.#running, value)
   }
 
   end(): Promise<void> {
@@ -156,17 +156,17 @@ class Worker {
   ): Promise<Inside> {
     const place = { directory, token }
     const neighbours = new HandedRequests(number, count, place)
-    const mates = new Mates(number, place, gate)
-    await Promise.all([neighbours.start(), mates.start()])
-    this.#stops = [() => neighbours.stop(), () => mates.stop()]
+    const peers = new Peers(number, place, gate)
+    await Promise.all([neighbours.start(), peers.start()])
+    this.#stops = [() => neighbours.stop(), () => peers.stop()]
     return {
       seal: new SharedSeal(Buffer.from(key), number),
       upstream: (spec, context) => this.#upstream(spec, context, count),
-      keeper: plugin => this.#owner.keeper(plugin),
-      atTheDoor: inner => {
+      sharedState: plugin => this.#owner.sharedState(plugin),
+      wrapGate: inner => {
         made(inner)
         const gather = gatherFor(() => this.#running?.gateway.generation.graph.config, this.#ask)
-        return new Door(inner, number, mates, gather)
+        return new RoutingGate(inner, number, peers, gather)
       },
       neighbours,
     }

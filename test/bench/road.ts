@@ -1,6 +1,6 @@
 /** The cost of the road alone: one exchange with 0 and 8 plugins, and of reading and writing messages. No I/O. */
 import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plugin.ts'
-import { RoadGate } from '../../src/core/gate.ts'
+import { PipelineGate } from '../../src/core/gate.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { encodeResult, parseMessage } from '../../src/protocol/jsonrpc.ts'
 import { newestReader } from '../../src/protocol/era/reader.ts'
@@ -70,7 +70,7 @@ async function roadWith(plugins: Plugins, tools: number): Promise<Road> {
   const upstreams = { up: { type: 'http', url: 'http://127.0.0.1:1/mcp', era: 'legacy' } } as const
   const config = { ...configOf({ listener: 'http', upstreams, plugins }, directory) }
   const gateway = await createGateway(config, { plugins: [inMemory(tools)] })
-  const gate: Gate = new RoadGate(gateway.generation.graph, { name: 'bench', version: '1' })
+  const gate: Gate = new PipelineGate(gateway.generation.graph, { name: 'bench', version: '1' })
   const session = await open(gate)
   return { travel: (method, params) => gate.run(session, { method, params, emit: () => undefined }).answer }
 }

@@ -42,7 +42,7 @@ async function timesOf(handle: Handle, era: 'modern' | 'legacy'): Promise<number
   const params = { name: 'web__x', arguments: {}, _meta: { progressToken: 'p' } }
   await client.request('tools/call', params)
   const times: number[] = []
-  const lane = async (): Promise<void> => {
+  const notifier = async (): Promise<void> => {
     for (let call = 0; call < CALLS / AT_ONCE; call++) {
       const from = performance.now()
       const { error } = await client.request('tools/call', params)
@@ -50,7 +50,7 @@ async function timesOf(handle: Handle, era: 'modern' | 'legacy'): Promise<number
       times.push(isTimeout ? performance.now() - from : Infinity)
     }
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+  await Promise.all(Array.from({ length: AT_ONCE }, notifier))
   await client[Symbol.asyncDispose]()
   await gateway[Symbol.asyncDispose]()
   return times

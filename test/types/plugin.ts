@@ -40,8 +40,8 @@ export const tour = definePlugin<{ words: readonly string[] }>({
     )
     hooks.settled.tap(exchange => log.info('settled', { ms: clock.now() - started.get(exchange) }))
     hooks.catalog.tap(entries => entries.filter(({ exposed }) => !exposed.startsWith('_')))
-    hooks.notification.tap(({ method }, { lane }) =>
-      lane === 'client' && method.endsWith('/message') ? 'drop' : undefined,
+    hooks.notification.tap(({ method }, { direction }) =>
+      direction === 'client' && method.endsWith('/message') ? 'drop' : undefined,
     )
     hooks.clientRequest.tap(ask => (ask.method === 'roots/list' ? answer({ roots: [] }) : undefined))
     hooks.createUpstream.for('mine').tap(() => undefined)

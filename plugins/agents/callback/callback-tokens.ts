@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { globs, type Principal } from '../../../src/plugin.ts'
-import type { Callback, CallbackDoor, Visitor } from '../types/tasks.ts'
+import type { Callback, CallbackToken, CallerIdentity } from '../types/tasks.ts'
 
 /** One session of one task, as the gateway knows whoever comes with its token. */
 export interface Grant {
@@ -23,26 +23,26 @@ type Visit = Parameters<Callback['open']>[0]
 const MARK = 'tapgate:agent:'
 const TOKEN_BYTES = 32
 /** Doors open at once. */
-const MAX_DOORS = 1000
+const MAX_OPEN = 1000
 
 /** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
-export class Doors implements Callback {
+export class CallbackTokens implements Callback {
   readonly #grants = new Map<string, Grant>()
   readonly #byPrincipal = new WeakMap<Principal, Grant>()
-  readonly #visitorOf: (task: string) => Visitor | undefined
+  readonly #identityOf: (task: string) => CallerIdentity | undefined
   /** Where agents find the gateway; undefined while nobody listens. */
   url: string | undefined
 
   /** `visitorOf` says whose a task is, where its caller does not. */
-  constructor(visitorOf: (task: string) => Visitor | undefined) {
-    this.#visitorOf = visitorOf
+  constructor(identityOf: (task: string) => CallerIdentity | undefined) {
+    this.#identityOf = identityOf
   }
 
-  open(visit: Visit): CallbackDoor | undefined {
-    const visitor = visit.caller.visitor ?? this.#visitorOf(visit.task)
-    if (visitor === undefined || this.url === undefined || this.#grants.size >= MAX_DOORS) return undefined
-    const url = visitor.profile === undefined ? this.url : `${this.url}/${visitor.profile}`
-    const grant = this.#grantFor(visit, visitor, new URL(url).pathname)
+  open(visit: Visit): CallbackToken | undefined {
+    const identity = visit.caller.identity ?? this.#identityOf(visit.task)
+    if (identity === undefined || this.url === undefined || this.#grants.size >= MAX_OPEN) return undefined
+    const url = identity.profile === undefined ? this.url : `${this.url}/${identity.profile}`
+    const grant = this.#grantFor(visit, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const digest = digestOf(token)
@@ -62,12 +62,12 @@ export class Doors implements Callback {
     }
   }
 
-  #grantFor({ task, root, depth, agent }: Visit, visitor: Visitor, path: string): Grant | undefined {
+  #grantFor({ task, root, depth, agent }: Visit, identity: CallerIdentity, path: string): Grant | undefined {
     if (agent.callback === undefined) return undefined
     const own = globs(agent.callback.tools)
     // An agent that an agent called sees no more than that one.
-    const outer = this.grantOf(visitor.principal)
-    const { issuer, client, subject, scopes } = visitor.principal
+    const outer = this.grantOf(identity.principal)
+    const { issuer, client, subject, scopes } = identity.principal
     const marked = [...scopes.filter(scope => !scope.startsWith(MARK)), `${MARK}${randomUUID()}`]
     return {
       task,
@@ -75,7 +75,7 @@ export class Doors implements Callback {
       depth,
       mayDelegate: depth < agent.callback.maxDepth && outer?.mayDelegate !== false,
       principal: Object.freeze({ issuer, client, subject, scopes: Object.freeze(marked), delegate: task }),
-      profile: visitor.profile,
+      profile: identity.profile,
       path,
       permits: outer === undefined ? own : tool => own(tool) && outer.permits(tool),
       wasUsed: false,

@@ -1,6 +1,6 @@
 import { GatewayError, Payload, type Answer, type Call, type JsonObject } from '../../../src/plugin.ts'
 import type { Caller, TaskRequest, TaskView } from '../types/tasks.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { giveAnswers } from './questions.ts'
 import { failed, hasEnded, toldTask, unknownTask } from './said.ts'
 import { taskState } from './tasks.ts'
@@ -10,7 +10,7 @@ import { taskOfRetry, waitFor } from './waiting.ts'
 const INLINE_MS = 250
 
 /** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
-export async function delegateTask(call: Call, given: JsonObject, parts: FaceParts): Promise<Answer> {
+export async function delegateTask(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
   if (retried !== undefined) return goOn(call, given, retried, parts)
   return begin(call, given, requestOf(given), parts)
@@ -21,18 +21,18 @@ export async function begin(
   call: Call,
   given: JsonObject,
   request: TaskRequest,
-  parts: FaceParts,
+  parts: McpParts,
 ): Promise<Answer> {
-  const caller = parts.visitors.callerOf(call.exchange)
+  const caller = parts.callers.callerOf(call.exchange)
   const isKept = request.background || call.mayBeTask === true
-  if (request.continues !== undefined && !parts.visitors.mayTouch(request.continues, caller))
+  if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller))
     return unknownTask()
   try {
-    const view = await parts.desk().delegate({ ...apart(request, caller), background: isKept }, caller)
+    const view = await parts.service().delegate({ ...apart(request, caller), background: isKept }, caller)
     parts.begun(view.id, caller)
     if (call.mayBeTask === true) return await asTask(view, caller.owner, parts)
     if (request.background) return toldTask(view)
-    if (call.exchange.cancelled) parts.desk().cancel(view.id, caller.owner, 'the call was given up')
+    if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
     return await waitFor(parts, view, { call, owner: caller.owner, waitMs: waitOf(given), isHeld: true })
   } catch (error) {
     if (error instanceof GatewayError) return failed(error.publicMessage, error.fields.retryAfterMs)
@@ -40,8 +40,8 @@ export async function begin(
   }
 }
 
-async function asTask(first: TaskView, owner: string, parts: FaceParts): Promise<Answer> {
-  const view = (await parts.desk().wait(first.id, owner, { ms: INLINE_MS })) ?? first
+async function asTask(first: TaskView, owner: string, parts: McpParts): Promise<Answer> {
+  const view = (await parts.service().wait(first.id, owner, { ms: INLINE_MS })) ?? first
   if (hasEnded(view)) return toldTask(view)
   return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
 }
@@ -58,14 +58,14 @@ export async function goOn(
   call: Call,
   given: JsonObject,
   { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
-  parts: FaceParts,
+  parts: McpParts,
 ): Promise<Answer> {
-  const caller = parts.visitors.callerOf(call.exchange)
-  const before = parts.visitors.find(parts.desk(), task, caller)
+  const caller = parts.callers.callerOf(call.exchange)
+  const before = parts.callers.find(parts.service(), task, caller)
   if (before === undefined) return unknownTask()
   const { owner } = caller
-  giveAnswers(parts.desk(), before, owner, call.params?.inputResponses)
-  const view = parts.desk().view(task, owner) ?? before
+  giveAnswers(parts.service(), before, owner, call.params?.inputResponses)
+  const view = parts.service().view(task, owner) ?? before
   return waitFor(parts, view, { call, owner, waitMs: waitOf(given), isHeld })
 }
 

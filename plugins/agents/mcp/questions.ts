@@ -1,6 +1,6 @@
 import { isObject, type Ask, type ClientSide, type Exchange, type JsonObject } from '../../../src/plugin.ts'
 import { hasEnded } from './said.ts'
-import type { Desk, Question, QuestionAnswer, TaskView } from '../types/tasks.ts'
+import type { TaskService, Question, QuestionAnswer, TaskView } from '../types/tasks.ts'
 
 /** Whether this client can be shown a form. */
 export function canBeAsked({ canAsk, session }: Exchange): boolean {
@@ -33,24 +33,24 @@ export function answerIn(reply: unknown): QuestionAnswer | undefined {
 }
 
 /** Gives a task the answers that a client brings along. What is not asked, or was answered already, is passed over. */
-export function giveAnswers(desk: Desk, view: TaskView, owner: string, responses: unknown): void {
+export function giveAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
   if (!isObject(responses)) return
   for (const { id } of view.questions) {
     const given = Object.hasOwn(responses, id) ? answerIn(responses[id]) : undefined
-    if (given !== undefined) tryAnswer(desk, view.id, owner, id, given)
+    if (given !== undefined) tryAnswer(service, view.id, owner, id, given)
   }
 }
 
 /** False when it is not open any more, or the answer does not fit. */
 export function tryAnswer(
-  desk: Desk,
+  service: TaskService,
   task: string,
   owner: string,
   question: string,
   given: QuestionAnswer,
 ): boolean {
   try {
-    desk.answer(task, owner, question, given)
+    service.answer(task, owner, question, given)
     return true
   } catch {
     return false
@@ -60,14 +60,14 @@ export function tryAnswer(
 /** Asks a legacy client on the stream of its call; undefined when it gave no answer. */
 export async function askThrough(
   exchange: Exchange,
-  desk: Desk,
+  service: TaskService,
   { id: task }: TaskView,
   question: Question,
   owner: string,
 ): Promise<QuestionAnswer | undefined> {
   const takers = new Set<(reason: string) => void>()
   let isOpen = true
-  const unwatch = desk.watch(task, owner, view => {
+  const unwatch = service.watch(task, owner, view => {
     if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
     isOpen = false
     for (const taken of takers) taken('the question was answered, or is out of time')

@@ -10,7 +10,7 @@ import {
   type UpstreamContext,
 } from '../../../src/plugin.ts'
 import type { TaskView } from '../types/tasks.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { done, hasEnded, structured } from './said.ts'
 import { MAX_PAGE_BYTES } from './schemas.ts'
 
@@ -47,8 +47,8 @@ export const TEMPLATES = Payload.of(
 )
 
 /** `resources/list`: the newest tasks of this caller. */
-export function listResources({ exchange }: Call, parts: FaceParts): Answer {
-  const views = parts.visitors.list(parts.desk(), parts.visitors.callerOf(exchange), MAX_LISTED)
+export function listResources({ exchange }: Call, parts: McpParts): Answer {
+  const views = parts.callers.list(parts.service(), parts.callers.callerOf(exchange), MAX_LISTED)
   const resources = views.map(view => ({
     uri: SCHEME + view.id,
     name: view.id,
@@ -60,14 +60,14 @@ export function listResources({ exchange }: Call, parts: FaceParts): Answer {
 }
 
 /** `resources/read`. */
-export function readResource({ params, exchange }: Call, parts: FaceParts): Answer {
+export function readResource({ params, exchange }: Call, parts: McpParts): Answer {
   const uri = String(params?.uri)
   const found = find(uri, exchange, parts)
   if (found === undefined) return notFound(uri)
   const { view, part, owner } = found
   const mimeType = PARTS[part].type
   if (part === '') return contents(uri, mimeType, JSON.stringify(structured(view), undefined, 2))
-  const page = parts.desk().page(view.id, owner, part === '/log' ? 'log' : 'diff', 0, MAX_PAGE_BYTES)
+  const page = parts.service().page(view.id, owner, part === '/log' ? 'log' : 'diff', 0, MAX_PAGE_BYTES)
   const rest =
     page?.next === undefined ? {} : { 'io.tapgate/total': page.total, 'io.tapgate/next': page.next }
   return contents(uri, mimeType, page?.text ?? '', rest)
@@ -85,13 +85,13 @@ function notFound(uri: string): Answer {
 function find(
   uri: string,
   exchange: Exchange,
-  { desk, visitors }: FaceParts,
+  { service, callers }: McpParts,
 ): { view: TaskView; part: Part; owner: string } | undefined {
   if (!uri.startsWith(SCHEME)) return undefined
   const part = (['/log', '/diff'] as const).find(end => uri.endsWith(end)) ?? ''
   const id = uri.slice(SCHEME.length, uri.length - part.length)
-  const caller = visitors.callerOf(exchange)
-  const view = visitors.find(desk(), id, caller)
+  const caller = callers.callerOf(exchange)
+  const view = callers.find(service(), id, caller)
   return view === undefined ? undefined : { view, part, owner: caller.owner }
 }
 
@@ -105,7 +105,7 @@ export class Watched {
   }
 
   /** `resources/subscribe`. */
-  subscribe({ params, exchange }: Call, parts: FaceParts): Answer {
+  subscribe({ params, exchange }: Call, parts: McpParts): Answer {
     const uri = String(params?.uri)
     const found = find(uri, exchange, parts)
     if (found === undefined) return notFound(uri)
@@ -117,7 +117,7 @@ export class Watched {
       this.#notify({ method: 'notifications/resources/updated', params: { uri } }, isMeant)
       if (hasEnded(now)) this.#end(uri)
     }
-    this.#watches.set(uri, parts.desk().watch(view.id, owner, tell))
+    this.#watches.set(uri, parts.service().watch(view.id, owner, tell))
     return done({})
   }
 

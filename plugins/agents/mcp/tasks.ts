@@ -8,12 +8,12 @@ import {
   type JsonObject,
 } from '../../../src/plugin.ts'
 import type { TaskView } from '../types/tasks.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { canBeAsked, giveAnswers, inputRequests } from './questions.ts'
 import { done, hasEnded, inWords, POLL_MS, structured, toldTask, unknownTaskError } from './said.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
-export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: FaceParts) => Answer> = new Map([
+export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([
   ['tasks/get', (call, parts) => within(call, parts, view => done(detailed(view, call.exchange)))],
   ['tasks/update', update],
   ['tasks/cancel', cancel],
@@ -21,27 +21,27 @@ export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: FaceParts) =>
 
 function within(
   { params, exchange }: Call,
-  parts: FaceParts,
-  deed: (view: TaskView, owner: string) => Answer,
+  parts: McpParts,
+  handler: (view: TaskView, owner: string) => Answer,
 ): Answer {
-  const caller = parts.visitors.callerOf(exchange)
-  const view = parts.visitors.find(parts.desk(), params?.taskId, caller)
-  return view === undefined ? unknownTaskError() : deed(view, caller.owner)
+  const caller = parts.callers.callerOf(exchange)
+  const view = parts.callers.find(parts.service(), params?.taskId, caller)
+  return view === undefined ? unknownTaskError() : handler(view, caller.owner)
 }
 
-function update(call: Call, parts: FaceParts): Answer {
+function update(call: Call, parts: McpParts): Answer {
   const responses = call.params?.inputResponses
   if (!isObject(responses))
     return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
   return within(call, parts, (view, owner) => {
-    giveAnswers(parts.desk(), view, owner, responses)
+    giveAnswers(parts.service(), view, owner, responses)
     return done({})
   })
 }
 
-function cancel(call: Call, parts: FaceParts): Answer {
+function cancel(call: Call, parts: McpParts): Answer {
   return within(call, parts, (view, owner) => {
-    parts.desk().cancel(view.id, owner, 'the client cancelled it')
+    parts.service().cancel(view.id, owner, 'the client cancelled it')
     return done({})
   })
 }

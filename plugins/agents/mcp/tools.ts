@@ -10,13 +10,13 @@ import {
 import type { QuestionAnswer, TaskView } from '../types/tasks.ts'
 import { begin, delegateTask, goOn, nextRequest, waitOf } from './delegate.ts'
 import { problemWith } from './given.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { answerIn } from './questions.ts'
 import { failed, hasEnded, said, toldAgents, toldPage, toldStatus, toldTasks, unknownTask } from './said.ts'
 import { INPUTS, PAGE_BYTES, type ToolName } from './schemas.ts'
 import { progressOf, taskOfRetry, waitFor } from './waiting.ts'
 
-type Tool = (call: Call, given: JsonObject, parts: FaceParts) => Answer | Promise<Answer>
+type Tool = (call: Call, given: JsonObject, parts: McpParts) => Answer | Promise<Answer>
 
 /** Events in one answer, and tasks in a list. */
 const MAX_EVENTS = 50
@@ -29,12 +29,12 @@ const TOOLS: Readonly<Record<ToolName, Tool>> = {
   agent_status: status,
   agent_cancel: cancel,
   agent_reply: reply,
-  list_agents: (_call, _given, parts) => toldAgents(parts.desk().agents()),
+  list_agents: (_call, _given, parts) => toldAgents(parts.service().agents()),
   agent_result: result,
 }
 
 /** `tools/call`. What a tool cannot do it says in its result, where the model reads it. */
-export async function callTool(call: Call, parts: FaceParts): Promise<Answer> {
+export async function callTool(call: Call, parts: McpParts): Promise<Answer> {
   const { name, arguments: given = {} } = call.params ?? {}
   if (typeof name !== 'string' || !Object.hasOwn(TOOLS, name))
     return refuse(RPC.invalidParams, `Unknown tool: ${String(name)}`)
@@ -44,24 +44,24 @@ export async function callTool(call: Call, parts: FaceParts): Promise<Answer> {
   return TOOLS[name as ToolName](call, given, parts)
 }
 
-async function status(call: Call, given: JsonObject, parts: FaceParts): Promise<Answer> {
-  const caller = parts.visitors.callerOf(call.exchange)
-  const desk = parts.desk()
-  if (given.task_id === undefined) return toldTasks(parts.visitors.list(desk, caller, MAX_TASKS))
+async function status(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
+  const caller = parts.callers.callerOf(call.exchange)
+  const service = parts.service()
+  if (given.task_id === undefined) return toldTasks(parts.callers.list(service, caller, MAX_TASKS))
   const since = given.since_seq as number | undefined
-  const first = parts.visitors.find(desk, given.task_id, caller)
+  const first = parts.callers.find(service, given.task_id, caller)
   if (first === undefined) return unknownTask()
   const { owner } = caller
   const view = await longPoll(call, first, { owner, since, ms: waitOf(given) ?? 0 }, parts)
   const from = since ?? Math.max(0, view.seq - MAX_EVENTS)
-  return toldStatus(view, desk.events(view.id, owner, from, MAX_EVENTS))
+  return toldStatus(view, service.events(view.id, owner, from, MAX_EVENTS))
 }
 
 async function longPoll(
   call: Call,
   first: TaskView,
   { owner, since, ms }: { readonly owner: string; readonly since: number | undefined; readonly ms: number },
-  { desk, clock, foreground }: FaceParts,
+  { service, clock, foreground }: McpParts,
 ): Promise<TaskView> {
   const until = clock.now() + ms
   const gaveUp = new AbortController()
@@ -75,7 +75,7 @@ async function longPoll(
     left = until - clock.now()
   ) {
     const wait = { ms: Math.min(left, PROGRESS_MS), signal: gaveUp.signal }
-    view = (await desk().wait(view.id, owner, since === undefined ? wait : { ...wait, since })) ?? view
+    view = (await service().wait(view.id, owner, since === undefined ? wait : { ...wait, since })) ?? view
     if (!hasEnded(view)) tell(view)
   }
   takeBack()
@@ -88,25 +88,25 @@ function isNews(view: TaskView, since: number | undefined): boolean {
   return view.questions.length > 0 || (since !== undefined && view.seq > since)
 }
 
-function cancel({ exchange }: Call, given: JsonObject, parts: FaceParts): Answer {
-  const caller = parts.visitors.callerOf(exchange)
-  const desk = parts.desk()
-  const view = parts.visitors.find(desk, given.task_id, caller)
+function cancel({ exchange }: Call, given: JsonObject, parts: McpParts): Answer {
+  const caller = parts.callers.callerOf(exchange)
+  const service = parts.service()
+  const view = parts.callers.find(service, given.task_id, caller)
   if (view === undefined) return unknownTask()
   const { id } = view
   const why =
     typeof given.reason === 'string' && given.reason !== '' ? given.reason : 'its owner cancelled it'
-  const isCancelled = desk.cancel(id, caller.owner, why)
-  const state = desk.view(id, caller.owner)?.state ?? 'cancelled'
+  const isCancelled = service.cancel(id, caller.owner, why)
+  const state = service.view(id, caller.owner)?.state ?? 'cancelled'
   const words = isCancelled ? `task ${id} is being cancelled` : `task ${id} had ended: ${state}`
   return said({ task_id: id, state, cancelled: isCancelled }, [words])
 }
 
-async function reply(call: Call, given: JsonObject, parts: FaceParts): Promise<Answer> {
+async function reply(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
   if (retried !== undefined) return goOn(call, given, retried, parts)
-  const caller = parts.visitors.callerOf(call.exchange)
-  const view = parts.visitors.find(parts.desk(), given.task_id, caller)
+  const caller = parts.callers.callerOf(call.exchange)
+  const view = parts.callers.find(parts.service(), given.task_id, caller)
   if (view === undefined) return unknownTask()
   if (typeof given.prompt === 'string')
     return begin(call, given, nextRequest(view.id, given.prompt, false), parts)
@@ -119,13 +119,13 @@ async function answerAndWait(
   given: JsonObject,
   { id }: TaskView,
   question: string,
-  parts: FaceParts,
+  parts: McpParts,
 ): Promise<Answer> {
-  const caller = parts.visitors.callerOf(call.exchange)
+  const caller = parts.callers.callerOf(call.exchange)
   // Before it goes on: what goes on may need to know whose it is.
   parts.begun(id, caller)
   const after = orWhy(() =>
-    parts.desk().answer(id, caller.owner, question, answerIn({ action: 'accept', ...given }) ?? CANCELLED),
+    parts.service().answer(id, caller.owner, question, answerIn({ action: 'accept', ...given }) ?? CANCELLED),
   )
   if ('why' in after) return failed(after.why)
   const waited = { call, owner: caller.owner, waitMs: waitOf(given), isHeld: false }
@@ -135,9 +135,9 @@ async function answerAndWait(
 const CANCELLED: QuestionAnswer = { action: 'cancel' }
 
 /** What the caller may mend is in the result, and for the model to read. */
-function orWhy<T>(deed: () => T): { value: T } | { why: string } {
+function orWhy<T>(handler: () => T): { value: T } | { why: string } {
   try {
-    return { value: deed() }
+    return { value: handler() }
   } catch (error) {
     if (error instanceof GatewayError) return { why: error.publicMessage }
     throw error
@@ -153,13 +153,13 @@ function questionOf({ questions, state, id }: TaskView, wanted: unknown): { id: 
   return { why: `task ${id} is ${state} and asks nothing${which}; "prompt" goes on with its session` }
 }
 
-function result({ exchange }: Call, given: JsonObject, parts: FaceParts): Answer {
-  const caller = parts.visitors.callerOf(exchange)
+function result({ exchange }: Call, given: JsonObject, parts: McpParts): Answer {
+  const caller = parts.callers.callerOf(exchange)
   const { task_id, what = 'text', offset = 0, max_bytes = PAGE_BYTES } = given
-  const desk = parts.desk()
-  const view = parts.visitors.find(desk, task_id, caller)
+  const service = parts.service()
+  const view = parts.callers.find(service, task_id, caller)
   if (view === undefined) return unknownTask()
-  const page = desk.page(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
+  const page = service.page(view.id, caller.owner, what as 'text', Number(offset), Number(max_bytes))
   if (page === undefined) return failed(`task ${view.id} has no ${String(what)}`)
   return toldPage(view, String(what), Number(offset), page)
 }

@@ -9,8 +9,8 @@ import {
   type UpstreamContext,
   type UpstreamState,
 } from '../../../src/plugin.ts'
-import type { Works } from '../types/runtime.ts'
-import type { FaceParts } from './parts.ts'
+import type { AgentRuntime } from '../types/runtime.ts'
+import type { McpParts } from './parts.ts'
 import { listResources, readResource, TEMPLATES, Watched } from './resources.ts'
 import { TASK_METHODS } from './tasks.ts'
 import { TOOL_LIST } from './tool-list.ts'
@@ -28,17 +28,17 @@ export class AgentsUpstream implements Upstream {
   readonly server: ServerSide
   state: UpstreamState = 'idle'
   readonly #context: UpstreamContext
-  readonly #parts: FaceParts
-  readonly #works: Works
+  readonly #parts: McpParts
+  readonly #runtime: AgentRuntime
   readonly #watched: Watched
   #last: Promise<void> = Promise.resolve()
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, parts: FaceParts, works: Works) {
+  constructor(spec: UpstreamConfig, context: UpstreamContext, parts: McpParts, runtime: AgentRuntime) {
     this.name = context.name
     this.spec = spec
     this.#context = context
     this.#parts = parts
-    this.#works = works
+    this.#runtime = runtime
     this.#watched = new Watched((notification, isMeant) => context.notify(notification, isMeant))
     this.server = {
       era: 'modern',
@@ -83,7 +83,7 @@ export class AgentsUpstream implements Upstream {
   start(): Promise<void> {
     return this.#next(async () => {
       if (this.state === 'ready') return
-      await this.#works.start(this.#context.gateway.version)
+      await this.#runtime.start(this.#context.gateway.version)
       this.#become('ready')
     })
   }
@@ -92,7 +92,7 @@ export class AgentsUpstream implements Upstream {
     return this.#next(async () => {
       if (this.state === 'stopped') return
       this.#become('stopped')
-      await this.#works.stop()
+      await this.#runtime.stop()
     })
   }
 

@@ -8,7 +8,7 @@ import {
 import type { Caller, TaskEvent, TaskView } from '../types/tasks.ts'
 import { requestOf } from './delegate.ts'
 import { problemWith } from './given.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { answerIn } from './questions.ts'
 import { agentRow, structured } from './said.ts'
 import { INPUTS, MAX_WAIT_MS } from './schemas.ts'
@@ -21,24 +21,26 @@ const OWNER: Caller = {
   issuer: ANONYMOUS.issuer,
   subject: ANONYMOUS.subject,
   parent: undefined,
-  visitor: { principal: ANONYMOUS, profile: undefined },
+  identity: { principal: ANONYMOUS, profile: undefined },
 }
 
 /** What the owner of a running gateway may ask of its agents: `agents.list`, `probe`, `route`, `run`, `status`, `reply` and `cancel`. */
-export function answerVerbs(hooks: PluginHooks, parts: FaceParts): void {
+export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
   const { control } = hooks
-  control.for('agents.list').tap(() => ({ agents: parts.desk().agents().map(agentRow) }))
+  control.for('agents.list').tap(() => ({ agents: parts.service().agents().map(agentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
-    const rows = await parts.desk().probe(idsIn(agents))
+    const rows = await parts.service().probe(idsIn(agents))
     return { agents: rows.map(row => ({ ...agentRow(row), ...factsOf(row.health.facts) })) }
   })
   control.for('agents.route').tap(params => {
-    const { chosen, by, candidates } = parts.desk().route(requestOf(checked('agents.route', params)), OWNER)
+    const { chosen, by, candidates } = parts
+      .service()
+      .route(requestOf(checked('agents.route', params)), OWNER)
     return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
   })
   control.for('agents.run').tap(async params => {
     const request = { ...requestOf(checked('agents.run', params)), background: true }
-    const view = await parts.desk().delegate(request, OWNER)
+    const view = await parts.service().delegate(request, OWNER)
     parts.begun(view.id, OWNER)
     return structured(view)
   })
@@ -46,8 +48,9 @@ export function answerVerbs(hooks: PluginHooks, parts: FaceParts): void {
     const { since = 0, waitMs = 0 } = params
     const id = taskIn('agents.status', params, parts).id
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
-    const view = (await parts.desk().wait(id, OWNER.owner, until)) ?? taskIn('agents.status', params, parts)
-    return told(view, parts.desk().events(view.id, OWNER.owner, Number(since), MAX_EVENTS))
+    const view =
+      (await parts.service().wait(id, OWNER.owner, until)) ?? taskIn('agents.status', params, parts)
+    return told(view, parts.service().events(view.id, OWNER.owner, Number(since), MAX_EVENTS))
   })
   control.for('agents.reply').tap(params => {
     const { id } = taskIn('agents.reply', params, parts)
@@ -55,11 +58,11 @@ export function answerVerbs(hooks: PluginHooks, parts: FaceParts): void {
     if (given === undefined || typeof params.question !== 'string')
       throw wrong('agents.reply', '"question" and "action" must say what is answered')
     parts.begun(id, OWNER)
-    return structured(parts.desk().answer(id, OWNER.owner, params.question, given))
+    return structured(parts.service().answer(id, OWNER.owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {
     const { id } = taskIn('agents.cancel', params, parts)
-    return { cancelled: parts.desk().cancel(id, OWNER.owner, 'its owner cancelled it') }
+    return { cancelled: parts.service().cancel(id, OWNER.owner, 'its owner cancelled it') }
   })
 }
 
@@ -81,8 +84,8 @@ function checked(verb: string, params: JsonObject): JsonObject {
   return params
 }
 
-function taskIn(verb: string, { task }: JsonObject, parts: FaceParts): TaskView {
-  const view = typeof task === 'string' ? parts.desk().view(task, OWNER.owner) : undefined
+function taskIn(verb: string, { task }: JsonObject, parts: McpParts): TaskView {
+  const view = typeof task === 'string' ? parts.service().view(task, OWNER.owner) : undefined
   if (view === undefined) throw wrong(verb, '"task" must be the id of a task of yours')
   return view
 }

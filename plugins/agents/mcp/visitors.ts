@@ -1,11 +1,11 @@
 import { type Exchange, type Principal, isObject, principalKey } from '../../../src/plugin.ts'
-import type { Caller, Desk, TaskView, Visitor } from '../types/tasks.ts'
+import type { Caller, TaskService, TaskView, CallerIdentity } from '../types/tasks.ts'
 
 /** Tasks of which it is known who began them; of older ones nobody calls back. */
 const MAX_KNOWN = 10_000
 
 interface Known {
-  readonly visitor: Visitor
+  readonly identity: CallerIdentity
   /** The task whose agent began it. */
   readonly parent: string | undefined
 }
@@ -18,47 +18,47 @@ interface Grants {
 }
 
 /** Who comes, and what it may touch: a client all tasks of its principal, an agent only those it began. */
-export class Visitors {
+export class Callers {
   readonly #known = new Map<string, Known>()
   /** Set once there are doors: they need to know visitors too. */
-  doors: Grants | undefined
+  callbackTokens: Grants | undefined
 
   callerOf(exchange: Exchange): Caller {
     const { principal, session } = exchange
-    const grant = this.doors?.grantOf(principal)
+    const grant = this.callbackTokens?.grantOf(principal)
     return {
       owner: principalKey(principal),
       issuer: principal.issuer,
       subject: principal.subject,
       parent: grant === undefined ? undefined : { task: grant.task, root: grant.root, depth: grant.depth },
-      visitor: { principal, profile: session.profile },
+      identity: { principal, profile: session.profile },
       trace: traceOf(exchange),
     }
   }
 
   /** Notes who began a task, or took it up again. */
-  note(task: string, { visitor, parent }: Caller): void {
-    if (visitor === undefined) return
+  note(task: string, { identity, parent }: Caller): void {
+    if (identity === undefined) return
     const before = this.#known.get(task)
     this.#known.delete(task)
-    this.#known.set(task, { visitor, parent: before === undefined ? parent?.task : before.parent })
+    this.#known.set(task, { identity, parent: before === undefined ? parent?.task : before.parent })
     const oldest = this.#known.keys().next().value
     if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest)
   }
 
-  visitorOf(task: string): Visitor | undefined {
-    return this.#known.get(task)?.visitor
+  identityOf(task: string): CallerIdentity | undefined {
+    return this.#known.get(task)?.identity
   }
 
   /** A task, if this caller may know of it. */
-  find(desk: Desk, task: unknown, caller: Caller): TaskView | undefined {
+  find(service: TaskService, task: unknown, caller: Caller): TaskView | undefined {
     if (typeof task !== 'string' || !this.mayTouch(task, caller)) return undefined
-    return desk.view(task, caller.owner)
+    return service.view(task, caller.owner)
   }
 
   /** The newest tasks that this caller may know of. */
-  list(desk: Desk, caller: Caller, limit: number): readonly TaskView[] {
-    const views = desk.list(caller.owner, { after: undefined, limit })
+  list(service: TaskService, caller: Caller, limit: number): readonly TaskView[] {
+    const views = service.list(caller.owner, { after: undefined, limit })
     return caller.parent === undefined ? views : views.filter(({ id }) => this.mayTouch(id, caller))
   }
 

@@ -1,6 +1,6 @@
 import { isObject, Payload, type Answer, type Call, type Exchange } from '../../../src/plugin.ts'
 import type { TaskView } from '../types/tasks.ts'
-import type { FaceParts } from './parts.ts'
+import type { McpParts } from './parts.ts'
 import { askThrough, canBeAsked, inputRequests, tryAnswer } from './questions.ts'
 import { hasEnded, toldTask } from './said.ts'
 import { MAX_WAIT_MS } from './schemas.ts'
@@ -22,12 +22,12 @@ interface Waited {
  * Waits for a task in the place of a client that knows of none: until it ends, needs something, or the time is over. A
  * call that is given up meanwhile takes the task with it, unless somebody was told of it.
  */
-export async function waitFor(parts: FaceParts, first: TaskView, waited: Waited): Promise<Answer> {
+export async function waitFor(parts: McpParts, first: TaskView, waited: Waited): Promise<Answer> {
   const { call, owner, isHeld } = waited
   const { exchange } = call
   const release = isHeld ? parts.foreground.hold(first.id) : () => false
   const giveUp = (why: string): void => {
-    if (release()) parts.desk().cancel(first.id, owner, why)
+    if (release()) parts.service().cancel(first.id, owner, why)
   }
   const takeBack = call.onCancel(giveUp)
   const wait = new Wait(parts, first, waited)
@@ -41,7 +41,7 @@ export async function waitFor(parts: FaceParts, first: TaskView, waited: Waited)
   if (exchange.cancelled) return toldTask(view)
   if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
     release()
-    return wish(view, isHeld)
+    return wanted(view, isHeld)
   }
   if (!hasEnded(view)) parts.foreground.free(view.id)
   release()
@@ -49,7 +49,7 @@ export async function waitFor(parts: FaceParts, first: TaskView, waited: Waited)
 }
 
 /** What the client must answer first; its retry brings the task's id along, which nobody else can read. */
-function wish(view: TaskView, isHeld: boolean): Answer {
+function wanted(view: TaskView, isHeld: boolean): Answer {
   const requestState = JSON.stringify({ task: view.id, isHeld })
   return {
     input: Payload.of(
@@ -73,7 +73,7 @@ export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean }
 }
 
 class Wait {
-  readonly #parts: FaceParts
+  readonly #parts: McpParts
   readonly #waited: Waited
   readonly #progress: (view: TaskView) => void
   readonly #gaveUp = new AbortController()
@@ -81,7 +81,7 @@ class Wait {
   readonly #refused = new Set<string>()
   #view: TaskView
 
-  constructor(parts: FaceParts, view: TaskView, waited: Waited) {
+  constructor(parts: McpParts, view: TaskView, waited: Waited) {
     this.#parts = parts
     this.#view = view
     this.#waited = waited
@@ -92,7 +92,7 @@ class Wait {
   /** It is answered with what is known now. */
   giveUp(): void {
     const { owner } = this.#waited
-    this.#view = this.#parts.desk().view(this.#view.id, owner) ?? this.#view
+    this.#view = this.#parts.service().view(this.#view.id, owner) ?? this.#view
     this.#gaveUp.abort()
   }
 
@@ -113,8 +113,8 @@ class Wait {
 
   async #look(ms: number): Promise<void> {
     const { owner } = this.#waited
-    const desk = this.#parts.desk()
-    const view = await desk.wait(this.#view.id, owner, { ms, signal: this.#gaveUp.signal })
+    const service = this.#parts.service()
+    const view = await service.wait(this.#view.id, owner, { ms, signal: this.#gaveUp.signal })
     this.#view = view ?? this.#view
     if (view !== undefined && !hasEnded(view)) this.#progress(view)
   }
@@ -126,10 +126,10 @@ class Wait {
     if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return false
     const question = this.#view.questions.find(({ id }) => !this.#refused.has(id))
     if (question === undefined) return false
-    const desk = this.#parts.desk()
-    const given = await askThrough(exchange, desk, this.#view, question, owner)
-    if (given !== undefined) tryAnswer(desk, this.#view.id, owner, question.id, given)
-    this.#view = desk.view(this.#view.id, owner) ?? this.#view
+    const service = this.#parts.service()
+    const given = await askThrough(exchange, service, this.#view, question, owner)
+    if (given !== undefined) tryAnswer(service, this.#view.id, owner, question.id, given)
+    this.#view = service.view(this.#view.id, owner) ?? this.#view
     if (this.#view.questions.some(({ id }) => id === question.id)) this.#refused.add(question.id)
     return true
   }

@@ -1,6 +1,6 @@
 import type { Clock, JsonObject, Log, Program, Programs } from '../../../src/plugin.ts'
 import { isObject } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentFacts, type SessionWish } from '../types/agent.ts'
+import { AgentFailure, type AgentFacts, type SessionRequest } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { Connection } from '../acp/connection.ts'
 import { failureOf } from '../acp/failures.ts'
@@ -48,7 +48,7 @@ export class AgentProcess implements SessionHome {
   readonly sessions = new Map<string, LiveSession>()
   readonly startedAt: number
   /** Sessions that are open or about to be. */
-  seats = 0
+  takenSlots = 0
   turns = 0
   isRetiring = false
   readonly #parts: ProcessParts
@@ -187,12 +187,12 @@ export class AgentProcess implements SessionHome {
   }
 
   /** A new session, or one that goes on. @throws AgentFailure */
-  async open(wish: SessionWish): Promise<LiveSession> {
+  async open(wanted: SessionRequest): Promise<LiveSession> {
     this.#opening++
     try {
       // Some agents lose a session that they open while they close another one.
       await Promise.all(this.#closing)
-      const session = await openSession(this, wish)
+      const session = await openSession(this, wanted)
       for (const { sessionId, update } of this.#early) if (sessionId === session.id) session.receive(update)
       return session
     } finally {
@@ -248,7 +248,7 @@ export class AgentProcess implements SessionHome {
 
   /** A seat is free again. */
   leave(): void {
-    this.seats--
+    this.takenSlots--
     this.#parts.changed(this)
   }
 

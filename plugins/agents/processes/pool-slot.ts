@@ -3,7 +3,7 @@ import type { Places } from './process-quota.ts'
 import type { AgentProcess } from './agent-process.ts'
 
 /** A process of a pool, from the moment that it is wanted: first a place for it, then its start, then its sessions. */
-export class Seat {
+export class PoolSlot {
   /** The directory of the sandbox around it. */
   readonly place: string | undefined
   readonly ready: Promise<AgentProcess>
@@ -31,7 +31,7 @@ export class Seat {
 
   /** Sessions that are in it or will be. */
   get taken(): number {
-    return this.process?.seats ?? this.#early
+    return this.process?.takenSlots ?? this.#early
   }
 
   /** Whether it takes sessions, or will. */
@@ -47,7 +47,7 @@ export class Seat {
   take(): boolean {
     if (!this.isOpen) return false
     if (this.process === undefined) this.#early++
-    else this.process.seats++
+    else this.process.takenSlots++
     return true
   }
 
@@ -86,7 +86,7 @@ export class Seat {
       this.hasPlace = true
       placed()
       this.process = await launch(this.#starting.signal)
-      this.process.seats = this.#early
+      this.process.takenSlots = this.#early
       return this.process
     } catch (error) {
       this.#hasFailed = true

@@ -4,16 +4,16 @@ import {
   type AgentHealth,
   type AgentHost,
   type AgentSession,
-  type SessionWish,
+  type SessionRequest,
 } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { healthAfter, whyNotStarted } from './health.ts'
 import { AgentHome } from './home.ts'
-import { Keeper } from './recycle-policy.ts'
+import { RecyclePolicy } from './recycle-policy.ts'
 import type { Places } from './process-quota.ts'
 import { AgentProcess } from './agent-process.ts'
 import { findProgram } from './program.ts'
-import { Seat } from './pool-slot.ts'
+import { PoolSlot } from './pool-slot.ts'
 
 /** What an agent is run with. */
 export interface HostParts {
@@ -38,8 +38,8 @@ export class AgentPool implements AgentHost {
   readonly settings: AgentSettings
   readonly #parts: HostParts
   readonly #home: AgentHome
-  readonly #keeper: Keeper
-  readonly #seats = new Set<Seat>()
+  readonly #recyclePolicy: RecyclePolicy
+  readonly #slots = new Set<PoolSlot>()
   readonly #waiting = new Set<() => void>()
   readonly #leaveHold: () => void
   #health: AgentHealth = { state: 'unknown' }
@@ -49,8 +49,10 @@ export class AgentPool implements AgentHost {
     this.#parts = parts
     this.settings = parts.settings
     this.#home = new AgentHome(parts.state, parts.settings.id)
-    this.#keeper = new Keeper(parts.clock, parts.settings.pool, parts.places, () => this.#live())
-    this.#leaveHold = parts.places.hold(() => this.#keeper.endIdle())
+    this.#recyclePolicy = new RecyclePolicy(parts.clock, parts.settings.pool, parts.places, () =>
+      this.#live(),
+    )
+    this.#leaveHold = parts.places.hold(() => this.#recyclePolicy.endIdle())
   }
 
   /** Of one that never ran at least whether there is a program. */
@@ -82,28 +84,28 @@ export class AgentPool implements AgentHost {
     const { warm, processes } = this.settings.pool
     // A sandbox is made around the directory of a task, and there is no task yet.
     if (this.settings.sandbox !== undefined || this.#stopped !== undefined) return
-    const fresh = [...this.#seats].filter(({ isOpen }) => isOpen).length
-    const missing = Math.min(warm - fresh, processes - this.#seats.size)
+    const fresh = [...this.#slots].filter(({ isOpen }) => isOpen).length
+    const missing = Math.min(warm - fresh, processes - this.#slots.size)
     // What is started ahead must not push out what others keep.
     for (let count = 0; count < missing && this.#parts.places.hasFree; count++)
       this.#start(undefined).ready.catch(() => undefined)
   }
 
-  async open(wish: SessionWish): Promise<AgentSession> {
-    const seat = await this.#seat(wish)
+  async open(wanted: SessionRequest): Promise<AgentSession> {
+    const slot = await this.#slot(wanted)
     try {
-      const process = await orGivenUp(seat.ready, wish.signal)
-      return await this.#openIn(process, wish)
+      const process = await orGivenUp(slot.ready, wanted.signal)
+      return await this.#openIn(process, wanted)
     } catch (error) {
-      seat.leave()
+      slot.leave()
       throw this.#noted(error)
     }
   }
 
-  async #openIn(process: AgentProcess, wish: SessionWish): Promise<AgentSession> {
-    const opened = process.open(wish)
+  async #openIn(process: AgentProcess, wanted: SessionRequest): Promise<AgentSession> {
+    const opened = process.open(wanted)
     try {
-      return await orGivenUp(opened, wish.signal)
+      return await orGivenUp(opened, wanted.signal)
     } catch (error) {
       // It may still come, when nobody wants it any more.
       void opened.then(session => process.close(session)).catch(() => undefined)
@@ -112,33 +114,37 @@ export class AgentPool implements AgentHost {
   }
 
   /** A place for a session in a process that runs or starts. */
-  async #seat(wish: SessionWish): Promise<Seat> {
-    const { signal, cwd, resume } = wish
+  async #slot(wanted: SessionRequest): Promise<PoolSlot> {
+    const { signal, cwd, resume } = wanted
     const place = this.settings.sandbox === undefined ? undefined : cwd
     for (;;) {
       this.#demandWanted(signal)
       if (resume !== undefined && this.#live().some(({ sessions }) => sessions.has(resume)))
         throw this.#failure('busy', 'that session is open already')
-      const seat = this.#roomy(place) ?? this.#newOne(place)
-      if (seat?.take() === true) return this.#placed(seat, place, signal)
+      const slot = this.#roomy(place) ?? this.#newOne(place)
+      if (slot?.take() === true) return this.#placed(slot, place, signal)
       await this.#change(signal)
     }
   }
 
   /** While a new process has no place, there may come to be room in one that runs. */
-  async #placed(seat: Seat, place: string | undefined, signal: AbortSignal | undefined): Promise<Seat> {
+  async #placed(
+    slot: PoolSlot,
+    place: string | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<PoolSlot> {
     try {
-      while (!seat.hasPlace && seat.isOpen) {
-        await Promise.race([seat.placed, this.#change(signal)])
+      while (!slot.hasPlace && slot.isOpen) {
+        await Promise.race([slot.placed, this.#change(signal)])
         this.#demandWanted(signal)
         const better = this.#roomy(place)
-        if (seat.hasPlace || better?.hasPlace !== true || !better.take()) continue
-        seat.leave()
+        if (slot.hasPlace || better?.hasPlace !== true || !better.take()) continue
+        slot.leave()
         return better
       }
-      return seat
+      return slot
     } catch (error) {
-      seat.leave()
+      slot.leave()
       throw error
     }
   }
@@ -149,16 +155,16 @@ export class AgentPool implements AgentHost {
   }
 
   /** Those that have a place come first, and of them the one with the fewest sessions. */
-  #roomy(place: string | undefined): Seat | undefined {
-    return [...this.#seats]
-      .filter(seat => seat.hasRoom(place, this.settings.pool.sessions))
+  #roomy(place: string | undefined): PoolSlot | undefined {
+    return [...this.#slots]
+      .filter(slot => slot.hasRoom(place, this.settings.pool.sessions))
       .sort((one, other) => Number(other.hasPlace) - Number(one.hasPlace) || one.taken - other.taken)[0]
   }
 
-  #newOne(place: string | undefined): Seat | undefined {
-    if (this.#seats.size < this.settings.pool.processes) return this.#start(place)
+  #newOne(place: string | undefined): PoolSlot | undefined {
+    if (this.#slots.size < this.settings.pool.processes) return this.#start(place)
     // One that was made around another directory, and does nothing.
-    this.#keeper.endIdle()
+    this.#recyclePolicy.endIdle()
     return undefined
   }
 
@@ -179,35 +185,37 @@ export class AgentPool implements AgentHost {
     for (const go of [...this.#waiting]) go()
   }
 
-  #start(place: string | undefined): Seat {
-    const seat: Seat = new Seat(place, this.#parts.places, signal => this.#launch(seat, place, signal))
-    this.#seats.add(seat)
-    seat.ready.then(
+  #start(place: string | undefined): PoolSlot {
+    const slot: PoolSlot = new PoolSlot(place, this.#parts.places, signal =>
+      this.#launch(slot, place, signal),
+    )
+    this.#slots.add(slot)
+    slot.ready.then(
       process => {
         this.#health = { state: 'ready', facts: process.facts }
-        this.#keeper.look(process)
+        this.#recyclePolicy.look(process)
         this.#changed()
       },
       (error: unknown) => {
-        this.#seats.delete(seat)
+        this.#slots.delete(slot)
         this.#noted(error)
         this.#changed()
       },
     )
-    return seat
+    return slot
   }
 
-  async #launch(seat: Seat, place: string | undefined, signal: AbortSignal): Promise<AgentProcess> {
+  async #launch(slot: PoolSlot, place: string | undefined, signal: AbortSignal): Promise<AgentProcess> {
     const { settings, programs, clock, log, version } = this.#parts
     const home = await this.#home.directory()
     const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
     try {
       const program = this.#program(env.PATH)
       const changed = (process: AgentProcess): void => {
-        this.#keeper.look(process)
+        this.#recyclePolicy.look(process)
         this.#changed()
       }
-      const ended = (process: AgentProcess, gone: Promise<void>): void => this.#ended(seat, process, gone)
+      const ended = (process: AgentProcess, gone: Promise<void>): void => this.#ended(slot, process, gone)
       const failed = (error: AgentFailure): void => void this.#noted(error)
       const parts = { settings, program, env, programs, clock, log, version, changed, ended, failed }
       return await AgentProcess.start(
@@ -219,11 +227,11 @@ export class AgentPool implements AgentHost {
     }
   }
 
-  #ended(seat: Seat, process: AgentProcess, gone: Promise<void>): void {
-    this.#keeper.forget(process)
+  #ended(slot: PoolSlot, process: AgentProcess, gone: Promise<void>): void {
+    this.#recyclePolicy.forget(process)
     void gone.finally(() => {
-      this.#seats.delete(seat)
-      seat.giveBack()
+      this.#slots.delete(slot)
+      slot.giveBack()
       this.#changed()
       if (this.#health.state === 'ready') this.warm()
     })
@@ -235,7 +243,7 @@ export class AgentPool implements AgentHost {
   }
 
   #live(): AgentProcess[] {
-    return [...this.#seats].flatMap(({ process }) =>
+    return [...this.#slots].flatMap(({ process }) =>
       process === undefined || process.hasEnded ? [] : [process],
     )
   }
@@ -263,8 +271,8 @@ export class AgentPool implements AgentHost {
     const failure = this.#failure('stopped', 'the gateway is stopping')
     this.#leaveHold()
     this.#changed()
-    await Promise.all([...this.#seats].map(seat => seat.stop(failure)))
-    this.#keeper.stop()
+    await Promise.all([...this.#slots].map(slot => slot.stop(failure)))
+    this.#recyclePolicy.stop()
     await this.#home.leave().catch((error: unknown) => {
       this.#parts.log.warn('the HOME of an agent could not be removed', { why: reasonOf(error) })
     })
@@ -276,7 +284,7 @@ export class AgentPool implements AgentHost {
 }
 
 /** Behind a session that nobody works in. */
-const NOBODY: SessionWish['side'] = {
+const NOBODY: SessionRequest['side'] = {
   update: () => undefined,
   permission: () => Promise.resolve('cancelled'),
   handlers: new Map(),

@@ -8,7 +8,7 @@ import type { AgentProcess } from './agent-process.ts'
 const LOOK_MS = 30_000
 
 /** Decides how long a process is kept: by its turns, age, memory and idleness. */
-export class Keeper {
+export class RecyclePolicy {
   readonly #clock: Clock
   readonly #pool: AgentSettings['pool']
   readonly #places: Places
@@ -34,7 +34,7 @@ export class Keeper {
     if (process.hasEnded) return
     this.#takeBack ??= this.#clock.after(LOOK_MS, () => this.#lookAtAll())
     if (this.#isWorn(process)) process.isRetiring = true
-    if (process.seats > 0) return this.#keep(process)
+    if (process.takenSlots > 0) return this.#keep(process)
     if (process.isRetiring) return end(process)
     if (!this.#idle.has(process)) this.#becomesIdle(process)
     if (this.#places.isWanted) this.endIdle()
@@ -42,7 +42,7 @@ export class Keeper {
 
   /** Ends one process without sessions; says whether there was one. */
   endIdle(): boolean {
-    const process = this.#live().find(({ seats }) => seats === 0)
+    const process = this.#live().find(({ takenSlots }) => takenSlots === 0)
     if (process !== undefined) end(process)
     return process !== undefined
   }
@@ -94,7 +94,7 @@ export class Keeper {
     const memory = await process.memory().catch(() => undefined)
     if (memory === undefined || memory <= this.#pool.maxMemory || process.hasEnded) return
     process.isRetiring = true
-    if (process.seats === 0) end(process)
+    if (process.takenSlots === 0) end(process)
   }
 }
 

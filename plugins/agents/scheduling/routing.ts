@@ -6,7 +6,7 @@ import { keywordTest } from './keywords.ts'
 type RoutingConfig = AgentsConfig['routing']
 
 /** What a task wants, as far as it decides who gets it. */
-export interface RouteWish {
+export interface RouteRequest {
   readonly agent: string | undefined
   readonly taskType: string | undefined
   readonly capabilities: readonly string[]
@@ -68,7 +68,7 @@ const PLACE_MS = 1000
 export function routing(
   config: RoutingConfig,
   auth?: Parameters<typeof callers>[1],
-): (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed {
+): (wanted: RouteRequest, agents: readonly AgentFactsNow[]) => Routed {
   const written = (config?.rules ?? []).map((rule, index) => ({
     by: nameOf(rule, index),
     priority: rule.priority ?? 0,
@@ -81,21 +81,21 @@ export function routing(
   const rules = written.sort((one, other) => other.priority - one.priority)
   const usual = config?.default ?? []
 
-  const preferenceOf = (wish: RouteWish): Preference => {
-    if (wish.agent !== undefined) return { by: 'explicit', prefer: [wish.agent], only: true }
+  const preferenceOf = (wanted: RouteRequest): Preference => {
+    if (wanted.agent !== undefined) return { by: 'explicit', prefer: [wanted.agent], only: true }
     const rule = rules.find(
       ({ types, hasKeyword, isFor }) =>
-        (types === undefined || (wish.taskType !== undefined && types.has(wish.taskType))) &&
-        (isFor === undefined || isFor(wish.caller)) &&
-        (hasKeyword === undefined || hasKeyword(wish.prompt)),
+        (types === undefined || (wanted.taskType !== undefined && types.has(wanted.taskType))) &&
+        (isFor === undefined || isFor(wanted.caller)) &&
+        (hasKeyword === undefined || hasKeyword(wanted.prompt)),
     )
     if (rule !== undefined) return rule
     return { by: usual.length > 0 ? 'default' : 'priority', prefer: usual, only: false }
   }
 
-  return (wish, agents) => {
-    const preference = preferenceOf(wish)
-    return decide(wish, preference, inOrder(preference.prefer, usual, agents))
+  return (wanted, agents) => {
+    const preference = preferenceOf(wanted)
+    return decide(wanted, preference, inOrder(preference.prefer, usual, agents))
   }
 }
 
@@ -124,8 +124,12 @@ function inOrder(
   )
 }
 
-function decide(wish: RouteWish, { by, prefer, only }: Preference, agents: readonly AgentFactsNow[]): Routed {
-  const standings = agents.map(agent => standingOf(agent, wish, only ? prefer : undefined))
+function decide(
+  wanted: RouteRequest,
+  { by, prefer, only }: Preference,
+  agents: readonly AgentFactsNow[],
+): Routed {
+  const standings = agents.map(agent => standingOf(agent, wanted, only ? prefer : undefined))
   const taken: string[] = []
   const later: string[] = []
   let refusing: Standing | undefined
@@ -172,8 +176,12 @@ function refusalOf({ agent: { id, spent }, is, why }: Standing): Routed['refused
   return { agent: id, isQueue: is === 'full', why, retryAfterMs: spent?.retryAfterMs ?? PLACE_MS }
 }
 
-function standingOf(agent: AgentFactsNow, wish: RouteWish, among: readonly string[] | undefined): Standing {
-  const unfit = whyUnfit(agent, wish, among)
+function standingOf(
+  agent: AgentFactsNow,
+  wanted: RouteRequest,
+  among: readonly string[] | undefined,
+): Standing {
+  const unfit = whyUnfit(agent, wanted, among)
   if (unfit !== undefined) return { agent, is: 'unfit', why: unfit }
   const { running, concurrent, queued, queue, spent, onLimit, queueTimeoutMs } = agent
   if (spent !== undefined) {
@@ -189,12 +197,12 @@ function standingOf(agent: AgentFactsNow, wish: RouteWish, among: readonly strin
 
 function whyUnfit(
   { id, capabilities, unfit }: AgentFactsNow,
-  wish: RouteWish,
+  wanted: RouteRequest,
   among: readonly string[] | undefined,
 ): string | undefined {
   if (among !== undefined && !among.includes(id))
-    return wish.agent === undefined ? 'the rule allows others only' : 'another one was named'
-  const missing = wish.capabilities.filter(capability => !capabilities.has(capability))
+    return wanted.agent === undefined ? 'the rule allows others only' : 'another one was named'
+  const missing = wanted.capabilities.filter(capability => !capabilities.has(capability))
   if (missing.length > 0) return `it lacks ${missing.join(', ')}`
   return unfit
 }

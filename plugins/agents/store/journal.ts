@@ -1,7 +1,7 @@
 import { type OutputStore, lastBoundary } from './output-store.ts'
 import type { TaskStore, Change } from './task-store.ts'
 import type { Database } from './database.ts'
-import type { DeskEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
+import type { ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
 import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/clean-text.ts'
 import type { JsonObject } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
@@ -21,7 +21,7 @@ type Output = AgentSettings['output']
 
 /** What a journal writes with. */
 export interface JournalContext extends Cleaner {
-  readonly environment: Pick<DeskEnvironment, 'clock' | 'now' | 'hide'>
+  readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
   readonly database: Database
   readonly tasks: TaskStore
   readonly output: OutputStore
@@ -31,7 +31,7 @@ export interface JournalContext extends Cleaner {
 /** Writes down what becomes of one task: state at once, output in pieces. All of it is clean, and without secrets. */
 export class Journal {
   readonly data: TaskData
-  readonly #office: JournalContext
+  readonly #context: JournalContext
   readonly #id: string
   readonly #owner: string
   #output: Output
@@ -42,8 +42,8 @@ export class Journal {
   /** Called when it turns out that the task has ended elsewhere. */
   onLost: () => void = () => undefined
 
-  constructor(office: JournalContext, { id, owner, data }: TaskRecord, output: Output) {
-    this.#office = office
+  constructor(context: JournalContext, { id, owner, data }: TaskRecord, output: Output) {
+    this.#context = context
     this.#id = id
     this.#owner = owner
     this.#output = output
@@ -67,35 +67,35 @@ export class Journal {
   }
 
   event(kind: TaskEvent['kind'], text: string): void {
-    const line = lineOf(this.#office, text, MAX_EVENT)
-    this.#events.push({ seq: ++this.data.seq, at: this.#office.environment.now(), kind, text: line })
+    const line = lineOf(this.#context, text, MAX_EVENT)
+    this.#events.push({ seq: ++this.data.seq, at: this.#context.environment.now(), kind, text: line })
     if (this.#events.length > this.#output.events + MAX_LINES) this.#events.shift()
     this.#soon()
   }
 
   progress(text: string): void {
-    this.data.progress = lineOf(this.#office, text, 200)
+    this.data.progress = lineOf(this.#context, text, 200)
     this.#soon()
   }
 
   changedFile(path: string): void {
-    const name = lineOf(this.#office, path, 4096)
+    const name = lineOf(this.#context, path, 4096)
     if (this.data.files.length < MAX_FILES && !this.data.files.includes(name)) this.data.files.push(name)
     this.#soon()
   }
 
   deny(text: string): void {
-    if (this.data.denied.length < MAX_LINES) this.data.denied.push(lineOf(this.#office, text))
+    if (this.data.denied.length < MAX_LINES) this.data.denied.push(lineOf(this.#context, text))
   }
 
   warn(text: string): void {
-    const line = lineOf(this.#office, text)
+    const line = lineOf(this.#context, text)
     if (this.data.warnings.length < MAX_LINES) this.data.warnings.push(line)
     this.event('warning', line)
   }
 
   usage(usage: JsonObject): void {
-    const said = withoutSecrets(this.#office, usage)
+    const said = withoutSecrets(this.#context, usage)
     const all = { ...this.data.usage, ...said }
     const kept = [all, said].find(each => JSON.stringify(each).length <= MAX_USAGE)
     if (kept === undefined) return
@@ -108,14 +108,14 @@ export class Journal {
     const kept = cutTo(bytes, this.#output.keep)
     this.data.diff = bytes.length
     this.data.diffKept = kept.length
-    this.#office.output.dropChunks(this.#id, 'diff')
-    if (kept.length > 0) this.#office.output.addChunk(this.#id, 'diff', 0, kept)
+    this.#context.output.dropChunks(this.#id, 'diff')
+    if (kept.length > 0) this.#context.output.addChunk(this.#id, 'diff', 0, kept)
   }
 
   /** What was said is not the answer: another agent begins anew. */
   forgetText(): void {
     this.#text = ''
-    this.#office.output.dropChunks(this.#id, 'text')
+    this.#context.output.dropChunks(this.#id, 'text')
     this.data.said = 0
     this.data.kept = 0
   }
@@ -123,12 +123,12 @@ export class Journal {
   /** Compare and set, with all that has gathered, on disk when it returns. False when the task has moved on. */
   move(from: readonly TaskState[], state: TaskState, change: Omit<Change, 'state' | 'data'> = {}): boolean {
     const before = this.data.seq
-    const why = change.why === undefined ? undefined : lineOf(this.#office, change.why)
+    const why = change.why === undefined ? undefined : lineOf(this.#context, change.why)
     const text = why === undefined ? state : `${state}: ${why}`
     this.event('state', text)
-    const hasMoved = this.#office.database.whole(() => {
+    const hasMoved = this.#context.database.whole(() => {
       const written = { ...change, ...(why === undefined ? {} : { why }), state }
-      if (!this.#office.tasks.change(this.#id, this.#owner, from, written)) return false
+      if (!this.#context.tasks.change(this.#id, this.#owner, from, written)) return false
       this.#write(true)
       return true
     })
@@ -136,27 +136,27 @@ export class Journal {
       this.#events = this.#events.filter(({ seq }) => seq <= before)
       this.data.seq = before
     }
-    this.#office.watchers.tell(this.#id)
+    this.#context.watchers.tell(this.#id)
     return hasMoved
   }
 
   /** The agent may change something from now on. On disk when it returns. */
   effect(): void {
-    this.#office.tasks.change(this.#id, this.#owner, ACTIVE, { hadEffect: true })
+    this.#context.tasks.change(this.#id, this.#owner, ACTIVE, { hadEffect: true })
   }
 
   /** Writes what has gathered; with `isLast` all of it. */
   flush(isLast = false): void {
     this.#takeBack?.()
     this.#takeBack = undefined
-    if (!this.#isChanged || !this.#office.database.isOpen) return
+    if (!this.#isChanged || !this.#context.database.isOpen) return
     this.#isChanged = false
     let isMine = true
-    this.#office.database.wholeSoon(() => {
-      isMine = this.#office.tasks.change(this.#id, this.#owner, ACTIVE, {})
+    this.#context.database.wholeSoon(() => {
+      isMine = this.#context.tasks.change(this.#id, this.#owner, ACTIVE, {})
       if (isMine) this.#write(isLast)
     })
-    this.#office.watchers.tell(this.#id)
+    this.#context.watchers.tell(this.#id)
     if (!isMine) this.onLost()
   }
 
@@ -164,21 +164,21 @@ export class Journal {
   last(): void {
     this.#takeBack?.()
     this.#takeBack = undefined
-    if (!this.#office.database.isOpen) return
-    this.#office.database.wholeSoon(() => {
-      if (this.#office.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
+    if (!this.#context.database.isOpen) return
+    this.#context.database.wholeSoon(() => {
+      if (this.#context.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
     })
-    this.#office.watchers.tell(this.#id)
+    this.#context.watchers.tell(this.#id)
   }
 
   #soon(): void {
     this.#isChanged = true
-    this.#takeBack ??= this.#office.environment.clock.after(GATHER_MS, () => this.flush())
+    this.#takeBack ??= this.#context.environment.clock.after(GATHER_MS, () => this.flush())
   }
 
   #write(isLast: boolean): void {
     this.#isChanged = false
-    const { output, tasks } = this.#office
+    const { output, tasks } = this.#context
     const bytes = Buffer.from(this.#takeText(isLast))
     const kept = cutTo(bytes, Math.max(0, this.#output.keep - this.data.kept))
     // What comes after a cut would not follow on what is kept.
@@ -207,7 +207,7 @@ export class Journal {
   }
 
   #cleaned(text: string): string {
-    return this.#office.environment.hide(this.#office.parts.containment.clean(text))
+    return this.#context.environment.hide(this.#context.parts.containment.clean(text))
   }
 }
 

@@ -2,7 +2,7 @@ import { gatewayError, isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { QuestionAnswer } from '../types/tasks.ts'
 import { absentCaller, beginningAgain } from './interruption.ts'
 import { liveOf } from './running-task.ts'
-import { type Office } from './context.ts'
+import { type TaskContext } from './context.ts'
 import { lineOf, withoutSecrets } from '../sandbox/clean-text.ts'
 import type { AskedQuestion } from '../store/output-store.ts'
 import type { TaskRecord } from '../store/record.ts'
@@ -12,26 +12,27 @@ import { run } from './runner.ts'
 const MAX_ANSWER = 64 * 1024
 
 /** Answers a question of a task, once. @throws GatewayError GW_AGENT_QUESTION */
-export function answer(office: Office, record: TaskRecord, id: string, given: QuestionAnswer): void {
+export function answer(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
   const wrong = (why: string): Error =>
-    gatewayError('GW_AGENT_QUESTION', { question: lineOf(office, id, 64), task: record.id, why })
-  const question = office.output.question(record.id, record.owner, id)
+    gatewayError('GW_AGENT_QUESTION', { question: lineOf(context, id, 64), task: record.id, why })
+  const question = context.output.question(record.id, record.owner, id)
   if (question === undefined) throw wrong('there is no such question')
   if (question.answer !== undefined) throw wrong('it has been answered already')
   const flaw = flawOf(given, question)
   if (flaw !== undefined) throw wrong(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
     throw wrong('the task is not interrupted any more')
-  const written = writtenOf(office, given)
-  if (!office.output.answer(record.id, record.owner, id, written)) throw wrong('it has been answered already')
-  if (question.kind === 'continue') goOn(office, record, given)
-  else office.live.get(record.id)?.asks.get(id)?.(given)
-  office.watchers.tell(record.id)
+  const written = writtenOf(context, given)
+  if (!context.output.answer(record.id, record.owner, id, written))
+    throw wrong('it has been answered already')
+  if (question.kind === 'continue') goOn(context, record, given)
+  else context.live.get(record.id)?.asks.get(id)?.(given)
+  context.watchers.tell(record.id)
 }
 
 /** What is kept of an answer. */
-function writtenOf(office: Office, given: QuestionAnswer): QuestionAnswer {
-  return given.action === 'accept' ? { ...given, content: withoutSecrets(office, given.content) } : given
+function writtenOf(context: TaskContext, given: QuestionAnswer): QuestionAnswer {
+  return given.action === 'accept' ? { ...given, content: withoutSecrets(context, given.content) } : given
 }
 
 /** What is wrong with an answer; nothing is when it fits the question. */
@@ -60,24 +61,24 @@ function wrongChoice(content: JsonObject, { properties }: JsonObject): string | 
 }
 
 /** A task that was cut off goes on, or is given up. */
-function goOn(office: Office, record: TaskRecord, given: QuestionAnswer): void {
+function goOn(context: TaskContext, record: TaskRecord, given: QuestionAnswer): void {
   const { id, owner } = record
   if (given.action !== 'accept') {
-    const { journal } = liveOf(office, record, undefined, absentCaller(record))
+    const { journal } = liveOf(context, record, undefined, absentCaller(record))
     journal.move(['interrupted'], 'cancelled', { why: 'its owner did not let it go on' })
     return
   }
   const message = typeof given.content.message === 'string' ? given.content.message : undefined
-  const live = liveOf(office, record, record.start.prompt, absentCaller(record))
+  const live = liveOf(context, record, record.start.prompt, absentCaller(record))
   if (
     !live.journal.move(['interrupted'], 'queued', {
       why: 'its owner lets it go on',
-      runner: office.runners.id,
+      runner: context.runners.id,
     })
   )
     return
   const agents =
     record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
-  const beginning = beginningAgain(recordOf(office, id, owner), message)
-  void run(office, live, { agents, beginning, wasAdmitted: true })
+  const beginning = beginningAgain(recordOf(context, id, owner), message)
+  void run(context, live, { agents, beginning, wasAdmitted: true })
 }

@@ -2,10 +2,10 @@ import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentHost, type AgentSession, type TurnEnd } from '../types/agent.ts'
-import type { CallbackDoor } from '../types/tasks.ts'
+import type { CallbackToken } from '../types/tasks.ts'
 import type { Worktree } from '../types/containment.ts'
 import { CannotGoOn } from './outcome.ts'
-import type { LiveTask, Office } from './context.ts'
+import type { LiveTask, TaskContext } from './context.ts'
 import type { TaskStart } from '../store/record.ts'
 import { sideOf } from './session-handler.ts'
 
@@ -27,35 +27,35 @@ interface Place {
 
 /** One turn of one agent, from the opening of a session to its end. @throws AgentFailure, CannotGoOn */
 export async function attempt(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   host: AgentHost,
   beginning: Beginning,
 ): Promise<TurnEnd> {
-  const place = await placeOf(office, live, host)
-  const client = office.parts.containment.clientSide(host.settings, place.cwd, live.record.start.files)
-  const door = doorOf(office, live, host)
+  const place = await placeOf(context, live, host)
+  const client = context.parts.containment.clientSide(host.settings, place.cwd, live.record.start.files)
+  const callbackToken = callbackTokenOf(context, live, host)
   try {
-    const side = sideOf(office, live, host.settings, place.cwd, client.handlers)
-    const { session, text } = await open(live, host, beginning, { door, side, cwd: place.cwd })
+    const side = sideOf(context, live, host.settings, place.cwd, client.handlers)
+    const { session, text } = await open(live, host, beginning, { callbackToken, side, cwd: place.cwd })
     try {
-      const end = await turn(office, live, host, session, text)
-      if (door?.wasUsed === false)
+      const end = await turn(context, live, host, session, text)
+      if (callbackToken?.wasUsed === false)
         live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
       return end
     } finally {
       live.session = undefined
-      await quietly(office, () => session.close())
+      await quietly(context, () => session.close())
     }
   } finally {
-    door?.close()
-    await quietly(office, () => client.close())
-    await quietly(office, () => leave(live, place.worktree))
+    callbackToken?.close()
+    await quietly(context, () => client.close())
+    await quietly(context, () => leave(live, place.worktree))
   }
 }
 
 async function placeOf(
-  { parts }: Office,
+  { parts }: TaskContext,
   { record, journal }: LiveTask,
   { settings }: AgentHost,
 ): Promise<Place> {
@@ -68,11 +68,11 @@ async function placeOf(
   return { cwd: worktree.cwd, worktree }
 }
 
-function doorOf(
-  { parts }: Office,
+function callbackTokenOf(
+  { parts }: TaskContext,
   { record, caller, journal }: LiveTask,
   host: AgentHost,
-): CallbackDoor | undefined {
+): CallbackToken | undefined {
   const { id: task, root, start } = record
   const { settings: agent, health } = host
   if (agent.callback === undefined) return undefined
@@ -87,22 +87,26 @@ async function open(
   live: LiveTask,
   host: AgentHost,
   { resume, there, anew, whyNot }: Beginning,
-  { door, side, cwd }: { door: CallbackDoor | undefined; side: ReturnType<typeof sideOf>; cwd: string },
+  {
+    callbackToken,
+    side,
+    cwd,
+  }: { callbackToken: CallbackToken | undefined; side: ReturnType<typeof sideOf>; cwd: string },
 ): Promise<{ session: AgentSession; text: string }> {
   const { signal } = live.controller
   const { model } = live.record.start.request
-  const mcpServers = door === undefined ? [] : [door.server]
-  const wish = { cwd, mcpServers, side, signal, model, mode: modeOf(live, host) }
+  const mcpServers = callbackToken === undefined ? [] : [callbackToken.server]
+  const wanted = { cwd, mcpServers, side, signal, model, mode: modeOf(live, host) }
   if (resume !== undefined && there !== undefined) {
     try {
-      return { session: await host.open({ ...wish, resume }), text: there }
+      return { session: await host.open({ ...wanted, resume }), text: there }
     } catch (error) {
       if (!(error instanceof AgentFailure) || error.kind !== 'lost') throw error
       live.journal.warn('its session could not be taken up again')
     }
   }
   if (anew === undefined) throw new CannotGoOn(whyNot)
-  return { session: await host.open(wish), text: anew }
+  return { session: await host.open(wanted), text: anew }
 }
 
 /** Modes say what an agent may do without asking: that is for the configuration to say. */
@@ -114,7 +118,7 @@ function modeOf({ record, journal }: LiveTask, { settings }: AgentHost): string 
 }
 
 async function turn(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   { settings }: AgentHost,
   session: AgentSession,
@@ -122,7 +126,7 @@ async function turn(
 ): Promise<TurnEnd> {
   const { journal, record, controller, caller } = live
   const { signal } = controller
-  const { clock } = office.environment
+  const { clock } = context.environment
   live.session = session
   journal.data.sessionId = session.id
   const onAbort = (): void => session.cancel()
@@ -136,12 +140,12 @@ async function turn(
       throw new AgentFailure('stopped', 'prompt', 'nobody wants it any more')
     const end = await session.prompt(contentOf(text, record.start), metaOf(caller.trace))
     if (end.usage !== undefined) journal.usage(end.usage)
-    office.counters.tokens(settings.id, end.usage)
+    context.counters.tokens(settings.id, end.usage)
     return end
   } finally {
     takeBack()
     signal.removeEventListener('abort', onAbort)
-    office.counters.turn(settings.id, (clock.now() - began) / 1000)
+    context.counters.turn(settings.id, (clock.now() - began) / 1000)
   }
 }
 
@@ -173,7 +177,7 @@ async function leave({ journal }: LiveTask, worktree: Worktree | undefined): Pro
 }
 
 /** What fails behind a turn does not change what came of it. */
-async function quietly({ environment }: Office, work: () => Promise<void>): Promise<void> {
+async function quietly({ environment }: TaskContext, work: () => Promise<void>): Promise<void> {
   try {
     await work()
   } catch (error) {

@@ -1,44 +1,44 @@
 import type { AgentHealth, AgentHost } from '../types/agent.ts'
 import type { AgentRow, Caller, RouteDecision } from '../types/tasks.ts'
-import { type Office } from './context.ts'
+import { type TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/clean-text.ts'
-import type { AgentFactsNow, Routed, RouteWish } from '../scheduling/routing.ts'
+import type { AgentFactsNow, Routed, RouteRequest } from '../scheduling/routing.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
 const PROBE_PAUSE_MS = 30_000
 
 /** The decision for a task now; where nobody is well, those who were not are looked at once more. */
-export async function routeNow(office: Office, wish: RouteWish, caller: Caller): Promise<Routed> {
-  const routed = office.route(wish, factsNow(office, caller))
+export async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Caller): Promise<Routed> {
+  const routed = context.route(wanted, factsNow(context, caller))
   if (routed.decision.chosen.length > 0 || routed.refused !== undefined) return routed
-  const now = office.environment.clock.now()
-  const ill = [...office.parts.agents.values()].filter(
+  const now = context.environment.clock.now()
+  const ill = [...context.parts.agents.values()].filter(
     ({ health, settings: { id } }) =>
       (health.state === 'unavailable' || health.state === 'needs_auth') &&
-      (wish.agent === undefined || wish.agent === id) &&
-      now - (office.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
+      (wanted.agent === undefined || wanted.agent === id) &&
+      now - (context.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
   )
   if (ill.length === 0) return routed
-  for (const { settings } of ill) office.probed.set(settings.id, now)
+  for (const { settings } of ill) context.probed.set(settings.id, now)
   await Promise.all(ill.map(host => host.probe()))
-  return office.route(wish, factsNow(office, caller))
+  return context.route(wanted, factsNow(context, caller))
 }
 
 /** Every agent as a decision sees it. */
-export function factsNow(office: Office, caller: Caller): AgentFactsNow[] {
-  return [...office.parts.agents.values()].map(host => factsOf(office, host, caller))
+export function factsNow(context: TaskContext, caller: Caller): AgentFactsNow[] {
+  return [...context.parts.agents.values()].map(host => factsOf(context, host, caller))
 }
 
-function factsOf(office: Office, host: AgentHost, caller: Caller): AgentFactsNow {
+function factsOf(context: TaskContext, host: AgentHost, caller: Caller): AgentFactsNow {
   const { id, capabilities, priority, limits } = host.settings
   const { onLimit, concurrent, queue, queueTimeoutMs } = limits
-  const places = office.queues.get(id)
+  const places = context.queues.get(id)
   return {
     ...{ id, capabilities, priority, onLimit, concurrent, queue, queueTimeoutMs },
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
-    unfit: illnessOf(healthOf(office, host)) ?? lockOf(office, id, concurrent, caller),
-    spent: office.turns.spent(id, limits),
+    unfit: illnessOf(healthOf(context, host)) ?? lockOf(context, id, concurrent, caller),
+    spent: context.turns.spent(id, limits),
   }
 }
 
@@ -48,9 +48,9 @@ function illnessOf({ state, why }: AgentHealth): string | undefined {
 }
 
 /** How an agent does, as others may read it: the words in it are the agent's own. */
-function healthOf(office: Office, { health }: AgentHost): AgentHealth {
+function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
   const { why, facts, ...rest } = health
-  const clean = (text: string): string => lineOf(office, text)
+  const clean = (text: string): string => lineOf(context, text)
   return {
     ...rest,
     ...(why === undefined ? {} : { why: clean(why) }),
@@ -71,7 +71,7 @@ function healthOf(office: Office, { health }: AgentHost): AgentHealth {
 
 /** A task that waits for a place which its own ancestors hold would wait for ever. */
 function lockOf(
-  office: Office,
+  context: TaskContext,
   agent: string,
   concurrent: number,
   { owner, parent }: Caller,
@@ -79,23 +79,23 @@ function lockOf(
   let held = 0
   let id = parent?.task
   while (id !== undefined) {
-    if (office.live.get(id)?.agent === agent) held++
-    id = office.tasks.find(id, owner)?.start.parent
+    if (context.live.get(id)?.agent === agent) held++
+    id = context.tasks.find(id, owner)?.start.parent
   }
   return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
 }
 
 /** One agent as callers see it. */
-export function rowOf(office: Office, host: AgentHost): AgentRow {
+export function rowOf(context: TaskContext, host: AgentHost): AgentRow {
   const { settings, load } = host
   const { id, title, description, capabilities, priority, limits } = settings
-  const places = office.queues.get(id)
+  const places = context.queues.get(id)
   return {
-    ...{ id, title, description, priority, health: healthOf(office, host), load },
+    ...{ id, title, description, priority, health: healthOf(context, host), load },
     capabilities: [...capabilities],
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
-    left: office.turns.left(id, limits),
+    left: context.turns.left(id, limits),
   }
 }
 

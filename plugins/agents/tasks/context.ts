@@ -2,7 +2,7 @@ import type { callers } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
 import type { PlaceQueue } from '../scheduling/queue.ts'
 import type { TurnCounts } from '../scheduling/rate-limits.ts'
-import type { AgentFactsNow, RouteWish, Routed } from '../scheduling/routing.ts'
+import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
 import type { Database } from '../store/database.ts'
 import type { Journal } from '../store/journal.ts'
 import type { Runners } from '../store/leases.ts'
@@ -12,11 +12,11 @@ import type { TaskStore } from '../store/task-store.ts'
 import type { AgentHost, AgentSession } from '../types/agent.ts'
 import type { Containment } from '../types/containment.ts'
 import type { AgentsConfig } from '../types/settings.ts'
-import type { Callback, Caller, DeskEnvironment, QuestionAnswer } from '../types/tasks.ts'
+import type { Callback, Caller, ServiceEnvironment, QuestionAnswer } from '../types/tasks.ts'
 import type { Watchers } from './watchers.ts'
 
 /** What a configuration says; a reload brings others. */
-export interface DeskParts {
+export interface ServiceParts {
   /** In declared order. */
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
@@ -36,8 +36,8 @@ export interface TaskSettings {
 }
 
 /** All that the pieces of the desk share. */
-export interface Office {
-  readonly environment: DeskEnvironment
+export interface TaskContext {
+  readonly environment: ServiceEnvironment
   readonly database: Database
   readonly tasks: TaskStore
   readonly output: OutputStore
@@ -50,8 +50,8 @@ export interface Office {
   readonly queues: Map<string, PlaceQueue>
   /** When an agent that was not well was last tried, by id. */
   readonly probed: Map<string, number>
-  parts: DeskParts
-  route: (wish: RouteWish, agents: readonly AgentFactsNow[]) => Routed
+  parts: ServiceParts
+  route: (wanted: RouteRequest, agents: readonly AgentFactsNow[]) => Routed
   isStopping: boolean
 }
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../types/tasks.ts'
 import type { Beginning } from './attempt.ts'
 import { questionId } from './questions.ts'
-import type { LiveTask, Office } from './context.ts'
+import type { LiveTask, TaskContext } from './context.ts'
 import { ACTIVE, type TaskRecord } from '../store/record.ts'
 
 /** What an agent is told whose turn was cut off, when its owner says nothing else. */
@@ -15,21 +15,21 @@ const SCHEMA = {
 
 /** Puts a task that was cut off into the hands of its owner. False when it has ended meanwhile. */
 export function askToContinue(
-  office: Office,
+  context: TaskContext,
   { record, journal }: Pick<LiveTask, 'record' | 'journal'>,
   why: string,
 ): boolean {
-  office.output.withdraw(record.id)
+  context.output.withdraw(record.id)
   // Before the state says so: whoever sees that it waits finds what for.
   const id = questionId(journal.data.seq + 1)
-  office.output.ask(record.id, {
+  context.output.ask(record.id, {
     id,
     kind: 'continue',
     message: `${why}. Shall the task go on?`,
     schema: SCHEMA,
   })
   if (journal.move(ACTIVE, 'interrupted', { why })) return true
-  office.output.withdraw(record.id)
+  context.output.withdraw(record.id)
   return false
 }
 

@@ -2,7 +2,7 @@ import type { PermissionOutcome, PermissionRequest } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import type { Verdict } from '../types/containment.ts'
 import { ask } from './questions.ts'
-import { type LiveTask, type Office } from './context.ts'
+import { type LiveTask, type TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/clean-text.ts'
 import { countEffect } from './effects.ts'
 import { callInOneLine, permissionQuestion } from '../permissions/question.ts'
@@ -16,7 +16,7 @@ const SCHEMA = {
 
 /** Answers what an agent asks to do: by rule, or as its owner says. Never rejects, and never grants more than once. */
 export async function permit(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   cwd: string,
@@ -24,13 +24,13 @@ export async function permit(
 ): Promise<PermissionOutcome> {
   try {
     if (isGone(live, request)) return 'cancelled'
-    const verdict = await verdictOf(office, settings, cwd, request)
-    const decided = verdict.do === 'ask' ? await asked(office, live, settings, request, verdict) : verdict
+    const verdict = await verdictOf(context, settings, cwd, request)
+    const decided = verdict.do === 'ask' ? await asked(context, live, settings, request, verdict) : verdict
     if (isGone(live, request) || decided === 'ended') return 'cancelled'
-    return answer(office, live, settings, request, decided)
+    return answer(context, live, settings, request, decided)
   } catch (error) {
-    office.environment.log.error('a permission could not be decided, and is denied', { error })
-    return answer(office, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
+    context.environment.log.error('a permission could not be decided, and is denied', { error })
+    return answer(context, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
   }
 }
 
@@ -45,7 +45,7 @@ interface Decided extends Verdict {
 }
 
 function verdictOf(
-  { parts }: Office,
+  { parts }: TaskContext,
   { permissions }: AgentSettings,
   cwd: string,
   { call }: PermissionRequest,
@@ -54,15 +54,15 @@ function verdictOf(
 }
 
 async function asked(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   { call, signal }: PermissionRequest,
   { by }: Verdict,
 ): Promise<Decided | 'ended'> {
-  const message = permissionQuestion(settings.id, call, office.environment.hide)
+  const message = permissionQuestion(settings.id, call, context.environment.hide)
   const question = { kind: 'permission', message, schema: SCHEMA } as const
-  const outcome = await ask(office, live, question, settings.permissions.askTimeoutMs, signal)
+  const outcome = await ask(context, live, question, settings.permissions.askTimeoutMs, signal)
   if (outcome === 'ended') return 'ended'
   if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time', who: 'time' }
   const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
@@ -74,7 +74,7 @@ async function asked(
 }
 
 function answer(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   { call, options }: PermissionRequest,
@@ -83,9 +83,9 @@ function answer(
   const { journal } = live
   const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
   const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
-  const line = `${callInOneLine(call, office.environment.hide)} (${decided.by})`
-  record(office, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
-  office.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
+  const line = `${callInOneLine(call, context.environment.hide)} (${decided.by})`
+  record(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
+  context.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
   if (allowing !== undefined) {
     // The record comes first: what was allowed may have happened, whatever becomes of us.
     countEffect(live, call)
@@ -95,14 +95,14 @@ function answer(
   const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
   journal.event('permission', `denied: ${why}`)
   live.deniedBy = decided.who ?? 'policy'
-  journal.deny(lineOf(office, why))
+  journal.deny(lineOf(context, why))
   const refusing = offered('reject_once') ?? offered('reject_always')
   return refusing === undefined ? 'cancelled' : { optionId: refusing }
 }
 
 /** Gives an audit who allowed what. */
 function record(
-  { environment }: Office,
+  { environment }: TaskContext,
   live: LiveTask,
   agent: string,
   { call, isAllowed, by }: { call: PermissionRequest['call']; isAllowed: boolean; by: string },

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { Question, QuestionAnswer } from '../types/tasks.ts'
-import { type LiveTask, type Office } from './context.ts'
+import { type LiveTask, type TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/clean-text.ts'
 
 /** Questions of one task that may be open at a time. */
@@ -14,7 +14,7 @@ export type Outcome = QuestionAnswer | 'late' | 'ended'
 
 /** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
 export function ask(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   { kind, message, schema }: Omit<Question, 'id'>,
   maxMs: number,
@@ -24,23 +24,23 @@ export function ask(
   if (++live.asked > MAX_ASKED) return refused(live)
   // Nobody waits any more: the task was cancelled, or the agent took its question back.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
-  const hidden = office.environment.hide(JSON.stringify(schema))
+  const hidden = context.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')
   if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
   journal.event('permission', `asks: ${message}`)
   const id = questionId(journal.data.seq)
-  office.output.ask(record.id, { id, kind, message, schema: JSON.parse(hidden) as JsonObject })
+  context.output.ask(record.id, { id, kind, message, schema: JSON.parse(hidden) as JsonObject })
   const outcome = new Promise<Outcome>(resolve => {
     const settle = (result: Outcome): void => {
       if (!asks.delete(id)) return
       takeBack()
       for (const signal of gone) signal.removeEventListener('abort', onAbort)
-      if (typeof result === 'string') office.output.answer(record.id, record.owner, id, { action: 'cancel' })
+      if (typeof result === 'string') context.output.answer(record.id, record.owner, id, { action: 'cancel' })
       if (asks.size === 0) journal.move(['input_required'], 'running')
       resolve(result)
     }
     const onAbort = (): void => settle('ended')
-    const takeBack = office.environment.clock.after(maxMs, () => settle('late'))
+    const takeBack = context.environment.clock.after(maxMs, () => settle('late'))
     for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
@@ -62,7 +62,7 @@ export function questionId(seq: number): string {
 
 /** What an `elicitation/create` of the agent is answered with. */
 export async function elicit(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   params: JsonObject,
   maxMs: number,
@@ -72,8 +72,8 @@ export async function elicit(
   // A link that an agent wants opened is nobody's business here: its words are a model's.
   if ((mode !== undefined && mode !== 'form') || typeof message !== 'string') return { action: 'decline' }
   const schema = isObject(requestedSchema) ? requestedSchema : {}
-  const question = { kind: 'elicitation', message: lineOf(office, message, 4000), schema } as const
-  const outcome = await ask(office, live, question, maxMs, unwanted)
+  const question = { kind: 'elicitation', message: lineOf(context, message, 4000), schema } as const
+  const outcome = await ask(context, live, question, maxMs, unwanted)
   if (typeof outcome === 'string') return { action: 'cancel' }
   return outcome.action === 'accept'
     ? { action: 'accept', content: outcome.content }

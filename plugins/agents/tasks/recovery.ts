@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../src/plugin.ts'
 import { absentCaller, askToContinue, beginningOf } from './interruption.ts'
 import { liveOf } from './running-task.ts'
-import type { Office } from './context.ts'
+import type { TaskContext } from './context.ts'
 import { run } from './runner.ts'
 import type { TaskRecord } from '../store/record.ts'
 
@@ -9,23 +9,26 @@ import type { TaskRecord } from '../store/record.ts'
 const MAX_AT_ONCE = 1000
 
 /** Takes over what gateways that are gone have left: what no agent has begun is queued again, the rest is for its owner to say. */
-export function recover(office: Office): void {
-  const alive = office.runners.alive()
-  for (const record of office.tasks.abandoned(alive, MAX_AT_ONCE)) {
+export function recover(context: TaskContext): void {
+  const alive = context.runners.alive()
+  for (const record of context.tasks.abandoned(alive, MAX_AT_ONCE)) {
     try {
-      if (office.tasks.takeOver(record, office.runners.id)) takeUp(office, record)
+      if (context.tasks.takeOver(record, context.runners.id)) takeUp(context, record)
     } catch (error) {
-      office.environment.log.warn('a task could not be taken over', { task: record.id, why: reasonOf(error) })
+      context.environment.log.warn('a task could not be taken over', {
+        task: record.id,
+        why: reasonOf(error),
+      })
     }
   }
 }
 
-function takeUp(office: Office, record: TaskRecord): void {
+function takeUp(context: TaskContext, record: TaskRecord): void {
   const { start, wasPrompted } = record
-  const live = liveOf(office, record, start.prompt, absentCaller(record))
+  const live = liveOf(context, record, start.prompt, absentCaller(record))
   // Whoever waited in the foreground has gone with the gateway.
   if (wasPrompted || !start.request.background || start.prompt === undefined) {
-    askToContinue(office, live, 'the gateway ended while it was at work')
+    askToContinue(context, live, 'the gateway ended while it was at work')
     return
   }
   if (!live.journal.move(['queued', 'starting'], 'queued', { why: 'the gateway was started again' })) return
@@ -34,5 +37,5 @@ function takeUp(office: Office, record: TaskRecord): void {
     beginning: beginningOf(record, start.prompt),
     wasAdmitted: true,
   }
-  void run(office, live, course)
+  void run(context, live, course)
 }

@@ -3,7 +3,7 @@ import { AgentFailure, type AgentHost } from '../types/agent.ts'
 import type { Beginning } from './attempt.ts'
 import { endingOf, endingOfFailure, mayFallBack, type Ending, type Outcome } from './outcome.ts'
 import { askToContinue } from './interruption.ts'
-import { type LiveTask, type Office } from './context.ts'
+import { type LiveTask, type TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/clean-text.ts'
 import type { Leave } from '../scheduling/queue.ts'
 import { ACTIVE } from '../store/record.ts'
@@ -24,23 +24,23 @@ interface Passed {
 }
 
 /** Runs a task to its end. Never rejects. */
-export async function run(office: Office, live: LiveTask, course: Course): Promise<void> {
+export async function run(context: TaskContext, live: LiveTask, course: Course): Promise<void> {
   const { record, controller } = live
-  office.live.set(record.id, live)
+  context.live.set(record.id, live)
   live.journal.onLost = () => stop(live, 'it ended elsewhere')
   try {
-    await finish(office, live, await firstOf(office, live, course))
+    await finish(context, live, await firstOf(context, live, course))
   } catch (error) {
-    if (!office.database.isOpen) return
-    office.environment.log.error('a task failed for a reason of our own', {
+    if (!context.database.isOpen) return
+    context.environment.log.error('a task failed for a reason of our own', {
       task: record.id,
       why: reasonOf(error),
     })
-    await finish(office, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
+    await finish(context, live, endingOfFailure(error, factsOf(live))).catch(() => undefined)
   } finally {
-    office.live.delete(record.id)
+    context.live.delete(record.id)
     if (!controller.signal.aborted) controller.abort()
-    office.watchers.tell(record.id)
+    context.watchers.tell(record.id)
   }
 }
 
@@ -50,15 +50,15 @@ export function stop(live: LiveTask, why: string): void {
   for (const settle of [...live.asks.values()]) settle('ended')
 }
 
-async function firstOf(office: Office, live: LiveTask, course: Course): Promise<Ending | undefined> {
+async function firstOf(context: TaskContext, live: LiveTask, course: Course): Promise<Ending | undefined> {
   const reasons: string[] = []
   let outcome: Outcome = 'gateway'
   const { agents } = course
   for (const [index, agent] of agents.entries()) {
     const isLast = index === agents.length - 1
-    const result = await tryOne(office, live, agent, course, isLast)
+    const result = await tryOne(context, live, agent, course, isLast)
     if (result === undefined || 'state' in result) return result
-    if (office.isStopping) return undefined
+    if (context.isStopping) return undefined
     reasons.push(`${agent}: ${result.passed}`)
     outcome = result.outcome
     if (!isLast) live.journal.warn(`${agent} did not take it: ${result.passed}`)
@@ -67,21 +67,21 @@ async function firstOf(office: Office, live: LiveTask, course: Course): Promise<
 }
 
 async function tryOne(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   agent: string,
   course: Course,
   isLast: boolean,
 ): Promise<Ending | Passed | undefined> {
-  const host = office.parts.agents.get(agent)
+  const host = context.parts.agents.get(agent)
   if (host === undefined) return { passed: 'it is not configured any more', outcome: 'gateway' }
-  const place = await placeAt(office, live, host, course)
+  const place = await placeAt(context, live, host, course)
   if (typeof place !== 'function') return place
   try {
     live.agent = agent
     live.journal.bound(host.settings.output)
     const hasBegun = live.journal.move(['queued'], 'starting', { agent })
-    return hasBegun ? await once(office, live, host, course.beginning, isLast) : undefined
+    return hasBegun ? await once(context, live, host, course.beginning, isLast) : undefined
   } finally {
     live.agent = undefined
     place()
@@ -90,46 +90,46 @@ async function tryOne(
 
 /** A place, and a turn within the limits; undefined when the task is not wanted any more. */
 async function placeAt(
-  office: Office,
+  context: TaskContext,
   { record, controller }: LiveTask,
   { settings: { id, limits } }: AgentHost,
   { wasAdmitted }: Course,
 ): Promise<Leave | Passed | undefined> {
   const { signal } = controller
-  const until = office.environment.clock.now() + limits.queueTimeoutMs
-  const leave = await office.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
+  const until = context.environment.clock.now() + limits.queueTimeoutMs
+  const leave = await context.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
   if (leave === 'taken-back') return undefined
   if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
   if (typeof leave !== 'function')
     return { passed: `no place was free within ${limits.queueTimeoutMs} ms`, outcome: 'limit' }
-  const passed = await takeTurn(office, id, limits, until, signal)
+  const passed = await takeTurn(context, id, limits, until, signal)
   if (passed === undefined) return leave
   leave()
   return passed
 }
 
 async function takeTurn(
-  office: Office,
+  context: TaskContext,
   id: string,
   limits: AgentHost['settings']['limits'],
   until: number,
   signal: AbortSignal,
 ): Promise<Passed | undefined> {
   for (;;) {
-    const spent = signal.aborted ? undefined : office.turns.take(id, limits)
+    const spent = signal.aborted ? undefined : context.turns.take(id, limits)
     if (spent === undefined) return undefined
     const { limit, retryAfterMs } = spent
-    office.counters.rateLimited(id, limit)
-    if (limits.onLimit !== 'queue' || office.environment.clock.now() + retryAfterMs > until)
+    context.counters.rateLimited(id, limit)
+    if (limits.onLimit !== 'queue' || context.environment.clock.now() + retryAfterMs > until)
       return {
         passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more`,
         outcome: 'limit',
       }
-    await pause(office, retryAfterMs, signal)
+    await pause(context, retryAfterMs, signal)
   }
 }
 
-function pause({ environment }: Office, ms: number, signal: AbortSignal): Promise<void> {
+function pause({ environment }: TaskContext, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
       takeBack()
@@ -142,20 +142,20 @@ function pause({ environment }: Office, ms: number, signal: AbortSignal): Promis
 }
 
 async function once(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   host: AgentHost,
   beginning: Beginning,
   isLast: boolean,
 ): Promise<Ending | Passed | undefined> {
   const { record, journal, controller } = live
-  const number = office.output.addAttempt(record.id, host.settings.id)
+  const number = context.output.addAttempt(record.id, host.settings.id)
   try {
-    return endingOf(await attemptTwice(office, live, host, beginning), factsOf(live))
+    return endingOf(await attemptTwice(context, live, host, beginning), factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.publicMessage}` : reasonOf(error)
-    office.output.endAttempt(record.id, number, lineOf(office, failure))
+    context.output.endAttempt(record.id, number, lineOf(context, failure))
     if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
     journal.forgetText()
     const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
@@ -170,10 +170,10 @@ function factsOf({ isLate, journal, deniedBy }: LiveTask): Parameters<typeof end
   return { isLate, hasText: journal.hasText, deniedBy }
 }
 
-async function finish(office: Office, live: LiveTask, ending: Ending | undefined): Promise<void> {
+async function finish(context: TaskContext, live: LiveTask, ending: Ending | undefined): Promise<void> {
   const { record, journal, controller } = live
-  office.output.withdraw(record.id)
-  if (ending?.state === 'interrupted') askToContinue(office, live, ending.why ?? 'it was interrupted')
+  context.output.withdraw(record.id)
+  if (ending?.state === 'interrupted') askToContinue(context, live, ending.why ?? 'it was interrupted')
   else if (ending !== undefined && !controller.signal.aborted) {
     journal.data.isError = ending.state === 'failed'
     journal.data.stopReason = ending.stopReason
@@ -181,11 +181,11 @@ async function finish(office: Office, live: LiveTask, ending: Ending | undefined
     journal.move(ACTIVE, ending.state, ending.why === undefined ? {} : { why: ending.why })
   }
   journal.last()
-  countEnd(office, record, ending)
+  countEnd(context, record, ending)
 }
 
-function countEnd(office: Office, { id, owner }: LiveTask['record'], ending: Ending | undefined): void {
-  const ended = office.tasks.find(id, owner)
+function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], ending: Ending | undefined): void {
+  const ended = context.tasks.find(id, owner)
   if (ended?.endedAt === undefined) return
-  office.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
+  context.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
 }

@@ -1,6 +1,6 @@
 import { AgentFailure, type AgentHost, type TurnEnd } from '../types/agent.ts'
 import { attempt, type Beginning } from './attempt.ts'
-import type { LiveTask, Office } from './context.ts'
+import type { LiveTask, TaskContext } from './context.ts'
 
 /** What an agent may answer that has lost the session, or never begun. */
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
@@ -10,18 +10,18 @@ const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 
  * anything. @throws AgentFailure, CannotGoOn
  */
 export async function attemptTwice(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   host: AgentHost,
   beginning: Beginning,
 ): Promise<TurnEnd> {
   const { id, limits } = host.settings
-  const first = await outcomeOf(office, live, host, beginning)
+  const first = await outcomeOf(context, live, host, beginning)
   const why = whyAgain(live, first)
-  const mayTurn = why !== undefined && office.turns.take(id, limits) === undefined
+  const mayTurn = why !== undefined && context.turns.take(id, limits) === undefined
   if (mayTurn && live.journal.move(['running'], 'starting', { why: `once more: ${why}` })) {
     live.journal.warn(`${id} was asked once more: ${why}`)
-    return endOf(live, host, await outcomeOf(office, live, host, beginning))
+    return endOf(live, host, await outcomeOf(context, live, host, beginning))
   }
   return endOf(live, host, first)
 }
@@ -29,14 +29,14 @@ export async function attemptTwice(
 type Outcome = { readonly end: TurnEnd } | { readonly error: unknown }
 
 async function outcomeOf(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   host: AgentHost,
   beginning: Beginning,
 ): Promise<Outcome> {
   live.hasSigned = false
   try {
-    return { end: await attempt(office, live, host, beginning) }
+    return { end: await attempt(context, live, host, beginning) }
   } catch (error) {
     return { error }
   }

@@ -13,8 +13,8 @@ import type { AgentsConfig } from '../types/settings.ts'
 import type {
   AgentRow,
   Caller,
-  Desk,
-  DeskEnvironment,
+  TaskService,
+  ServiceEnvironment,
   Page,
   QuestionAnswer,
   RouteDecision,
@@ -24,8 +24,8 @@ import type {
 } from '../types/tasks.ts'
 import { answer } from './answers.ts'
 import { factsNow, rowOf } from './candidates.ts'
-import type { DeskParts, Office, TaskSettings } from './context.ts'
-import { delegate, recordOf, wishOf } from './create-task.ts'
+import type { ServiceParts, TaskContext, TaskSettings } from './context.ts'
+import { delegate, recordOf, routeRequestOf } from './create-task.ts'
 import { askToContinue } from './interruption.ts'
 import { lookAround, prune, tidyUp } from './maintenance.ts'
 import { recover } from './recovery.ts'
@@ -45,12 +45,12 @@ export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
 }
 
 /** The desk over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
-export class TaskDesk implements Desk {
-  readonly #office: Office
+export class LocalTaskService implements TaskService {
+  readonly #context: TaskContext
   readonly #takeBack: (() => void)[] = []
 
   /** @throws SyntaxError for a keyword that is no pattern, Error when there can be no database */
-  constructor(environment: DeskEnvironment, parts: DeskParts) {
+  constructor(environment: ServiceEnvironment, parts: ServiceParts) {
     const { file, log, now } = environment
     const route = routing(parts.routing, parts.auth)
     if (file === undefined)
@@ -58,7 +58,7 @@ export class TaskDesk implements Desk {
         'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
       )
     const database = new Database(openDatabase(file, log))
-    this.#office = {
+    this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
       output: new OutputStore(database),
@@ -71,52 +71,52 @@ export class TaskDesk implements Desk {
       probed: new Map(),
     }
     this.renew(parts)
-    recover(this.#office)
-    void prune(this.#office)
-    this.#takeBack.push(lookAround(this.#office), tidyUp(this.#office))
+    recover(this.#context)
+    void prune(this.#context)
+    this.#takeBack.push(lookAround(this.#context), tidyUp(this.#context))
   }
 
   /** Other parts from now on; what runs goes on with those that it began with. @throws SyntaxError */
-  renew(parts: DeskParts): void {
+  renew(parts: ServiceParts): void {
     const route = routing(parts.routing, parts.auth)
-    const office = this.#office
-    Object.assign(office, { parts, route })
+    const context = this.#context
+    Object.assign(context, { parts, route })
     for (const [id, { settings }] of parts.agents) {
-      const queue = office.queues.get(id)
+      const queue = context.queues.get(id)
       if (queue === undefined)
-        office.queues.set(id, new PlaceQueue(office.environment.clock, settings.limits))
+        context.queues.set(id, new PlaceQueue(context.environment.clock, settings.limits))
       else queue.resize(settings.limits)
     }
   }
 
   /** What runs is interrupted and can go on after the next start; what waits is queued again then. */
   stop(): void {
-    const office = this.#office
-    if (office.isStopping) return
-    office.isStopping = true
+    const context = this.#context
+    if (context.isStopping) return
+    context.isStopping = true
     for (const takeBack of this.#takeBack) takeBack()
-    for (const live of office.live.values()) {
+    for (const live of context.live.values()) {
       const { id, owner } = live.record
-      if (office.tasks.find(id, owner)?.wasPrompted === true)
-        askToContinue(office, live, 'the gateway was stopped')
+      if (context.tasks.find(id, owner)?.wasPrompted === true)
+        askToContinue(context, live, 'the gateway was stopped')
       live.journal.last()
       stop(live, 'the gateway stops')
     }
-    office.runners.leave()
-    office.database.close()
-    for (const task of office.watchers.tasks) office.watchers.tell(task)
+    context.runners.leave()
+    context.database.close()
+    for (const task of context.watchers.tasks) context.watchers.tell(task)
   }
 
   async delegate(request: TaskRequest, caller: Caller): Promise<TaskView> {
-    if (this.#office.isStopping) throw gatewayError('GW_STOPPING')
-    return viewOf(this.#office, await delegate(this.#office, request, caller))
+    if (this.#context.isStopping) throw gatewayError('GW_STOPPING')
+    return viewOf(this.#context, await delegate(this.#context, request, caller))
   }
 
   view(id: string, owner: string): TaskView | undefined {
-    if (!this.#office.database.isOpen) return undefined
-    this.#office.live.get(id)?.journal.flush()
-    const record = this.#office.tasks.find(id, owner)
-    return record === undefined ? undefined : viewOf(this.#office, record)
+    if (!this.#context.database.isOpen) return undefined
+    this.#context.live.get(id)?.journal.flush()
+    const record = this.#context.tasks.find(id, owner)
+    return record === undefined ? undefined : viewOf(this.#context, record)
   }
 
   list(
@@ -124,7 +124,7 @@ export class TaskDesk implements Desk {
     { after, limit }: { readonly after: string | undefined; readonly limit: number },
   ): TaskView[] {
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#office.tasks.list(owner, after, bounded).map(record => viewOf(this.#office, record))
+    return this.#context.tasks.list(owner, after, bounded).map(record => viewOf(this.#context, record))
   }
 
   wait(
@@ -132,12 +132,12 @@ export class TaskDesk implements Desk {
     owner: string,
     until: { readonly ms: number; readonly since?: number; readonly signal?: AbortSignal },
   ): Promise<TaskView | undefined> {
-    return waitFor(this.#office, () => this.view(id, owner), id, until)
+    return waitFor(this.#context, () => this.view(id, owner), id, until)
   }
 
   events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
     if (this.view(id, owner) === undefined) return []
-    return this.#office.output.events(id, owner, since, Math.max(1, limit))
+    return this.#context.output.events(id, owner, since, Math.max(1, limit))
   }
 
   page(
@@ -147,58 +147,58 @@ export class TaskDesk implements Desk {
     offset: number,
     bytes: number,
   ): Page | undefined {
-    this.#office.live.get(id)?.journal.flush()
-    const record = this.#office.tasks.find(id, owner)
-    return record === undefined ? undefined : pieceOf(this.#office, record, what, offset, bytes)
+    this.#context.live.get(id)?.journal.flush()
+    const record = this.#context.tasks.find(id, owner)
+    return record === undefined ? undefined : pieceOf(this.#context, record, what, offset, bytes)
   }
 
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
-    answer(this.#office, recordOf(this.#office, id, owner), question, given)
-    return viewOf(this.#office, recordOf(this.#office, id, owner))
+    answer(this.#context, recordOf(this.#context, id, owner), question, given)
+    return viewOf(this.#context, recordOf(this.#context, id, owner))
   }
 
   cancel(id: string, owner: string, why: string): boolean {
-    const office = this.#office
-    const record = office.tasks.find(id, owner)
+    const context = this.#context
+    const record = context.tasks.find(id, owner)
     if (record === undefined || hasEnded(record.state)) return false
-    const live = office.live.get(id)
+    const live = context.live.get(id)
     const { journal } =
-      live ?? liveOf(office, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+      live ?? liveOf(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
     if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
-    office.output.withdraw(id)
-    if (live === undefined) office.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
+    context.output.withdraw(id)
+    if (live === undefined) context.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
     else stop(live, why)
     // What it began for itself nobody waits for any more.
-    for (const { record: other } of office.live.values())
+    for (const { record: other } of context.live.values())
       if (other.start.parent === id)
         this.cancel(other.id, other.owner, `the task that began it was cancelled`)
     return true
   }
 
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void {
-    if (this.#office.tasks.find(id, owner) === undefined) return () => undefined
-    return this.#office.watchers.add(id, () => {
+    if (this.#context.tasks.find(id, owner) === undefined) return () => undefined
+    return this.#context.watchers.add(id, () => {
       const view = this.view(id, owner)
       if (view !== undefined) listener(view)
     })
   }
 
   agents(): AgentRow[] {
-    return [...this.#office.parts.agents.values()].map(host => rowOf(this.#office, host))
+    return [...this.#context.parts.agents.values()].map(host => rowOf(this.#context, host))
   }
 
   route(request: TaskRequest, caller: Caller): RouteDecision {
-    return this.#office.route(wishOf(request, caller), factsNow(this.#office, caller)).decision
+    return this.#context.route(routeRequestOf(request, caller), factsNow(this.#context, caller)).decision
   }
 
   async probe(agents: readonly string[] | undefined): Promise<AgentRow[]> {
-    const all = [...this.#office.parts.agents.values()]
+    const all = [...this.#context.parts.agents.values()]
     const hosts = all.filter(({ settings }) => agents === undefined || agents.includes(settings.id))
     await Promise.all(hosts.map(host => host.probe()))
-    return hosts.map(host => rowOf(this.#office, host))
+    return hosts.map(host => rowOf(this.#context, host))
   }
 
   figures(): Figure[] {
-    return this.#office.counters.figures(this.#office.parts.agents, this.#office.queues)
+    return this.#context.counters.figures(this.#context.parts.agents, this.#context.queues)
   }
 }

@@ -3,7 +3,7 @@ import type { AgentToolCall, SessionSide, SessionUpdate } from '../types/agent.t
 import type { AgentSettings } from '../types/settings.ts'
 import { elicit } from './questions.ts'
 import { countEffect, filesOf } from './effects.ts'
-import type { LiveTask, Office } from './context.ts'
+import type { LiveTask, TaskContext } from './context.ts'
 import { permit } from './permission-requests.ts'
 
 /** Tool calls of one turn whose status is remembered. */
@@ -15,15 +15,15 @@ type Handler = (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>
 
 /** Who stands behind the session of a task: writes down what the agent does, and answers what it asks. */
 export function sideOf(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   cwd: string,
   handlers: Handlers,
 ): SessionSide {
-  const hear = updates(office, live, settings)
+  const hear = updates(context, live, settings)
   const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> =>
-    elicit(office, live, params, settings.permissions.askTimeoutMs, unwanted)
+    elicit(context, live, params, settings.permissions.askTimeoutMs, unwanted)
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
@@ -31,7 +31,7 @@ export function sideOf(
     },
     permission(request) {
       live.hasSigned = true
-      return permit(office, live, settings, cwd, request)
+      return permit(context, live, settings, cwd, request)
     },
     handlers: noting(live, [...handlers, ['elicitation/create', elicitation]]),
   }
@@ -52,7 +52,7 @@ function noting(live: LiveTask, handlers: readonly (readonly [string, Handler])[
 }
 
 function updates(
-  office: Office,
+  context: TaskContext,
   live: LiveTask,
   { id, output }: AgentSettings,
 ): (update: SessionUpdate) => void {
@@ -69,7 +69,7 @@ function updates(
     if (update.is === 'thought') return output.thoughts ? think(update.text) : undefined
     think('')
     if (update.is === 'text') {
-      office.counters.output(id, Buffer.byteLength(update.text))
+      context.counters.output(id, Buffer.byteLength(update.text))
       journal.say(update.text)
     } else if (update.is === 'content') journal.say(placeholder(update.content))
     else if (update.is === 'tool') heard(live, update.call, statuses)

@@ -1,5 +1,5 @@
 import type { Page, TaskEvent, TaskView } from '../types/tasks.ts'
-import type { Office } from './context.ts'
+import type { TaskContext } from './context.ts'
 import { pageOf } from '../store/output-store.ts'
 import type { TaskRecord } from '../store/record.ts'
 
@@ -9,10 +9,10 @@ const MIN_PAGE = 16
 const MAX_PAGE = 4 * 1024 * 1024
 
 /** A task as its owner sees it, with what has been said up to now. */
-export function viewOf(office: Office, record: TaskRecord): TaskView {
+export function viewOf(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
-  const inline = inlineOf(office, agent)
-  const piece = office.output.bytes(id, owner, 'text', 0, inline)
+  const inline = inlineOf(context, agent)
+  const piece = context.output.bytes(id, owner, 'text', 0, inline)
   const { text } = pageOf(piece, { offset: 0, kept: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
@@ -22,16 +22,16 @@ export function viewOf(office: Office, record: TaskRecord): TaskView {
     filesChanged: data.files,
     hasDiff: data.diff > 0,
     ...{ denied: data.denied, warnings: data.warnings, usage: data.usage, isError: data.isError },
-    attempts: office.output.attempts(id, owner),
-    questions: office.output.openQuestions(id, owner),
-    ttlMs: office.parts.tasks.ttlMs,
+    attempts: context.output.attempts(id, owner),
+    questions: context.output.openQuestions(id, owner),
+    ttlMs: context.parts.tasks.ttlMs,
     ...{ seq: data.seq, progress: data.progress },
   }
 }
 
 /** A piece of what a task has said, changed or done. */
 export function pieceOf(
-  office: Office,
+  context: TaskContext,
   { id, owner, data }: TaskRecord,
   what: 'text' | 'diff' | 'log',
   from: number,
@@ -40,18 +40,18 @@ export function pieceOf(
   const offset = Number.isSafeInteger(from) ? Math.max(0, from) : 0
   const length = Math.min(Math.max(Math.trunc(wanted), MIN_PAGE), MAX_PAGE)
   if (what === 'log') {
-    const log = Buffer.from(logOf(office, id, owner))
+    const log = Buffer.from(logOf(context, id, owner))
     const total = log.length
     return pageOf(log.subarray(offset, offset + length), { offset, kept: total, total })
   }
-  const bytes = office.output.bytes(id, owner, what, offset, length)
+  const bytes = context.output.bytes(id, owner, what, offset, length)
   const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
   return pageOf(bytes, { offset, kept, total })
 }
 
 /** The events as text, one line each. */
-function logOf(office: Office, id: string, owner: string): string {
-  const events = office.output.events(id, owner, 0, 100_000)
+function logOf(context: TaskContext, id: string, owner: string): string {
+  const events = context.output.events(id, owner, 0, 100_000)
   return events.map(lineOfEvent).join('')
 }
 
@@ -59,7 +59,7 @@ function lineOfEvent({ at, kind, text }: TaskEvent): string {
   return `${new Date(at).toISOString()} ${kind} ${text}\n`
 }
 
-function inlineOf({ parts }: Office, agent: string | undefined): number {
+function inlineOf({ parts }: TaskContext, agent: string | undefined): number {
   const settings = agent === undefined ? undefined : parts.agents.get(agent)?.settings
   return Math.max(settings?.output.inline ?? USUAL_INLINE, MIN_PAGE)
 }

@@ -1,5 +1,5 @@
 import type { TaskView } from '../types/tasks.ts'
-import type { Office } from './context.ts'
+import type { TaskContext } from './context.ts'
 import { hasEnded } from '../store/record.ts'
 
 /** Longest that one call waits. */
@@ -14,7 +14,7 @@ interface Until {
 
 /** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
 export function waitFor(
-  { watchers, environment }: Office,
+  { watchers, environment }: TaskContext,
   look: () => TaskView | undefined,
   id: string,
   { ms, since, signal }: Until,

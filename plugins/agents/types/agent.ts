@@ -29,7 +29,7 @@ export interface AgentHost {
   readonly health: AgentHealth
   readonly load: { readonly processes: number; readonly sessions: number }
   /** A session in a process that has room, or in a new one. @throws AgentFailure */
-  open(wish: SessionWish): Promise<AgentSession>
+  open(wanted: SessionRequest): Promise<AgentSession>
   /** Starts a process as far as `initialize`, and says what came of it. Never rejects. */
   probe(): Promise<AgentHealth>
   /** Ends every process; what was open fails with kind `stopped`. */
@@ -37,7 +37,7 @@ export interface AgentHost {
 }
 
 /** What a session is opened with. */
-export interface SessionWish {
+export interface SessionRequest {
   /** The real path of the directory of the task. */
   readonly cwd: string
   readonly mcpServers: readonly JsonObject[]

@@ -8,7 +8,7 @@ export interface Containment {
    * Where there are no roots, a task has an empty directory of its own, and may name nothing else.
    * @throws GatewayError that says which of them is outside, or not there
    */
-  resolve(wish: {
+  resolve(wanted: {
     readonly cwd: string | undefined
     readonly files: readonly string[]
   }): Promise<{ readonly cwd: string; readonly files: readonly string[] }>

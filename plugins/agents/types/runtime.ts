@@ -1,10 +1,10 @@
 import { type Figure, type PluginApi } from '../../../src/plugin.ts'
-import type { Callback, Desk } from './tasks.ts'
+import type { Callback, TaskService } from './tasks.ts'
 import type { AgentSettings, AgentsConfig } from './settings.ts'
 
 /** What does the work, over all generations. */
-export interface Works {
-  readonly desk: Desk
+export interface AgentRuntime {
+  readonly service: TaskService
   /** Opens what is kept, and ends what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
   start(version: string): Promise<void>
   /** Ends every process; what goes on in the background is kept, and can go on when its owner wants it to. */
@@ -14,8 +14,8 @@ export interface Works {
   figures(): readonly Figure[]
 }
 
-export type OpenWorks = (
+export type OpenRuntime = (
   api: PluginApi<AgentsConfig>,
   agents: readonly AgentSettings[],
   callback: Callback,
-) => Works
+) => AgentRuntime

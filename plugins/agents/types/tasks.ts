@@ -34,13 +34,13 @@ export interface Caller {
   /** The task whose agent called back; undefined for a client. */
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined
   /** What an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
-  readonly visitor?: Visitor | undefined
+  readonly identity?: CallerIdentity | undefined
   /** Trace context of the call – `traceparent`, `tracestate`, `baggage` –, passed on to the agent in `_meta`. */
   readonly trace?: Readonly<Record<string, string>> | undefined
 }
 
 /** A principal in the profile that it came through. */
-export interface Visitor {
+export interface CallerIdentity {
   readonly principal: Principal
   readonly profile: string | undefined
 }
@@ -55,11 +55,11 @@ export interface Callback {
     readonly depth: number
     readonly caller: Caller
     readonly agent: AgentSettings
-  }): CallbackDoor | undefined
+  }): CallbackToken | undefined
 }
 
 /** Open until it is closed; whoever uses it is the owner of the task, and sees no more than he does. */
-export interface CallbackDoor {
+export interface CallbackToken {
   /** An entry of `mcpServers`; it holds a secret. */
   readonly server: JsonObject
   /** Whether any request came with its token. */
@@ -153,7 +153,7 @@ export interface Page {
 }
 
 /** All that callers can do, whatever face they see: tools, tasks of either era, resources, commands. Owner in every call. */
-export interface Desk {
+export interface TaskService {
   /**
    * Resolves when the task is on disk, and goes on by itself. The same key of the same owner is the same task.
    * @throws GatewayError GW_AGENT_* for what cannot be done
@@ -194,7 +194,7 @@ export type QuestionAnswer =
   { readonly action: 'accept'; readonly content: JsonObject } | { readonly action: 'decline' | 'cancel' }
 
 /** What the gateway gives. */
-export interface DeskEnvironment {
+export interface ServiceEnvironment {
   /** The database; undefined for memory. */
   readonly file: string | undefined
   readonly log: Log

@@ -58,7 +58,7 @@ export class Catalog {
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
     const view = await this.load(kind, exchange.session, upstreams)
     if (upstreams === undefined || this.#isWhole(upstreams))
-      this.#graph.lane.listGiven(kind, exchange.session, view)
+      this.#graph.notifier.listGiven(kind, exchange.session, view)
     const form = listForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }

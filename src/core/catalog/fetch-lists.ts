@@ -6,7 +6,7 @@ import { type Kind, LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk } from '../client-request.ts'
-import { type Carrier, RoadCall, RoadExchange } from '../exchange.ts'
+import { type Carrier, PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../types.ts'
 import { EMPTY, type Part } from './part.ts'
 import { isUnlisted, noteListed } from './unlisted.ts'
@@ -39,10 +39,10 @@ export function listCall(
   kind: Kind,
   session: Session,
   cursor?: string,
-): RoadCall {
+): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
-  const call = new RoadCall(node.upstream.name, method, params, detached(graph, session, method))
+  const call = new PipelineCall(node.upstream.name, method, params, detached(graph, session, method))
   graph.hooks.runner('call', method)?.(call)
   return call
 }
@@ -56,7 +56,7 @@ export async function fetchPart(
   node: UpstreamNode,
   kind: Kind,
   session: Session,
-  first: RoadCall,
+  first: PipelineCall,
 ): Promise<Part> {
   const hasWaited = await ready(graph, node, kind)
   if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return EMPTY
@@ -112,7 +112,7 @@ async function fetchPages(
   node: UpstreamNode,
   kind: Kind,
   session: Session,
-  first: RoadCall,
+  first: PipelineCall,
 ): Promise<Payload[]> {
   const payloads: Payload[] = []
   let bytes = 0
@@ -135,7 +135,7 @@ function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
-async function fetchPage(node: UpstreamNode, call: RoadCall): Promise<Payload | undefined> {
+async function fetchPage(node: UpstreamNode, call: PipelineCall): Promise<Payload | undefined> {
   const answer = await node.dispatch(call)
   if ('result' in answer) {
     noteListed(node.upstream, call.method, true)
@@ -157,8 +157,8 @@ function unlisted({ upstream }: UpstreamNode, method: string, error: RpcError | 
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
-export function detached(graph: Graph, session: Session, method: string): RoadExchange {
-  return new RoadExchange(
+export function detached(graph: Graph, session: Session, method: string): PipelineExchange {
+  return new PipelineExchange(
     graph.nextId(),
     session,
     { method, params: undefined, emit: () => undefined },

@@ -3,7 +3,7 @@ import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { type Kind, LISTS } from '../../protocol/methods.ts'
 import { parseDuration } from '../../util/units.ts'
 import { within } from '../../util/within.ts'
-import type { RoadCall } from '../exchange.ts'
+import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../types.ts'
 import { fetchPart, lacks, listCall } from './fetch-lists.ts'
 import { EMPTY, type LateList, type Part } from './part.ts'
@@ -142,7 +142,7 @@ export class Parts {
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
     this.#isWell(node, kind)
-    if (isNew) this.#graph.lane.listChanged(LISTS[kind].changed, node.upstream.name)
+    if (isNew) this.#graph.notifier.listChanged(LISTS[kind].changed, node.upstream.name)
   }
 
   /** Says each reason once: whoever asked has been told only that it takes long. */
@@ -189,7 +189,7 @@ export class Parts {
     if (troubles?.delete(kind) === true && troubles.size === 0) this.#troubles.delete(upstream.name)
   }
 
-  #shelf(node: UpstreamNode, kind: Kind, caller: string, { headers }: RoadCall): Shelf {
+  #shelf(node: UpstreamNode, kind: Kind, caller: string, { headers }: PipelineCall): Shelf {
     let shelves = this.#shelves.get(node)
     if (shelves === undefined) this.#shelves.set(node, (shelves = new Map<string, Shelf>()))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)

@@ -11,8 +11,8 @@ const COMPARE_MS = 5000
 /** Tells each client which of its lists is another one in `next` than it was in `before`, and nothing where none is. */
 export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
   const callers = new Map<string, Session>()
-  for (const { lane } of [before, next])
-    for (const session of lane.audience()) callers.set(viewerKey(session), session)
+  for (const { notifier } of [before, next])
+    for (const session of notifier.audience()) callers.set(viewerKey(session), session)
   const changed = new Map<string, Set<string>>()
   await Promise.all(
     [...callers].map(async ([key, session]) => changed.set(key, await changedFor(session, before, next))),
@@ -20,7 +20,7 @@ export async function tellDifferences(before: Graph, next: Graph): Promise<void>
   for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
     // Who came during the comparison has seen nothing of before.
     const isMeant = (session: Session): boolean => changed.get(viewerKey(session))?.has(method) ?? false
-    for (const { lane } of [before, next]) lane.tell(method, isMeant)
+    for (const { notifier } of [before, next]) notifier.tell(method, isMeant)
   }
 }
 
@@ -35,7 +35,7 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   if (seen === undefined) return false
   const now = await viewSoon(kind, session, next)
   if (now === undefined) return true
-  next.lane.listGiven(kind, session, now)
+  next.notifier.listGiven(kind, session, now)
   return !isSameList(seen, now)
 }
 

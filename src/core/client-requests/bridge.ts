@@ -13,7 +13,7 @@ import {
   legacyForm,
   recordAsk,
 } from '../client-request.ts'
-import { RoadCall } from '../exchange.ts'
+import { PipelineCall } from '../exchange.ts'
 import { callAsTask } from '../tasks/task-calls.ts'
 import type { Graph } from '../types.ts'
 import { HeldCall } from './parking.ts'
@@ -30,14 +30,14 @@ const PACE_MS = 250
  * Calls an upstream, and carries between it and the client what it needs on the way: passed on where both sides say it
  * the same way, looped for a legacy client, parked for a legacy server.
  */
-export function converse(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+export function converse(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (!MAY_ASK.has(call.method)) return dispatch(call)
   const asTask = call.method === 'tools/call' ? callAsTask({ call, dispatch, graph, by: PLAINLY }) : undefined
   return asTask ?? conversePlainly(call, dispatch, graph)
 }
 
 /** The same for a call that no task is made of, or none yet. */
-function conversePlainly(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+function conversePlainly(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   if (call.exchange.session.client.era === 'legacy') return loop(call, dispatch, graph)
   const { params } = call
   if (params?.requestState === undefined && params?.inputResponses === undefined)
@@ -69,7 +69,7 @@ function inPlaceOf(ask: Ask, { method, params }: Ask): Ask {
 }
 
 /** Turns each wish of a modern server into real requests to a legacy client, until the server has what it needs. */
-async function loop(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+async function loop(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   let answer = await dispatch(call)
   for (let round = 1; 'input' in answer; round++) {
     if (round > MAX_ROUNDS) return failed(call, `the server asked for input more than ${MAX_ROUNDS} times`)
@@ -106,22 +106,27 @@ function pause(exchange: Exchange, graph: Graph): Promise<void> {
 }
 
 /** The same call once more, with what the server wanted. */
-function again(call: RoadCall, inputResponses: JsonObject, requestState: unknown, graph: Graph): RoadCall {
+function again(
+  call: PipelineCall,
+  inputResponses: JsonObject,
+  requestState: unknown,
+  graph: Graph,
+): PipelineCall {
   const { requestState: _old, ...asked } = call.params ?? {}
   const params = { ...asked, inputResponses, ...(requestState === undefined ? {} : { requestState }) }
-  const next = new RoadCall(call.upstream, call.method, params, call.exchange)
+  const next = new PipelineCall(call.upstream, call.method, params, call.exchange)
   next.mayBeTask = call.mayBeTask
   graph.hooks.runner('call', call.method)?.(next)
   return next
 }
 
-function failed({ method }: RoadCall, why: string): Answer {
+function failed({ method }: PipelineCall, why: string): Answer {
   if (method !== 'tools/call') return { error: rpcError(RPC.internal, why) }
   return { result: Payload.of({ content: [{ type: 'text', text: why }], isError: true }) }
 }
 
 /** A modern client's first try. */
-async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+async function first(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   // A server that was never reached may turn out to be legacy.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
   const answer = isModern ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
@@ -131,14 +136,14 @@ async function first(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<
 }
 
 /** A server that was taken for a legacy one, as nobody had reached it, may turn out to have wishes. */
-function passing(call: RoadCall, dispatch: Dispatch, graph: Graph): Dispatch {
+function passing(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
   return async asked => {
     const answer = await dispatch(asked)
     return 'input' in answer ? passOn(call, answer.input, dispatch, graph) : answer
   }
 }
 
-function hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+function hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const held = new HeldCall(graph, call)
   call.exchange.askThrough(ask => held.ask(ask))
   const next = held.next()
@@ -150,7 +155,7 @@ function hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
 }
 
 /** A modern client's retry: for a parked call, or for a server that holds nothing. */
-async function retry(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+async function retry(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
   const { requestState, inputResponses, ...asked } = call.params ?? {}
   if (requestState === undefined) return first(call, dispatch, graph)
   const state = openState(graph, call, requestState)
@@ -169,31 +174,31 @@ function answered({ given, inner }: RequestState, responses: unknown): JsonObjec
 }
 
 /** A modern server's wish, as it is, but for its state, which only comes back to it from the same caller and request. */
-async function passOn(call: RoadCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  const wish = input.value()
-  const replies = await hookReplies(wish.inputRequests, call.exchange, graph)
+async function passOn(call: PipelineCall, input: Payload, dispatch: Dispatch, graph: Graph): Promise<Answer> {
+  const request = input.value()
+  const replies = await hookReplies(request.inputRequests, call.exchange, graph)
   if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
   const { given } = replies
-  const left = leftFor(call.exchange, wish.inputRequests, given)
+  const left = leftFor(call.exchange, request.inputRequests, given)
   if ('error' in left) return left
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && Object.keys(left.rest).length === 0)
-    return first(again(call, given, wish.requestState, graph), dispatch, graph)
+    return first(again(call, given, request.requestState, graph), dispatch, graph)
   recordSent(left.rest, call, graph)
-  if (wish.requestState === undefined && !hasGiven) return { input }
-  const inner = typeof wish.requestState === 'string' ? { inner: wish.requestState } : {}
+  if (request.requestState === undefined && !hasGiven) return { input }
+  const inner = typeof request.requestState === 'string' ? { inner: request.requestState } : {}
   const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
-  const inputRequests = wish.inputRequests === undefined ? {} : { inputRequests: left.rest }
-  return { input: Payload.of({ ...wish, ...inputRequests, requestState }, 'modern') }
+  const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: left.rest }
+  return { input: Payload.of({ ...request, ...inputRequests, requestState }, 'modern') }
 }
 
-function recordSent(requests: JsonObject, { exchange }: RoadCall, { hooks }: Graph): void {
+function recordSent(requests: JsonObject, { exchange }: PipelineCall, { hooks }: Graph): void {
   for (const [, ask] of asksIn(requests)) recordAsk(hooks, exchange, ask, 'sent')
 }
 
 /** A legacy server sends the user to a page by an error; a modern client is asked, and the request made again. */
 async function visits(
-  call: RoadCall,
+  call: PipelineCall,
   answer: Extract<Answer, { error: unknown }>,
   graph: Graph,
 ): Promise<Answer> {

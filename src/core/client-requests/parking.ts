@@ -4,7 +4,7 @@ import { isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from '../client-request.ts'
-import type { RoadCall, RoadExchange } from '../exchange.ts'
+import type { PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../types.ts'
 import { STATE_TTL_MS, invalidState, sealState } from './request-state.ts'
 import { randomUUID } from 'node:crypto'
@@ -59,9 +59,9 @@ export class Parking {
 export class HeldCall {
   readonly owner: string
   readonly #graph: Graph
-  readonly #call: RoadCall
+  readonly #call: PipelineCall
   readonly #open = new Map<string, Open>()
-  #exchange: RoadExchange
+  #exchange: PipelineExchange
   #waiting: Waiting | undefined
   #outcome: Outcome | undefined
   #asked = 0
@@ -69,7 +69,7 @@ export class HeldCall {
   #disarm: (() => void) | undefined
   #id: string | undefined
 
-  constructor(graph: Graph, call: RoadCall) {
+  constructor(graph: Graph, call: PipelineCall) {
     this.#graph = graph
     this.#call = call
     this.#exchange = call.exchange
@@ -136,7 +136,7 @@ export class HeldCall {
   }
 
   /** A retry: gives the client's answers to the server, and goes on where the call stopped. */
-  resume(exchange: RoadExchange, round: number, responses: unknown): Promise<Answer> {
+  resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer> {
     if (round !== this.#round || this.#waiting !== undefined)
       return Promise.resolve({ error: invalidState() })
     this.#disarm?.()

@@ -36,7 +36,7 @@ interface Held {
 }
 
 /** Everything that goes toward clients ahead of, or beside, their answers. */
-export class ClientLane {
+export class Notifier {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
   readonly #ends = new Set<() => void>()
@@ -70,13 +70,13 @@ export class ClientLane {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
     if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
       return
-    if (this.#isDropped(notification, { lane: 'client', upstream: undefined, exchange })) return
+    if (this.#isDropped(notification, { direction: 'client', upstream: undefined, exchange })) return
     send(notification)
   }
 
   /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
   upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
-    if (this.#isDropped(notification, { lane: 'client', upstream, exchange: undefined })) return
+    if (this.#isDropped(notification, { direction: 'client', upstream, exchange: undefined })) return
     if (kindsChangedBy(notification.method).length > 0) {
       this.listChanged(notification.method, upstream)
       this.#saver.listsChanged(upstream)
@@ -187,7 +187,7 @@ export class ClientLane {
   }
 
   /** Takes over what sessions hold from the generation before. */
-  adopt(before: ClientLane): void {
+  adopt(before: Notifier): void {
     for (const [uri, { owner, holders }] of before.#held) {
       const sessions = [...holders].filter(holder => !('emit' in holder)) as Session[]
       const node = this.#graph.upstreams.get(owner.upstream)

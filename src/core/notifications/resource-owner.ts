@@ -1,7 +1,7 @@
 import type { Answer, Session } from '../../api/index.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
-import { RoadCall } from '../exchange.ts'
+import { PipelineCall } from '../exchange.ts'
 import type { Graph, ResourceOwner } from '../types.ts'
 
 /** Subscribes or unsubscribes at the owner, in nobody's exchange. */
@@ -13,5 +13,7 @@ export async function askOwner(
 ): Promise<Answer> {
   const node = graph.upstreams.get(upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  return node.dispatch(new RoadCall(upstream, method, { uri: original }, detached(graph, session, method)))
+  return node.dispatch(
+    new PipelineCall(upstream, method, { uri: original }, detached(graph, session, method)),
+  )
 }

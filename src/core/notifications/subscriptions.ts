@@ -6,7 +6,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
 import { within } from '../../util/within.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
-import type { RoadExchange } from '../exchange.ts'
+import type { PipelineExchange } from '../exchange.ts'
 import { ownTasks, tellOfTasks } from '../tasks/listen-tasks.ts'
 import { tasksNotDeclared } from '../tasks/task-support.ts'
 import type { Graph, ListenFilter } from '../types.ts'
@@ -23,7 +23,7 @@ const MAX_URIS = 1024
 const HOLD_MS = 1000
 
 /** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
-export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answer> {
+export async function listen(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const asked = exchange.params?.notifications
   if (!isObject(asked))
     return { error: rpcError(RPC.invalidParams, 'Invalid params: "notifications" must be an object') }
@@ -35,7 +35,7 @@ export async function listen(exchange: RoadExchange, graph: Graph): Promise<Answ
   // What is acknowledged is watched from then on. One resource that cannot be watched now is no reason to lose the others.
   const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
   if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
-  const ended = graph.lane.listen(exchange, filter)
+  const ended = graph.notifier.listen(exchange, filter)
   if (ended === undefined) {
     letGo(filter.uris, exchange, graph)
     return { error: rpcError(RPC.internal, 'Subscription limit reached') }
@@ -109,22 +109,22 @@ async function hold(uri: string, holder: object, graph: Graph, exchange: Exchang
   const owner = await graph.router.owner(name, exchange)
   if (owner === undefined)
     return { error: rpcError(RPC.invalidParams, `Resource not found: ${uri}`, { uri }) }
-  const place = graph.lane.hold(name, owner, holder)
+  const place = graph.notifier.hold(name, owner, holder)
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   if (place === 'known') return done
   try {
     const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
-    if ('error' in answer) graph.lane.release(name, holder)
+    if ('error' in answer) graph.notifier.release(name, holder)
     return answer
   } catch (error) {
     // The next who asks must reach the server again.
-    graph.lane.release(name, holder)
+    graph.notifier.release(name, holder)
     throw error
   }
 }
 
 function release(uri: string, holder: object, graph: Graph, exchange: Exchange): void {
-  const owner = graph.lane.release(canonicalOr(uri), holder)
+  const owner = graph.notifier.release(canonicalOr(uri), holder)
   if (owner === undefined) return
   void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }

@@ -7,7 +7,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/versions.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
-import { RoadCall, type RoadExchange } from '../exchange.ts'
+import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../types.ts'
 
 /** Bounds of the pause between two looks, whatever the server suggests. */
@@ -21,9 +21,9 @@ const MAX_FAILURES = 5
 export interface Followed {
   readonly graph: Graph
   readonly upstream: string
-  readonly exchange: RoadExchange
+  readonly exchange: PipelineExchange
   /** The call that became the task, or another that is given up with it. */
-  readonly call: RoadCall
+  readonly call: PipelineCall
   /** Hears of each state seen. */
   readonly sees?: (state: TaskState) => void
 }
@@ -178,7 +178,7 @@ class Follower {
 
 /** One request about a task to the server that keeps it, as the configuration of this moment reaches it. */
 export function askAboutTask(
-  about: { readonly graph: Graph; readonly upstream: string; readonly exchange: RoadExchange },
+  about: { readonly graph: Graph; readonly upstream: string; readonly exchange: PipelineExchange },
   method: string,
   params: JsonObject,
 ): Promise<Answer> {
@@ -186,7 +186,7 @@ export function askAboutTask(
   const node = graph.upstreams.get(about.upstream)
   if (node === undefined)
     return Promise.resolve(broken(`the server of this task is not configured any more: ${about.upstream}`))
-  const call = new RoadCall(about.upstream, method, params, about.exchange)
+  const call = new PipelineCall(about.upstream, method, params, about.exchange)
   graph.hooks.runner('call', method)?.(call)
   return node.dispatch(call)
 }

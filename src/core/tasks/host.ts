@@ -3,13 +3,13 @@ import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { type TaskState, legacyTask } from '../../protocol/era/tasks.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { RoadCall, type RoadExchange } from '../exchange.ts'
+import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../types.ts'
 import type { HostedTask } from './hosted-task.ts'
 
 /** What is done for a task, with a call and an exchange of its own; `sees` hears how it goes. */
 export type Work = (
-  own: RoadCall,
+  own: PipelineCall,
   sees: (state: Pick<TaskState, 'statusMessage' | 'pollIntervalMs'>) => void,
 ) => Promise<Answer>
 
@@ -23,16 +23,16 @@ export interface Keeping {
  * Makes a task of ours out of a call, which goes on while its client has been answered; undefined when there is no room.
  * Whatever does the work – a server of either era, or something that is no server at all – the client sees the task of its era.
  */
-export function host(call: RoadCall, graph: Graph, keeping: Keeping, work: Work): Answer | undefined {
+export function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): Answer | undefined {
   const { session } = call.exchange
   const hosted = graph.tasks.host(graph, session, {
     ...keeping,
     cancel: reason => exchange.cancel(reason),
   })
   if (hosted === undefined) return undefined
-  const exchange: RoadExchange = graph.exchange(session, inboundOf(call, hosted))
+  const exchange: PipelineExchange = graph.exchange(session, inboundOf(call, hosted))
   exchange.route = call.exchange.route
-  const own = new RoadCall(call.upstream, call.method, call.params, exchange)
+  const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
   void run(own, graph, hosted, work)
   const { state } = hosted
@@ -41,7 +41,7 @@ export function host(call: RoadCall, graph: Graph, keeping: Keeping, work: Work)
   return { task: Payload.of({ task: legacyTask(state) }, 'legacy') }
 }
 
-function inboundOf({ method, params, exchange }: RoadCall, hosted: HostedTask): Inbound {
+function inboundOf({ method, params, exchange }: PipelineCall, hosted: HostedTask): Inbound {
   return {
     method,
     params,
@@ -54,7 +54,7 @@ function inboundOf({ method, params, exchange }: RoadCall, hosted: HostedTask): 
   }
 }
 
-async function run(own: RoadCall, graph: Graph, hosted: HostedTask, work: Work): Promise<void> {
+async function run(own: PipelineCall, graph: Graph, hosted: HostedTask, work: Work): Promise<void> {
   graph.entered()
   const done = graph.tasks.working(own.exchange.session)
   try {

@@ -1,6 +1,6 @@
 import { isTerminal, readTask } from '../../protocol/era/tasks.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import type { RoadExchange } from '../exchange.ts'
+import type { PipelineExchange } from '../exchange.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import type { Graph, TaskPlace } from '../types.ts'
 import type { HostedTask } from './hosted-task.ts'
@@ -15,20 +15,20 @@ const MAX_POLL_MS = 30_000
 const POLL_MS = 1000
 
 /** Those of the tasks a client asks for that are its own. */
-export function ownTasks(exchange: RoadExchange, graph: Graph, asked: unknown): readonly string[] {
+export function ownTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
   if (!Array.isArray(asked)) return []
   const ids = (asked as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
   return [...new Set(ids)].filter(id => placeOf(exchange, graph, id) !== undefined)
 }
 
-function placeOf(exchange: RoadExchange, graph: Graph, taskId: string): TaskPlace | undefined {
+function placeOf(exchange: PipelineExchange, graph: Graph, taskId: string): TaskPlace | undefined {
   const place = openTaskId(graph, exchange.session, taskId)
   if (place?.at !== 'gateway') return place?.era === 'modern' ? place : undefined
   return graph.tasks.hosted(place.original, exchange.session) === undefined ? undefined : place
 }
 
 /** Tells the client of each change of these tasks until it stops listening. */
-export function tellOfTasks(taskIds: readonly string[], exchange: RoadExchange, graph: Graph): void {
+export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
   for (const taskId of taskIds) {
     const place = placeOf(exchange, graph, taskId)
     if (place?.at === 'gateway') tellOfHosted(graph.tasks.hosted(place.original, exchange.session), exchange)
@@ -36,7 +36,7 @@ export function tellOfTasks(taskIds: readonly string[], exchange: RoadExchange, 
   }
 }
 
-function tellOfHosted(task: HostedTask | undefined, exchange: RoadExchange): void {
+function tellOfHosted(task: HostedTask | undefined, exchange: PipelineExchange): void {
   if (task === undefined) return
   const tell = (): void => emit(exchange, task.detailed(exchange.session.client))
   exchange.onCancel(task.watch(tell))
@@ -47,7 +47,7 @@ function tellOfHosted(task: HostedTask | undefined, exchange: RoadExchange): voi
 async function tellOfRelayed(
   taskId: string,
   place: ServerPlace,
-  exchange: RoadExchange,
+  exchange: PipelineExchange,
   graph: Graph,
 ): Promise<void> {
   let last: string | undefined
@@ -69,7 +69,7 @@ async function tellOfRelayed(
 async function look(
   taskId: string,
   place: ServerPlace,
-  exchange: RoadExchange,
+  exchange: PipelineExchange,
   graph: Graph,
 ): Promise<JsonObject | 'gone'> {
   const own = detached(graph, exchange.session, 'tasks/get')
@@ -84,11 +84,11 @@ async function look(
   }
 }
 
-function emit(exchange: RoadExchange, params: JsonObject): void {
+function emit(exchange: PipelineExchange, params: JsonObject): void {
   exchange.emit({ method: 'notifications/tasks', params })
 }
 
-function pause(pollIntervalMs = POLL_MS, exchange: RoadExchange, graph: Graph): Promise<void> {
+function pause(pollIntervalMs = POLL_MS, exchange: PipelineExchange, graph: Graph): Promise<void> {
   const ms = Math.max(MIN_POLL_MS, Math.min(pollIntervalMs, MAX_POLL_MS))
   return new Promise(resolve => {
     const takeBack = exchange.onCancel(() => resolve())

@@ -5,14 +5,18 @@ import { editMembers, membersOf, valueOf } from '../../protocol/json/members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { hookReplies, leftFor } from '../client-request.ts'
-import type { RoadExchange } from '../exchange.ts'
+import type { PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../types.ts'
 import { askAboutTask } from './follow.ts'
 import { lateAnswer, lateAnswerIn } from './late-answer.ts'
 import type { ServerPlace } from './task-id.ts'
 
 /** A modern client's request about a modern server's task, under the server's own id. */
-export async function passModern(place: ServerPlace, exchange: RoadExchange, graph: Graph): Promise<Answer> {
+export async function passModern(
+  place: ServerPlace,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
   const { original: taskId, upstream } = place
   return askAboutTask({ graph, upstream, exchange }, exchange.method, { ...exchange.params, taskId })
 }
@@ -21,7 +25,11 @@ const INPUT_REQUIRED = '"input_required"'
 const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
 
 /** The state of a modern server's task. Hooks may answer what it asks; the rest is the client's. */
-export async function getModern(place: ServerPlace, exchange: RoadExchange, graph: Graph): Promise<Answer> {
+export async function getModern(
+  place: ServerPlace,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
   const answer = await passModern(place, exchange, graph)
   if (!('result' in answer)) return answer
   const ours = String(exchange.params?.taskId)
@@ -42,7 +50,7 @@ export async function getModern(place: ServerPlace, exchange: RoadExchange, grap
 async function withoutAnswered(
   payload: Payload,
   { upstream, original: taskId }: ServerPlace,
-  exchange: RoadExchange,
+  exchange: PipelineExchange,
   graph: Graph,
 ): Promise<Answer> {
   const { inputRequests, ...state } = payload.value()
@@ -63,7 +71,11 @@ async function withoutAnswered(
 }
 
 /** A legacy client's request about a legacy server's task: what is said on the way belongs to it by the right id on each side. */
-export async function passLegacy(place: ServerPlace, exchange: RoadExchange, graph: Graph): Promise<Answer> {
+export async function passLegacy(
+  place: ServerPlace,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<Answer> {
   const { original, upstream } = place
   const ours = String(exchange.params?.taskId)
   exchange.askThrough(async ({ method, params }, onward) => {
@@ -86,7 +98,7 @@ export async function passLegacy(place: ServerPlace, exchange: RoadExchange, gra
 export async function listOne(
   { upstream, original }: ServerPlace,
   taskId: string,
-  { session }: RoadExchange,
+  { session }: PipelineExchange,
   graph: Graph,
 ): Promise<JsonObject | undefined> {
   try {

@@ -3,21 +3,21 @@ import { type TaskState, readTask, servesTasks, unrelated } from '../../protocol
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { RoadCall, type RoadExchange } from '../exchange.ts'
+import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../types.ts'
 import { follow } from './follow.ts'
 import { host } from './host.ts'
 import { sealTaskId } from './task-id.ts'
-import { offersTasks, requiresTasks, taskSupport, wishOf } from './task-support.ts'
+import { offersTasks, requiresTasks, taskSupport, taskFormOf } from './task-support.ts'
 
 /** How a call is made that may ask its client, and held open while that thinks. */
 export interface Conversing {
-  converse(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
-  hold(call: RoadCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
+  converse(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
+  hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
 }
 
 interface Tasking {
-  readonly call: RoadCall
+  readonly call: PipelineCall
   readonly dispatch: Dispatch
   readonly graph: Graph
   readonly by: Conversing
@@ -31,12 +31,12 @@ export function callAsTask(tasking: Tasking): Promise<Answer> | undefined {
   const { call, graph } = tasking
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   if (server !== undefined && servesTasks(server)) return asTask(tasking, server)
-  return wishOf(call) === 'legacy' && offersTasks(graph) ? Promise.resolve(noTask(call)) : undefined
+  return taskFormOf(call) === 'legacy' && offersTasks(graph) ? Promise.resolve(noTask(call)) : undefined
 }
 
 function asTask(tasking: Tasking, { era }: ServerSide): Promise<Answer> {
-  const wish = wishOf(tasking.call)
-  return era === 'modern' ? atModern[wish](tasking) : atLegacy(tasking)
+  const request = taskFormOf(tasking.call)
+  return era === 'modern' ? atModern[request](tasking) : atLegacy(tasking)
 }
 
 const atModern = {
@@ -60,22 +60,22 @@ const atModern = {
 
 async function atLegacy(tasking: Tasking): Promise<Answer> {
   const { call, graph } = tasking
-  const wish = wishOf(call)
+  const request = taskFormOf(call)
   const support = await taskSupport(graph, call)
-  if (wish === 'legacy') {
+  if (request === 'legacy') {
     if (support === 'forbidden') return noTask(call)
     call.mayBeTask = true
     return passed(tasking, await plainly(tasking))
   }
   const { task: _task, ...params } = call.params ?? {}
   call.params = params
-  const isTask = support === 'required' || (support === 'optional' && wish === 'modern')
+  const isTask = support === 'required' || (support === 'optional' && request === 'modern')
   if (!isTask) return plainly(tasking)
   call.params = { ...params, task: { ttl: TTL_MS } }
   call.mayBeTask = true
   const answer = await plainly(tasking)
   if (!('task' in answer)) return answer
-  return (wish === 'modern' ? hosted(tasking, answer.task) : undefined) ?? driven(tasking, answer.task)
+  return (request === 'modern' ? hosted(tasking, answer.task) : undefined) ?? driven(tasking, answer.task)
 }
 
 /** A legacy server's task as one of ours, which a modern client can look at. */
@@ -87,8 +87,8 @@ function hosted({ call, graph }: Tasking, task: Payload): Answer | undefined {
 }
 
 /** The same call, of which the server may make a task. */
-function declared({ upstream, method, params, headers, exchange }: RoadCall): RoadCall {
-  const again = new RoadCall(upstream, method, params, exchange)
+function declared({ upstream, method, params, headers, exchange }: PipelineCall): PipelineCall {
+  const again = new PipelineCall(upstream, method, params, exchange)
   Object.assign(again.headers, headers)
   again.mayBeTask = true
   return again
@@ -129,7 +129,7 @@ function driven({ call, graph, by }: Tasking, task: Payload): Promise<Answer> {
 }
 
 /** Tells a client that wants to hear of progress that its call is alive. */
-function progressOf(exchange: RoadExchange): ((state: TaskState) => void) | undefined {
+function progressOf(exchange: PipelineExchange): ((state: TaskState) => void) | undefined {
   const meta = exchange.params?._meta
   const progressToken = isObject(meta) ? meta.progressToken : undefined
   if (progressToken === undefined) return undefined
@@ -148,8 +148,8 @@ function progressOf(exchange: RoadExchange): ((state: TaskState) => void) | unde
 /** A call that a legacy client wants as a task, at a server that has them in another way: ours from the start. */
 async function hostWhole({ call, dispatch, graph, by }: Tasking): Promise<Answer> {
   if ((await taskSupport(graph, call)) === 'forbidden') return noTask(call)
-  const { task: wish, ...params } = call.params ?? {}
-  const ttlMs = isObject(wish) && typeof wish.ttl === 'number' ? wish.ttl : undefined
+  const { task: request, ...params } = call.params ?? {}
+  const ttlMs = isObject(request) && typeof request.ttl === 'number' ? request.ttl : undefined
   const whole = host(call, graph, { ttlMs }, async (own, sees) => {
     own.params = params
     own.mayBeTask = true
@@ -160,6 +160,6 @@ async function hostWhole({ call, dispatch, graph, by }: Tasking): Promise<Answer
   return whole ?? { error: rpcError(RPC.internal, 'too many tasks are kept already') }
 }
 
-function noTask({ params }: RoadCall): Answer {
+function noTask({ params }: PipelineCall): Answer {
   return { error: rpcError(RPC.methodNotFound, `Tool ${String(params?.name)} does not run as a task`) }
 }

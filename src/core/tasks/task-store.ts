@@ -1,7 +1,7 @@
 import type { Notification, Session } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import type { Graph, HostWish, Known, TaskPlace } from '../types.ts'
+import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId } from './task-id.ts'
 
@@ -47,16 +47,16 @@ export class TaskStore {
   }
 
   /** A task of our own for this caller; undefined when there is no room. */
-  host(graph: Graph, session: Session, wish: HostWish): HostedTask | undefined {
+  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined {
     const owner = actorKey(session.principal)
     const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
     if (this.#hosted.size >= MAX_HOSTED || own.length >= MAX_HOSTED_EACH) return undefined
-    const ttlMs = Math.max(1, Math.min(wish.ttlMs ?? TTL_MS, MAX_TTL_MS))
+    const ttlMs = Math.max(1, Math.min(request.ttlMs ?? TTL_MS, MAX_TTL_MS))
     const task = new HostedTask({
       ttlMs,
-      pollIntervalMs: wish.pollIntervalMs ?? POLL_MS,
+      pollIntervalMs: request.pollIntervalMs ?? POLL_MS,
       now: Date.now,
-      cancel: reason => wish.cancel(reason),
+      cancel: reason => request.cancel(reason),
     })
     const taskId = sealTaskId(graph, session, { at: 'gateway', original: task.id }, ttlMs)
     if (taskId === undefined) return undefined

@@ -11,9 +11,9 @@ import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
 import type { Graph } from '../types.ts'
 
 /** How a client wants its call: as a task in the way of its era, or answered and nothing else. */
-export type Wish = 'modern' | 'legacy' | 'none'
+export type TaskForm = 'modern' | 'legacy' | 'none'
 
-export function wishOf({ params, exchange }: Call): Wish {
+export function taskFormOf({ params, exchange }: Call): TaskForm {
   const { client } = exchange.session
   if (client.era === 'modern') return declaresTasks(client.capabilities) ? 'modern' : 'none'
   return knowsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'

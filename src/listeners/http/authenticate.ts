@@ -1,22 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { Credentials, Principal, Refusal } from '../../api/index.ts'
-import type { HttpEdge } from './context.ts'
+import type { HttpContext } from './context.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 type Caller = Principal | Refusal
 
 /** Whose a request is, or why it goes no further. At once where no plugin asks. */
 export function identify(
-  edge: HttpEdge,
+  context: HttpContext,
   request: IncomingMessage,
   headers: RequestHeaders,
 ): Caller | Promise<Caller> {
-  headers.credentials = credentialsOf(edge, request)
-  return edge.gate.authenticate(headers.credentials)
+  headers.credentials = credentialsOf(context, request)
+  return context.gate.authenticate(headers.credentials)
 }
 
 /** What a plugin may know of a request before its body is read. */
-export function credentialsOf({ name, endpoint }: HttpEdge, request: IncomingMessage): Credentials {
+export function credentialsOf({ name, endpoint }: HttpContext, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,

@@ -12,7 +12,7 @@ import type { Conversations } from './sse/open-connections.ts'
 import type { SseChannel } from './sse/sse-channel.ts'
 
 /** What all requests of one HTTP listener share. */
-export interface HttpEdge {
+export interface HttpContext {
   readonly name: string
   readonly gate: Gate
   readonly log: Log
@@ -61,11 +61,11 @@ interface Beginning extends Pick<SessionInit, 'client' | 'principal' | 'label' |
 }
 
 /** Opens a conversation with the core. */
-export function openSession(edge: HttpEdge, beginning: Beginning): Promise<Session> {
+export function openSession(context: HttpContext, beginning: Beginning): Promise<Session> {
   const { client, principal, label, profile, id, notify, ask } = beginning
-  return edge.gate.openSession({
-    id: id ?? `${edge.name}-${edge.own}-${++edge.conversations}`,
-    listener: edge.name,
+  return context.gate.openSession({
+    id: id ?? `${context.name}-${context.own}-${++context.conversations}`,
+    listener: context.name,
     principal,
     client,
     label,

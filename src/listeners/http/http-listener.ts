@@ -10,8 +10,8 @@ import type {
 } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import type { HttpEdge } from './context.ts'
-import { makeEdge } from './make-context.ts'
+import type { HttpContext } from './context.ts'
+import { makeContext } from './make-context.ts'
 import { createServer } from './node-server.ts'
 import { serveRequest } from './serve-request.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
@@ -34,7 +34,7 @@ export const listenHttp: Plugin = {
   },
 }
 
-type UpgradeTo = (edge: HttpEdge) => Upgrade
+type UpgradeTo = (httpContext: HttpContext) => Upgrade
 
 function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
   return Object.values(listeners).some(spec => spec.type === 'http' && spec.ws !== false)
@@ -50,7 +50,7 @@ const MAX_HEADERS = 128
 
 class HttpListener implements Listener {
   readonly type = 'http'
-  readonly #edge: HttpEdge
+  readonly #context: HttpContext
   readonly #server: Server
   /** Every connection, and the response that is being written on it. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
@@ -66,14 +66,14 @@ class HttpListener implements Listener {
     const { name, log, clock, authenticates, neighbours } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
-    this.#edge = makeEdge(context, settings)
-    this.#writeTimeout = new WriteTimeout(clock, log, () => this.#edge.settings.unreadMs)
-    const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#edge)
+    this.#context = makeContext(context, settings)
+    this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
+    const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
     this.#server = this.#createServer(upgrade, neighbours)
   }
 
   get name(): string {
-    return this.#edge.name
+    return this.#context.name
   }
 
   get url(): string | undefined {
@@ -81,7 +81,7 @@ class HttpListener implements Listener {
   }
 
   get held(): number {
-    return this.#edge.bodies.bytes + this.#edge.unread.bytes
+    return this.#context.bodies.bytes + this.#context.unread.bytes
   }
 
   #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server {
@@ -96,7 +96,7 @@ class HttpListener implements Listener {
     }
     const serve: HttpServe = (request, response) => {
       this.#follow(request.socket, response)
-      void serveRequest(this.#edge, request, response)
+      void serveRequest(this.#context, request, response)
     }
     const server = createServer(options, neighbours === undefined ? serve : this.#beside(neighbours, serve))
     if (upgrade !== undefined)
@@ -104,7 +104,7 @@ class HttpListener implements Listener {
         this.#connections.delete(request.socket)
         upgrade(request, socket, head)
       })
-    server.maxConnections = this.#edge.settings.maxConnections
+    server.maxConnections = this.#context.settings.maxConnections
     // Beside others: what is too much here is not handed round among them for ever.
     Object.assign(server, { dropMaxConnection: true })
     server.maxHeadersCount = MAX_HEADERS
@@ -124,7 +124,7 @@ class HttpListener implements Listener {
         this.#handed.delete(response)
         if (this.#handed.size === 0) this.#noneHanded()
       })
-      void serveRequest(this.#edge, request, response)
+      void serveRequest(this.#context, request, response)
     })
     return (request, response) => {
       if (handOn(request, response)) this.#follow(request.socket, response)
@@ -138,27 +138,27 @@ class HttpListener implements Listener {
     response.on('close', () => {
       if (this.#connections.get(socket) !== response) return
       this.#connections.set(socket, undefined)
-      if (this.#edge.isStopping) socket.destroySoon()
+      if (this.#context.isStopping) socket.destroySoon()
     })
   }
 
   async start(): Promise<void> {
-    const { host, port } = this.#edge.settings
+    const { host, port } = this.#context.settings
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', cause => reject(this.#cannotListen(cause)))
       this.#server.listen(port, host, resolve)
     })
     this.#server.on('error', error =>
-      this.#edge.log.error('the HTTP server failed', { cause: reasonOf(error) }),
+      this.#context.log.error('the HTTP server failed', { cause: reasonOf(error) }),
     )
     this.#setUrl()
   }
 
   #setUrl(): void {
-    const { host, path } = this.#edge.settings
+    const { host, path } = this.#context.settings
     const { port } = this.#server.address() as AddressInfo
     this.#url = `http://${inUrl(host)}:${port}${path}`
-    this.#edge.endpoint = this.#url
+    this.#context.endpoint = this.#url
   }
 
   /**
@@ -167,27 +167,27 @@ class HttpListener implements Listener {
    */
   adapt(spec: ListenerConfig, config: Config, authenticates: boolean): boolean {
     if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
-    const edge = this.#edge
+    const httpContext = this.#context
     const next = httpSettings(this.name, spec, config, authenticates)
-    if (madeOnce(next) !== madeOnce(edge.settings)) return false
-    edge.settings = next
-    edge.callers.max = next.maxSessionsEach
-    edge.bodies.limits = next.held
-    edge.unread.limits = next.held
-    edge.pipes.idleMs = next.idleMs
+    if (madeOnce(next) !== madeOnce(httpContext.settings)) return false
+    httpContext.settings = next
+    httpContext.callers.max = next.maxSessionsEach
+    httpContext.bodies.limits = next.held
+    httpContext.unread.limits = next.held
+    httpContext.pipes.idleMs = next.idleMs
     this.#server.maxConnections = next.maxConnections
     this.#setUrl()
     return true
   }
 
   #cannotListen(cause: Error): Error {
-    const { host, port } = this.#edge.settings
+    const { host, port } = this.#context.settings
     const why = WHY[(cause as NodeJS.ErrnoException).code ?? ''] ?? cause.message
     return gatewayError('GW_LISTEN', { listener: this.name, address: `${inUrl(host)}:${port}`, why, cause })
   }
 
   recheck(): void {
-    this.#edge.standing.recheck()
+    this.#context.standing.recheck()
   }
 
   stop(graceMs: number): Promise<void> {
@@ -196,29 +196,29 @@ class HttpListener implements Listener {
   }
 
   async #stop(graceMs: number): Promise<void> {
-    const edge = this.#edge
-    edge.isStopping = true
+    const httpContext = this.#context
+    httpContext.isStopping = true
     const shut = new Promise<void>(resolve => this.#server.close(() => resolve()))
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
-    edge.sessions.stop()
-    const conversations = edge.pipes.stop(graceMs)
-    for (const post of edge.posts.values()) if (post.isListen) post.cancel('shutdown')
-    if (!(await within(edge.clock, graceMs, closed))) {
+    httpContext.sessions.stop()
+    const conversations = httpContext.pipes.stop(graceMs)
+    for (const post of httpContext.posts.values()) if (post.isListen) post.cancel('shutdown')
+    if (!(await within(httpContext.clock, graceMs, closed))) {
       await this.#endOpenCalls()
       this.#server.closeAllConnections()
       for (const response of this.#handed) response.destroy()
     }
     await conversations
-    edge.sessions.endAll('shutdown')
-    edge.streams.stop()
+    httpContext.sessions.endAll('shutdown')
+    httpContext.streams.stop()
     this.#writeTimeout.stop()
-    edge.standing.stop()
+    httpContext.standing.stop()
   }
 
   /** Each call that is still open is answered with an error: a closed connection would say nothing. */
   async #endOpenCalls(): Promise<void> {
-    const { clock, posts } = this.#edge
+    const { clock, posts } = this.#context
     const open = posts.values()
     for (const post of open) post.shutDown()
     await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(post => post.answered)))

@@ -6,17 +6,17 @@ import { InFlight } from '../../transport/id-map.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { SseStreams } from './sse-writer.ts'
 import { Conversations } from './sse/open-connections.ts'
-import type { HttpEdge } from './context.ts'
+import type { HttpContext } from './context.ts'
 import type { HttpSettings } from './listener-settings.ts'
 import { Standing } from './reauthenticate.ts'
 import { UnreadBytes } from './body/unread-bytes.ts'
 
 /** What the requests of a new listener share. */
-export function makeEdge(context: ListenerContext, settings: HttpSettings): HttpEdge {
+export function makeContext(context: ListenerContext, settings: HttpSettings): HttpContext {
   const { name, gate, log, clock } = context
   const unread = new UnreadBytes(settings.held)
   const callers = new Callers(settings.maxSessionsEach)
-  const edge: HttpEdge = {
+  const httpContext: HttpContext = {
     name,
     gate,
     log,
@@ -24,7 +24,7 @@ export function makeEdge(context: ListenerContext, settings: HttpSettings): Http
     settings,
     endpoint: '',
     standing: new Standing(gate, clock),
-    sessions: sessionsOf(context, callers, () => edge),
+    sessions: sessionsOf(context, callers, () => httpContext),
     callers,
     streams: new SseStreams(clock, unread),
     bodies: new HeldBytes(settings.held),
@@ -38,19 +38,23 @@ export function makeEdge(context: ListenerContext, settings: HttpSettings): Http
     isStopping: false,
     hasToldOfLoss: false,
   }
-  return edge
+  return httpContext
 }
 
-function sessionsOf(context: ListenerContext, callers: Callers, edge: () => HttpEdge): LegacySessions {
+function sessionsOf(
+  context: ListenerContext,
+  callers: Callers,
+  httpContext: () => HttpContext,
+): LegacySessions {
   return new LegacySessions({
     ...context,
     callers,
     get idleMs() {
-      return edge().settings.idleMs
+      return httpContext().settings.idleMs
     },
     // All clients share one bound, however they came.
     get max() {
-      return edge().settings.maxSessions - edge().pipes.size
+      return httpContext().settings.maxSessions - httpContext().pipes.size
     },
   })
 }

@@ -8,25 +8,25 @@ import { sendJson } from './response.ts'
 
 /** Answers on a path that a plugin serves; undefined where none does. */
 export function servePath(arrival: Arrival, path: string): Promise<void> | undefined {
-  const answer = arrival.edge.gate.serve(requestOf(arrival, path))
+  const answer = arrival.context.gate.serve(requestOf(arrival, path))
   return answer?.then(reply => send(arrival, reply))
 }
 
 function requestOf(arrival: Arrival, path: string): HttpRequest {
-  const { edge, request, response, headers } = arrival
+  const { context, request, response, headers } = arrival
   return {
-    ...credentialsOf(edge, request),
+    ...credentialsOf(context, request),
     path,
     query: new URLSearchParams((request.url ?? '/').split('?').slice(1).join('?')),
     caller: headers.caller,
-    gate: edge.gate,
+    gate: context.gate,
     label: headers.label,
     profile: headers.profile,
     passed: headers.passed,
     async body() {
       const body = await readBody(arrival)
       if (body === 'too large')
-        throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: edge.settings.maxBody })
+        throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
       if (body === 'no room') throw gatewayError('GW_OVERLOADED')
       if (body === 'gone') throw gatewayError('GW_CANCELLED')
       return body
@@ -39,7 +39,7 @@ function requestOf(arrival: Arrival, path: string): HttpRequest {
 }
 
 async function send(
-  { edge, request, response, headers: { caller } }: Arrival,
+  { context, request, response, headers: { caller } }: Arrival,
   reply: HttpReply | undefined,
 ): Promise<void> {
   request.resume()
@@ -50,8 +50,8 @@ async function send(
   }
   const { status, headers, body = '' } = reply
   const isWhole = typeof body === 'string' || Buffer.isBuffer(body)
-  if (isWhole && !edge.unread.admits(response, caller, body.length)) return
+  if (isWhole && !context.unread.admits(response, caller, body.length)) return
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
-  else await sendPieces(response, body, { clock: edge.clock, patienceMs: edge.settings.unreadMs })
+  else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })
 }

@@ -26,7 +26,7 @@ export interface Sink {
 }
 
 /** Makes a stream one that its reader can come back to. */
-export interface Keeper {
+export interface StreamRecorder {
   /** Whether streams begin with an id. */
   readonly isPrimed: boolean
   keep(stream: SseStream): EventStream
@@ -43,18 +43,18 @@ export class Reply implements Sink {
   /** Sent with the response, for the client to come back with. */
   sessionId: string | undefined
   /** Keeps what is streamed, for a client that comes back. */
-  keeper: Keeper | undefined
+  recorder: StreamRecorder | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
-  readonly #edge: ResponseContext
+  readonly #context: ResponseContext
   readonly #caller: Principal
   #stream: EventStream | undefined
   #onLost: (() => void)[] | undefined
 
-  constructor(response: ServerResponse, accepts: Accepts, edge: ResponseContext, caller: Principal) {
+  constructor(response: ServerResponse, accepts: Accepts, context: ResponseContext, caller: Principal) {
     this.#response = response
     this.accepts = accepts
-    this.#edge = edge
+    this.#context = context
     this.#caller = caller
   }
 
@@ -87,7 +87,7 @@ export class Reply implements Sink {
   }
 
   prime(): void {
-    if (this.keeper?.isPrimed === true && this.canStream) this.#open()
+    if (this.recorder?.isPrimed === true && this.canStream) this.#open()
   }
 
   tell(message: string): void {
@@ -102,7 +102,7 @@ export class Reply implements Sink {
     if (this.#stream !== undefined) return this.#stream.end(inOnePiece(message))
     if (!this.isOpen) return
     if (status === 200 && !this.accepts.json) this.#open().end(inOnePiece(message))
-    else if (this.#edge.unread.admits(this.#response, this.#caller, lengthOf(message)))
+    else if (this.#context.unread.admits(this.#response, this.#caller, lengthOf(message)))
       sendJson(this.#response, status, message, this.#headers(headers))
   }
 
@@ -126,8 +126,8 @@ export class Reply implements Sink {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const stream = this.#edge.streams.open(this.#response, this.#caller, this.#headers())
-      this.#stream = this.keeper?.keep(stream) ?? stream
+      const stream = this.#context.streams.open(this.#response, this.#caller, this.#headers())
+      this.#stream = this.recorder?.keep(stream) ?? stream
     }
     return this.#stream
   }

@@ -6,7 +6,7 @@ import { thrownAnswer } from '../client/encode-answer.ts'
 import type { Arrival } from './arrival.ts'
 import { credentialsOf, identify, isPromise, pathOf } from './authenticate.ts'
 import { swallow } from './body/read-body.ts'
-import type { HttpEdge } from './context.ts'
+import type { HttpContext } from './context.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import type { PlaceKind } from './paths.ts'
 import { servePath } from './plugin-routes.ts'
@@ -51,36 +51,40 @@ const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-ma
 
 /** Guards a request and hands it to who answers it. */
 export async function serveRequest(
-  edge: HttpEdge,
+  context: HttpContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', ignore)
-  const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
-  const refused = guardRequest(request, headers, edge.settings) ?? admitted(edge, request, response)
+  const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
+  const refused = guardRequest(request, headers, context.settings) ?? admitted(context, request, response)
   if (refused !== undefined) {
-    edge.gate.refused(refused, credentialsOf(edge, request))
-    swallow(request, edge.settings.maxBody)
+    context.gate.refused(refused, credentialsOf(context, request))
+    swallow(request, context.settings.maxBody)
     return sendRefusal(response, refused)
   }
   if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
   try {
-    const caller = callerOf(edge, request, headers)
+    const caller = callerOf(context, request, headers)
     await (isPromise(caller)
-      ? caller.then(known => admit({ edge, request, response, headers }, known))
-      : admit({ edge, request, response, headers }, caller))
+      ? caller.then(known => admit({ context, request, response, headers }, known))
+      : admit({ context, request, response, headers }, caller))
   } catch (thrown) {
-    const { error, status } = thrownAnswer(thrown, edge.log)
+    const { error, status } = thrownAnswer(thrown, context.log)
     if (response.headersSent) response.destroy()
     else sendRefusal(response, { error, status })
   }
 }
 
 /** Whether it may come in at all now; a probe always may. */
-function admitted(edge: HttpEdge, request: IncomingMessage, response: ServerResponse): Refusal | undefined {
-  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+function admitted(
+  context: HttpContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Refusal | undefined {
+  const kind = context.settings.places.get(pathOf(request.url ?? '/'))?.kind
   if (kind === 'live' || kind === 'ready') return undefined
-  const found = edge.gate.admit(edge.name)
+  const found = context.gate.admit(context.name)
   if (found !== 'close') return found
   response.shouldKeepAlive = false
   return undefined
@@ -88,18 +92,18 @@ function admitted(edge: HttpEdge, request: IncomingMessage, response: ServerResp
 
 /** A preflight carries no credentials, and whether we live is no secret. */
 function callerOf(
-  edge: HttpEdge,
+  context: HttpContext,
   request: IncomingMessage,
   headers: RequestHeaders,
 ): ReturnType<typeof identify> {
-  const kind = edge.settings.places.get(pathOf(request.url ?? '/'))?.kind
+  const kind = context.settings.places.get(pathOf(request.url ?? '/'))?.kind
   if (request.method === 'OPTIONS' || kind === 'live') return ANONYMOUS
-  return kind === 'ready' ? prober(edge, request) : identify(edge, request, headers)
+  return kind === 'ready' ? prober(context, request) : identify(context, request, headers)
 }
 
 /** Whether we can serve is for everybody to know; whose servers we have, for who may use them. */
-async function prober(edge: HttpEdge, request: IncomingMessage): Promise<Principal> {
-  const caller = await edge.gate.authenticate({ ...credentialsOf(edge, request), isOptional: true })
+async function prober(context: HttpContext, request: IncomingMessage): Promise<Principal> {
+  const caller = await context.gate.authenticate({ ...credentialsOf(context, request), isOptional: true })
   if ('status' in caller) return STRANGER
   return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
 }
@@ -113,19 +117,19 @@ function isLocal(address = ''): boolean {
 
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) {
-    swallow(arrival.request, arrival.edge.settings.maxBody)
+    swallow(arrival.request, arrival.context.settings.maxBody)
     return sendRefusal(arrival.response, caller)
   }
   arrival.headers.caller = caller
   if (isBehind(arrival, caller)) {
-    swallow(arrival.request, arrival.edge.settings.maxBody)
+    swallow(arrival.request, arrival.context.settings.maxBody)
     return sendRefusal(arrival.response, BEHIND)
   }
   return route(arrival)
 }
 
 /** Whoever leaves much unread is not given more to read. */
-function isBehind({ edge: { unread }, request }: Arrival, caller: Principal): boolean {
+function isBehind({ context: { unread }, request }: Arrival, caller: Principal): boolean {
   return unread.bytes > 0 && unread.isBehind(clientKey(caller, request.socket.remoteAddress))
 }
 
@@ -149,9 +153,9 @@ function shareWith(origin: string, response: ServerResponse): void {
 }
 
 function route(arrival: Arrival): Promise<void> | void {
-  const { edge, request, headers } = arrival
+  const { context, request, headers } = arrival
   const path = pathOf(request.url ?? '/')
-  const place = edge.settings.places.get(path)
+  const place = context.settings.places.get(path)
   if (place === undefined) return routeOther(arrival, path)
   if (place.profile !== undefined) headers.profile = place.profile
   const handlers = HANDLERS[place.kind]
@@ -177,10 +181,10 @@ function sendLife({ request, response }: Arrival): void {
 }
 
 /** Names and states only: why something is down may tell too much. */
-function sendReadiness({ edge, request, response, headers: { caller } }: Arrival): void {
+function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
-  const { ready, upstreams } = edge.gate.readiness(caller)
-  const isReady = ready && !edge.isStopping
+  const { ready, upstreams } = context.gate.readiness(caller)
+  const isReady = ready && !context.isStopping
   if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
@@ -191,12 +195,15 @@ function isStranger({ issuer, subject }: Principal): boolean {
   return issuer === STRANGER.issuer && subject === STRANGER.subject
 }
 
-function notFound({ edge, request, response }: Arrival): void {
+function notFound({ context, request, response }: Arrival): void {
   request.resume()
   sendJson(
     response,
     404,
-    JSON.stringify({ error: 'not_found', message: `Not found; the MCP endpoint is ${edge.settings.path}` }),
+    JSON.stringify({
+      error: 'not_found',
+      message: `Not found; the MCP endpoint is ${context.settings.path}`,
+    }),
   )
 }
 

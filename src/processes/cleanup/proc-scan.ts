@@ -18,7 +18,7 @@ export interface Seen extends ProcessId {
 }
 
 /** Files read at once, so that the pool of threads has room for others. */
-const LANES = 2
+const READERS = 2
 /** Bytes of one environment that are read at once. */
 const ENVIRONMENT = 16 * 1024
 
@@ -27,14 +27,14 @@ export async function scanProcesses(since = 0): Promise<readonly Seen[]> {
   const pids = (await readdir('/proc').catch(() => [])).filter(name => /^\d+$/.test(name)).map(Number)
   const found: Seen[] = []
   const rest = pids.values()
-  const lane = async (): Promise<void> => {
+  const reader = async (): Promise<void> => {
     const buffer = Buffer.allocUnsafe(ENVIRONMENT)
     for (const pid of rest) {
       const seen = await look(pid, since, buffer)
       if (seen !== undefined) found.push(seen)
     }
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: READERS }, reader))
   return found
 }
 

@@ -1,5 +1,5 @@
 import type { Clock, Log } from '../../api/index.ts'
-import { Guardian } from './watchdog.ts'
+import { Watchdog } from './watchdog.ts'
 import { Marks, placeOf, readMark } from './marker.ts'
 import { isSame } from './proc-scan.ts'
 import { Sweeper, type Remains } from './sweeper.ts'
@@ -16,7 +16,7 @@ export class ProcessTable {
   owners = 0
   readonly #running = new Set<Killable>()
   readonly #marks = new Marks()
-  readonly #guardian: Guardian
+  readonly #watchdog: Watchdog
   readonly #sweeper: Sweeper
   readonly #log: Log
   readonly #killAll = (): void => {
@@ -26,7 +26,7 @@ export class ProcessTable {
 
   constructor(log: Log, clock: Clock) {
     this.#log = log
-    this.#guardian = new Guardian(this.#marks.run, log)
+    this.#watchdog = new Watchdog(this.#marks.run, log)
     this.#sweeper = new Sweeper(log, clock)
   }
 
@@ -36,7 +36,7 @@ export class ProcessTable {
     upstream: string,
     environment: Readonly<Record<string, string | undefined>>,
   ): string {
-    this.#guardian.start(environment)
+    this.#watchdog.start(environment)
     return this.#marks.next(directory, upstream)
   }
 
@@ -44,13 +44,13 @@ export class ProcessTable {
     // The last resort: it runs without an event loop, while the gateway exits.
     if (this.#running.size === 0) process.on('exit', this.#killAll)
     this.#running.add(killable)
-    if (killable.pid !== undefined) this.#guardian.watch(killable.pid)
+    if (killable.pid !== undefined) this.#watchdog.watch(killable.pid)
   }
 
   /** Its group has ended: ends what left the group, and forgets it. */
   async delete(killable: Killable, remains: Remains | undefined): Promise<void> {
     if (remains !== undefined) await this.#sweeper.sweep(remains)
-    if (killable.pid !== undefined) this.#guardian.forget(killable.pid)
+    if (killable.pid !== undefined) this.#watchdog.forget(killable.pid)
     if (this.#running.delete(killable) && this.#running.size === 0) process.off('exit', this.#killAll)
     this.#check()
   }
@@ -81,6 +81,6 @@ export class ProcessTable {
   }
 
   #check(): void {
-    if (this.#isRetired && this.#running.size === 0) this.#guardian.dismiss()
+    if (this.#isRetired && this.#running.size === 0) this.#watchdog.dismiss()
   }
 }

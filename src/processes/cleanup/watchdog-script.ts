@@ -4,7 +4,7 @@
  * and get a moment, SIGTERM and another moment; then SIGKILL goes out until two looks in a row have found nothing.
  * A group is left alone when its number has a new leader.
  */
-export const GUARDIAN_SCRIPT = `
+export const WATCHDOG_SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE TSTP TTIN TTOU
 mark=$1
 groups=

@@ -1,7 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { Log } from '../../api/index.ts'
 import { reasonOf } from '../../errors/errors.ts'
-import { GUARDIAN_SCRIPT } from './watchdog-script.ts'
+import { WATCHDOG_SCRIPT } from './watchdog-script.ts'
 import { MARK_VARIABLE } from '../environment.ts'
 import { startOf } from './proc-scan.ts'
 import { spawnWatcher } from '../spawn.ts'
@@ -18,7 +18,7 @@ const MAX_STARTS = 5
  * without a farewell it ends every process of this run. It has a session of its own, so that nothing sent to the
  * gateway's group or terminal reaches it. About 1.6 MB, against 43 MB for a second Node.
  */
-export class Guardian {
+export class Watchdog {
   readonly #run: string
   readonly #log: Log
   readonly #watched = new Map<number, string>()
@@ -64,8 +64,8 @@ export class Guardian {
   }
 
   #open(environment: Environment): void {
-    const args = ['-c', GUARDIAN_SCRIPT, 'tapgate-guardian', this.#run]
-    const env = guardianEnvironment(environment)
+    const args = ['-c', WATCHDOG_SCRIPT, 'tapgate-guardian', this.#run]
+    const env = watchdogEnvironment(environment)
     const { watcher, pipe } = spawnWatcher({ command: '/bin/sh', args, cwd: '/', env })
     this.#pipe = pipe
     pipe.on('error', () => undefined)
@@ -88,7 +88,7 @@ export class Guardian {
 }
 
 /** It carries the marks that the gateway carries, so that one around us may end it, and not ours, as it must not end itself. */
-function guardianEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
+function watchdogEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
   const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
   return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }
 }

@@ -18,7 +18,7 @@ export const CARE = {
 export type Care = (typeof CARE)[keyof typeof CARE]
 
 /** Hears what stands where in a JSON object. The places of names are those between their quotes. */
-export interface JsonVisitor {
+export interface JsonReader {
   /** A member of the outermost object begins; says what is looked at in its value. */
   enter(nameStart: number, nameEnd: number): Care
   /** A member of that member's own object. */
@@ -54,7 +54,7 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
  * names and values. Whether they are UTF-8 is for the caller to find out. Who wants to hear of its members wants an object.
  * @throws ScanError
  */
-export function checkJson(bytes: Buffer, heard?: JsonVisitor): void {
+export function checkJson(bytes: Buffer, heard?: JsonReader): void {
   tokens = 0
   words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
@@ -71,7 +71,7 @@ export function checkJson(bytes: Buffer, heard?: JsonVisitor): void {
   }
 }
 
-function outermost(bytes: Buffer, open: number, end: number, heard: JsonVisitor): number {
+function outermost(bytes: Buffer, open: number, end: number, heard: JsonReader): number {
   let at = skipSpace(bytes, open + 1, end)
   if (bytes[at] === CLOSE_OBJECT) return at + 1
   for (;;) {
@@ -160,7 +160,7 @@ function pass(bytes: Buffer, at: number, end: number): number {
 }
 
 /** Proves the object that begins at `open`, and tells of its members. */
-function toldObject(bytes: Buffer, open: number, end: number, heard: JsonVisitor, isUnique: boolean): number {
+function toldObject(bytes: Buffer, open: number, end: number, heard: JsonReader, isUnique: boolean): number {
   count()
   let at = pass(bytes, open + 1, end)
   if (at < end && bytes[at] === CLOSE_OBJECT) return at + 1

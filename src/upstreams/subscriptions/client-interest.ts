@@ -2,7 +2,7 @@ import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/in
 import { Payload } from '../../protocol/payload.ts'
 import type { Link } from '../connection/connection.ts'
 import { LogLevels } from './log-levels.ts'
-import type { LinkKeeper } from '../supervisor.ts'
+import type { Supervisor } from '../supervisor.ts'
 import { Watches, type Home } from './subscriptions.ts'
 import { within } from '../../util/within.ts'
 
@@ -12,7 +12,7 @@ export const SUBSCRIBE = 'resources/subscribe'
 export const UNSUBSCRIBE = 'resources/unsubscribe'
 
 /** What clients wish to hear of a server beside their answers: told to it once for all of them, and again on every new link. */
-export class Wishes {
+export class ClientInterest {
   readonly #clock: Clock
   readonly #watches: Watches
   readonly #levels = new LogLevels()
@@ -23,13 +23,13 @@ export class Wishes {
   }
 
   /** Whether somebody waits for what the server says of a resource, on any link or on the one of this keeper. */
-  arePending(keeper?: LinkKeeper): boolean {
-    return this.#watches.isWanted(keeper)
+  arePending(supervisor?: Supervisor): boolean {
+    return this.#watches.isWanted(supervisor)
   }
 
   /** Whom a change of a resource is told that came by the link of this keeper; undefined for everybody who wants it. */
-  audienceOf(keeper: LinkKeeper): ((session: Session) => boolean) | undefined {
-    return this.#watches.audienceOf(keeper)
+  audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
+    return this.#watches.audienceOf(supervisor)
   }
 
   /** Takes back a wish, which needs no link to be chosen. */
@@ -57,8 +57,8 @@ export class Wishes {
   }
 
   /** A link beside the one that all share has come up or gone. */
-  moved(keeper: LinkKeeper): void {
-    this.#watches.moved(keeper)
+  moved(supervisor: Supervisor): void {
+    this.#watches.moved(supervisor)
   }
 
   /** A link is up. */

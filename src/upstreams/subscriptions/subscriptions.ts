@@ -1,11 +1,11 @@
 import type { Answer, Call, Notification, Session, UpstreamContext } from '../../api/index.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { Link } from '../connection/connection.ts'
-import type { LinkKeeper } from '../supervisor.ts'
+import type { Supervisor } from '../supervisor.ts'
 import { Watch } from './subscription.ts'
 
 /** Where the calls of a session go: the keeper of a link of its own that is up, or undefined for the main one. */
-export type Home = (session: Session) => LinkKeeper | undefined
+export type Home = (session: Session) => Supervisor | undefined
 
 interface Hold {
   count: number
@@ -25,7 +25,7 @@ export class Watches {
   readonly #home: Home
   /** On the link that all share; it hears of changed lists, too. */
   readonly #main: Watch
-  readonly #lanes = new Map<LinkKeeper, Watch>()
+  readonly #pooled = new Map<Supervisor, Watch>()
   readonly #held = new Map<string, Held>()
 
   constructor(context: UpstreamContext, home: Home) {
@@ -35,16 +35,16 @@ export class Watches {
   }
 
   /** Whether anybody watches a resource, on any link or on the one of this keeper. */
-  isWanted(keeper?: LinkKeeper): boolean {
-    return keeper === undefined ? this.#held.size > 0 : this.#lanes.get(keeper)?.isWanted === true
+  isWanted(supervisor?: Supervisor): boolean {
+    return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
 
   /** `resources/subscribe` on the link that the session's calls take. */
   async add(call: Call, link: Link): Promise<Answer> {
     const uri = String(call.params?.uri)
     const { session } = call.exchange
-    const keeper = this.#home(session)
-    const watch = keeper?.link === link ? this.#watchOf(keeper) : this.#main
+    const supervisor = this.#home(session)
+    const watch = supervisor?.link === link ? this.#watchOf(supervisor) : this.#main
     const hold = this.#held.get(session.id)?.uris.get(uri)
     if (hold?.watch === watch) {
       hold.count++
@@ -76,10 +76,10 @@ export class Watches {
   }
 
   /** A link beside the main one has come up or gone. */
-  moved(keeper: LinkKeeper): void {
-    if (this.#lanes.size === 0 && this.#held.size === 0) return
-    const watch = this.#lanes.get(keeper)
-    if (keeper.link !== undefined && watch?.link !== keeper.link) watch?.follow(keeper.link)
+  moved(supervisor: Supervisor): void {
+    if (this.#pooled.size === 0 && this.#held.size === 0) return
+    const watch = this.#pooled.get(supervisor)
+    if (supervisor.link !== undefined && watch?.link !== supervisor.link) watch?.follow(supervisor.link)
     this.#rehome()
   }
 
@@ -91,16 +91,16 @@ export class Watches {
   }
 
   stop(): void {
-    for (const watch of [this.#main, ...this.#lanes.values()]) watch.stop()
+    for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
   }
 
   /** Whom a change is told that came by the link of this keeper; undefined for everybody who watches. */
-  audienceOf(keeper: LinkKeeper): ((session: Session) => boolean) | undefined {
-    return this.#audience(this.#lanes.get(keeper) ?? this.#main)
+  audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
+    return this.#audience(this.#pooled.get(supervisor) ?? this.#main)
   }
 
   #audience(watch: Watch): ((session: Session) => boolean) | undefined {
-    if (this.#lanes.size === 0) return undefined
+    if (this.#pooled.size === 0) return undefined
     return ({ id }) => [...(this.#held.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
   }
 
@@ -108,13 +108,13 @@ export class Watches {
     return notification => this.#context.notify(notification, this.#audience(of()))
   }
 
-  #watchOf(keeper: LinkKeeper | undefined): Watch {
-    if (keeper === undefined) return this.#main
-    const known = this.#lanes.get(keeper)
+  #watchOf(supervisor: Supervisor | undefined): Watch {
+    if (supervisor === undefined) return this.#main
+    const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
     const watch: Watch = new Watch(this.#context, { lists: false, notify: this.#teller(() => watch) })
-    watch.follow(keeper.link)
-    this.#lanes.set(keeper, watch)
+    watch.follow(supervisor.link)
+    this.#pooled.set(supervisor, watch)
     return watch
   }
 
@@ -143,7 +143,7 @@ export class Watches {
 
   /** Forgets the links that are gone. One that is up may be wanted again at any moment. */
   #tidy(): void {
-    for (const [keeper, watch] of this.#lanes)
-      if (keeper.link === undefined && !watch.isWanted) this.#lanes.delete(keeper)
+    for (const [supervisor, watch] of this.#pooled)
+      if (supervisor.link === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
   }
 }

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import type {
   Answer,
   JsonObject,
-  Keeper,
+  SharedState,
   Notification,
   Upstream,
   UpstreamConfig,
@@ -58,12 +58,12 @@ export class OwnerLine implements OwnerSide {
   }
 
   /** How a plugin asks the same one of the owner's process. */
-  keeper(plugin: string): Keeper {
+  sharedState(plugin: string): SharedState {
     const silent = { emit: () => undefined, onCancel: () => () => undefined }
     return {
       role: 'asks',
       ask: async question => {
-        const answer = await this.#line.request({ keeper: plugin, question }, silent)
+        const answer = await this.#line.request({ sharedState: plugin, question }, silent)
         return 'result' in answer ? answer.result.value() : {}
       },
     }

@@ -5,7 +5,7 @@ import { Line, type Served } from '../ipc/rpc.ts'
 import { listenAt, socketOf, type Place } from '../socket-directory.ts'
 
 /** The lines between workers: what one of them holds is taken up again there, wherever its client comes back. */
-export class Mates {
+export class Peers {
   readonly #number: number
   readonly #place: Place
   readonly #gate: () => Gate

@@ -15,23 +15,23 @@ import type {
 } from '../../api/index.ts'
 import { reasonOf } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { writeInbound, type Mates } from './peers.ts'
+import { writeInbound, type Peers } from './peers.ts'
 import { whoseWork } from '../affinity.ts'
 
 /** Answers a path with what all workers say together; undefined where this one's own answer is the whole. */
 export type Gather = (request: HttpRequest) => Promise<HttpReply | undefined> | undefined
 
 /** The gate of a worker as its listeners see it: what goes on with another worker's work goes on there. */
-export class Door implements Gate {
+export class RoutingGate implements Gate {
   readonly #gate: Gate
   readonly #number: number
-  readonly #mates: Mates
+  readonly #peers: Peers
   readonly #gather: Gather
 
-  constructor(gate: Gate, number: number, mates: Mates, gather: Gather) {
+  constructor(gate: Gate, number: number, peers: Peers, gather: Gather) {
     this.#gate = gate
     this.#number = number
-    this.#mates = mates
+    this.#peers = peers
     this.#gather = gather
   }
 
@@ -108,7 +108,7 @@ export class Door implements Gate {
     inbound: Inbound,
     onCancel: (listener: (reason: string) => void) => () => void,
   ): Promise<Answer> {
-    const line = await this.#mates.lineTo(number)
+    const line = await this.#peers.lineTo(number)
     if (line === undefined) return this.#here(session, inbound, onCancel)
     const { ask } = inbound
     const emit = (notification: Notification): void => inbound.emit(notification)

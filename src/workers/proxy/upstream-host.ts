@@ -1,14 +1,14 @@
 import type {
   Answer,
   JsonObject,
-  Keeper,
-  KeeperAnswers,
+  SharedState,
+  SharedStateAnswers,
   Notification,
   Principal,
   Session,
   Upstream,
 } from '../../api/index.ts'
-import { type Carrier, RoadCall, RoadExchange } from '../../core/exchange.ts'
+import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
 import { liveOf } from '../../core/kept-upstream.ts'
 import type { Graph } from '../../core/types.ts'
 import { gatewayError } from '../../errors/errors.ts'
@@ -29,15 +29,15 @@ const STRAIGHT: Carrier = {
 export class Owner {
   readonly #graph: () => Graph
   readonly #lines = new Map<Line, Map<string, Session>>()
-  readonly #keepers = new Map<string, KeeperAnswers>()
+  readonly #sharedStates = new Map<string, SharedStateAnswers>()
 
   constructor(graph: () => Graph) {
     this.#graph = graph
   }
 
   /** What the plugins of this process keep for those of all workers. */
-  keeper(plugin: string): Keeper {
-    return { role: 'keeps', serve: answers => void this.#keepers.set(plugin, answers) }
+  sharedState(plugin: string): SharedState {
+    return { role: 'keeps', serve: answers => void this.#sharedStates.set(plugin, answers) }
   }
 
   /** Serves a new worker over this stream; it hears at once how every upstream does. */
@@ -51,7 +51,7 @@ export class Owner {
       closed: () => {
         this.#lines.delete(line)
         for (const id of [...sessions.keys()]) this.#ended(id, sessions)
-        for (const keeper of this.#keepers.values()) keeper.gone(line)
+        for (const sharedState of this.#sharedStates.values()) sharedState.gone(line)
       },
     })
     this.#lines.set(line, sessions)
@@ -78,7 +78,7 @@ export class Owner {
   }
 
   #serve(request: JsonObject, served: Served, line: Line, sessions: Map<string, Session>): Promise<Answer> {
-    if (request.keeper !== undefined) return this.#ask(request, line)
+    if (request.sharedState !== undefined) return this.#ask(request, line)
     const graph = this.#graph()
     const name = String(request.upstream)
     const node = graph.upstreams.get(name)
@@ -106,8 +106,8 @@ export class Owner {
     )
   }
 
-  #ask({ keeper, question }: JsonObject, line: Line): Promise<Answer> {
-    const answer = this.#keepers.get(String(keeper))?.answer(question as JsonObject, line) ?? {}
+  #ask({ sharedState, question }: JsonObject, line: Line): Promise<Answer> {
+    const answer = this.#sharedStates.get(String(sharedState))?.answer(question as JsonObject, line) ?? {}
     return Promise.resolve({ result: Payload.of(answer) })
   }
 
@@ -119,11 +119,11 @@ export class Owner {
   }
 }
 
-function callOf(request: JsonObject, session: Session, served: Served, graph: Graph): RoadCall {
+function callOf(request: JsonObject, session: Session, served: Served, graph: Graph): PipelineCall {
   const method = String(request.method)
   const written = request.written as WrittenParams | undefined
   const params = written === undefined ? (request.params as JsonObject | undefined) : readWritten(written)
-  const exchange = new RoadExchange(
+  const exchange = new PipelineExchange(
     graph.nextId(),
     session,
     {
@@ -138,7 +138,7 @@ function callOf(request: JsonObject, session: Session, served: Served, graph: Gr
     graph.clock.now(),
   )
   served.onCancel(reason => exchange.cancel(reason))
-  const call = new RoadCall(String(request.upstream), method, params, exchange)
+  const call = new PipelineCall(String(request.upstream), method, params, exchange)
   Object.assign(call.headers, request.headers)
   call.mayBeTask = request.mayBeTask === true
   return call

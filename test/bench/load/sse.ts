@@ -90,7 +90,7 @@ function measure(stream: Stream, sockets: readonly Socket[], endpoint: URL, cell
       calls.answered(data)
       if (!data.toString('latin1', 0, 80).includes('"method":"notifications/')) send()
     }
-    for (let lane = 0; lane < cell.concurrency; lane++) send()
+    for (let notifier = 0; notifier < cell.concurrency; notifier++) send()
     calls.measure().then(resolve, reject)
   })
 }

@@ -86,7 +86,7 @@ export class StdioProcess {
       }
       this.#onChunkEnd = flush
       this.#onExit = () => reject(new Error(`it ended; its stderr:\n${this.#stderr}`))
-      for (let lane = 0; lane < cell.concurrency; lane++) queue()
+      for (let notifier = 0; notifier < cell.concurrency; notifier++) queue()
       flush()
       calls.measure().then(resolve, reject)
     })

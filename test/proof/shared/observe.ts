@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RoadGate } from '../../../src/core/gate.ts'
+import { PipelineGate } from '../../../src/core/gate.ts'
 import { createGateway, type Gateway } from '../../../src/gateway/gateway.ts'
 import { ANONYMOUS, type Gate, type JsonObject, type Session } from '../../../src/plugin.ts'
 import { inMemory } from '../../bench/setup/memory-upstream.ts'
@@ -51,7 +51,7 @@ async function roadOf(config: JsonObject): Promise<{ gateway: Gateway; travel: (
     { version: 1, upstreams, ...config },
     { plugins: [inMemory(3)], directory },
   )
-  const gate: Gate = new RoadGate(gateway.generation.graph, { name: 'bench', version: '1' })
+  const gate: Gate = new PipelineGate(gateway.generation.graph, { name: 'bench', version: '1' })
   const session = await open(gate)
   let calls = 0
   const travel = async (): Promise<unknown> => {

@@ -30,12 +30,12 @@ for (const [jump, byMs] of [
       const web = closeAfter(t, await testUpstream({ era: 'modern', tools: { greet } }))
       const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
       const client = closeAfter(t, await testClient(gateway, MODERN))
-      const wish = (await client.request('tools/call', { name: 'web__greet', arguments: {} })).result
-      assert.equal(wish?.resultType, 'input_required')
+      const wanted = (await client.request('tools/call', { name: 'web__greet', arguments: {} })).result
+      assert.equal(wanted?.resultType, 'input_required')
 
       setClock(t, byMs)
       const inputResponses = { name: { action: 'accept', content: { name: 'ada' } } }
-      const { requestState } = wish
+      const { requestState } = wanted
       const { result, error } = await client.request('tools/call', {
         name: 'web__greet',
         arguments: {},

@@ -16,7 +16,7 @@ test('a tap on notifications that throws is logged, and the gateway goes on', as
   }
   const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream }, plugins: [throwing] }))
 
-  gateway.gateway.generation.graph.lane.upstreamSays('a', {
+  gateway.gateway.generation.graph.notifier.upstreamSays('a', {
     method: 'notifications/tools/list_changed',
     params: {},
   })
@@ -62,7 +62,7 @@ test('a listen whose resource cannot be watched still hears the rest, and ends',
     await running.cancel()
     await running.reply.catch(() => undefined)
   }
-  const { lane } = gateway.gateway.generation.graph
+  const { notifier } = gateway.gateway.generation.graph
   await new Promise(resolve => setTimeout(resolve, 100))
-  assert.equal(lane.listening, 0)
+  assert.equal(notifier.listening, 0)
 })

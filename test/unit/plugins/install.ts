@@ -10,8 +10,8 @@ import type {
   Upstream,
 } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
-import { RoadCall, RoadExchange } from '../../../src/core/exchange.ts'
-import { RoadSession } from '../../../src/core/session.ts'
+import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
+import { PipelineSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
 import type { Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
@@ -111,7 +111,7 @@ function byOwner<K extends object, T>(
 }
 
 export function sessionOf(client = 'tester', subject?: string, era: 'modern' | 'legacy' = 'modern'): Session {
-  return new RoadSession({
+  return new PipelineSession({
     id: 's',
     listener: 'test',
     principal: subject === undefined ? ANONYMOUS : { ...ANONYMOUS, subject },
@@ -130,19 +130,19 @@ export function exchangeOf(
   method: string,
   params?: JsonObject,
   session: Session = sessionOf(),
-): RoadExchange {
+): PipelineExchange {
   const emit = (): void => undefined
   const carrier = { emit, ask: () => Promise.resolve({ result: {} }) }
-  return new RoadExchange(1, session, { method, params, emit }, carrier, 0)
+  return new PipelineExchange(1, session, { method, params, emit }, carrier, 0)
 }
 
 export function callOf(
   upstream: string,
   method: string,
   params?: JsonObject,
-  exchange: RoadExchange = exchangeOf(method, params),
-): RoadCall {
-  return new RoadCall(upstream, method, params, exchange)
+  exchange: PipelineExchange = exchangeOf(method, params),
+): PipelineCall {
+  return new PipelineCall(upstream, method, params, exchange)
 }
 
 export function entryOf(

@@ -124,7 +124,7 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
       startupTimeout: '30s',
     })
     let cycles = 0
-    const lane = async (): Promise<void> => {
+    const caller = async (): Promise<void> => {
       for (let cycle = 0; cycle < 2; cycle++) {
         const { upstream } = await bench(t, spec)
         await upstream.start()
@@ -133,7 +133,7 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
       }
     }
 
-    await Promise.all(Array.from({ length: 20 }, lane))
+    await Promise.all(Array.from({ length: 20 }, caller))
 
     const left = processesWith(cookie)
     const defunct = zombiesOf(process.pid)

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
-import { GUARDIAN_SCRIPT } from '../../../src/processes/cleanup/watchdog-script.ts'
+import { WATCHDOG_SCRIPT } from '../../../src/processes/cleanup/watchdog-script.ts'
 import { startOf } from '../../../src/processes/cleanup/proc-scan.ts'
 import { Sweeper } from '../../../src/processes/cleanup/sweeper.ts'
 import { silentLog } from '../../../src/cli/serve/logs.ts'
@@ -97,7 +97,7 @@ describe('a sweep', { concurrency: 4, skip }, () => {
 function guard(shell: string, mark: string): ChildProcess {
   const applet = shell.endsWith('busybox') ? ['sh'] : []
   const stdio = ['pipe', 'ignore', 'inherit'] as const
-  return spawn(shell, [...applet, '-c', GUARDIAN_SCRIPT, 'tapgate-guardian', mark], {
+  return spawn(shell, [...applet, '-c', WATCHDOG_SCRIPT, 'tapgate-guardian', mark], {
     detached: true,
     stdio: [...stdio],
   })

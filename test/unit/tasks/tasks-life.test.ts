@@ -85,11 +85,11 @@ test('ids and tasks end with their time', () => {
 test('one caller has room for a hundred tasks, and takes none from the others', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
-  const wish = { ttlMs: 1000, cancel: () => undefined }
-  for (let count = 0; count < 100; count++) assert.ok(tasks.host(graph, sessionOf('ada'), wish))
+  const wanted = { ttlMs: 1000, cancel: () => undefined }
+  for (let count = 0; count < 100; count++) assert.ok(tasks.host(graph, sessionOf('ada'), wanted))
 
-  assert.equal(tasks.host(graph, sessionOf('ada'), wish), undefined)
-  assert.ok(tasks.host(graph, sessionOf('bob'), wish))
+  assert.equal(tasks.host(graph, sessionOf('ada'), wanted), undefined)
+  assert.ok(tasks.host(graph, sessionOf('bob'), wanted))
 })
 
 test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', () => {

@@ -3,7 +3,7 @@ import { parsedSize } from '../../../protocol/json/parsed-size.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from '../request-guard.ts'
 import { clientKey, Hold, SMALL } from '../../../transport/held-bytes.ts'
-import type { HttpEdge } from '../context.ts'
+import type { HttpContext } from '../context.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 
 /** How much of a refused body is swallowed, in bodies' limits, so that its sender still reads why. */
@@ -14,7 +14,7 @@ const UNWEIGHED = 2 * 1024
 
 /** What a body belongs to. */
 export interface BodyOwner {
-  readonly edge: HttpEdge
+  readonly context: HttpContext
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly headers: Pick<RequestHeaders, 'caller' | 'own'>
@@ -37,8 +37,8 @@ export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal
  * where it says how long it is, and with what it takes once it is parsed.
  */
 export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
-  const { edge, request, headers } = owner
-  const { maxBody } = edge.settings
+  const { context, request, headers } = owner
+  const { maxBody } = context.settings
   const room = new Room(owner)
   return new Promise(resolve => {
     const chunks: Buffer[] = []
@@ -99,9 +99,9 @@ class Room {
 
   /** What its values take: counted until there is no room for them. */
   #weigh(body: Buffer): number {
-    const { edge, request, headers } = this.#owner
-    const held = edge.bodies.of(clientKey(headers.caller, request.socket.remoteAddress))
-    const left = Math.max(0, edge.bodies.limits.each - held)
+    const { context, request, headers } = this.#owner
+    const held = context.bodies.of(clientKey(headers.caller, request.socket.remoteAddress))
+    const left = Math.max(0, context.bodies.limits.each - held)
     return parsedSize(body, held > this.#claimed ? left + 1 : left)
   }
 
@@ -110,9 +110,11 @@ class Room {
   }
 }
 
-function beginHold({ edge, request, response, headers }: BodyOwner): Hold {
+function beginHold({ context, request, response, headers }: BodyOwner): Hold {
   const { socket } = request
-  const hold = new Hold(edge.bodies, clientKey(headers.caller, socket.remoteAddress), () => socket.destroy())
+  const hold = new Hold(context.bodies, clientKey(headers.caller, socket.remoteAddress), () =>
+    socket.destroy(),
+  )
   response.on('close', () => hold.end())
   return hold
 }

@@ -13,7 +13,7 @@ import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival } from '../arrival.ts'
 import { readBody, refusalOf, swallow } from '../body/read-body.ts'
-import type { HttpEdge } from '../context.ts'
+import type { HttpContext } from '../context.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -24,24 +24,24 @@ import { TAKEN, answerLegacy, findSession, initialize, isTaken, takeNotification
 import { answerModern } from './modern.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
-export async function post({ edge, request, response, headers }: Arrival): Promise<void> {
-  const { maxBody } = edge.settings
+export async function post({ context, request, response, headers }: Arrival): Promise<void> {
+  const { maxBody } = context.settings
   const accepts = acceptsOf(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
   if (refused !== undefined) {
     swallow(request, maxBody)
     return sendRefusal(response, refused)
   }
-  const body = await readBody({ edge, request, response, headers })
+  const body = await readBody({ context, request, response, headers })
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
-  const reply = new Reply(response, accepts, edge, headers.caller)
-  if (isBatch(body)) return answerBatch(edge, body, headers, reply)
-  await answer(edge, parseMessage(body), headers, reply)
+  const reply = new Reply(response, accepts, context, headers.caller)
+  if (isBatch(body)) return answerBatch(context, body, headers, reply)
+  await answer(context, parseMessage(body), headers, reply)
 }
 
 function answer(
-  edge: HttpEdge,
+  context: HttpContext,
   message: Message,
   headers: RequestHeaders,
   reply: Reply,
@@ -50,22 +50,22 @@ function answer(
     case 'malformed':
       return reply.error(400, message.error, message.id)
     case 'request':
-      return answerRequest(edge, message, headers, reply)
+      return answerRequest(context, message, headers, reply)
     default:
-      return takeOther(edge, message, headers, reply)
+      return takeOther(context, message, headers, reply)
   }
 }
 
 /** Which era a request is of (2026-07-28, versioning): the body says, the headers only confirm. */
 function answerRequest(
-  edge: HttpEdge,
+  context: HttpContext,
   request: RpcRequest,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> | void {
-  if (edge.isStopping) return reply.refuse(stopping(), request.id)
-  if (claimsModern(request.params)) return answerModern(edge, request, headers, reply)
-  if (request.method === 'initialize') return initialize(edge, request, headers, reply)
+  if (context.isStopping) return reply.refuse(stopping(), request.id)
+  if (claimsModern(request.params)) return answerModern(context, request, headers, reply)
+  if (request.method === 'initialize') return initialize(context, request, headers, reply)
   if (looksModern(headers.passed[HEADER.version]?.trim() ?? '')) {
     return reply.error(
       400,
@@ -73,11 +73,11 @@ function answerRequest(
       request.id,
     )
   }
-  const owner = findSession(edge, headers)
+  const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner, request.id)
   if (isTaken(owner, request)) return reply.error(400, TAKEN, request.id)
-  reply.keeper = owner
-  return answerLegacy(edge, owner, request, headers, reply)
+  reply.recorder = owner
+  return answerLegacy(context, owner, request, headers, reply)
 }
 
 function stopping(): Refusal {
@@ -87,7 +87,7 @@ function stopping(): Refusal {
 
 /** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
 function takeOther(
-  edge: HttpEdge,
+  context: HttpContext,
   message: Exclude<Message, RpcRequest | Malformed>,
   headers: RequestHeaders,
   reply: Reply,
@@ -97,19 +97,19 @@ function takeOther(
     isNotification &&
     (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
   if (isModern) return reply.accepted()
-  const owner = findSession(edge, headers)
+  const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
-  if (isNotification) takeNotification(edge, owner, message)
+  if (isNotification) takeNotification(context, owner, message)
   else owner.asks.answer(message)
   reply.accepted()
 }
 
 /** GET: the session's stream for what belongs to no request, or the rest of a stream that broke. */
-export function get({ edge, request, response, headers }: Arrival): void {
+export function get({ context, request, response, headers }: Arrival): void {
   request.resume()
-  if (edge.isStopping) return sendRefusal(response, stopping())
+  if (context.isStopping) return sendRefusal(response, stopping())
   if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('GET'))
-  const owner = findSession(edge, headers)
+  const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
   if (!acceptsOf(headers.own.accept).events)
     return sendRefusal(response, refusal(406, 'Not acceptable: GET answers with text/event-stream'))
@@ -117,14 +117,14 @@ export function get({ edge, request, response, headers }: Arrival): void {
   if (lastEventId !== undefined) owner.hasReturned = true
   response.on(
     'close',
-    edge.standing.note(headers, () => response.destroy()),
+    context.standing.note(headers, () => response.destroy()),
   )
-  if (lastEventId) return resume(edge, owner, lastEventId, { response, headers })
-  owner.listen(open(edge, owner, { response, headers }))
+  if (lastEventId) return resume(context, owner, lastEventId, { response, headers })
+  owner.listen(open(context, owner, { response, headers }))
 }
 
 /** Goes on with the one stream that the event was of. */
-function resume(edge: HttpEdge, owner: LegacySession, eventId: string, reader: EventReader): void {
+function resume(context: HttpContext, owner: LegacySession, eventId: string, reader: EventReader): void {
   const { response } = reader
   const place = owner.events.find(eventId)
   if (place === undefined) {
@@ -134,23 +134,23 @@ function resume(edge: HttpEdge, owner: LegacySession, eventId: string, reader: E
   // "No content" is how readers of events are told not to come back (HTML, server-sent events).
   const isRead = place.stream.isOver && owner.events.since(place).length === 0
   if (isRead) return sendNothing(response, 204, { [HEADER.session]: owner.id })
-  place.stream.resume(open(edge, owner, reader), place.after)
+  place.stream.resume(open(context, owner, reader), place.after)
 }
 
 type EventReader = Pick<Arrival, 'response' | 'headers'>
 
-function open(edge: HttpEdge, owner: LegacySession, { response, headers }: EventReader): SseStream {
-  response.on('close', () => owner.touch(edge.clock.now()))
-  return edge.streams.open(response, headers.caller, { [HEADER.session]: owner.id })
+function open(context: HttpContext, owner: LegacySession, { response, headers }: EventReader): SseStream {
+  response.on('close', () => owner.touch(context.clock.now()))
+  return context.streams.open(response, headers.caller, { [HEADER.session]: owner.id })
 }
 
 /** DELETE: the client ends its session. */
-export function end({ edge, request, response, headers }: Arrival): void {
+export function end({ context, request, response, headers }: Arrival): void {
   request.resume()
   if (headers.own[HEADER.session] === undefined) return sendRefusal(response, needsSession('DELETE'))
-  const owner = findSession(edge, headers)
+  const owner = findSession(context, headers)
   if ('status' in owner) return sendRefusal(response, owner)
-  edge.sessions.end(owner, 'deleted')
+  context.sessions.end(owner, 'deleted')
   sendNothing(response, 204)
 }
 

@@ -1,42 +1,42 @@
 import { encodeError, inOnePiece, type Message, type Written } from '../../../protocol/jsonrpc.ts'
 import { answersOf, BatchAnswers, parseBatch } from '../../client/batch.ts'
 import { answerLegacy, findSession, isTaken, TAKEN, takeNotification } from './legacy.ts'
-import type { HttpEdge } from '../context.ts'
+import type { HttpContext } from '../context.ts'
 import type { LegacySession } from './legacy-session.ts'
 import type { Reply, Sink } from '../response.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 
 /** Answers a batch (2025-03-26): its messages run side by side. */
 export async function answerBatch(
-  edge: HttpEdge,
+  context: HttpContext,
   body: Buffer,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> {
   const messages = parseBatch(body)
   if ('code' in messages) return reply.error(400, messages, null)
-  const owner = findSession(edge, headers)
+  const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
   const expected = answersOf(messages)
-  reply.keeper = owner
+  reply.recorder = owner
   const sink = new BatchSink(reply, expected)
-  await Promise.all(messages.map(message => take(edge, owner, message, headers, sink)))
+  await Promise.all(messages.map(message => take(context, owner, message, headers, sink)))
   if (expected === 0) reply.accepted()
 }
 
 async function take(
-  edge: HttpEdge,
+  context: HttpContext,
   owner: LegacySession,
   message: Message,
   headers: RequestHeaders,
   sink: Sink,
 ): Promise<void> {
-  if (message.kind === 'notification') takeNotification(edge, owner, message)
+  if (message.kind === 'notification') takeNotification(context, owner, message)
   if (message.kind === 'response') owner.asks.answer(message)
   if (message.kind === 'malformed') sink.finish(200, encodeError(message.id, message.error))
   if (message.kind !== 'request') return
   if (isTaken(owner, message)) return sink.finish(200, encodeError(message.id, TAKEN))
-  await answerLegacy(edge, owner, message, headers, sink)
+  await answerLegacy(context, owner, message, headers, sink)
 }
 
 /** One array where nothing is said on the way, else an event for each message. */

@@ -6,7 +6,7 @@ import { seenBy } from '../../client/session-view.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
 import type { EventStore } from './event-store.ts'
 import type { Post } from './posted-request.ts'
-import type { Keeper } from '../response.ts'
+import type { StreamRecorder } from '../response.ts'
 
 /** The first version whose clients can read an event without a message. */
 const PRIMED_SINCE = '2025-11-25'
@@ -27,7 +27,7 @@ export interface LegacySessionParts {
 }
 
 /** One legacy client's conversation over HTTP. */
-export class LegacySession implements Keeper {
+export class LegacySession implements StreamRecorder {
   readonly id: string
   readonly principal: Principal
   /** Set once the core has opened it; it is in no table before. */

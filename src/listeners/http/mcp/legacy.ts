@@ -5,7 +5,7 @@ import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, isLegacy } from '../../../protocol/versions.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../../client/client-info.ts'
 import { thrownAnswer } from '../../client/encode-answer.ts'
-import { type HttpEdge, openSession } from '../context.ts'
+import { type HttpContext, openSession } from '../context.ts'
 import { type Refusal, refusal, tooMany } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import type { Reply, Sink } from '../response.ts'
@@ -14,7 +14,7 @@ import { Post } from './posted-request.ts'
 
 /** The session a legacy request belongs to, or why there is none. */
 export function findSession(
-  edge: HttpEdge,
+  context: HttpContext,
   { caller, own, passed, profile }: RequestHeaders,
 ): LegacySession | Refusal {
   const id = own[HEADER.session]
@@ -25,7 +25,7 @@ export function findSession(
       RPC.legacyBadRequest,
     )
   }
-  const session = edge.sessions.find(id, caller, profile)
+  const session = context.sessions.find(id, caller, profile)
   if (session === undefined)
     return refusal(
       404,
@@ -44,7 +44,7 @@ export function findSession(
 
 /** Answers a request of a session. The client may go away and the request still runs to its end. */
 export async function answerLegacy(
-  edge: HttpEdge,
+  context: HttpContext,
   owner: LegacySession,
   request: RpcRequest,
   headers: RequestHeaders,
@@ -52,19 +52,24 @@ export async function answerLegacy(
 ): Promise<void> {
   const post = new Post(request, headers.passed, 'legacy', sink, owner.asks)
   const problem = methodProblem(request.method, 'legacy')
-  if (problem !== undefined) return post.finish({ error: problem }, edge.log)
+  if (problem !== undefined) return post.finish({ error: problem }, context.log)
   post.finish(
-    await runIn(edge, owner, owner.seenBy(headers.caller, headers.label) as Session, post),
-    edge.log,
+    await runIn(context, owner, owner.seenBy(headers.caller, headers.label) as Session, post),
+    context.log,
   )
 }
 
-async function runIn(edge: HttpEdge, owner: LegacySession, session: Session, post: Post): Promise<Answer> {
+async function runIn(
+  context: HttpContext,
+  owner: LegacySession,
+  session: Session,
+  post: Post,
+): Promise<Answer> {
   owner.running.set(post.id, post)
-  owner.watch(edge.clock)
-  const answer = await post.run(edge, session)
+  owner.watch(context.clock)
+  const answer = await post.run(context, session)
   owner.running.delete(post.id)
-  owner.touch(edge.clock.now())
+  owner.touch(context.clock.now())
   return answer
 }
 
@@ -77,12 +82,12 @@ export const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request wi
 
 /** Takes a notification of a session; a cancellation ends the request with strictly that id. */
 export function takeNotification(
-  edge: HttpEdge,
+  context: HttpContext,
   owner: LegacySession,
   { method, params }: RpcNotification,
 ): void {
   if (method !== 'notifications/cancelled')
-    return edge.gate.notified(owner.session as Session, { method, params })
+    return context.gate.notified(owner.session as Session, { method, params })
   const id = params?.requestId
   if (typeof id !== 'string' && typeof id !== 'number') return
   const reason = params?.reason
@@ -91,28 +96,28 @@ export function takeNotification(
 
 /** Opens a session; the answer of `initialize` carries its id. */
 export async function initialize(
-  edge: HttpEdge,
+  context: HttpContext,
   request: RpcRequest,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> {
   const problem = initializeProblem(request.params)
   if (problem !== undefined) return reply.error(200, problem, request.id)
-  const owner = edge.sessions.begin(headers.caller)
+  const owner = context.sessions.begin(headers.caller)
   if (typeof owner === 'string') return reply.refuse(tooMany(owner), request.id)
-  if (!(await open(edge, owner, request, headers, reply))) return
+  if (!(await open(context, owner, request, headers, reply))) return
   reply.sessionId = owner.id
   const post = new Post(request, headers.passed, 'legacy', reply)
-  const answer = await runIn(edge, owner, owner.session as Session, post)
+  const answer = await runIn(context, owner, owner.session as Session, post)
   // Without this answer the client never learns the id.
   const isLost = 'error' in answer || !reply.isOpen
   if (isLost) reply.sessionId = undefined
-  post.finish(answer, edge.log)
-  if (isLost) edge.sessions.end(owner, 'refused')
+  post.finish(answer, context.log)
+  if (isLost) context.sessions.end(owner, 'refused')
 }
 
 async function open(
-  edge: HttpEdge,
+  context: HttpContext,
   owner: LegacySession,
   request: RpcRequest,
   { label, profile }: RequestHeaders,
@@ -120,7 +125,7 @@ async function open(
 ): Promise<boolean> {
   try {
     const client = legacyClient(request.params)
-    owner.session = await openSession(edge, {
+    owner.session = await openSession(context, {
       client,
       principal: owner.principal,
       label,
@@ -129,11 +134,11 @@ async function open(
       notify: notification => owner.notify(notification),
       ask: ask => owner.ask(ask),
     })
-    edge.sessions.add(owner)
+    context.sessions.add(owner)
     return true
   } catch (thrown) {
-    edge.sessions.abandon(owner)
-    const failed = thrownAnswer(thrown, edge.log)
+    context.sessions.abandon(owner)
+    const failed = thrownAnswer(thrown, context.log)
     reply.error(failed.status, failed.error, request.id)
     return false
   }

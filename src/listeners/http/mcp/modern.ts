@@ -8,7 +8,7 @@ import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../../protocol/versions.ts'
 import { methodProblem, modernClient, versionProblem } from '../../client/client-info.ts'
 import { thrownAnswer } from '../../client/encode-answer.ts'
-import { type HttpEdge, openSession } from '../context.ts'
+import { type HttpContext, openSession } from '../context.ts'
 import { refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
@@ -21,14 +21,14 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
 
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
 export async function answerModern(
-  edge: HttpEdge,
+  context: HttpContext,
   request: RpcRequest,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> {
   const envelope = envelopeProblem(request.params)
   if (envelope !== undefined) return reply.error(400, envelope, request.id)
-  const problem = requestProblem(request, headers.passed) ?? eraProblem(edge, headers)
+  const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers)
   if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
 
   const post = new Post(request, headers.passed, 'modern', reply)
@@ -38,8 +38,8 @@ export async function answerModern(
       request.id,
     )
   }
-  const forget = post.isListen ? edge.standing.note(headers, reason => post.cancel(reason)) : undefined
-  await converse(edge, post, headers, reply)
+  const forget = post.isListen ? context.standing.note(headers, reason => post.cancel(reason)) : undefined
+  await converse(context, post, headers, reply)
   forget?.()
 }
 
@@ -56,26 +56,31 @@ function requestProblem(
 }
 
 /** What is kept for a session would be lost with each request, so clients of both eras are sent to legacy sessions. */
-function eraProblem(edge: HttpEdge, { label, profile }: RequestHeaders): RpcError | undefined {
-  const { modern, because } = edge.settings.offered(profile)
+function eraProblem(context: HttpContext, { label, profile }: RequestHeaders): RpcError | undefined {
+  const { modern, because } = context.settings.offered(profile)
   if (label !== undefined && modern !== 'none') return undefined
   if (modern !== 'all') return LEGACY_ONLY
-  if (because.length > 0 && !edge.hasToldOfLoss) tellOfLoss(edge, because)
+  if (because.length > 0 && !context.hasToldOfLoss) tellOfLoss(context, because)
   return undefined
 }
 
-function tellOfLoss(edge: HttpEdge, upstreams: readonly string[]): void {
-  edge.hasToldOfLoss = true
-  edge.log.warn(
+function tellOfLoss(context: HttpContext, upstreams: readonly string[]): void {
+  context.hasToldOfLoss = true
+  context.log.warn(
     'a modern client sends no label: what upstreams keep for its session is lost with each request',
     {
       upstreams,
-      hint: `send ${edge.settings.names.label ?? 'a label (sessionLabel)'}, or leave out eras: both`,
+      hint: `send ${context.settings.names.label ?? 'a label (sessionLabel)'}, or leave out eras: both`,
     },
   )
 }
 
-async function converse(edge: HttpEdge, post: Post, headers: RequestHeaders, reply: Reply): Promise<void> {
+async function converse(
+  context: HttpContext,
+  post: Post,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
   let isGone = false
   reply.onGone(() => {
     isGone = true
@@ -83,14 +88,19 @@ async function converse(edge: HttpEdge, post: Post, headers: RequestHeaders, rep
   })
   try {
     const { caller: principal, label, profile } = headers
-    const session = await openSession(edge, { client: modernClient(post.params), principal, label, profile })
+    const session = await openSession(context, {
+      client: modernClient(post.params),
+      principal,
+      label,
+      profile,
+    })
     try {
-      if (!isGone) post.finish(await post.run(edge, session), edge.log)
+      if (!isGone) post.finish(await post.run(context, session), context.log)
     } finally {
-      edge.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
+      context.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
     }
   } catch (thrown) {
-    const failed = thrownAnswer(thrown, edge.log)
+    const failed = thrownAnswer(thrown, context.log)
     reply.error(failed.status, failed.error, post.id)
   }
 }

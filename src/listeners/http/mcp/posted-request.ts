@@ -104,15 +104,15 @@ export class Post implements Inbound {
   }
 
   /** Sends it down the road and waits for what came of it; nothing is written to the client yet. */
-  async run(edge: PostContext, session: Session): Promise<Answer> {
+  async run(context: PostContext, session: Session): Promise<Answer> {
     this.#reader = session.client
-    const number = ++edge.lastPost
-    this.#running = edge.gate.run(session, this)
-    edge.posts.set(number, this)
+    const number = ++context.lastPost
+    this.#running = context.gate.run(session, this)
+    context.posts.set(number, this)
     const answer = await this.#running.answer
-    edge.posts.delete(number)
+    context.posts.delete(number)
     this.#end('the request that asked is over')
-    if (this.isListen) return listenAnswer(answer, this.id, edge.isStopping)
+    if (this.isListen) return listenAnswer(answer, this.id, context.isStopping)
     return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
   }
 

@@ -1,7 +1,7 @@
 import type { EventStream, SseStream } from '../sse-writer.ts'
 
 /** Where the events of streams are kept. */
-export interface EventKeeper {
+export interface EventRecorder {
   mark(stream: KeptStream): string
   keep(stream: KeptStream, message: Buffer | string): KeptEvent
   has(event: KeptEvent): boolean
@@ -15,11 +15,11 @@ export class KeptStream implements EventStream {
   readonly isKept = true
   /** How many of its events are kept; the store counts them. */
   kept = 0
-  readonly #store: EventKeeper
+  readonly #store: EventRecorder
   #live: SseStream
   #isOver = false
 
-  constructor(store: EventKeeper, number: number, live: SseStream) {
+  constructor(store: EventRecorder, number: number, live: SseStream) {
     this.#store = store
     this.number = number
     this.#live = live

@@ -89,9 +89,10 @@ export class Conversations {
 }
 
 /** Why no conversation may begin; undefined when one may. */
-export function conversationProblem(edge: ConnectionContext, caller: Principal): Refusal | undefined {
-  if (edge.isStopping)
+export function conversationProblem(httpContext: ConnectionContext, caller: Principal): Refusal | undefined {
+  if (httpContext.isStopping)
     return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
-  if (edge.sessions.size + edge.pipes.size >= edge.settings.maxSessions) return tooMany('all')
-  return edge.callers.isFull(caller) ? tooMany('own') : undefined
+  if (httpContext.sessions.size + httpContext.pipes.size >= httpContext.settings.maxSessions)
+    return tooMany('all')
+  return httpContext.callers.isFull(caller) ? tooMany('own') : undefined
 }

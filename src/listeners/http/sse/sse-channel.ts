@@ -31,15 +31,15 @@ export class SseChannel implements NetworkChannel {
   #onEmpty: (() => void) | undefined
   #takeBackKeepAlive: (() => void) | undefined
 
-  constructor(edge: ChannelContext, response: ServerResponse, principal: Principal) {
-    const { clock } = edge
-    this.id = `${edge.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
+  constructor(context: ChannelContext, response: ServerResponse, principal: Principal) {
+    const { clock } = context
+    this.id = `${context.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
     this.principal = principal
     this.#response = response
     this.#clock = clock
     this.#backlog = new Backlog({
       clock,
-      ...unreadOf(edge, principal, response.req),
+      ...unreadOf(context, principal, response.req),
       unsent: () => response.writableLength,
       onFlow: () => this.#ears?.flow(),
       onStuck: () => response.destroy(),

@@ -1,7 +1,7 @@
 import { ANONYMOUS } from '../../../plugin.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../../transport/web-socket-channel.ts'
 import { identify } from '../authenticate.ts'
-import type { HttpEdge } from '../context.ts'
+import type { HttpContext } from '../context.ts'
 import { unreadOf } from '../body/unread-bytes.ts'
 import { responseTo } from '../node-server.ts'
 import { type Refusal, guardRequest, refusal } from '../request-guard.ts'
@@ -16,50 +16,50 @@ import { type WebSocket, WebSocketServer } from 'ws'
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 
 /** Turns upgrade requests into conversations, under the same guards as any other request. */
-export function upgradeTo(edge: HttpEdge): Upgrade {
+export function upgradeTo(context: HttpContext): Upgrade {
   const server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: edge.settings.maxBody,
+    maxPayload: context.settings.maxBody,
     handleProtocols: () => SUBPROTOCOL,
   })
   return (request, socket, head) => {
     socket.on('error', () => undefined)
-    const headers = readHeaders(request.rawHeaders, edge.settings.names, edge.settings.profile)
+    const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
     const refused =
-      guardRequest(request, headers, edge.settings) ??
-      notAdmitted(edge) ??
-      upgradeProblem(request, edge) ??
-      conversationProblem(edge, ANONYMOUS)
+      guardRequest(request, headers, context.settings) ??
+      notAdmitted(context) ??
+      upgradeProblem(request, context) ??
+      conversationProblem(context, ANONYMOUS)
     if (refused !== undefined) return refuse(request, refused)
-    void Promise.resolve(identify(edge, request, headers)).then(caller => {
+    void Promise.resolve(identify(context, request, headers)).then(caller => {
       if ('status' in caller) return refuse(request, caller)
-      const late = conversationProblem(edge, caller)
+      const late = conversationProblem(context, caller)
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
-        const { clock } = edge
-        const unread = unreadOf(edge, caller, request)
+        const { clock } = context
+        const unread = unreadOf(context, caller, request)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
         headers.caller = caller
-        const forget = edge.standing.note(headers, () => void channel.close())
+        const forget = context.standing.note(headers, () => void channel.close())
         webSocket.on('close', forget)
         const { label, profile } = headers
-        edge.pipes.begin(edge, channel, { principal: caller, label, profile })
+        context.pipes.begin(context, channel, { principal: caller, label, profile })
       })
     })
   }
 }
 
-function notAdmitted({ gate, name }: HttpEdge): Refusal | undefined {
+function notAdmitted({ gate, name }: HttpContext): Refusal | undefined {
   const found = gate.admit(name)
   return found === 'close' ? undefined : found
 }
 
 function upgradeProblem(
   { url = '/', headers }: IncomingMessage,
-  { settings }: HttpEdge,
+  { settings }: HttpContext,
 ): Refusal | undefined {
   const [path] = url.split('?', 1)
   if (headers.upgrade?.toLowerCase() !== 'websocket')

@@ -12,7 +12,7 @@ import type {
   PermissionRequest,
   SessionSide,
   SessionUpdate,
-  SessionWish,
+  SessionRequest,
 } from '../../../../plugins/agents/types/agent.ts'
 import { AgentPool, type HostParts } from '../../../../plugins/agents/processes/pool.ts'
 import { Places } from '../../../../plugins/agents/processes/process-quota.ts'
@@ -120,7 +120,11 @@ export function listener(
 export const say = (text: string) => [{ type: 'text', text }]
 
 /** What a session is opened with, in the directory of the test. */
-export const wish = (cwd: string, side: SessionSide, more: Partial<SessionWish> = {}): SessionWish => ({
+export const wanted = (
+  cwd: string,
+  side: SessionSide,
+  more: Partial<SessionRequest> = {},
+): SessionRequest => ({
   cwd,
   mcpServers: [],
   side,

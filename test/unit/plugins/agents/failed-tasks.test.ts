@@ -11,12 +11,12 @@ const failing =
 
 test('a task whose agent failed has failed, and is counted by what came of it', async context => {
   for (const kind of ['auth', 'crash', 'spawn', 'timeout', 'limit', 'protocol'] as const) {
-    const desk = deskOf(context, [new FakeHost('a', failing(kind))])
-    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+    const service = deskOf(context, [new FakeHost('a', failing(kind))])
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
     assert.deepEqual([view.state, view.isError], ['failed', true], kind)
     assert.match(view.why ?? '', new RegExp(`^${kind} in prompt`))
-    const of = (figure: string) => desk.figures().find(({ name }) => name === figure)?.samples
+    const of = (figure: string) => service.figures().find(({ name }) => name === figure)?.samples
     assert.deepEqual(of('tapgate_agent_tasks'), [
       { suffix: '_total', labels: { agent: 'a', state: 'failed' }, value: 1 },
     ])

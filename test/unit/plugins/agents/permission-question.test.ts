@@ -93,8 +93,8 @@ test('the question of a task keeps its lines, and hides secrets', async context 
     },
     { permissions: { default: 'ask' } },
   )
-  const desk = deskOf(context, [host])
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [host])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
   assert.deepEqual(view.questions[0]?.message.split('\n'), [
     'a wants to execute: List',

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { routing, type AgentFactsNow, type RouteWish } from '../../../../plugins/agents/scheduling/routing.ts'
+import {
+  routing,
+  type AgentFactsNow,
+  type RouteRequest,
+} from '../../../../plugins/agents/scheduling/routing.ts'
 
 const IDS = ['a', 'b', 'c', 'd']
 const CAPABILITIES = ['code', 'review', 'search']
@@ -39,7 +43,7 @@ const rules = fc.array(
   { maxLength: 5 },
 )
 const configs = fc.record({ rules, default: fc.uniqueArray(anId) })
-const wishes: fc.Arbitrary<RouteWish> = fc.record({
+const wishes: fc.Arbitrary<RouteRequest> = fc.record({
   agent: fc.option(anId, { nil: undefined }),
   taskType: fc.option(fc.constantFrom(...TYPES), { nil: undefined }),
   capabilities: fc.subarray(CAPABILITIES),
@@ -49,13 +53,13 @@ const wishes: fc.Arbitrary<RouteWish> = fc.record({
 
 test('whoever is chosen is there, is well, can do it, and has room for it', () => {
   fc.assert(
-    fc.property(configs, wishes, agents, (config, wish, all) => {
-      const { decision, refused } = routing(config)(wish, all)
+    fc.property(configs, wishes, agents, (config, wanted, all) => {
+      const { decision, refused } = routing(config)(wanted, all)
       for (const id of decision.chosen) {
         const found = all.find(agent => agent.id === id)
         assert.ok(found !== undefined && found.unfit === undefined)
-        assert.ok(wish.capabilities.every(capability => found.capabilities.has(capability)))
-        assert.ok(wish.agent === undefined || wish.agent === id)
+        assert.ok(wanted.capabilities.every(capability => found.capabilities.has(capability)))
+        assert.ok(wanted.agent === undefined || wanted.agent === id)
         if (found.spent !== undefined) assert.equal(found.onLimit, 'queue')
         const isFree = found.running < found.concurrent && found.queued === 0
         assert.ok(isFree || found.queued < found.queue)
@@ -69,10 +73,10 @@ test('whoever is chosen is there, is well, can do it, and has room for it', () =
 
 test('of the rules that fit, the highest priority decides, and of those the first', () => {
   fc.assert(
-    fc.property(configs, wishes, agents, (config, wish, all) => {
-      const { decision } = routing(config)({ ...wish, agent: undefined }, all)
+    fc.property(configs, wishes, agents, (config, wanted, all) => {
+      const { decision } = routing(config)({ ...wanted, agent: undefined }, all)
       const fitting = config.rules.filter(
-        ({ taskTypes }) => wish.taskType !== undefined && taskTypes.includes(wish.taskType),
+        ({ taskTypes }) => wanted.taskType !== undefined && taskTypes.includes(wanted.taskType),
       )
       const highest = Math.max(...fitting.map(({ priority }) => priority))
       const rule = fitting.find(({ priority }) => priority === highest)
@@ -87,19 +91,19 @@ test('of the rules that fit, the highest priority decides, and of those the firs
 
 test('the same facts make the same decision, in whatever order they come', () => {
   fc.assert(
-    fc.property(configs, wishes, agents, (config, wish, all) => {
+    fc.property(configs, wishes, agents, (config, wanted, all) => {
       const route = routing(config)
-      assert.deepEqual(route(wish, [...all].reverse()), route(wish, all))
+      assert.deepEqual(route(wanted, [...all].reverse()), route(wanted, all))
     }),
   )
 })
 
 test('a higher priority changes nothing but the order of rules', () => {
   fc.assert(
-    fc.property(configs, wishes, agents, fc.integer({ min: 1, max: 9 }), (config, wish, all, by) => {
+    fc.property(configs, wishes, agents, fc.integer({ min: 1, max: 9 }), (config, wanted, all, by) => {
       const raised = config.rules.map(rule => ({ ...rule, priority: rule.priority + by }))
-      const { decision } = routing(config)(wish, all)
-      const { decision: other } = routing({ ...config, rules: raised })(wish, all)
+      const { decision } = routing(config)(wanted, all)
+      const { decision: other } = routing({ ...config, rules: raised })(wanted, all)
       assert.deepEqual(other.chosen, decision.chosen)
       assert.deepEqual(other.candidates, decision.candidates)
     }),
@@ -108,8 +112,8 @@ test('a higher priority changes nothing but the order of rules', () => {
 
 test('whoever was passed over would come before the chosen one, and says why it does not', () => {
   fc.assert(
-    fc.property(configs, wishes, agents, (config, wish, all) => {
-      const { chosen, passedOver = [] } = routing(config)(wish, all).decision
+    fc.property(configs, wishes, agents, (config, wanted, all) => {
+      const { chosen, passedOver = [] } = routing(config)(wanted, all).decision
       for (const { agent, why } of passedOver) {
         assert.notEqual(agent, chosen[0])
         assert.match(why, /^it is ill$|^its limit|^it is busy/)

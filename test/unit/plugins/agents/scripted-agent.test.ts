@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failureOf } from '../../../../plugins/agents/acp/failures.ts'
 import { RpcFault } from '../../../../plugins/agents/acp/rpc-error.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
-import { agentWorld, listener, say, wish } from './agents-kit.ts'
+import { agentWorld, listener, say, wanted } from './agents-kit.ts'
 
 test('an agent that wants a login is not ready, though its process starts', async t => {
   const world = await agentWorld(t)
@@ -19,7 +19,7 @@ test('an agent that wants a login is not ready, though its process starts', asyn
 test('an agent that says at the prompt that it wants a login is not ready any more', async t => {
   const world = await agentWorld(t)
   const pool = world.pool({ args: ['--fail', 'session/prompt=-32000'] })
-  const session = await pool.open(wish(world.directory, listener().side))
+  const session = await pool.open(wanted(world.directory, listener().side))
   await assert.rejects(session.prompt(say('hello')))
 
   assert.equal(pool.health.state, 'needs_auth')
@@ -36,10 +36,10 @@ test('a session is opened when the end of the one before has been answered', asy
   const world = await agentWorld(t)
   const pool = world.pool({ args: ['--delay', 'session/close=300'], settings: { pool: { processes: 1 } } })
   const side = listener().side
-  const first = await pool.open(wish(world.directory, side))
+  const first = await pool.open(wanted(world.directory, side))
   const began = Date.now()
   const closing = first.close()
-  const second = await pool.open(wish(world.directory, side))
+  const second = await pool.open(wanted(world.directory, side))
 
   assert.ok(Date.now() - began >= 290, 'it waited for the answer')
   await closing

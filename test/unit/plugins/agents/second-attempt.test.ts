@@ -14,8 +14,8 @@ test('a turn that ends before anything has happened is begun once more, in anoth
   const refuses: Play = () => Promise.reject(new AgentFailure('refused', 'prompt', 'no such session'))
   for (const play of [refuses, () => Promise.resolve(END), () => Promise.resolve(CANCELLED)]) {
     const host = new FakeHost('a', first(play))
-    const desk = deskOf(context, [host])
-    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+    const service = deskOf(context, [host])
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
     assert.deepEqual([view.state, view.text], ['completed', 'done'])
     assert.match(view.warnings.join(), /a was asked once more/)
@@ -31,8 +31,8 @@ test('nothing is begun once more where the agent said something, or did', async 
   const crashed: Play = () => Promise.reject(new AgentFailure('crash', 'process', 'it ended'))
   for (const play of [spoke, crashed]) {
     const host = new FakeHost('a', first(play))
-    const desk = deskOf(context, [host])
-    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+    const service = deskOf(context, [host])
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
     assert.deepEqual([view.state, host.prompts.length], ['failed', 1])
   }
@@ -45,8 +45,8 @@ test('a turn without a word or a deed is no success, and another agent may have 
   assert.deepEqual([failed.state, failed.isError], ['failed', true])
   assert.match(failed.why ?? '', /^empty in prompt: .*without saying or doing anything/)
 
-  const desk = deskOf(context, [silent, new FakeHost('b', says('done'))])
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [silent, new FakeHost('b', says('done'))])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
   assert.deepEqual([view.agent, view.text], ['b', 'done'])
   assert.match(view.warnings.join(), /a did not take it: empty/)
 })
@@ -54,8 +54,8 @@ test('a turn without a word or a deed is no success, and another agent may have 
 test('whoever would have had a task, and is at its limit or not well, is named to its owner', async context => {
   const ill = new FakeHost('a', says('x'), { priority: 9 })
   ill.health = { state: 'unavailable', why: 'no such program' }
-  const desk = deskOf(context, [ill, new FakeHost('b', says('done'))])
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [ill, new FakeHost('b', says('done'))])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
   assert.deepEqual(view.warnings, [
     'a comes first, and was passed over: it is not available: no such program',
@@ -63,11 +63,11 @@ test('whoever would have had a task, and is at its limit or not well, is named t
 })
 
 test('a key stands for one request: another one with it is refused', async context => {
-  const desk = deskOf(context, [new FakeHost('a', says('done'))])
-  const one = await desk.delegate(request({ idempotencyKey: 'k' }), ANN)
+  const service = deskOf(context, [new FakeHost('a', says('done'))])
+  const one = await service.delegate(request({ idempotencyKey: 'k' }), ANN)
 
-  assert.equal((await desk.delegate(request({ idempotencyKey: 'k' }), ANN)).id, one.id)
-  await assert.rejects(desk.delegate(request({ idempotencyKey: 'k', prompt: 'else' }), ANN), {
+  assert.equal((await service.delegate(request({ idempotencyKey: 'k' }), ANN)).id, one.id)
+  await assert.rejects(service.delegate(request({ idempotencyKey: 'k', prompt: 'else' }), ANN), {
     code: 'GW_AGENT_KEY_USED',
   })
 })

@@ -10,8 +10,8 @@ import type {
 } from '../../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../../src/api/principal.ts'
 import type { CacheConfig } from '../../../../src/config/config.gen.ts'
-import { RoadCall, RoadExchange } from '../../../../src/core/exchange.ts'
-import { RoadSession } from '../../../../src/core/session.ts'
+import { PipelineCall, PipelineExchange } from '../../../../src/core/exchange.ts'
+import { PipelineSession } from '../../../../src/core/session.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { HandClock, configOf, install, resultOf } from '../install.ts'
 
@@ -53,8 +53,8 @@ export function ask(
   method: string,
   params?: JsonObject,
   who: { subject?: string; scopes?: string[]; session?: string; headers?: Record<string, string> } = {},
-): RoadCall & { exchange: RoadExchange } {
-  const exchange = new RoadExchange(
+): PipelineCall & { exchange: PipelineExchange } {
+  const exchange = new PipelineExchange(
     1,
     sessionOf(who.session ?? 's', {
       ...ANONYMOUS,
@@ -65,10 +65,10 @@ export function ask(
     { emit: () => undefined, ask: () => Promise.resolve({ result: {} }) },
     0,
   )
-  return new RoadCall('web', method, params, exchange)
+  return new PipelineCall('web', method, params, exchange)
 }
 
-export function tool(name: string, args: JsonObject = {}, who: Parameters<typeof ask>[2] = {}): RoadCall {
+export function tool(name: string, args: JsonObject = {}, who: Parameters<typeof ask>[2] = {}): PipelineCall {
   return ask('tools/call', { name, arguments: args }, who)
 }
 
@@ -84,7 +84,7 @@ function sessionOf(id: string, principal: Principal): Session {
     version: '2026-07-28',
     logLevel: undefined,
   }
-  return new RoadSession({
+  return new PipelineSession({
     id,
     listener: 'test',
     principal,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RoadCall } from '../../../../src/core/exchange.ts'
+import type { PipelineCall } from '../../../../src/core/exchange.ts'
 import type { Answer } from '../../../../src/api/index.ts'
 import { ask, bench, tool, valueOf } from './cache-bench.ts'
 import { resultOf, soon } from '../install.ts'
@@ -21,7 +21,7 @@ test('a success of a tool makes others out of date, for everyone and under way',
       isError: (call.params?.arguments as { fails?: boolean } | undefined)?.fails === true,
     })
   })
-  const n = async (call: RoadCall) => valueOf(await dispatch(call)).nth
+  const n = async (call: PipelineCall) => valueOf(await dispatch(call)).nth
   const kept = () =>
     Promise.all([
       n(tool('get_a', {}, { subject: 'ann' })),
@@ -69,7 +69,7 @@ test('resources/updated forgets that resource alone', async () => {
 
   hooks.runner('notification', 'notifications/resources/updated')?.(
     { method: 'notifications/resources/updated', params: { uri: 'a:1' } },
-    { lane: 'client', upstream: 'web', exchange: undefined },
+    { direction: 'client', upstream: 'web', exchange: undefined },
   )
   await read('a:1')
   await read('a:2')

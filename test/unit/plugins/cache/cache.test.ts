@@ -152,10 +152,10 @@ test('list_changed of an upstream forgets that list only, and what was under way
   const { promise, resolve } = Promise.withResolvers<Answer>()
   const answers: (Answer | Promise<Answer>)[] = [promise, resultOf({ tools: [] }), resultOf({ prompts: [] })]
   const { hooks, calls, dispatch } = await upstreamBehindCache(() => answers.shift() as Answer)
-  const changed = (upstream: string, lane: 'client' | 'upstream' = 'client') =>
+  const changed = (upstream: string, direction: 'client' | 'upstream' = 'client') =>
     hooks.runner('notification', 'notifications/tools/list_changed')?.(
       { method: 'notifications/tools/list_changed', params: undefined },
-      { lane, upstream, exchange: undefined },
+      { direction, upstream, exchange: undefined },
     )
 
   const underWay = dispatch(list())

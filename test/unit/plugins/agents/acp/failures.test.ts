@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AgentFailure, PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
 import { FakeClock } from '../../../listeners/http/listen-fake-gate.ts'
-import { agentWorld, fails, isAlive, listener, say, wish } from '../agents-kit.ts'
+import { agentWorld, fails, isAlive, listener, say, wanted } from '../agents-kit.ts'
 
 const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
 
@@ -12,7 +12,7 @@ test('an agent that never answers, or dies before it does, is unavailable, and s
   const { pool, directory } = await agentWorld(t)
   const open = (args: string[], settings = {}) => {
     const agent = pool({ args, settings })
-    const opened = agent.open(wish(directory, listener().side))
+    const opened = agent.open(wanted(directory, listener().side))
     opened.catch(() => undefined)
     return { agent, opened }
   }
@@ -42,23 +42,23 @@ test('a session that is not opened in time fails, and takes its process along', 
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ args: ['--hang', 'session/new'], settings: { timeouts: { session: '300ms' } } })
   await assert.rejects(
-    agent.open(wish(directory, listener().side)),
+    agent.open(wanted(directory, listener().side)),
     fails('timeout', 'session', /did not answer session\/new within 300 ms/),
   )
   assert.equal(agent.load.processes, 0)
 
   const dies = pool({ args: ['--crash', 'session/new'] })
-  await assert.rejects(dies.open(wish(directory, listener().side)), fails('crash', 'process', /last words/))
+  await assert.rejects(dies.open(wanted(directory, listener().side)), fails('crash', 'process', /last words/))
   const nameless = pool({ args: ['--answer', 'session/new={"sessionId":7}'] })
   await assert.rejects(
-    nameless.open(wish(directory, listener().side)),
+    nameless.open(wanted(directory, listener().side)),
     fails('protocol', 'session', /without an id/),
   )
 })
 
 test('a login that is missing is told with the methods there are; the configured one is used, a terminal never', async t => {
   const { pool, directory } = await agentWorld(t)
-  const wishes = () => wish(directory, listener().side)
+  const wishes = () => wanted(directory, listener().side)
   const none = pool({ args: ['--auth', 'api-key'] })
   await assert.rejects(
     none.open(wishes()),
@@ -90,8 +90,8 @@ test('a crash in a turn fails all sessions of that process with its last words, 
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
   const one = listener()
-  const waiting = await agent.open(wish(directory, one.side))
-  const crashing = await agent.open(wish(directory, listener().side))
+  const waiting = await agent.open(wanted(directory, one.side))
+  const crashing = await agent.open(wanted(directory, listener().side))
   const neighbour = waiting.prompt(say('[[say on]] [[hang]]'))
   const told = assert.rejects(neighbour, fails('crash', 'process'))
   await one.until(() => one.text() === 'on')
@@ -104,13 +104,13 @@ test('a crash in a turn fails all sessions of that process with its last words, 
   assert.doesNotMatch(error.publicMessage, /last words/)
   await told
   await assert.rejects(waiting.prompt(say('again')), fails('crash'))
-  const fresh = await agent.open(wish(directory, listener().side))
+  const fresh = await agent.open(wanted(directory, listener().side))
   assert.equal((await fresh.prompt(say('hi'))).stopReason, 'end_turn')
 })
 
 test('limits are known by code, status and quota fields, and never by prose', async t => {
   const { pool, directory } = await agentWorld(t)
-  const session = await pool().open(wish(directory, listener().side))
+  const session = await pool().open(wanted(directory, listener().side))
   const kindOf = async (script: string) =>
     session.prompt(say(script)).then(
       () => 'none',
@@ -136,25 +136,25 @@ test('limits are known by code, status and quota fields, and never by prose', as
 test('an answer of no known shape is a broken protocol, and the process takes no more sessions', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
-  const session = await agent.open(wish(directory, listener().side))
+  const session = await agent.open(wanted(directory, listener().side))
   await assert.rejects(
     session.prompt(say('[[answer {}]]')),
     fails('protocol', 'prompt', /unknown stopReason: nothing/),
   )
-  const next = await agent.open(wish(directory, listener().side))
+  const next = await agent.open(wanted(directory, listener().side))
   assert.notEqual(next.pid, session.pid)
 })
 
 test('a line that is too long, and endless junk, end the process as a broken protocol', async t => {
   const { pool, directory } = await agentWorld(t)
   const long = await pool({ settings: { output: { maxLine: '64KiB' } } }).open(
-    wish(directory, listener().side),
+    wanted(directory, listener().side),
   )
   await assert.rejects(
     long.prompt(say('[[line 70000]] [[hang]]')),
     fails('crash', 'process', /longer than 65536 bytes/),
   )
-  const junk = await pool().open(wish(directory, listener().side))
+  const junk = await pool().open(wanted(directory, listener().side))
   await assert.rejects(
     junk.prompt(say('[[junk 1200]] [[hang]]')),
     fails('protocol', 'process', /1000 lines that are no message/),
@@ -164,7 +164,7 @@ test('a line that is too long, and endless junk, end the process as a broken pro
 test('a turn without a sign of life, or that goes quiet, or lasts too long fails with its phase, and the process is ended', async t => {
   const { pool, directory } = await agentWorld(t)
   const run = async (script: string, settings: object) => {
-    const session = await pool({ settings }).open(wish(directory, listener().side))
+    const session = await pool({ settings }).open(wanted(directory, listener().side))
     const { pid } = session
     const error = await session.prompt(say(script)).catch((thrown: unknown) => thrown as AgentFailure)
     await session.close()
@@ -196,7 +196,7 @@ test('an agent that waits for our answer is not idle', async t => {
     return { optionId: 'no' }
   })
   const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
-  const session = await pool({ settings, parts: { clock } }).open(wish(directory, side))
+  const session = await pool({ settings, parts: { clock } }).open(wanted(directory, side))
   assert.equal((await session.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
   assert.equal(text(), 'rejected no')
 })
@@ -207,8 +207,8 @@ test('a turn that times out beside a busy one costs the neighbour nothing when t
   const agent = pool({ parts: { clock }, settings: { timeouts: { firstUpdate: '1m', idle: '10m' } } })
   const answered = Promise.withResolvers<PermissionOutcome>()
   const heard = listener(() => answered.promise)
-  const quiet = await agent.open(wish(directory, listener().side))
-  const lively = await agent.open(wish(directory, heard.side))
+  const quiet = await agent.open(wanted(directory, listener().side))
+  const lively = await agent.open(wanted(directory, heard.side))
   const goesOn = lively.prompt(say('[[ask edit a]]'))
   await heard.until(() => heard.requests.length > 0)
   const late = assert.rejects(quiet.prompt(say('[[hang]]')), fails('timeout', 'firstUpdate'))
@@ -217,7 +217,7 @@ test('a turn that times out beside a busy one costs the neighbour nothing when t
   assert.equal(isAlive(lively.pid), true)
   answered.resolve({ optionId: 'no' })
   assert.equal((await goesOn).stopReason, 'end_turn')
-  const next = await agent.open(wish(directory, listener().side))
+  const next = await agent.open(wanted(directory, listener().side))
   assert.notEqual(next.pid, lively.pid)
 })
 
@@ -225,7 +225,7 @@ test('what an agent has started is gone with it, even what left its group', asyn
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
   const agent = pool()
-  const session = await agent.open(wish(directory, side))
+  const session = await agent.open(wanted(directory, side))
   await session.prompt(say('[[fork-child]] [[say ;]] [[fork-escape]]'))
   const pids = text()
     .split(';')
@@ -240,7 +240,7 @@ test('what an agent has started is gone with it, even what left its group', asyn
 test('each prompt is executed once', async t => {
   const { pool, directory } = await agentWorld(t)
   const log = join(directory, 'log')
-  const session = await pool({ args: ['--log', log] }).open(wish(directory, listener().side))
+  const session = await pool({ args: ['--log', log] }).open(wanted(directory, listener().side))
   await session.prompt(say('[[mark done]]'))
   const lines = readFileSync(log, 'utf8')
     .trim()

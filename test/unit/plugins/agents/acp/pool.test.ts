@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Places } from '../../../../../plugins/agents/processes/process-quota.ts'
-import { agentWorld, fails, isAlive, listener, say, wish } from '../agents-kit.ts'
+import { agentWorld, fails, isAlive, listener, say, wanted } from '../agents-kit.ts'
 
 test('sessions fill a process up to its bound, then a second one, and then they wait their turn', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ settings: { pool: { processes: 2, sessions: 2 } } })
   const open = (signal?: AbortSignal) =>
-    agent.open(wish(directory, listener().side, signal === undefined ? {} : { signal }))
+    agent.open(wanted(directory, listener().side, signal === undefined ? {} : { signal }))
   const sessions = await Promise.all([open(), open(), open(), open()])
   const pids = sessions.map(({ pid }) => pid)
   assert.equal(new Set(pids).size, 2)
@@ -25,11 +25,11 @@ test('sessions fill a process up to its bound, then a second one, and then they 
 test('a process is replaced after its turns, takes no new session meanwhile, and ends with its last one', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ settings: { pool: { maxTurns: 1 } } })
-  const one = await agent.open(wish(directory, listener().side))
-  const two = await agent.open(wish(directory, listener().side))
+  const one = await agent.open(wanted(directory, listener().side))
+  const two = await agent.open(wanted(directory, listener().side))
   assert.equal(one.pid, two.pid)
   await one.prompt(say('hi'))
-  const three = await agent.open(wish(directory, listener().side))
+  const three = await agent.open(wanted(directory, listener().side))
   assert.notEqual(three.pid, one.pid)
   assert.equal((await two.prompt(say('still here'))).stopReason, 'end_turn')
 
@@ -43,7 +43,7 @@ test('a process that does nothing for its time ends, and one that is too old or 
   const { pool, directory } = await agentWorld(t)
   const use = async (settings: object) => {
     const agent = pool({ settings: { pool: settings } })
-    const session = await agent.open(wish(directory, listener().side))
+    const session = await agent.open(wanted(directory, listener().side))
     await session.close()
     await gone(session.pid)
     return agent
@@ -63,7 +63,7 @@ test('warm processes are there before anybody asks, and stay', async t => {
   assert.equal((await agent.probe()).state, 'ready')
   assert.deepEqual(agent.load, { processes: 1, sessions: 0 })
   await new Promise(resolve => setTimeout(resolve, 60))
-  const session = await agent.open(wish(directory, listener().side))
+  const session = await agent.open(wanted(directory, listener().side))
   assert.deepEqual(agent.load, { processes: 1, sessions: 1 })
   assert.equal(isAlive(session.pid), true)
 })
@@ -73,8 +73,8 @@ test('the bound over all agents holds, and an idle process of one makes room for
   const places = new Places(1)
   const one = pool({ id: 'one', parts: { places } })
   const other = pool({ id: 'other', parts: { places } })
-  const first = await one.open(wish(directory, listener().side))
-  const waiting = other.open(wish(directory, listener().side))
+  const first = await one.open(wanted(directory, listener().side))
+  const waiting = other.open(wanted(directory, listener().side))
   await first.prompt(say('hi'))
   assert.equal(other.load.processes, 0)
   await first.close()
@@ -108,18 +108,18 @@ test('what stops fails with that, in whatever it was, and nothing is left', asyn
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ settings: { pool: { processes: 1, sessions: 1 } } })
   const heard = listener()
-  const session = await agent.open(wish(directory, heard.side))
+  const session = await agent.open(wanted(directory, heard.side))
   const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))
-  const waiting = assert.rejects(agent.open(wish(directory, heard.side)), fails('stopped'))
+  const waiting = assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
   const starting = pool({ args: ['--hang', 'initialize'] })
-  const never = assert.rejects(starting.open(wish(directory, heard.side)), fails('stopped'))
+  const never = assert.rejects(starting.open(wanted(directory, heard.side)), fails('stopped'))
   await heard.until(() => heard.text() === 'a')
 
   await Promise.all([agent.stop(), starting.stop()])
 
   await Promise.all([prompt, waiting, never])
   assert.equal(isAlive(session.pid), false)
-  await assert.rejects(agent.open(wish(directory, heard.side)), fails('stopped'))
+  await assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
 })
 
 test('whoever gives up on a start leaves it to the others', async t => {
@@ -127,10 +127,10 @@ test('whoever gives up on a start leaves it to the others', async t => {
   const agent = pool({ args: ['--delay', 'initialize=200'] })
   const given = new AbortController()
   const lost = assert.rejects(
-    agent.open(wish(directory, listener().side, { signal: given.signal })),
+    agent.open(wanted(directory, listener().side, { signal: given.signal })),
     fails('stopped'),
   )
-  const kept = agent.open(wish(directory, listener().side))
+  const kept = agent.open(wanted(directory, listener().side))
   given.abort()
   await lost
   assert.equal((await (await kept).prompt(say('hi'))).stopReason, 'end_turn')

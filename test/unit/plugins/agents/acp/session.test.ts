@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { agentWorld, allowOnce, fails, listener, say, wish } from '../agents-kit.ts'
+import { agentWorld, allowOnce, fails, listener, say, wanted } from '../agents-kit.ts'
 
 test('a turn says what the agent says, and a second session lives in the same process', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool()
   const one = listener()
-  const session = await agent.open(wish(directory, one.side))
+  const session = await agent.open(wanted(directory, one.side))
   const end = await session.prompt(say('hello'))
   const other = listener()
-  const second = await agent.open(wish(directory, other.side))
+  const second = await agent.open(wanted(directory, other.side))
   await second.prompt(say('[[say again]] [[turns]]'))
 
   assert.deepEqual(end.stopReason, 'end_turn')
@@ -28,7 +28,7 @@ test('a turn says what the agent says, and a second session lives in the same pr
 test('a second prompt in a session that is busy is refused, and the first one goes on', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text, until } = listener()
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
   const first = session.prompt(say('[[say a]] [[hang]]'))
   await until(() => text() === 'a')
 
@@ -42,7 +42,7 @@ test('a second prompt in a session that is busy is refused, and the first one go
 test('a permission is asked with all that was said of the call before, whatever the request itself says', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, requests, text, updates } = listener(allowOnce)
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
 
   await session.prompt(
     say('[[ask edit a.txt]] [[ask-bare edit b.txt]] [[ask-unannounced execute git status]]'),
@@ -70,7 +70,7 @@ test('a permission is asked with all that was said of the call before, whatever 
 test('an option that was not offered is never chosen', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener(() => ({ optionId: 'made-up' }))
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
   await session.prompt(say('[[ask edit a.txt]]'))
   assert.equal(text(), 'cancelled')
 })
@@ -82,7 +82,7 @@ test('requests with a handler are answered by it, with its own code when it refu
     if (String(path).endsWith('none')) throw Object.assign(new Error('Resource not found'), { code: -32002 })
     return { content: `content of ${String(path)}` }
   })
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
 
   await session.prompt(
     say('[[read a]] [[say ;]] [[read none]] [[say ;]] [[write a b]] [[say ;]] [[request craft/drain]]'),
@@ -94,7 +94,7 @@ test('requests with a handler are answered by it, with its own code when it refu
 test('updates that nobody knows go on as they came, and junk on stdout does no harm', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, updates, text } = listener()
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
 
   await session.prompt(say('[[junk 50]] [[weird]] [[request $/odd]] [[say fine]]'))
 
@@ -112,7 +112,7 @@ test('updates that nobody knows go on as they came, and junk on stdout does no h
 test('what a turn is sent along with reaches the agent as _meta', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
-  const session = await pool().open(wish(directory, side))
+  const session = await pool().open(wanted(directory, side))
   await session.prompt(say('[[meta]]'), { traceparent: '00-ab-cd-01' })
   assert.equal(text(), '{"traceparent":"00-ab-cd-01"}')
 })
@@ -122,7 +122,7 @@ test('an agent has a HOME of its own that only its owner reads, and no variable 
   t.after(() => delete process.env.AGENTS_TEST_SECRET)
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
-  const session = await pool({ settings: { env: { OWN: 'set' } } }).open(wish(directory, side))
+  const session = await pool({ settings: { env: { OWN: 'set' } } }).open(wanted(directory, side))
   await session.prompt(
     say('[[env HOME]] [[say ,]] [[env OWN]] [[say ,]] [[env AGENTS_TEST_SECRET]] [[say ,]] [[cwd]]'),
   )
@@ -137,28 +137,31 @@ test('a session is taken up again after a restart: resumed, else loaded without 
   const store = ['--store', join(directory, 'sessions')]
   const first = pool({ args: store })
   const { id } = await (async () => {
-    const session = await first.open(wish(directory, listener().side))
+    const session = await first.open(wanted(directory, listener().side))
     await session.prompt(say('one'))
     return session
   })()
-  await assert.rejects(first.open(wish(directory, listener().side, { resume: id })), fails('busy'))
+  await assert.rejects(first.open(wanted(directory, listener().side, { resume: id })), fails('busy'))
   await first.stop()
 
   const loaded = listener()
-  const again = await pool({ args: store }).open(wish(directory, loaded.side, { resume: id }))
+  const again = await pool({ args: store }).open(wanted(directory, loaded.side, { resume: id }))
   await again.prompt(say('[[history]]'))
   const resumed = listener()
   const third = await pool({ args: [...store, '--resume', '--no-load'] }).open(
-    wish(directory, resumed.side, { resume: id }),
+    wanted(directory, resumed.side, { resume: id }),
   )
   await third.prompt(say('[[turns]]'))
 
   assert.deepEqual([again.how, again.id, loaded.text()], ['loaded', id, '["one"]'])
   assert.deepEqual([third.how, resumed.text()], ['resumed', 'turns 3'])
   const none = pool({ args: ['--no-load'] })
-  await assert.rejects(none.open(wish(directory, listener().side, { resume: id })), fails('lost', 'session'))
   await assert.rejects(
-    pool().open(wish(directory, listener().side, { resume: 'unknown' })),
+    none.open(wanted(directory, listener().side, { resume: id })),
+    fails('lost', 'session'),
+  )
+  await assert.rejects(
+    pool().open(wanted(directory, listener().side, { resume: 'unknown' })),
     fails('lost', 'session'),
   )
 })
@@ -167,11 +170,11 @@ test('a session is set to mode, model and options, and what the agent does not o
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
   const settings = { mode: 'write', model: 'large', options: { fast: true } }
-  const session = await pool({ args: ['--options'], settings }).open(wish(directory, side))
+  const session = await pool({ args: ['--options'], settings }).open(wanted(directory, side))
   await session.prompt(say('[[session]]'))
   const older = listener()
   const other = await pool({ args: ['--modes'], settings: { mode: 'write' } }).open(
-    wish(directory, older.side, { mode: 'read-only' }),
+    wanted(directory, older.side, { mode: 'read-only' }),
   )
   await other.prompt(say('[[session]]'))
 
@@ -179,7 +182,7 @@ test('a session is set to mode, model and options, and what the agent does not o
   assert.match(older.text(), /"mode":"read-only"/)
   const wrong = pool({ args: ['--options'], settings: { mode: 'yolo' } })
   await assert.rejects(
-    wrong.open(wish(directory, listener().side)),
+    wrong.open(wanted(directory, listener().side)),
     fails('refused', 'session', /no value "yolo" for mode; it offers ask, write, read-only/),
   )
   assert.equal(wrong.load.sessions, 0)

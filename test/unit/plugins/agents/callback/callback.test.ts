@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { CallbackDoor, Caller } from '../../../../../plugins/agents/types/tasks.ts'
+import type { CallbackToken, Caller } from '../../../../../plugins/agents/types/tasks.ts'
 import { isObject, type JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../../../src/testing/index.ts'
 import { call, faceSetting, type Setting } from '../mcp/kit.ts'
@@ -15,25 +15,25 @@ async function setting(t: TestContext, config: JsonObject = {}): Promise<Setting
 }
 
 /** A task of this caller, as the runner would open a session for it. */
-async function begun(client: TestClient, { desk }: Setting): Promise<{ task: string; caller: Caller }> {
+async function begun(client: TestClient, { service }: Setting): Promise<{ task: string; caller: Caller }> {
   await call(client, 'delegate_task', { prompt: 'p', background: true })
-  return { task: desk.last.view.id, caller: desk.last.caller }
+  return { task: service.last.view.id, caller: service.last.caller }
 }
 
 /** The task that a client has begun without being told of it. */
-async function firstTask({ desk }: Setting): Promise<{ id: string; caller: Caller }> {
-  while (desk.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
-  return { id: desk.last.view.id, caller: desk.last.caller }
+async function firstTask({ service }: Setting): Promise<{ id: string; caller: Caller }> {
+  while (service.tasks.size === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  return { id: service.last.view.id, caller: service.last.caller }
 }
 
-function open({ callback, settings }: Setting, task: string, caller: Caller, depth = 0): CallbackDoor {
+function open({ callback, settings }: Setting, task: string, caller: Caller, depth = 0): CallbackToken {
   const [agent] = settings
-  const door = agent && callback.open({ task, root: 'root', depth, caller, agent })
-  if (door === undefined) throw new Error('there is no door')
-  return door
+  const callbackToken = agent && callback.open({ task, root: 'root', depth, caller, agent })
+  if (callbackToken === undefined) throw new Error('there is no door')
+  return callbackToken
 }
 
-function placeOf({ server }: CallbackDoor): { url: string; headers: Record<string, string> } {
+function placeOf({ server }: CallbackToken): { url: string; headers: Record<string, string> } {
   const headers = (server.headers as { name: string; value: string }[]).map(({ name, value }) => [
     name,
     value,
@@ -41,8 +41,8 @@ function placeOf({ server }: CallbackDoor): { url: string; headers: Record<strin
   return { url: String(server.url), headers: Object.fromEntries(headers) as Record<string, string> }
 }
 
-async function enter(t: TestContext, door: CallbackDoor): Promise<TestClient> {
-  const { url, headers } = placeOf(door)
+async function enter(t: TestContext, callbackToken: CallbackToken): Promise<TestClient> {
+  const { url, headers } = placeOf(callbackToken)
   return closeAfter(t, await testClient(url, { headers }))
 }
 
@@ -55,8 +55,8 @@ test('an agent sees what its owner sees, as far as it may use it, and changes no
   const around = await setting(t, { filters: { tools: { deny: ['agent_cancel'] } } })
   const owner = await around.client({ headers: { 'x-who': 'ada' } })
   const { task, caller } = await begun(owner, around)
-  const door = open(around, task, caller)
-  const agent = await enter(t, door)
+  const callbackToken = open(around, task, caller)
+  const agent = await enter(t, callbackToken)
 
   assert.deepEqual(await names(agent), [
     'agent_reply',
@@ -78,8 +78,8 @@ test('only the token opens the door, only that of the agents, and only while the
   const around = await setting(t, { metrics: { path: '/metrics' } })
   const owner = await around.client({ headers: { 'x-who': 'ada' } })
   const { task, caller } = await begun(owner, around)
-  const door = open(around, task, caller)
-  const { url, headers } = placeOf(door)
+  const callbackToken = open(around, task, caller)
+  const { url, headers } = placeOf(callbackToken)
   const wrong: Record<string, string>[] = [
     {},
     { 'x-who': 'ada' },
@@ -91,7 +91,7 @@ test('only the token opens the door, only that of the agents, and only while the
     const client = closeAfter(t, await testClient(url, { headers: sent }))
     assert.equal((await client.request('tools/list')).status, 401, JSON.stringify(sent))
   }
-  assert.equal(door.wasUsed, false)
+  assert.equal(callbackToken.wasUsed, false)
   // Beside MCP there is nothing for agents, and a token of theirs is worth nothing elsewhere.
   assert.equal((await fetch(new URL('/metrics', url), { headers })).status, 401)
   const elsewhere = closeAfter(t, await testClient(around.gateway.url, { headers }))
@@ -99,10 +99,10 @@ test('only the token opens the door, only that of the agents, and only while the
   const rebound = await fetch(url, { method: 'POST', headers: { ...headers, origin: 'http://evil.example' } })
   assert.equal(rebound.status, 403)
 
-  const agent = await enter(t, door)
+  const agent = await enter(t, callbackToken)
   assert.ok((await names(agent)).length > 0)
-  assert.equal(door.wasUsed, true)
-  door.close()
+  assert.equal(callbackToken.wasUsed, true)
+  callbackToken.close()
   assert.equal((await agent.request('tools/list')).status, 401)
 })
 
@@ -119,25 +119,25 @@ test('at its depth an agent delegates no more, and whoever it begins knows where
   assert.deepEqual(await names(deeper), ['web__search'])
   const refused = await deeper.request('tools/call', { name: 'delegate_task', arguments: { prompt: 'p' } })
   assert.equal(refused.error?.code, -32602)
-  assert.equal(around.desk.tasks.size, 2)
+  assert.equal(around.service.tasks.size, 2)
 })
 
 test('an agent reaches the tasks that it began, and neither its own nor any other of its owner', async t => {
   const around = await setting(t)
-  const { desk } = around
+  const { service } = around
   const owner = await around.client({ headers: { 'x-who': 'ada' } })
   const other = await begun(owner, around)
   const { task, caller } = await begun(owner, around)
   const agent = await enter(t, open(around, task, caller))
   const child = await begun(agent, around)
-  desk.ask(task, { message: 'May it delete everything?' })
+  service.ask(task, { message: 'May it delete everything?' })
 
   for (const task_id of [task, other.task])
     for (const name of ['agent_status', 'agent_result', 'agent_reply'])
       assert.equal((await call(agent, name, { task_id })).isError, true, name)
   const going = await call(agent, 'delegate_task', { prompt: 'p', continues: other.task })
   assert.equal(going.isError, true)
-  assert.deepEqual(desk.answers, [])
+  assert.deepEqual(service.answers, [])
   const status = await call(agent, 'agent_status', { task_id: child.task })
   assert.equal(status.isError, false)
   const { structuredContent: listed } = await call(agent, 'agent_status', {})
@@ -158,7 +158,7 @@ test('an agent finds none of the tasks that the gateway hosts for its owner, by 
   assert.ok(isObject(result?.task))
   const { taskId } = result.task
   const { id, caller } = await firstTask(around)
-  around.desk.ask(id, { message: 'May it delete everything?' })
+  around.service.ask(id, { message: 'May it delete everything?' })
   const { url, headers } = placeOf(open(around, id, caller))
   const agent = closeAfter(t, await testClient(url, { ...legacy, headers }))
 
@@ -170,7 +170,7 @@ test('an agent finds none of the tasks that the gateway hosts for its owner, by 
   assert.deepEqual(await idsOf(agent), [])
   for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel'])
     assert.equal((await agent.request(method, { taskId })).error?.code, -32602, method)
-  assert.deepEqual(around.desk.answers, [])
+  assert.deepEqual(around.service.answers, [])
 })
 
 test('an agent of somebody who came through a profile sees no more than that shows, and cannot choose another', async t => {
@@ -181,10 +181,10 @@ test('an agent of somebody who came through a profile sees no more than that sho
     await testClient(`${around.gateway.url}/narrow`, { headers: { 'x-who': 'ada' } }),
   )
   const { task, caller } = await begun(narrow, around)
-  const door = open(around, task, caller)
-  const { url, headers } = placeOf(door)
+  const callbackToken = open(around, task, caller)
+  const { url, headers } = placeOf(callbackToken)
 
-  assert.deepEqual(await names(await enter(t, door)), [
+  assert.deepEqual(await names(await enter(t, callbackToken)), [
     'agent_cancel',
     'agent_reply',
     'agent_result',

@@ -23,13 +23,13 @@ test('the tools have schemas and annotations, and the prefix that is wanted', as
 })
 
 test('a plain call waits for the work, and says which task it was, how it went, why that agent, and what was cut or denied', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
-  const begun = desk.next()
+  const begun = service.next()
   const answered = call(caller, 'delegate_task', { prompt: 'review it', capabilities: ['review'] })
   const { view, request } = await begun
 
-  desk.complete(view.id, 'all is well', {
+  service.complete(view.id, 'all is well', {
     denied: ['execute rm -rf /'],
     truncated: true,
     bytesTotal: 999,
@@ -56,7 +56,7 @@ test('a plain call waits for the work, and says which task it was, how it went, 
 })
 
 test('work that takes longer goes on: the call says how to hear of it, and its result can be read in pages', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
 
   const first = await call(caller, 'delegate_task', { prompt: 'long work', wait_ms: 10 })
@@ -64,7 +64,7 @@ test('work that takes longer goes on: the call says how to hear of it, and its r
   assert.equal(facts(first).state, 'running')
   assert.ok(words(first).includes('call agent_status'))
   const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000 })
-  desk.complete(desk.last.view.id, 'x'.repeat(3000))
+  service.complete(service.last.view.id, 'x'.repeat(3000))
 
   assert.equal(facts(await waiting).state, 'completed')
   const page = facts(await call(caller, 'agent_result', { task_id, max_bytes: 1024, offset: 1024 }))
@@ -75,34 +75,36 @@ test('work that takes longer goes on: the call says how to hear of it, and its r
 })
 
 test('a status is told of events after the one that is known', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
   const { task_id } = facts(await call(caller, 'delegate_task', { prompt: 'p', background: true }))
-  const { id } = desk.last.view
+  const { id } = service.last.view
 
   const waiting = call(caller, 'agent_status', { task_id, wait_ms: 10_000, since_seq: 0 })
-  desk.change(id, { progress: 'half way' })
+  service.change(id, { progress: 'half way' })
 
   const { events, seq, progress } = facts(await waiting)
   assert.deepEqual([(events as JsonObject[]).map(event => event.seq), seq, progress], [[1], 1, 'half way'])
 })
 
 test('a call that is given up takes its task with it, and one in the background does not', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
-  const begun = desk.next()
+  const begun = service.next()
   const running = caller.start('tools/call', { name: 'delegate_task', arguments: { prompt: 'a' } })
   const { view } = await begun
 
   await running.cancel()
-  await new Promise<void>(resolve => desk.watch(view.id, '', now => now.state === 'cancelled' && resolve()))
+  await new Promise<void>(resolve =>
+    service.watch(view.id, '', now => now.state === 'cancelled' && resolve()),
+  )
   await call(caller, 'delegate_task', { prompt: 'b', background: true })
 
-  assert.deepEqual(desk.cancelled, [view.id])
+  assert.deepEqual(service.cancelled, [view.id])
 })
 
 test('wrong arguments are told to the model, each in its words, and nothing is begun', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
   const wrong: [JsonObject, RegExp][] = [
     [{}, /"prompt" is missing/],
@@ -119,12 +121,12 @@ test('wrong arguments are told to the model, each in its words, and nothing is b
     assert.equal(result.isError, true)
     assert.match(words(result), why)
   }
-  assert.equal(desk.tasks.size, 0)
+  assert.equal(service.tasks.size, 0)
 })
 
 test('what the desk refuses is told to the model', async t => {
-  const { desk, client } = await faceSetting(t)
-  desk.refusal = gatewayError('GW_USAGE', { what: 'no agent fits' })
+  const { service, client } = await faceSetting(t)
+  service.refusal = gatewayError('GW_USAGE', { what: 'no agent fits' })
 
   const result = await call(await client(), 'delegate_task', { prompt: 'p' })
 
@@ -133,15 +135,15 @@ test('what the desk refuses is told to the model', async t => {
 })
 
 test('a task of another caller is unknown in every way', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const ada = await client({ headers: { 'x-who': 'ada' }, capabilities: DECLARED })
   const bob = await client({ headers: { 'x-who': 'bob' }, capabilities: DECLARED })
   const { result: made } = await ada.request('tools/call', {
     name: 'delegate_task',
     arguments: { prompt: 'p' },
   })
-  const task_id = desk.last.view.id
-  desk.ask(task_id)
+  const task_id = service.last.view.id
+  service.ask(task_id)
 
   for (const name of ['agent_status', 'agent_cancel', 'agent_result', 'agent_reply']) {
     const result = await call(bob, name, { task_id })
@@ -158,6 +160,6 @@ test('a task of another caller is unknown in every way', async t => {
   assert.equal((await bob.request('resources/read', { uri: `agent-task://${task_id}` })).error?.code, -32602)
   assert.deepEqual((await bob.request('resources/list')).result?.resources, [])
   assert.deepEqual(facts(await call(bob, 'agent_status', {})).tasks, [])
-  assert.deepEqual(desk.cancelled, [])
+  assert.deepEqual(service.cancelled, [])
   assert.equal((facts(await call(ada, 'agent_status', {})).tasks as unknown[]).length, 1)
 })

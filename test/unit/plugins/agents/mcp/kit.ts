@@ -28,7 +28,7 @@ export function words(result: JsonObject): string {
 }
 
 export interface Setting {
-  readonly desk: HandDesk
+  readonly service: HandDesk
   readonly callback: Callback
   readonly gateway: Awaited<ReturnType<typeof testGateway>>
   readonly settings: readonly AgentSettings[]
@@ -41,7 +41,7 @@ export async function faceSetting(
   agent: JsonObject = {},
   { config = {}, section = {} }: { readonly config?: JsonObject; readonly section?: JsonObject } = {},
 ): Promise<Setting> {
-  const desk = new HandDesk()
+  const service = new HandDesk()
   let callback: Callback | undefined
   let settings: readonly AgentSettings[] = []
   const written = { list: { ada: { command: 'ada', ...agent } }, ...section }
@@ -50,18 +50,18 @@ export async function faceSetting(
     name: 'agents-by-hand',
     setup(api) {
       const given = { ...api, options: agents } as PluginApi<AgentsConfig>
-      setUp(given, (_api, all, doors) => {
-        callback = doors
+      setUp(given, (_api, all, callbackTokens) => {
+        callback = callbackTokens
         settings = all
         const nothing = (): Promise<void> => Promise.resolve()
-        return { desk, start: nothing, stop: nothing, adopt: () => undefined, figures: () => [] }
+        return { service, start: nothing, stop: nothing, adopt: () => undefined, figures: () => [] }
       })
     },
   }
   const gateway = closeAfter(t, await testGateway({ config, plugins: [BY_HEADER, face] }))
   if (callback === undefined) throw new Error('the face was not set up')
   const client: Setting['client'] = async options => closeAfter(t, await testClient(gateway, options))
-  return { desk, callback, gateway, settings, client }
+  return { service, callback, gateway, settings, client }
 }
 
 /** Whoever calls by this name, where a test lets the header say it. */

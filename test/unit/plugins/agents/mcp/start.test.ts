@@ -8,7 +8,7 @@ test('a call to agents that comes before they have started waits for the start',
   const order: string[] = []
   let go: () => void = () => undefined
   const begun = new Promise<void>(resolve => (go = resolve))
-  const works = {
+  const runtime = {
     start: async () => {
       await begun
       order.push('started')
@@ -23,7 +23,7 @@ test('a call to agents that comes before they have started waits for the start',
     { type: 'agents' } as unknown as Parts[0],
     context,
     {} as Parts[2],
-    works,
+    runtime,
   )
 
   const answered = upstream

@@ -6,15 +6,18 @@ import { call, DECLARED, faceSetting, facts, words } from './kit.ts'
 const TASKS = 'io.modelcontextprotocol/tasks'
 
 test('a client with the tasks extension gets the task at once, and its end by tasks/get', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const modern = await client({ capabilities: DECLARED })
 
   const { result: task } = await modern.request('tools/call', {
     name: 'delegate_task',
     arguments: { prompt: 'p' },
   })
-  assert.deepEqual([task?.resultType, task?.status, desk.last.request.background], ['task', 'working', true])
-  desk.complete(desk.last.view.id, 'done')
+  assert.deepEqual(
+    [task?.resultType, task?.status, service.last.request.background],
+    ['task', 'working', true],
+  )
+  service.complete(service.last.view.id, 'done')
   const { result: state } = await modern.request('tasks/get', { taskId: task?.taskId })
 
   assert.equal(state?.status, 'completed')
@@ -22,23 +25,23 @@ test('a client with the tasks extension gets the task at once, and its end by ta
 })
 
 test('what ends quickly is no task, also for who could take one', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const modern = await client({ capabilities: DECLARED })
-  const begun = desk.next()
+  const begun = service.next()
   const answered = call(modern, 'delegate_task', { prompt: 'p' })
 
-  desk.complete((await begun).view.id, 'quick')
+  service.complete((await begun).view.id, 'quick')
 
   assert.equal(facts(await answered).text, 'quick')
 })
 
 test('a task asks its client by tasks/get, and is answered by tasks/update; who cannot be asked is told where to answer', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const modern = await client({ capabilities: DECLARED })
   const formless = await client({ capabilities: { extensions: { [TASKS]: {} } } })
   const { result } = await modern.request('tools/call', { name: 'delegate_task', arguments: { prompt: 'p' } })
   const taskId = result?.taskId
-  desk.ask(desk.last.view.id, { message: 'May it edit?' })
+  service.ask(service.last.view.id, { message: 'May it edit?' })
 
   const blind = (await formless.request('tasks/get', { taskId })).result
   assert.deepEqual([blind?.status, 'inputRequests' in (blind ?? {})], ['working', false])
@@ -50,79 +53,79 @@ test('a task asks its client by tasks/get, and is answered by tasks/update; who 
   const reply = { action: 'accept', content: { decision: 'allow' } }
   await modern.request('tasks/update', { taskId, inputResponses: { [String(key)]: reply, other: reply } })
 
-  assert.deepEqual(desk.answers, [{ task: desk.last.view.id, question: 'q1', answer: reply }])
+  assert.deepEqual(service.answers, [{ task: service.last.view.id, question: 'q1', answer: reply }])
   assert.equal((await modern.request('tasks/get', { taskId })).result?.status, 'working')
 })
 
 test('a task that is cancelled by its client is cancelled at the desk', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const modern = await client({ capabilities: DECLARED })
   const { result } = await modern.request('tools/call', { name: 'delegate_task', arguments: { prompt: 'p' } })
 
   await modern.request('tasks/cancel', { taskId: result?.taskId })
 
-  assert.deepEqual(desk.cancelled, [desk.last.view.id])
+  assert.deepEqual(service.cancelled, [service.last.view.id])
   assert.equal((await modern.request('tasks/get', { taskId: result?.taskId })).result?.status, 'cancelled')
 })
 
 test('a plain modern client is asked in the middle of its call, and its retry goes on with the same task', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client({ capabilities: { elicitation: { form: {} } } })
   const params = { name: 'delegate_task', arguments: { prompt: 'p' } }
-  const begun = desk.next()
+  const begun = service.next()
   const asking = caller.request('tools/call', params)
   const { view } = await begun
-  desk.ask(view.id, { message: 'May it edit?' })
+  service.ask(view.id, { message: 'May it edit?' })
 
-  const { result: wish } = await asking
-  assert.equal(wish?.resultType, 'input_required')
+  const { result: wanted } = await asking
+  assert.equal(wanted?.resultType, 'input_required')
   const answers = { q1: { action: 'accept', content: { decision: 'deny' } } }
   const retried = caller.request('tools/call', {
     ...params,
-    requestState: wish.requestState,
+    requestState: wanted.requestState,
     inputResponses: answers,
   })
   await new Promise<void>(resolve => {
-    const stop = desk.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
+    const stop = service.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
   })
-  desk.complete(view.id, 'without an edit')
+  service.complete(view.id, 'without an edit')
 
   assert.equal(facts((await retried).result ?? {}).text, 'without an edit')
-  assert.equal(desk.tasks.size, 1)
+  assert.equal(service.tasks.size, 1)
 })
 
 test('who cannot be asked gets the question in the answer, and answers by agent_reply', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
-  const begun = desk.next()
+  const begun = service.next()
   const asking = call(caller, 'delegate_task', { prompt: 'p' })
   const { view } = await begun
-  desk.ask(view.id, { message: 'May it edit?' })
+  service.ask(view.id, { message: 'May it edit?' })
 
   const asked = await asking
   assert.equal(facts(asked).state, 'input_required')
   assert.ok(words(asked).includes('May it edit?') && words(asked).includes('agent_reply'))
   const replied = call(caller, 'agent_reply', { task_id: view.id, content: { decision: 'allow' } })
   await new Promise<void>(resolve => {
-    const stop = desk.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
+    const stop = service.watch(view.id, '', ({ state }) => state === 'running' && resolve(stop()))
   })
-  desk.complete(view.id, 'edited')
+  service.complete(view.id, 'edited')
 
   assert.equal(facts(await replied).text, 'edited')
-  assert.deepEqual(desk.answers[0]?.answer, { action: 'accept', content: { decision: 'allow' } })
+  assert.deepEqual(service.answers[0]?.answer, { action: 'accept', content: { decision: 'allow' } })
   assert.equal((await call(caller, 'agent_reply', { task_id: view.id })).isError, true)
 })
 
 test('agent_reply with a prompt goes on in the session of a task, as a new one', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const caller = await client()
   await call(caller, 'delegate_task', { prompt: 'p', background: true })
-  const { id } = desk.last.view
-  desk.complete(id, 'one')
-  const begun = desk.next()
+  const { id } = service.last.view
+  service.complete(id, 'one')
+  const begun = service.next()
   const second = call(caller, 'agent_reply', { task_id: id, prompt: 'and now the tests' })
   const next = await begun
-  desk.complete(next.view.id, 'two')
+  service.complete(next.view.id, 'two')
 
   assert.equal(facts(await second).text, 'two')
   assert.deepEqual([next.request.continues, next.request.prompt], [id, 'and now the tests'])
@@ -145,11 +148,11 @@ test('progress is told to who wants it, while the call waits', async t => {
 })
 
 test('tasks are resources of their owner, and who subscribed hears of changes', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const legacy = await client({ era: 'legacy' })
   await legacy.listen()
   await call(legacy, 'delegate_task', { prompt: 'p', background: true })
-  const uri = `agent-task://${desk.last.view.id}`
+  const uri = `agent-task://${service.last.view.id}`
 
   const { result: listed } = await legacy.request('resources/list')
   assert.deepEqual(
@@ -160,7 +163,7 @@ test('tasks are resources of their owner, and who subscribed hears of changes', 
     ?.resourceTemplates as JsonObject[]
   assert.equal(templates.length, 3)
   assert.equal((await legacy.request('resources/subscribe', { uri })).error, undefined)
-  desk.change(desk.last.view.id, { progress: 'on its way' })
+  service.change(service.last.view.id, { progress: 'on its way' })
   assert.equal((await legacy.notified('notifications/resources/updated')).params?.uri, uri)
   const { result: read } = await legacy.request('resources/read', { uri })
   assert.match((read?.contents as { text: string }[])[0]?.text ?? '', /on its way/)
@@ -169,16 +172,16 @@ test('tasks are resources of their owner, and who subscribed hears of changes', 
 })
 
 test('a legacy client that wants a task has one, and its result', async t => {
-  const { desk, client } = await faceSetting(t)
+  const { service, client } = await faceSetting(t)
   const legacy = await client({ era: 'legacy' })
-  const begun = desk.next()
+  const begun = service.next()
   const { result } = await legacy.request('tools/call', {
     name: 'delegate_task',
     arguments: { prompt: 'p' },
     task: { ttl: 60_000 },
   })
   const { taskId } = result?.task as { taskId: string }
-  desk.complete((await begun).view.id, 'done')
+  service.complete((await begun).view.id, 'done')
 
   const ended = (await legacy.request('tasks/result', { taskId })).result ?? {}
 

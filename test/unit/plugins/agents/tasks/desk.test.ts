@@ -28,52 +28,52 @@ test('a task is done in the background, and what was said is there, clean and wi
     })
     return { stopReason: 'end_turn', usage: { inputTokens: 3 } }
   })
-  const desk = deskOf(context, [host])
-  const begun = await desk.delegate(request({ prompt: 'use s3cret' }), ANN)
-  const view = await settled(desk, begun.id)
+  const service = deskOf(context, [host])
+  const begun = await service.delegate(request({ prompt: 'use s3cret' }), ANN)
+  const view = await settled(service, begun.id)
 
   assert.equal(view.state, 'completed')
   assert.deepEqual([view.text, view.isError, view.agent], ['the key is *** now', false, 'a'])
   assert.deepEqual([view.filesChanged, view.usage], [['/work/x'], { inputTokens: 3 }])
   assert.deepEqual(host.prompts, ['use s3cret'], 'the agent itself gets what was said')
   assert.deepEqual(view.attempts, [{ agent: 'a', failure: undefined }])
-  const kinds = desk.events(begun.id, 'ann', 0, 100).map(({ kind }) => kind)
+  const kinds = service.events(begun.id, 'ann', 0, 100).map(({ kind }) => kind)
   assert.deepEqual(kinds, ['state', 'state', 'state', 'tool', 'state'])
 })
 
 test('another owner sees nothing, and can do nothing, by any method', async context => {
-  const desk = deskOf(context, [new FakeHost('a', hangs)])
-  const { id } = await desk.delegate(request({ idempotencyKey: 'k' }), ANN)
+  const service = deskOf(context, [new FakeHost('a', hangs)])
+  const { id } = await service.delegate(request({ idempotencyKey: 'k' }), ANN)
   const heard: unknown[] = []
-  desk.watch(id, 'bob', view => heard.push(view))
+  service.watch(id, 'bob', view => heard.push(view))
 
-  assert.equal(desk.view(id, 'bob'), undefined)
-  assert.deepEqual(desk.list('bob', { after: undefined, limit: 9 }), [])
-  assert.deepEqual(desk.list('bob', { after: id, limit: 9 }), [])
-  assert.equal(await desk.wait(id, 'bob', { ms: 9000 }), undefined)
-  assert.deepEqual(desk.events(id, 'bob', 0, 9), [])
+  assert.equal(service.view(id, 'bob'), undefined)
+  assert.deepEqual(service.list('bob', { after: undefined, limit: 9 }), [])
+  assert.deepEqual(service.list('bob', { after: id, limit: 9 }), [])
+  assert.equal(await service.wait(id, 'bob', { ms: 9000 }), undefined)
+  assert.deepEqual(service.events(id, 'bob', 0, 9), [])
   for (const what of ['text', 'diff', 'log'] as const)
-    assert.equal(desk.page(id, 'bob', what, 0, 99), undefined)
-  assert.throws(() => desk.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
+    assert.equal(service.page(id, 'bob', what, 0, 99), undefined)
+  assert.throws(() => service.answer(id, 'bob', 'q000001', { action: 'cancel' }), {
     code: 'GW_AGENT_TASK_UNKNOWN',
   })
-  assert.equal(desk.cancel(id, 'bob', 'because'), false)
-  await assert.rejects(desk.delegate(request({ continues: id }), BOB), { code: 'GW_AGENT_TASK_UNKNOWN' })
+  assert.equal(service.cancel(id, 'bob', 'because'), false)
+  await assert.rejects(service.delegate(request({ continues: id }), BOB), { code: 'GW_AGENT_TASK_UNKNOWN' })
   const parent = { task: id, root: id, depth: 0 }
-  await assert.rejects(desk.delegate(request(), { ...BOB, parent }), { code: 'GW_AGENT_TASK_UNKNOWN' })
-  assert.notEqual((await desk.delegate(request({ idempotencyKey: 'k' }), BOB)).id, id)
-  assert.equal(desk.cancel(id, 'ann', 'because'), true)
+  await assert.rejects(service.delegate(request(), { ...BOB, parent }), { code: 'GW_AGENT_TASK_UNKNOWN' })
+  assert.notEqual((await service.delegate(request({ idempotencyKey: 'k' }), BOB)).id, id)
+  assert.equal(service.cancel(id, 'ann', 'because'), true)
   assert.deepEqual(heard, [])
 })
 
 test('the same key is the same task, also when both come at once', async context => {
   const host = new FakeHost('a', says('x'))
-  const desk = deskOf(context, [host])
-  const both = await Promise.all([1, 2].map(() => desk.delegate(request({ idempotencyKey: 'k' }), ANN)))
-  await settled(desk, both[0]?.id ?? '')
+  const service = deskOf(context, [host])
+  const both = await Promise.all([1, 2].map(() => service.delegate(request({ idempotencyKey: 'k' }), ANN)))
+  await settled(service, both[0]?.id ?? '')
 
   assert.equal(both[0]?.id, both[1]?.id)
-  assert.equal((await desk.delegate(request({ idempotencyKey: 'k' }), ANN)).id, both[0]?.id)
+  assert.equal((await service.delegate(request({ idempotencyKey: 'k' }), ANN)).id, both[0]?.id)
   assert.equal(host.prompts.length, 1)
 })
 
@@ -83,14 +83,14 @@ test('what is cancelled stays cancelled, though the agent ends its turn after th
     await cancelled
     return END
   })
-  const desk = deskOf(context, [host])
-  const { id } = await desk.delegate(request(), ANN)
-  await desk.wait(id, 'ann', { ms: 20_000, since: 2 })
+  const service = deskOf(context, [host])
+  const { id } = await service.delegate(request(), ANN)
+  await service.wait(id, 'ann', { ms: 20_000, since: 2 })
 
-  assert.equal(desk.cancel(id, 'ann', 'its call was cancelled'), true)
-  assert.equal(desk.cancel(id, 'ann', 'again'), false)
+  assert.equal(service.cancel(id, 'ann', 'its call was cancelled'), true)
+  assert.equal(service.cancel(id, 'ann', 'again'), false)
   await new Promise(resolve => setImmediate(resolve))
-  const view = desk.view(id, 'ann')
+  const view = service.view(id, 'ann')
   assert.deepEqual([view?.state, view?.why, view?.text], ['cancelled', 'its call was cancelled', 'half'])
 })
 
@@ -100,8 +100,8 @@ test('limit, login and start fall back to the next agent; what has had an effect
       new FakeHost('a', fails(kind, 'prompt', 'no s3cret'), { priority: 1 }),
       new FakeHost('b', says('done')),
     ]
-    const desk = deskOf(context, hosts)
-    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+    const service = deskOf(context, hosts)
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
     assert.deepEqual(
       [view.state, view.agent, view.text, view.why],
@@ -122,8 +122,8 @@ test('limit, login and start fall back to the next agent; what has had an effect
     { priority: 1 },
   )
   const other = new FakeHost('b', says('done'))
-  const desk = deskOf(context, [acts, other])
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [acts, other])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
   assert.deepEqual([view.state, view.isError, view.why], ['failed', true, 'limit in prompt: quota'])
   assert.equal(other.prompts.length, 0)
@@ -145,26 +145,26 @@ test('a permission is asked for once, by kind, and never for always', async cont
     },
     { permissions: { default: 'ask' } },
   )
-  const desk = deskOf(context, [host])
-  const { id } = await desk.delegate(request(), ANN)
+  const service = deskOf(context, [host])
+  const { id } = await service.delegate(request(), ANN)
   for (let count = 0; count < 2; count++) {
-    const asked = await settled(desk, id)
+    const asked = await settled(service, id)
     assert.equal(asked.state, 'input_required')
     const question = asked.questions[0]?.id ?? ''
     assert.match(asked.questions[0]?.message ?? '', /a wants to execute: npm test/)
     assert.throws(
-      () => desk.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }),
+      () => service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'always' } }),
       {
         code: 'GW_AGENT_QUESTION',
       },
     )
-    desk.answer(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
-    assert.throws(() => desk.answer(id, 'ann', question, { action: 'decline' }), {
+    service.answer(id, 'ann', question, { action: 'accept', content: { decision: 'allow' } })
+    assert.throws(() => service.answer(id, 'ann', question, { action: 'decline' }), {
       code: 'GW_AGENT_QUESTION',
     })
-    await desk.wait(id, 'ann', { ms: 20, since: asked.seq })
+    await service.wait(id, 'ann', { ms: 20, since: asked.seq })
   }
-  const view = await settled(desk, id)
+  const view = await settled(service, id)
 
   assert.deepEqual(outcomes, [{ optionId: 'yes' }, 'cancelled'])
   assert.match(view.denied[0] ?? '', /offered no way to allow it once/)
@@ -180,12 +180,13 @@ test('nobody answers: denied; nothing said and something denied is no success', 
     { permissions: { default: 'ask', askTimeout: 20 } },
   )
   const recorded: AuditEvent[] = []
-  const desk = deskOf(context, [host], { record: event => recorded.push(event) })
-  const { id } = await desk.delegate(request(), ANN)
-  const asked = await settled(desk, id)
+  const service = deskOf(context, [host], { record: event => recorded.push(event) })
+  const { id } = await service.delegate(request(), ANN)
+  const asked = await settled(service, id)
   assert.equal(asked.state, 'input_required')
   let view = asked
-  while (view.state !== 'failed') view = (await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
+  while (view.state !== 'failed')
+    view = (await service.wait(id, 'ann', { ms: 20_000, since: view.seq })) ?? view
 
   assert.deepEqual([view.isError, view.why, view.questions], [true, 'denied, as nobody answered in time', []])
   assert.match(view.denied[0] ?? '', /nobody answered in time/)
@@ -204,17 +205,17 @@ test('a form of the agent is filled in by the owner of the task', async context 
     side.update({ is: 'text', text: JSON.stringify([given, link]) })
     return END
   })
-  const desk = deskOf(context, [host])
-  const { id } = await desk.delegate(request(), ANN)
-  const asked = await settled(desk, id)
+  const service = deskOf(context, [host])
+  const { id } = await service.delegate(request(), ANN)
+  const asked = await settled(service, id)
   const question = asked.questions[0]
   assert.deepEqual([question?.kind, question?.schema], ['elicitation', form])
   assert.throws(
-    () => desk.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
+    () => service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: {} }),
     /lacks colour/,
   )
-  desk.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
-  const view = await settled(desk, id)
+  service.answer(id, 'ann', question?.id ?? '', { action: 'accept', content: { colour: 'red' } })
+  const view = await settled(service, id)
 
   assert.equal(view.text, '[{"action":"accept","content":{"colour":"red"}},{"action":"decline"}]')
 })

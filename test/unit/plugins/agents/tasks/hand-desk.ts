@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type {
   AgentRow,
   Caller,
-  Desk,
+  TaskService,
   Page,
   Question,
   QuestionAnswer,
@@ -29,7 +29,7 @@ const DECISION: RouteDecision = {
 }
 
 /** A desk whose tasks do what the test says. */
-export class HandDesk implements Desk {
+export class HandDesk implements TaskService {
   readonly tasks = new Map<string, Kept>()
   readonly answers: { readonly task: string; readonly question: string; readonly answer: QuestionAnswer }[] =
     []

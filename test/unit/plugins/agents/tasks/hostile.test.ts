@@ -6,12 +6,12 @@ import { ANN, deskOf, END, FakeHost, fileOf, request, settled, type Play } from 
 test('why an agent is not well is told without secrets and control characters, to whomever', async context => {
   const host = new FakeHost('a', () => Promise.resolve(END))
   host.health = { state: 'unavailable', why: 'the key s3cret \u001b[31mis refused' }
-  const desk = deskOf(context, [host])
+  const service = deskOf(context, [host])
 
-  assert.equal(desk.agents()[0]?.health.why, 'the key *** [31mis refused')
-  const [candidate] = desk.route(request(), ANN).candidates
+  assert.equal(service.agents()[0]?.health.why, 'the key *** [31mis refused')
+  const [candidate] = service.route(request(), ANN).candidates
   assert.equal(candidate?.why, 'it is not available: the key *** [31mis refused')
-  await assert.rejects(desk.delegate(request(), ANN), ({ message }: Error) => !message.includes('s3cret'))
+  await assert.rejects(service.delegate(request(), ANN), ({ message }: Error) => !message.includes('s3cret'))
 })
 
 test('however much an agent says of its usage, so much is kept', async context => {
@@ -20,8 +20,8 @@ test('however much an agent says of its usage, so much is kept', async context =
     side.update({ is: 'usage', usage: { totalTokens: 7 } })
     return END
   }
-  const desk = deskOf(context, [new FakeHost('a', play)])
-  const { state, usage } = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [new FakeHost('a', play)])
+  const { state, usage } = await settled(service, (await service.delegate(request(), ANN)).id)
 
   assert.equal(state, 'completed')
   assert.ok(JSON.stringify(usage).length < 20_000)
@@ -30,10 +30,10 @@ test('however much an agent says of its usage, so much is kept', async context =
 
 test('a secret that is a number does not make a task fail whose usage has that number', async context => {
   const end = { stopReason: 'end_turn', usage: { totalTokens: 424242 } } as const
-  const desk = deskOf(context, [new FakeHost('a', () => Promise.resolve(end))], {
+  const service = deskOf(context, [new FakeHost('a', () => Promise.resolve(end))], {
     hide: text => text.replaceAll('424242', '***'),
   })
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
   assert.deepEqual([view.state, view.isError], ['completed', false])
   assert.ok(!JSON.stringify(view).includes('424242'))
@@ -51,11 +51,11 @@ test('an agent that asks and takes it back for ever does not fill the disk', asy
     }
     return END
   }
-  const desk = deskOf(context, [new FakeHost('a', play)], { file })
-  const { id } = await desk.delegate(request(), ANN)
-  let view = desk.view(id, 'ann')
+  const service = deskOf(context, [new FakeHost('a', play)], { file })
+  const { id } = await service.delegate(request(), ANN)
+  let view = service.view(id, 'ann')
   while (view !== undefined && view.state !== 'completed')
-    view = await desk.wait(id, 'ann', { ms: 20_000, since: view.seq })
+    view = await service.wait(id, 'ann', { ms: 20_000, since: view.seq })
   const database = new DatabaseSync(file, { readOnly: true })
   context.after(() => database.close())
 
@@ -71,11 +71,11 @@ test('a form of no shape can be answered', async context => {
       side.update({ is: 'text', text: JSON.stringify(answer) })
       return END
     }
-    const desk = deskOf(context, [new FakeHost('a', play)])
-    const { id } = await desk.delegate(request(), ANN)
-    const { questions } = await settled(desk, id)
-    desk.answer(id, 'ann', questions[0]?.id ?? '', { action: 'accept', content: { name: 'Ann' } })
-    const ended = await settled(desk, id)
+    const service = deskOf(context, [new FakeHost('a', play)])
+    const { id } = await service.delegate(request(), ANN)
+    const { questions } = await settled(service, id)
+    service.answer(id, 'ann', questions[0]?.id ?? '', { action: 'accept', content: { name: 'Ann' } })
+    const ended = await settled(service, id)
     assert.equal(ended.why, undefined, 'what it asked is no reason for its end')
     assert.equal(ended.text, '{"action":"accept","content":{"name":"Ann"}}')
   }

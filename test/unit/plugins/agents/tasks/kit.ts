@@ -8,14 +8,14 @@ import {
   type AgentSession,
   type AgentToolCall,
   type SessionSide,
-  type SessionWish,
+  type SessionRequest,
   type TurnEnd,
 } from '../../../../../plugins/agents/types/agent.ts'
 import { settingsOf } from '../../../../../plugins/agents/settings.ts'
 import type { Caller, TaskRequest, TaskView } from '../../../../../plugins/agents/types/tasks.ts'
 import type { AgentsConfig } from '../../../../../plugins/agents/types/settings.ts'
-import { taskSettingsOf, TaskDesk } from '../../../../../plugins/agents/tasks/service.ts'
-import type { DeskParts } from '../../../../../plugins/agents/tasks/context.ts'
+import { taskSettingsOf, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
+import type { ServiceParts } from '../../../../../plugins/agents/tasks/context.ts'
 import type { Containment } from '../../../../../plugins/agents/types/containment.ts'
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
@@ -44,7 +44,7 @@ export class FakeHost implements AgentHost {
   health: AgentHost['health'] = { state: 'ready' }
   readonly load = { processes: 0, sessions: 0 }
   readonly prompts: string[] = []
-  readonly wishes: SessionWish[] = []
+  readonly wishes: SessionRequest[] = []
   /** Sessions that it still knows. */
   readonly sessions = new Set<string>()
   onOpen: (() => void) | undefined
@@ -57,14 +57,14 @@ export class FakeHost implements AgentHost {
     this.#play = play
   }
 
-  async open(wish: SessionWish): Promise<AgentSession> {
-    this.wishes.push(wish)
+  async open(wanted: SessionRequest): Promise<AgentSession> {
+    this.wishes.push(wanted)
     this.onOpen?.()
-    if (wish.resume !== undefined && !this.sessions.has(wish.resume))
+    if (wanted.resume !== undefined && !this.sessions.has(wanted.resume))
       throw new AgentFailure('lost', 'session', 'no such session')
-    const id = wish.resume ?? `${this.settings.id}-${this.sessions.size + 1}`
+    const id = wanted.resume ?? `${this.settings.id}-${this.sessions.size + 1}`
     this.sessions.add(id)
-    const how = wish.resume === undefined ? 'new' : 'resumed'
+    const how = wanted.resume === undefined ? 'new' : 'resumed'
     let cancel = (): void => undefined
     const cancelled = new Promise<void>(resolve => (cancel = resolve))
     return {
@@ -72,7 +72,7 @@ export class FakeHost implements AgentHost {
       prompt: content => {
         const text = String(content[0]?.text)
         this.prompts.push(text)
-        return this.#play({ text, side: wish.side, session: id, how, cancelled })
+        return this.#play({ text, side: wanted.side, session: id, how, cancelled })
       },
       close: () => Promise.resolve(),
     }
@@ -170,8 +170,8 @@ export function deskOf(
   context: TestContext,
   hosts: readonly AgentHost[],
   options: DeskOptions = {},
-): TaskDesk {
-  const parts: DeskParts = {
+): LocalTaskService {
+  const parts: ServiceParts = {
     agents: new Map(hosts.map(host => [host.settings.id, host])),
     routing: options.routing,
     tasks: taskSettingsOf(options.tasks),
@@ -184,9 +184,9 @@ export function deskOf(
     hide: options.hide ?? ((text: string) => text.replaceAll('s3cret', '***')),
     ...(options.record === undefined ? {} : { record: options.record }),
   }
-  const desk = new TaskDesk(environment, parts)
-  context.after(() => desk.stop())
-  return desk
+  const service = new LocalTaskService(environment, parts)
+  context.after(() => service.stop())
+  return service
 }
 
 /** Timers that keep the test alive. */
@@ -206,8 +206,8 @@ export function fileOf(context: TestContext): string {
 }
 
 /** The task when it has ended, or needs somebody. */
-export async function settled(desk: TaskDesk, id: string, owner = 'ann'): Promise<TaskView> {
-  const view = await desk.wait(id, owner, { ms: 20_000 })
+export async function settled(service: LocalTaskService, id: string, owner = 'ann'): Promise<TaskView> {
+  const view = await service.wait(id, owner, { ms: 20_000 })
   if (view === undefined) throw new Error('there is no such task')
   return view
 }

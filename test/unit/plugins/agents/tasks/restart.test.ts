@@ -123,9 +123,9 @@ test('prompts are kept only where that is wanted, and secrets never', async cont
       await side.permission({ call: call({ title: 'cat s3cret' }), options: [] })
       throw new AgentFailure('crash', 'prompt', 'died with s3cret')
     }
-    const desk = deskOf(context, [new FakeHost('a', talks)], { file, tasks: { keepPrompt } as never })
-    await settled(desk, (await desk.delegate(request({ prompt: 'weave s3cret cloth' }), ANN)).id)
-    desk.stop()
+    const service = deskOf(context, [new FakeHost('a', talks)], { file, tasks: { keepPrompt } as never })
+    await settled(service, (await service.delegate(request({ prompt: 'weave s3cret cloth' }), ANN)).id)
+    service.stop()
     const bytes = readFileSync(file).toString('latin1')
 
     assert.equal(bytes.includes('weave *** cloth'), keepPrompt)
@@ -140,11 +140,11 @@ test('an agent that the gateway itself ended leaves its task to go on', async co
     if (times++ === 0) throw new AgentFailure('stopped', 'prompt', 'the gateway was reloaded')
     return END
   })
-  const desk = deskOf(context, [host])
-  const { id } = await desk.delegate(request(), ANN)
-  const view = await settled(desk, id)
-  desk.answer(id, 'ann', view.questions[0]?.id ?? '', { action: 'decline' })
+  const service = deskOf(context, [host])
+  const { id } = await service.delegate(request(), ANN)
+  const view = await settled(service, id)
+  service.answer(id, 'ann', view.questions[0]?.id ?? '', { action: 'decline' })
 
   assert.equal(view.state, 'interrupted')
-  assert.equal(desk.view(id, 'ann')?.state, 'cancelled')
+  assert.equal(service.view(id, 'ann')?.state, 'cancelled')
 })

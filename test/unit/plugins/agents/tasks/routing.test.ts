@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { keywordTest } from '../../../../../plugins/agents/scheduling/keywords.ts'
 import {
   type AgentFactsNow,
-  type RouteWish,
+  type RouteRequest,
   routing,
 } from '../../../../../plugins/agents/scheduling/routing.ts'
 import { test } from 'node:test'
@@ -18,7 +18,7 @@ function agent(id: string, facts: Partial<AgentFactsNow> = {}): AgentFactsNow {
   }
 }
 
-function wish(facts: Partial<RouteWish> = {}): RouteWish {
+function wanted(facts: Partial<RouteRequest> = {}): RouteRequest {
   return {
     ...{ agent: undefined, taskType: undefined, capabilities: [], prompt: 'do it' },
     caller: { issuer: '', subject: 'ann' },
@@ -29,7 +29,10 @@ function wish(facts: Partial<RouteWish> = {}): RouteWish {
 const SPENT = { limit: 'perDay', retryAfterMs: 3_600_000 } as const
 
 test('who was named gets it, and nobody else', () => {
-  const { decision } = routing({ rules: [], default: ['b'] })(wish({ agent: 'a' }), [agent('a'), agent('b')])
+  const { decision } = routing({ rules: [], default: ['b'] })(wanted({ agent: 'a' }), [
+    agent('a'),
+    agent('b'),
+  ])
 
   assert.deepEqual([decision.chosen, decision.by], [['a'], 'explicit'])
   assert.equal(decision.candidates.find(({ agent: id }) => id === 'b')?.why, 'another one was named')
@@ -41,11 +44,11 @@ test('a rule fits when type, keyword and subject do; the others follow by defaul
   const agents = [agent('a', { priority: 9 }), agent('b'), agent('c'), agent('d', { priority: 5 })]
   const fitting = { taskType: 'review', prompt: 'look at AuthN now', caller: { issuer: '', subject: 'ci-7' } }
 
-  assert.deepEqual(route(wish(fitting), agents).decision.chosen, ['c', 'b', 'a', 'd'])
-  assert.equal(route(wish(fitting), agents).decision.by, 'rule:sec')
+  assert.deepEqual(route(wanted(fitting), agents).decision.chosen, ['c', 'b', 'a', 'd'])
+  assert.equal(route(wanted(fitting), agents).decision.by, 'rule:sec')
   const ann = { caller: { issuer: '', subject: 'ann' } }
   for (const other of [{ taskType: 'code' }, { prompt: 'insecurity, authors' }, ann])
-    assert.deepEqual(route(wish({ ...fitting, ...other }), agents).decision.chosen, ['b', 'a', 'd', 'c'])
+    assert.deepEqual(route(wanted({ ...fitting, ...other }), agents).decision.chosen, ['b', 'a', 'd', 'c'])
 })
 
 test('a rule that names a subject alone is for the key of that name, and not for a token with the same subject', () => {
@@ -56,7 +59,7 @@ test('a rule that names a subject alone is for the key of that name, and not for
   } as unknown as Parameters<typeof routing>[1]
   const chosen = (principals: string | string[], of: string): unknown => {
     const rules = [{ principals, prefer: ['b'], only: true }]
-    return routing({ rules, default: [] }, auth)(wish({ caller: { issuer: of, subject: 'ci' } }), [
+    return routing({ rules, default: [] }, auth)(wanted({ caller: { issuer: of, subject: 'ci' } }), [
       agent('a'),
       agent('b'),
     ]).decision.by
@@ -77,24 +80,28 @@ test('a spent limit falls back, waits, or rejects with when to come back', () =>
     agent('b'),
   ]
 
-  assert.deepEqual(route(wish(), spent('fallback', 9000)).decision.chosen, ['b'])
-  assert.deepEqual(route(wish(), spent('queue', 9000)).decision.chosen, ['a', 'b'])
-  assert.equal(route(wish(), spent('reject', 9000)).refused?.retryAfterMs, 9000)
-  assert.equal(route(wish(), spent('queue', 90_000)).refused?.agent, 'a', 'nobody waits beyond queueTimeout')
-  assert.equal(route(wish({ agent: 'a' }), spent('fallback', 9000)).refused?.agent, 'a')
+  assert.deepEqual(route(wanted(), spent('fallback', 9000)).decision.chosen, ['b'])
+  assert.deepEqual(route(wanted(), spent('queue', 9000)).decision.chosen, ['a', 'b'])
+  assert.equal(route(wanted(), spent('reject', 9000)).refused?.retryAfterMs, 9000)
+  assert.equal(
+    route(wanted(), spent('queue', 90_000)).refused?.agent,
+    'a',
+    'nobody waits beyond queueTimeout',
+  )
+  assert.equal(route(wanted({ agent: 'a' }), spent('fallback', 9000)).refused?.agent, 'a')
 })
 
 test('a busy agent comes behind a free one, unless tasks are to wait for it', () => {
   const route = routing({ rules: [], default: ['a'] })
   const busy = { running: 2 }
 
-  assert.deepEqual(route(wish(), [agent('a', busy), agent('b')]).decision.chosen, ['b', 'a'])
-  assert.deepEqual(route(wish(), [agent('a', { ...busy, onLimit: 'queue' }), agent('b')]).decision.chosen, [
+  assert.deepEqual(route(wanted(), [agent('a', busy), agent('b')]).decision.chosen, ['b', 'a'])
+  assert.deepEqual(route(wanted(), [agent('a', { ...busy, onLimit: 'queue' }), agent('b')]).decision.chosen, [
     'a',
     'b',
   ])
   assert.deepEqual(
-    route(wish(), [agent('a', { ...busy, queued: 4 }), agent('b', { unfit: 'ill' })]).decision.chosen,
+    route(wanted(), [agent('a', { ...busy, queued: 4 }), agent('b', { unfit: 'ill' })]).decision.chosen,
     [],
   )
 })
@@ -120,7 +127,7 @@ test('2,500 random cases: never without the capability, never over a limit, and 
     )
     const rule = { taskTypes: ['review'], prefer: [pick(ids), pick(ids)], only: random() < 0.3 }
     const route = routing({ rules: random() < 0.5 ? [rule] : [], default: some(ids) })
-    const asked = wish({
+    const asked = wanted({
       agent: random() < 0.2 ? pick(ids) : undefined,
       taskType: pick([undefined, 'review']),
       capabilities: some(CAPABILITIES).slice(0, 1),
@@ -160,13 +167,13 @@ test('patterns are those of regular expressions, and take linear time', () => {
 })
 
 test('an agent whose day is spent is passed over, and the decision says why', () => {
-  const { decision } = routing(undefined)(wish(), [agent('a', { spent: SPENT, priority: 9 }), agent('b')])
+  const { decision } = routing(undefined)(wanted(), [agent('a', { spent: SPENT, priority: 9 }), agent('b')])
 
   assert.deepEqual(decision.chosen, ['b'])
   assert.match(decision.candidates[0]?.why ?? '', /perDay is spent, for 3600 s/)
 })
 
-function mayHaveIt(found: AgentFactsNow | undefined, asked: RouteWish): void {
+function mayHaveIt(found: AgentFactsNow | undefined, asked: RouteRequest): void {
   assert.ok(found !== undefined && found.unfit === undefined)
   assert.ok(asked.capabilities.every(capability => found.capabilities.has(capability)))
   assert.ok(found.queued < found.queue || (found.running < found.concurrent && found.queued === 0))

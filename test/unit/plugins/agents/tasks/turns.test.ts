@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TaskDesk } from '../../../../../plugins/agents/tasks/service.ts'
+import type { LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
 import { ANN, deskOf, FakeHost, hangs, request, says, settled } from './kit.ts'
 
 test('each end of a turn is what it means', async context => {
@@ -10,8 +10,10 @@ test('each end of a turn is what it means', async context => {
     { stopReason: 'cancelled', isError: true, why: 'the agent gave the turn up by itself' },
   ] as const
   for (const { stopReason, isError, why } of ends) {
-    const desk = deskOf(context, [new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined }))])
-    const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
+    const service = deskOf(context, [
+      new FakeHost('a', () => Promise.resolve({ stopReason, usage: undefined })),
+    ])
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
     assert.deepEqual([view.state, view.isError, view.why], [isError ? 'failed' : 'completed', isError, why])
   }
   const slow = deskOf(context, [new FakeHost('a', hangs)])
@@ -24,22 +26,22 @@ test('each end of a turn is what it means', async context => {
 
 test('a task goes on in the session of one that has ended, of the same agent and directory', async context => {
   const host = new FakeHost('a', says('x'))
-  const desk = deskOf(context, [host, new FakeHost('b', says('y'), { priority: 9 })])
-  const first = await desk.delegate(request({ agent: 'a', cwd: '/work/one' }), ANN)
-  const ended = await settled(desk, first.id)
+  const service = deskOf(context, [host, new FakeHost('b', says('y'), { priority: 9 })])
+  const first = await service.delegate(request({ agent: 'a', cwd: '/work/one' }), ANN)
+  const ended = await settled(service, first.id)
   const second = await settled(
-    desk,
-    (await desk.delegate(request({ continues: first.id, prompt: 'more' }), ANN)).id,
+    service,
+    (await service.delegate(request({ continues: first.id, prompt: 'more' }), ANN)).id,
   )
 
   assert.deepEqual([second.agent, second.sessionId, second.cwd], ['a', ended.sessionId, '/work/one'])
-  await assert.rejects(desk.delegate(request({ continues: first.id, cwd: '/else' }), ANN), {
+  await assert.rejects(service.delegate(request({ continues: first.id, cwd: '/else' }), ANN), {
     code: 'GW_AGENT_TASK_BUSY',
   })
   host.sessions.clear()
   const third = await settled(
-    desk,
-    (await desk.delegate(request({ continues: second.id, prompt: 'again' }), ANN)).id,
+    service,
+    (await service.delegate(request({ continues: second.id, prompt: 'again' }), ANN)).id,
   )
   assert.deepEqual([third.state, third.warnings], ['completed', ['its session could not be taken up again']])
   assert.deepEqual(host.prompts, ['do it', 'more', 'again'])
@@ -51,38 +53,38 @@ test('children have the budget of the first task, and never wait for a place tha
     new FakeHost('a', hangs, { callback, limits: { concurrent: 1 } }),
     new FakeHost('b', says('x'), { callback }),
   ]
-  const desk = deskOf(context, hosts)
-  const { id } = await desk.delegate(request({ agent: 'a' }), ANN)
-  await desk.wait(id, 'ann', { ms: 20_000, since: 2 })
+  const service = deskOf(context, hosts)
+  const { id } = await service.delegate(request({ agent: 'a' }), ANN)
+  await service.wait(id, 'ann', { ms: 20_000, since: 2 })
   const child = { ...ANN, parent: { task: id, root: id, depth: 0 } }
 
-  await assert.rejects(desk.delegate(request({ continues: id }), child), { code: 'GW_AGENT_TASK_BUSY' })
+  await assert.rejects(service.delegate(request({ continues: id }), child), { code: 'GW_AGENT_TASK_BUSY' })
   await assert.rejects(
-    desk.delegate(request({ agent: 'a' }), child),
+    service.delegate(request({ agent: 'a' }), child),
     /held by the tasks that this one is for/,
   )
-  const first = await desk.delegate(request(), child)
+  const first = await service.delegate(request(), child)
   assert.equal(first.decision.chosen[0], 'b')
   const deep = { ...ANN, parent: { task: first.id, root: first.id, depth: 0 } }
-  await settled(desk, first.id)
-  await assert.rejects(desk.delegate(request(), deep), { code: 'GW_AGENT_BUDGET' })
-  await desk.delegate(request(), child)
-  await assert.rejects(desk.delegate(request(), child), { code: 'GW_AGENT_BUDGET' })
-  desk.cancel(id, 'ann', 'enough')
-  await assert.rejects(desk.delegate(request(), child), /its task has ended/)
+  await settled(service, first.id)
+  await assert.rejects(service.delegate(request(), deep), { code: 'GW_AGENT_BUDGET' })
+  await service.delegate(request(), child)
+  await assert.rejects(service.delegate(request(), child), { code: 'GW_AGENT_BUDGET' })
+  service.cancel(id, 'ann', 'enough')
+  await assert.rejects(service.delegate(request(), child), /its task has ended/)
 })
 
 test('who cannot be chosen is said, and one that was ill is looked at again', async context => {
   const host = new FakeHost('a', says('x'), { capabilities: ['code'] })
-  const desk = deskOf(context, [host])
-  await assert.rejects(desk.delegate(request({ agent: 'z' }), ANN), { code: 'GW_AGENT_UNKNOWN' })
-  await assert.rejects(desk.delegate(request({ capabilities: ['fly'] }), ANN), /a: it lacks fly/)
+  const service = deskOf(context, [host])
+  await assert.rejects(service.delegate(request({ agent: 'z' }), ANN), { code: 'GW_AGENT_UNKNOWN' })
+  await assert.rejects(service.delegate(request({ capabilities: ['fly'] }), ANN), /a: it lacks fly/)
   host.health = { state: 'unavailable', why: 'no such file' }
-  await assert.rejects(desk.delegate(request(), ANN), { code: 'GW_AGENT_NONE_FITS' })
-  await assert.rejects(desk.delegate(request(), ANN), /not available: no such file/)
+  await assert.rejects(service.delegate(request(), ANN), { code: 'GW_AGENT_NONE_FITS' })
+  await assert.rejects(service.delegate(request(), ANN), /not available: no such file/)
   assert.equal(host.probes, 1, 'not at every call')
   assert.deepEqual(
-    desk.agents().map(({ id, health }) => [id, health.state]),
+    service.agents().map(({ id, health }) => [id, health.state]),
     [['a', 'unavailable']],
   )
 })
@@ -90,23 +92,23 @@ test('who cannot be chosen is said, and one that was ill is looked at again', as
 test('output is kept within its bounds, and paged between characters', async context => {
   const text = 'aäあ😀'.repeat(30)
   const host = new FakeHost('a', says(text), { output: { inline: 64, keep: 200, events: 3 } })
-  const desk = deskOf(context, [host])
-  const view = await settled(desk, (await desk.delegate(request(), ANN)).id)
-  const { read, pages } = readAll(desk, view.id)
+  const service = deskOf(context, [host])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
+  const { read, pages } = readAll(service, view.id)
 
   assert.ok(view.truncated && text.startsWith(view.text) && Buffer.byteLength(view.text) <= 64)
   assert.ok(text.startsWith(read) && Buffer.byteLength(read) > 190 && Buffer.byteLength(read) <= 200)
   assert.ok(pages > 10)
-  assert.equal(desk.events(view.id, 'ann', 0, 100).length, 3)
-  assert.match(desk.page(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
+  assert.equal(service.events(view.id, 'ann', 0, 100).length, 3)
+  assert.match(service.page(view.id, 'ann', 'log', 0, 9999)?.text ?? '', /Z state completed\n$/)
 })
 
 test('what was counted is in the figures', async context => {
-  const desk = deskOf(context, [new FakeHost('a', says('12345'))])
-  await settled(desk, (await desk.delegate(request(), ANN)).id)
-  const of = (name: string): unknown => desk.figures().find(figure => figure.name === name)?.samples
+  const service = deskOf(context, [new FakeHost('a', says('12345'))])
+  await settled(service, (await service.delegate(request(), ANN)).id)
+  const of = (name: string): unknown => service.figures().find(figure => figure.name === name)?.samples
 
-  await desk.wait('', 'ann', { ms: 0 })
+  await service.wait('', 'ann', { ms: 0 })
   assert.deepEqual(of('tapgate_agent_output_bytes'), [{ suffix: '_total', labels: { agent: 'a' }, value: 5 }])
   assert.deepEqual(of('tapgate_agent_tasks'), [
     { suffix: '_total', labels: { agent: 'a', state: 'completed' }, value: 1 },
@@ -114,11 +116,11 @@ test('what was counted is in the figures', async context => {
   assert.deepEqual(of('tapgate_agent_queue_depth'), [{ labels: { agent: 'a' }, value: 0 }])
 })
 
-function readAll(desk: TaskDesk, id: string): { read: string; pages: number } {
+function readAll(service: LocalTaskService, id: string): { read: string; pages: number } {
   let read = ''
   let pages = 0
   for (let next: number | undefined = 0; next !== undefined; pages++) {
-    const page = desk.page(id, 'ann', 'text', next, 17)
+    const page = service.page(id, 'ann', 'text', next, 17)
     assert.equal(page?.cut, true)
     read += page?.text ?? ''
     next = page?.next

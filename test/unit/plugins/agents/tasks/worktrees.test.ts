@@ -12,10 +12,10 @@ const WORKTREE: Worktree = {
 
 test('what a worktree does not have is said in the result', async context => {
   const worktree = (): Promise<Worktree> => Promise.resolve(WORKTREE)
-  const desk = deskOf(context, [new FakeHost('a', says('x'))], { containment: { worktree } })
-  const { id } = await desk.delegate(request({ isolation: 'worktree' }), ANN)
+  const service = deskOf(context, [new FakeHost('a', says('x'))], { containment: { worktree } })
+  const { id } = await service.delegate(request({ isolation: 'worktree' }), ANN)
 
-  assert.deepEqual((await settled(desk, id)).warnings, WORKTREE.warnings)
+  assert.deepEqual((await settled(service, id)).warnings, WORKTREE.warnings)
 })
 
 test('files of a task are there for what the gateway does for its agent', async context => {
@@ -24,8 +24,8 @@ test('files of a task are there for what the gateway does for its agent', async 
     given.push(files)
     return { handlers: new Map(), close: () => Promise.resolve() }
   }
-  const desk = deskOf(context, [new FakeHost('a', says('x'))], { containment: { clientSide } })
-  await settled(desk, (await desk.delegate(request({ files: ['/elsewhere/notes'] }), ANN)).id)
+  const service = deskOf(context, [new FakeHost('a', says('x'))], { containment: { clientSide } })
+  await settled(service, (await service.delegate(request({ files: ['/elsewhere/notes'] }), ANN)).id)
 
   assert.deepEqual(given, [['/elsewhere/notes']])
 })
@@ -52,17 +52,17 @@ test('worktrees of tasks that are forgotten go, and those of sessions that go on
         ms === 30_000 ? (rounds.push(then), () => undefined) : REFERENCED.after(ms, then),
     },
   }
-  const desk = deskOf(context, [new FakeHost('a', says('x'))], options)
-  const first = await settled(desk, (await desk.delegate(request(), ANN)).id)
-  const other = await settled(desk, (await desk.delegate(request(), ANN)).id)
+  const service = deskOf(context, [new FakeHost('a', says('x'))], options)
+  const first = await settled(service, (await service.delegate(request(), ANN)).id)
+  const other = await settled(service, (await service.delegate(request(), ANN)).id)
   time += 50_000
-  const next = await settled(desk, (await desk.delegate(request({ continues: first.id }), ANN)).id)
+  const next = await settled(service, (await service.delegate(request({ continues: first.id }), ANN)).id)
   ids = [first.id, other.id]
   time += 20_000
   rounds.pop()?.()
 
-  assert.equal(desk.view(first.id, 'ann'), undefined)
-  assert.ok(desk.view(next.id, 'ann'))
+  assert.equal(service.view(first.id, 'ann'), undefined)
+  assert.ok(service.view(next.id, 'ann'))
   assert.deepEqual(kept.at(-1), { [first.id]: true, [other.id]: false })
   rounds.pop()?.()
   assert.equal(kept.length, 2, 'at the start, and when something was forgotten')
