@@ -19,7 +19,7 @@ const TERMINALS = ['create', 'output', 'wait_for_exit', 'kill', 'release'].map(v
 
 type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state' | 'config' | 'files'>
 
-/** The bounds on agents, as the desk needs them, for one configuration. */
+/** The bounds on agents, as the task service needs them, for one configuration. */
 export function containmentFor({ roots: names }: AgentsConfig, api: Api): Containment {
   const { directory } = api
   const own = new Protected(api)

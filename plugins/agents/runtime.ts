@@ -20,7 +20,7 @@ interface ConfiguredAgent {
 
 export const openRuntime: OpenRuntime = (api, agents, callback) => new LocalRuntime(api, agents, callback)
 
-/** Agents, what contains them, and the desk before them, through all generations of a gateway. */
+/** Agents, what contains them, and the task service before them, through all generations of a gateway. */
 class LocalRuntime implements AgentRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback

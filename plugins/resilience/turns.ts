@@ -203,7 +203,7 @@ export class Turns {
     leave.at = undefined
   }
 
-  /** The lane that would be the longest with one more in `joining`; of several, that one. */
+  /** The queue that would be the longest with one more in `joining`; of several, that one. */
   #longest(joining: CallerQueue): CallerQueue {
     let longest = joining
     let size = joining.size + 1

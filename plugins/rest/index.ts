@@ -14,7 +14,7 @@ const ROUTES: readonly { readonly path: string; readonly method: string; readonl
   { path: '/openapi.json', method: 'GET', handle: openApi },
 ]
 
-/** Tools over plain HTTP: each request is a session of its own on the same road as MCP. */
+/** Tools over plain HTTP: each request is a session of its own on the same pipeline as MCP. */
 export const rest: Plugin<NonNullable<Config['rest']>> = {
   name: 'rest',
   claims: { section: 'rest' },

@@ -98,7 +98,7 @@ export interface Exchange {
   /** Performance-clock time of arrival, in milliseconds. */
   readonly startedAt: number
   readonly cancelled: boolean
-  /** Made on first use: an AbortSignal costs more than the rest of the road. */
+  /** Made on first use: an AbortSignal costs more than the rest of the pipeline. */
   readonly signal: AbortSignal
   /** Runs `listener` when the client cancels or goes away; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void

@@ -11,7 +11,7 @@ export interface HttpRequest extends Credentials {
   readonly caller: Principal
   /** The profile that the listener gives its clients; undefined for none. */
   readonly profile: string | undefined
-  /** The road, for plugins that offer MCP in another form. */
+  /** The pipeline, for plugins that offer MCP in another form. */
   readonly gate: Gate
   /** What the caller calls its conversation, checked; for `SessionInit.label`. */
   readonly label: string | undefined
@@ -26,7 +26,7 @@ export interface HttpRequest extends Credentials {
   onGone(listener: () => void): void
 }
 
-/** What a listener hands to the road with each request. */
+/** What a listener hands to the pipeline with each request. */
 export interface Inbound {
   readonly method: string
   readonly params: JsonObject | undefined
@@ -42,7 +42,7 @@ export interface Inbound {
   ask?(ask: Ask): Promise<AskReply>
 }
 
-/** One request on the road, as its listener sees it. */
+/** One request in the pipeline, as its listener sees it. */
 export interface Running {
   readonly answer: Promise<Answer>
   cancel(reason: string): void
@@ -82,7 +82,7 @@ export interface Gate {
   readiness(caller?: Principal): Readiness
   /**
    * How each upstream does, with what plugins say of it by the `status` hook; open sessions – one of a modern HTTP request
-   * lasts as long as that –, and exchanges on the road.
+   * lasts as long as that –, and exchanges in the pipeline.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
   /** What plugins count, by the `figures` hook. */

@@ -102,7 +102,7 @@ export interface Inspection {
   readonly unmatched: readonly Problem[]
 }
 
-/** A client inside the process: it takes the same road as any other. */
+/** A client inside the process: it takes the same way as any other. */
 export interface Connection {
   /**
    * Sends one request and resolves with its result.

@@ -32,7 +32,7 @@ type Found = ReturnType<HookTaps['authenticate']>
 /** Sessions that can be told something unasked. */
 const MAX_SESSIONS = 100_000
 
-/** The door between listeners and the road. Listeners keep it across generations; the graph behind it is swapped. */
+/** The gate between listeners and the pipeline. Listeners keep it across generations; the graph behind it is swapped. */
 export class PipelineGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
@@ -53,7 +53,7 @@ export class PipelineGate implements Gate {
     return this.#graph
   }
 
-  /** New exchanges take the new graph's road; those under way end on the old one. Its listens are still to be ended. */
+  /** New exchanges take the new graph's pipeline; those under way end on the old one. Its listens are still to be ended. */
   swap(graph: RuntimeGraph): void {
     graph.notifier.attach(this.#sessions)
     graph.notifier.adopt(this.#graph.notifier)

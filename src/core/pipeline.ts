@@ -10,7 +10,7 @@ import { settleTarget } from './target.ts'
 import type { Found, Graph } from './types.ts'
 
 /**
- * The road: request hooks → route → call hooks → dispatch → response hooks → settled.
+ * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled.
  * Never rejects, and reaches `settled` exactly once whatever happens on the way.
  */
 export async function travel(exchange: PipelineExchange, graph: Graph): Promise<Answer> {

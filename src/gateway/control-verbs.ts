@@ -96,7 +96,7 @@ async function inspected(gateway: Steered, params: JsonObject): Promise<object> 
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
-/** What a client inside the process is answered: on the same road as any other, limits and records included. */
+/** What a client inside the process is answered: on the same pipeline as any other, limits and records included. */
 async function clientRequest(gateway: Steered, params: JsonObject, { signal }: VerbOptions): Promise<object> {
   const { method, params: sent = {} } = params
   if (typeof method !== 'string' || !isObject(sent))

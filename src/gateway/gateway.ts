@@ -304,7 +304,7 @@ export class Gateway {
     await this.#around.memories?.flush()
   }
 
-  /** A client inside this process, which takes the same road as any other. */
+  /** A client inside this process, which takes the same way as any other. */
   async connect(options: ConnectOptions = {}): Promise<Connection> {
     this.#begin()
     return connect(this.#gate, options)

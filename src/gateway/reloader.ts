@@ -12,7 +12,7 @@ import { changesBetween } from './config-diff.ts'
 import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 
-/** An old generation gets this long for what is still on its road. */
+/** An old generation gets this long for what is still under way in it. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 

@@ -54,7 +54,7 @@ export function guardAsync(
     decided(first, origin.plugin)
     done(failed(origin, error))
   }
-  // Fixed arities: rest arguments cost twice as much on the road.
+  // Fixed arities: rest arguments cost twice as much in the pipeline.
   const run = (a: unknown, b: unknown, done: Callback): void => {
     let value: unknown
     try {

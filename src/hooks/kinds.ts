@@ -91,7 +91,7 @@ interface HookRow {
   readonly safe?: boolean
 }
 
-/** Every hook of the gateway, in the order of the road. */
+/** Every hook of the gateway, in the order of the pipeline. */
 export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
@@ -132,7 +132,7 @@ export interface TapOptions {
   readonly stage?: Stage
   /** Plugins whose taps of the same hook must run after this one. */
   readonly before?: string | readonly string[]
-  /** Methods the tap cares about; on all others it costs nothing. Hooks of the road only. */
+  /** Methods the tap cares about; on all others it costs nothing. Hooks of the pipeline only. */
   readonly methods?: readonly string[]
   /**
    * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,

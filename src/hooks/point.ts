@@ -189,7 +189,7 @@ export class HookPoint {
     return ARITY[this.name] ?? ['a', 'b']
   }
 
-  /** An exchange knows which plugin ended its lane. */
+  /** An exchange knows which plugin ended it. */
   #decided(): ((first: unknown, plugin: string) => void) | undefined {
     return this.name === 'request' ? markDecided : undefined
   }

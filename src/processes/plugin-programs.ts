@@ -25,7 +25,7 @@ export interface ProgramsOptions {
   readonly hide: Hide
 }
 
-/** Programs that plugins run: in the same room, with the same marks and the same guardian as local servers. */
+/** Programs that plugins run: in the same room, with the same marks and the same watchdog as local servers. */
 export class OwnPrograms implements Programs {
   readonly #options: ProgramsOptions
   #table: ProcessTable | undefined
@@ -88,7 +88,7 @@ export class OwnPrograms implements Programs {
     await (this.#table ??= new ProcessTable(log, clock)).endOrphans(new Set([directory]))
   }
 
-  /** Nothing is launched any more: the guardian may go when the last one has ended. */
+  /** Nothing is launched any more: the watchdog may go when the last one has ended. */
   retire(): void {
     this.#table?.retire()
   }

@@ -31,7 +31,7 @@ export interface PoolHost {
   readonly main: Supervisor
   /** Whether somebody waits for what is said on its link. */
   isWatched(supervisor: Supervisor): boolean
-  /** Makes the keeper of another link, for clients that can be asked for this. */
+  /** Makes the supervisor of another link, for clients that can be asked for this. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
@@ -114,8 +114,8 @@ export class LinkPool {
   }
 
   supervisors(): Supervisor[] {
-    const lanes = [...this.#pooled.values()].map(({ supervisor }) => supervisor)
-    return [...lanes, ...this.#leaving.keys(), ...this.#warm.supervisors]
+    const supervisors = [...this.#pooled.values()].map(({ supervisor }) => supervisor)
+    return [...supervisors, ...this.#leaving.keys(), ...this.#warm.supervisors]
   }
 
   /** Opens ahead what is to be ready for newcomers. */

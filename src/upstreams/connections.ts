@@ -20,12 +20,12 @@ import type { Supervisors } from './supervisors.ts'
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
-/** What a fleet needs from its upstream. */
+/** What a set of connections needs from its upstream. */
 export interface ConnectionsHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: Supervisors
-  /** Whether somebody waits for what the server says unasked, on any link or on the one of this keeper. */
+  /** Whether somebody waits for what the server says unasked, on any link or on the one of this supervisor. */
   isWatched(supervisor?: Supervisor): boolean
   /** The main link is another one, or gone. */
   changed(state: UpstreamState, link: Link | undefined): void
@@ -44,7 +44,7 @@ export class Connections {
   readonly #idle: IdleRest | undefined
   readonly #projects: Projects | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
-  /** Restarts of keepers that are gone. */
+  /** Restarts of supervisors that are gone. */
   #restarts = 0
   #takeBackOffer: (() => void) | undefined
 

@@ -1,7 +1,7 @@
 import type { ProcessPermit } from '../api/index.ts'
 import type { Link } from './connection/connection.ts'
 
-/** Links of one keeper that are being ended, and the right of each link's process to run. */
+/** Links of one supervisor that are being ended, and the right of each link's process to run. */
 export class LeavingLinks {
   readonly #leaving = new Map<Link, Promise<void>>()
   readonly #permits = new Map<Link, ProcessPermit>()

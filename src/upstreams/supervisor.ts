@@ -5,7 +5,7 @@ import type { Link } from './connection/connection.ts'
 import { Restarts, type Pause } from './restart-policy.ts'
 import { visible } from '../transport/printable.ts'
 
-/** What a keeper needs from its upstream. */
+/** What a supervisor needs from its upstream. */
 export interface SupervisorHost {
   readonly name: string
   readonly log: Log

@@ -19,7 +19,7 @@ const PROBE_MS = 5000
 /** How a task does: ids of tasks are those of one link (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
-/** What differs between the keepers of one upstream. */
+/** What differs between the supervisors of one upstream. */
 export interface Keeping {
   /** What the clients of this link can be asked for, as `initialize` says it. */
   readonly capabilities: JsonObject
@@ -34,10 +34,10 @@ export interface Keeping {
   lost(supervisor: Supervisor, link: Link, why: string): void
 }
 
-/** Whom a change is told that came by the link of a keeper; undefined for everybody. */
+/** Whom a change is told that came by the link of a supervisor; undefined for everybody. */
 export type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
-/** Makes the keepers of one upstream, and knows what they have in common. */
+/** Makes the supervisors of one upstream, and knows what they have in common. */
 export class Supervisors {
   readonly memory: EraMemory
   readonly drops: Drops

@@ -31,7 +31,7 @@ export async function removePlace({ directory }: Place): Promise<void> {
   await rm(directory, { recursive: true, force: true })
 }
 
-/** Where a worker takes what others hand on: whole HTTP requests, or what is on the road already. */
+/** Where a worker takes what others hand on: whole HTTP requests, or what is in the pipeline already. */
 export function socketOf({ directory }: Place, number: number, of: 'http' | 'line'): string {
   return join(directory, `w${number}.${of}`)
 }

@@ -2,7 +2,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { guardiansOf, processesWith, zombiesOf, type Found } from '../fixtures/processes.ts'
+import { watchdogsOf, processesWith, zombiesOf, type Found } from '../fixtures/processes.ts'
 import { strays, timeToZero } from './leaks/count.ts'
 import { configOf, startGateway, type Running } from './leaks/gateway.ts'
 import { openAndDie } from './leaks/sessions.ts'
@@ -88,7 +88,7 @@ async function gatewaysThatAreKilled(): Promise<void> {
     const begin = performance.now()
     const after = await timeToZero(() => [...processesWith(cookie), ...processesWith(run)], LIMIT_MS)
     times.push(after.ms)
-    const guardian = await timeToZero(() => guardiansOf(run), GUARDIAN_LIMIT_MS)
+    const guardian = await timeToZero(() => watchdogsOf(run), GUARDIAN_LIMIT_MS)
     guardians.push(performance.now() - begin)
     left.push(...after.left, ...guardian.left)
   }
@@ -123,7 +123,7 @@ function spread(times: number[]): string {
 
 /** Resident and private memory of the guardian of a run. */
 function memoryOf(run: string): string {
-  const [guardian] = guardiansOf(run)
+  const [guardian] = watchdogsOf(run)
   const rollup = guardian === undefined ? '' : readFileSync(`/proc/${guardian.pid}/smaps_rollup`, 'utf8')
   const [, resident] = /^Rss:\s+(\d+ kB)/m.exec(rollup) ?? []
   const [, own] = /^Private_Dirty:\s+(\d+ kB)/m.exec(rollup) ?? []

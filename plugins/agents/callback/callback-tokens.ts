@@ -22,7 +22,7 @@ type Visit = Parameters<Callback['open']>[0]
 /** Never among the scopes of a token: it keeps what an agent sees apart from what its owner sees. */
 const MARK = 'tapgate:agent:'
 const TOKEN_BYTES = 32
-/** Doors open at once. */
+/** Tokens in use at once. */
 const MAX_OPEN = 1000
 
 /** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
@@ -82,12 +82,12 @@ export class CallbackTokens implements Callback {
     }
   }
 
-  /** Whose a token is, while its door is open. */
+  /** Whose a token is, while its session lives. */
   find(token: string): Grant | undefined {
     return this.#grants.get(digestOf(token))
   }
 
-  /** The door that somebody came through; undefined for whoever is no agent. */
+  /** The grant of the agent that came; undefined for all other callers. */
   grantOf(principal: Principal): Grant | undefined {
     return this.#byPrincipal.get(principal)
   }

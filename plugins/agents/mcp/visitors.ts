@@ -20,7 +20,7 @@ interface Grants {
 /** Who comes, and what it may touch: a client all tasks of its principal, an agent only those it began. */
 export class Callers {
   readonly #known = new Map<string, Known>()
-  /** Set once there are doors: they need to know visitors too. */
+  /** Set once there are callback tokens, which need to know the callers. */
   callbackTokens: Grants | undefined
 
   callerOf(exchange: Exchange): Caller {

@@ -24,7 +24,7 @@ export interface ProcessParts {
   readonly log: Log
   /** Of the gateway, for `clientInfo`. */
   readonly version: string
-  /** Something has changed that may concern who waits for a seat. */
+  /** Something has changed that may concern who waits for a slot. */
   changed(process: AgentProcess): void
   /** A turn failed in a way that may say something of the agent. */
   failed(failure: AgentFailure): void
@@ -246,7 +246,7 @@ export class AgentProcess implements SessionHome {
     this.#closing.delete(closing)
   }
 
-  /** A seat is free again. */
+  /** A slot is free again. */
   leave(): void {
     this.takenSlots--
     this.#parts.changed(this)

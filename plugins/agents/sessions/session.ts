@@ -30,7 +30,7 @@ export interface SessionHome {
   /** Whether another session in it is in the middle of a turn. */
   isSharedWithBusy(session: LiveSession): boolean
   end(why: AgentFailure): void
-  /** Frees the session on the agent's side, and its seat. */
+  /** Frees the session on the agent's side, and its slot. */
   release(session: LiveSession): Promise<void>
 }
 

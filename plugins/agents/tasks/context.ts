@@ -35,7 +35,7 @@ export interface TaskSettings {
   readonly keepPrompt: boolean
 }
 
-/** All that the pieces of the desk share. */
+/** All that the pieces of the task service share. */
 export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: Database

@@ -44,7 +44,7 @@ export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
   return { ttlMs: ttl === undefined ? USUAL.ttlMs : parseDuration(ttl), max, maxPerCaller, keepPrompt }
 }
 
-/** The desk over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
+/** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
 export class LocalTaskService implements TaskService {
   readonly #context: TaskContext
   readonly #takeBack: (() => void)[] = []

@@ -1,7 +1,7 @@
 import type { AgentToolCall, SessionSide } from './agent.ts'
 import type { AgentSettings, PermissionPolicy } from './settings.ts'
 
-/** What keeps the work of an agent inside its bounds, as far as the desk needs it. */
+/** What keeps the work of an agent inside its bounds, as far as the task service needs it. */
 export interface Containment {
   /**
    * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.

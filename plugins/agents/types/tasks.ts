@@ -47,7 +47,7 @@ export interface CallerIdentity {
 
 /** The gateway as an MCP server of the agents that work for it. */
 export interface Callback {
-  /** Opens a door for one session of a task; undefined where the agent may not call back, or nobody could be let in. */
+  /** Makes a callback token for one session of a task; undefined where the agent may not call back, or nobody could be let in. */
   open(visit: {
     readonly task: string
     /** The first task of the chain, and how many stand between: 0 for one that a client began. */

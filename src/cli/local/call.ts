@@ -9,7 +9,7 @@ import { type AskFlags, withAsked } from './ask-gateway.ts'
 import { type GivenArguments, argumentsFor } from './call-arguments.ts'
 import { listAllTools } from './list-all.ts'
 
-/** Calls a tool by the same road as any client and gives back the raw result. */
+/** Calls a tool by the same pipeline as any client and gives back the raw result. */
 export async function callTool(
   flags: AskFlags,
   name: string,

@@ -4,7 +4,7 @@ import { didYouMean } from '../../util/suggest.ts'
 import type { Report } from '../problem.ts'
 import { pathsOf } from './paths.ts'
 
-/** Rules that cannot say whom they mean, and doors that would let strangers in as one caller. */
+/** Rules that cannot say whom they mean, and listeners that would let strangers in as one caller. */
 export function checkAccess(config: unknown, report: Report): void {
   const auth = valueAt(config, 'auth')
   if (auth === undefined) return

@@ -29,7 +29,7 @@ export interface HttpContext {
   readonly bodies: HeldBytes
   /** Answers and events that their readers have not taken. */
   readonly unread: UnreadBytes
-  /** Requests on the road, by a number of our own. */
+  /** Requests in the pipeline, by a number of our own. */
   readonly posts: InFlight<Post>
   /** What stays open after its request was let in. */
   readonly standing: Standing

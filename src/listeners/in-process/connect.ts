@@ -7,7 +7,7 @@ import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { payloadOf } from '../client/encode-answer.ts'
 import { randomUUID } from 'node:crypto'
 
-/** A client inside the process, on the same road as any other: modern, one session. */
+/** A client inside the process, on the same pipeline as any other: modern, one session. */
 export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
   const side: ClientSide = {
     info: client,

@@ -55,7 +55,7 @@ export class ProcessTable {
     this.#check()
   }
 
-  /** No more will come: the guardian may go whenever nothing runs. */
+  /** No more will come: the watchdog may go whenever nothing runs. */
   retire(): void {
     this.#isRetired = true
     this.#check()

@@ -1,5 +1,5 @@
 /**
- * What the guardian runs, in any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
+ * What the watchdog runs, in any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
  * `- pid start` and `.`; at the end of its input without a `.` the gateway is dead. Servers have then lost their stdin
  * and get a moment, SIGTERM and another moment; then SIGKILL goes out until two looks in a row have found nothing.
  * A group is left alone when its number has a new leader.

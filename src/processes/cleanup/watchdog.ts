@@ -10,7 +10,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Where a system has its tools, for a gateway that was told no PATH. */
 const TOOLS = '/usr/bin:/bin:/usr/sbin:/sbin'
-/** A guardian that keeps dying is not replaced for ever. */
+/** A watchdog that keeps dying is not replaced for ever. */
 const MAX_STARTS = 5
 
 /**
@@ -64,7 +64,7 @@ export class Watchdog {
   }
 
   #open(environment: Environment): void {
-    const args = ['-c', WATCHDOG_SCRIPT, 'tapgate-guardian', this.#run]
+    const args = ['-c', WATCHDOG_SCRIPT, 'tapgate-watchdog', this.#run]
     const env = watchdogEnvironment(environment)
     const { watcher, pipe } = spawnWatcher({ command: '/bin/sh', args, cwd: '/', env })
     this.#pipe = pipe
@@ -79,7 +79,7 @@ export class Watchdog {
 
   #gone(why: string): void {
     this.#pipe = undefined
-    this.#log.warn('the guardian of the server processes is gone', { why })
+    this.#log.warn('the watchdog of the server processes is gone', { why })
   }
 
   #say(line: string): void {

@@ -53,7 +53,7 @@ export class HttpWire implements Wire, ReplyHost {
     this.#clock = clock
     this.#path = url.pathname + url.search
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
-    // Deadlines are the business of the road; a stream may be silent for hours.
+    // Deadlines are the business of the pipeline; a stream may be silent for hours.
     this.#client = new HttpClient(url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
   }
 

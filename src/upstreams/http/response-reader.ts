@@ -121,7 +121,7 @@ export class Reply implements ReplyHandler {
         upstream,
         why: `it has forgotten our session (HTTP ${status})`,
         sessionLost: true,
-        // Refused at the door; what was taken up again had been let in once.
+        // Refused at the listener; what was taken up again had been let in once.
         unheard: status === 404 && this.#position.eventId === undefined,
       })
       return events.failed(this.#pending, error)

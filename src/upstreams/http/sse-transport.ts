@@ -42,7 +42,7 @@ export class SseWire implements Wire {
     this.#events = events
     this.#url = new URL(spec.url)
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
-    // Deadlines are the business of the road; a stream may be silent for hours.
+    // Deadlines are the business of the pipeline; a stream may be silent for hours.
     this.#client = new HttpClient(this.#url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
     this.#stream = new EventStream({
       maxEvent: parseSize(spec.maxReply),

@@ -22,12 +22,12 @@ export class ClientInterest {
     this.#watches = new Watches(context, home)
   }
 
-  /** Whether somebody waits for what the server says of a resource, on any link or on the one of this keeper. */
+  /** Whether somebody waits for what the server says of a resource, on any link or on the one of this supervisor. */
   arePending(supervisor?: Supervisor): boolean {
     return this.#watches.isWanted(supervisor)
   }
 
-  /** Whom a change of a resource is told that came by the link of this keeper; undefined for everybody who wants it. */
+  /** Whom a change of a resource is told that came by the link of this supervisor; undefined for everybody who wants it. */
   audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#watches.audienceOf(supervisor)
   }

@@ -4,7 +4,7 @@ import type { Link } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
 import { Watch } from './subscription.ts'
 
-/** Where the calls of a session go: the keeper of a link of its own that is up, or undefined for the main one. */
+/** Where the calls of a session go: the supervisor of a link of its own that is up, or undefined for the main one. */
 export type Home = (session: Session) => Supervisor | undefined
 
 interface Hold {
@@ -34,7 +34,7 @@ export class Watches {
     this.#main = new Watch(context, { lists: true, notify: this.#teller(() => this.#main) })
   }
 
-  /** Whether anybody watches a resource, on any link or on the one of this keeper. */
+  /** Whether anybody watches a resource, on any link or on the one of this supervisor. */
   isWanted(supervisor?: Supervisor): boolean {
     return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
@@ -94,7 +94,7 @@ export class Watches {
     for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
   }
 
-  /** Whom a change is told that came by the link of this keeper; undefined for everybody who watches. */
+  /** Whom a change is told that came by the link of this supervisor; undefined for everybody who watches. */
   audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#audience(this.#pooled.get(supervisor) ?? this.#main)
   }

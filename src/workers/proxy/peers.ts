@@ -13,7 +13,7 @@ export class Peers {
   readonly #open = new Set<Socket>()
   readonly #server: Server
 
-  /** `gate` is where what others hand on goes down the road. */
+  /** `gate` is where what others hand on goes through the pipeline. */
   constructor(number: number, place: Place, gate: () => Gate) {
     this.#number = number
     this.#place = place
@@ -97,7 +97,7 @@ export class Peers {
   }
 }
 
-/** A request on the road as another worker needs to know it. */
+/** A request in the pipeline as another worker needs to know it. */
 export function writeInbound(session: Session, inbound: Inbound): JsonObject {
   const { method, params, headers = {}, principal = session.principal, bytes = 0, ask } = inbound
   const asks = ask !== undefined

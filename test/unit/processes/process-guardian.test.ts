@@ -97,7 +97,7 @@ describe('a sweep', { concurrency: 4, skip }, () => {
 function guard(shell: string, mark: string): ChildProcess {
   const applet = shell.endsWith('busybox') ? ['sh'] : []
   const stdio = ['pipe', 'ignore', 'inherit'] as const
-  return spawn(shell, [...applet, '-c', WATCHDOG_SCRIPT, 'tapgate-guardian', mark], {
+  return spawn(shell, [...applet, '-c', WATCHDOG_SCRIPT, 'tapgate-watchdog', mark], {
     detached: true,
     stdio: [...stdio],
   })

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type { Upstream } from '../../../src/api/index.ts'
-import { guardiansOf, processesWith } from '../../fixtures/processes.ts'
+import { watchdogsOf, processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, isAlive, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
 
 const EVERY_WAY = 'deaf,setsid,daemon,nameless'
@@ -98,28 +98,28 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     await upstream.start()
     const run = runOf(upstream)
     await runHook('close')
-    assert.equal(guardiansOf(run).length, 1)
+    assert.equal(watchdogsOf(run).length, 1)
 
     await upstream.stop()
-    await until(() => guardiansOf(run).length === 0, 'nothing runs, and nobody guards')
+    await until(() => watchdogsOf(run).length === 0, 'nothing runs, and nobody guards')
     await upstream.start()
 
     assert.equal(runOf(upstream), run)
-    assert.equal(guardiansOf(run).length, 1)
+    assert.equal(watchdogsOf(run).length, 1)
   })
 
   it('gets a new guardian when somebody ends the old one', async t => {
     const { upstream, logs } = await bench(t, escaping(randomUUID(), ''))
     await upstream.start()
-    const [old] = guardiansOf(runOf(upstream))
+    const [old] = watchdogsOf(runOf(upstream))
 
     process.kill(old?.pid ?? assert.fail(), 'SIGKILL')
 
     await until(
-      () => guardiansOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
+      () => watchdogsOf(runOf(upstream)).some(({ pid }) => pid !== old?.pid),
       'there is another one',
     )
-    assert.ok(logs.some(line => line.message.startsWith('the guardian of the server processes is gone')))
+    assert.ok(logs.some(line => line.message.startsWith('the watchdog of the server processes is gone')))
   })
 
   it('of a gateway that lives is left alone by the start of another', async t => {

@@ -103,7 +103,7 @@ export class Post implements Inbound {
     return asking
   }
 
-  /** Sends it down the road and waits for what came of it; nothing is written to the client yet. */
+  /** Sends it through the pipeline and waits for what came of it; nothing is written to the client yet. */
   async run(context: PostContext, session: Session): Promise<Answer> {
     this.#reader = session.client
     const number = ++context.lastPost
