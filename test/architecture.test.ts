@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { findFolderRings, findRings } from './guard/graph.ts'
 import { GLOBALS, HOMES, partOf, PARTS } from './guard/layers.ts'
 import { readSources, ROOT } from './guard/sources.ts'
+import { RETIRED, retiredIn } from './guard/words.ts'
 
 const sources = readSources('src/**/*.ts', 'plugins/**/*.ts')
 
@@ -136,6 +137,14 @@ test('a function has at most 60 lines of code', () => {
   )
 
   assert.deepEqual(long, [])
+})
+
+test('no identifier has a word for which there is a standard one', () => {
+  const found = sources.flatMap(({ file }) =>
+    retiredIn(file).map(word => `${file}: ${word}, say ${RETIRED[word] ?? ''}`),
+  )
+
+  assert.deepEqual(found, [])
 })
 
 test('only commands have a default export', () => {
