@@ -20,7 +20,7 @@ const rows = Object.entries<{ text: string; hint: string; exit?: number; http?: 
 test('the reference of errors is what the table says', () => {
   const present = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8')
 
-  assert.equal(present, errorsReference(), 'stale – run npm run docs')
+  assert.equal(present, errorsReference(), 'stale – run npm run gen')
 })
 
 test('every code is used', () => {

@@ -45,7 +45,7 @@ for (const document of globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md']
   test(`the snippets in ${document.replaceAll('\\', '/')} are what their files say`, () => {
     const text = readFileSync(join(ROOT, document), 'utf8')
 
-    assert.equal(text, withFreshSnippets(text, pathToFileURL(ROOT)), 'stale – run npm run docs')
+    assert.equal(text, withFreshSnippets(text, pathToFileURL(ROOT)), 'stale – run npm run gen')
   })
 }
 

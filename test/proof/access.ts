@@ -1,4 +1,4 @@
-// Bad tokens, a canary, a flood and a day's quota over kill -9. `npm run proof:access [calls]`; prints its figures.
+// Bad tokens, a canary, a flood and a day's quota over kill -9. `npm run proof -- access [calls]`; prints its figures.
 import { testGateway } from '../../src/testing/index.ts'
 import { badTokens } from './access/bad-tokens.ts'
 import { canary } from './access/canary.ts'

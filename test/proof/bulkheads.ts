@@ -1,5 +1,5 @@
 /**
- * One upstream of five turned slow, hung, dead and flapping, under load: `npm run proof:bulkheads`. What the other four
+ * One upstream of five turned slow, hung, dead and flapping, under load: `npm run proof -- bulkheads`. What the other four
  * answer must take no longer than in quiet times (p99 within +20 % or +5 ms), lists and discover included, and every
  * call must end once, in time, with a result or an error that says why. Once with a victim on HTTP, once on stdio.
  */

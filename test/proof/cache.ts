@@ -1,4 +1,4 @@
-/** Shows what the cache is worth, and that it gives nobody what is not theirs. `npm run proof:cache`; about half a minute. */
+/** Shows what the cache is worth, and that it gives nobody what is not theirs. `npm run proof -- cache`; about half a minute. */
 import { createGateway } from '../../src/index.ts'
 import type { Plugin } from '../../src/plugin.ts'
 import { LAUNCHER, requireBuild, writeConfig } from '../peers/gateway.ts'

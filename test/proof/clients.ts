@@ -3,8 +3,8 @@
  * over stdio and over HTTP, with a home of its own and no credentials. Prints a table; exits with 1 when one of them
  * could not connect or call. The clients come from npm at first use, into ~/.cache/tapgate-clients (or $TAPGATE_CLIENTS).
  *
- *   npm run proof:clients            about 60 s, and 1.4 GB the first time
- *   npm run proof:clients -- claude  those whose name has this in it
+ *   npm run proof -- clients            about 60 s, and 1.4 GB the first time
+ *   npm run proof -- clients claude  those whose name has this in it
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

@@ -2,7 +2,7 @@
  * Shows what a saved catalogue is worth: the time from the start of `gateway serve` with 20 stdio servers to its answer
  * of `tools/list`, and how many processes that starts. Prints its figures; exits with 1 when one is out of bounds.
  *
- *   npm run proof:cold-start       about a minute; RUNS=9 for more
+ *   npm run proof -- cold-start       about a minute; RUNS=9 for more
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -2,7 +2,7 @@
  * Shows the life of server processes: resting and waking under load, replicas killed under load, the budget of a server
  * that crashes, and the bounds on all processes together. Prints its figures; exits with 1 when one is out of bounds.
  *
- *   npm run proof:lifecycle        about 70 s
+ *   npm run proof -- lifecycle        about 70 s
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

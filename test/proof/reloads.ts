@@ -1,4 +1,4 @@
-// 100 reloads under 200 requests a second, 50 broken configurations in between: npm run proof:reloads
+// 100 reloads under 200 requests a second, 50 broken configurations in between: npm run proof -- reloads
 import { fileURLToPath } from 'node:url'
 import type { ControlClient } from '../../src/control/client.ts'
 import { testClient, type TestClient } from '../../src/testing/index.ts'

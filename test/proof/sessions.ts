@@ -2,7 +2,7 @@
  * Who asks gets his own state and nobody else's: 50 callers with two labels each against a server that counts, on stdio
  * and on HTTP, and then 10,000 requests with session ids of others, made up, doubled and chosen by the client.
  *
- *     npm run proof:sessions
+ *     npm run proof -- sessions
  */
 import assert from 'node:assert/strict'
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
 // 50 clients × 200 calls at once with equal ids, half of each era, over one legacy process that asks each call back.
-// Prints what came, and what came to the wrong client or call. `npm run proof:asks [clients] [calls]`.
+// Prints what came, and what came to the wrong client or call. `npm run proof -- shared-pipe-asks [clients] [calls]`.
 import { crowd } from './access/crowd.ts'
 
 const MOST_MS = 90_000

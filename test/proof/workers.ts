@@ -3,7 +3,7 @@
  * reloaded and the other worker is killed; what was lost and what was mixed up is counted. Then what a second process brings
  * and costs, beside one.
  *
- *     npm run proof:workers [-- --figures | --chaos]
+ *     npm run proof -- workers [--figures | --chaos]
  */
 import { chaos } from './workers/chaos.ts'
 import { figures } from './workers/figures.ts'

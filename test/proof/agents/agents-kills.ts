@@ -1,8 +1,8 @@
 /**
- * Kills the gateway, or the agents below it, at random moments while tasks are under way: npm run proof:agent-kills
+ * Kills the gateway, or the agents below it, at random moments while tasks are under way: npm run proof -- agents-kills
  * No task may be lost, none done twice once its side effect could be known, no process left after 10 s.
  *
- *   KILLS=100 SEED=1 npm run proof:agent-kills        about 4 min; it ends after 5 min in any case
+ *   KILLS=100 SEED=1 npm run proof -- agents-kills        about 4 min; it ends after 5 min in any case
  */
 import { rmSync } from 'node:fs'
 import { KillWorld } from '../agents-kills/world.ts'
