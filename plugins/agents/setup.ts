@@ -13,7 +13,7 @@ import { Foreground } from './mcp/foreground.ts'
 import type { McpParts } from './mcp/parts.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './mcp/verbs.ts'
-import { Callers } from './mcp/visitors.ts'
+import { Callers } from './mcp/callers.ts'
 import type { Caller, TaskService } from './types/tasks.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/plugin.ts'
 import type { Caller, TaskService } from '../types/tasks.ts'
 import type { Foreground } from './foreground.ts'
-import type { Callers } from './visitors.ts'
+import type { Callers } from './callers.ts'
 
 /** What every tool, task and resource of the face needs. */
 export interface McpParts {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
-import { INITIALIZE } from '../listeners/http/listen-http-client.ts'
+import { INITIALIZE } from '../listeners/http/client.ts'
 import { script, until } from '../fixtures/upstream-bench.ts'
 
 test('a legacy client hears that the server no longer wants its answer, and then the end of its call', async t => {

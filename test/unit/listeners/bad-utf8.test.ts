@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
-import { serveAll, openOldStream, talk } from './http/listen-network.ts'
-import { pipe } from './stdio/listen-stdio-client.ts'
+import { serveAll, openOldStream, talk } from './http/network.ts'
+import { pipe } from './stdio/client.ts'
 import { BAD, withBytes } from '../security/bad-utf8.ts'
 
 const PLACES = [

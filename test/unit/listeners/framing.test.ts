@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { modern, serve } from './http/listen-http-client.ts'
+import { modern, serve } from './http/client.ts'
 
 const { headers, body } = modern('tools/list')
 const BODY = Buffer.byteLength(body)

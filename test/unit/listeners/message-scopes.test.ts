@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Credentials, Principal } from '../../../src/api/index.ts'
-import { openOldStream, serveAll } from './http/listen-network.ts'
+import { openOldStream, serveAll } from './http/network.ts'
 
 /** Who calls is said by the token `subject:scope`. */
 function principalOf({ header }: Credentials): Principal {

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { stdioListener } from '../../../src/listeners/stdio/stdio-listener.ts'
-import { FakeGate, makeListener, realClock } from './http/listen-fake-gate.ts'
-import { initialize, legacy, modern, openStream, parse, send, serve } from './http/listen-http-client.ts'
-import { openOldStream, serveAll, talk } from './http/listen-network.ts'
+import { FakeGate, makeListener, realClock } from './http/fake-gate.ts'
+import { initialize, legacy, modern, openStream, parse, send, serve } from './http/client.ts'
+import { openOldStream, serveAll, talk } from './http/network.ts'
 
 const STOPPING = /the gateway is stopping/
 

@@ -5,9 +5,9 @@ import { test, type TestContext } from 'node:test'
 import type { HttpReply } from '../../../src/api/index.ts'
 import { until } from '../fixtures/upstream-bench.ts'
 import { HeldBytes, Hold } from '../../../src/transport/held-bytes.ts'
-import { FakeClock, result, type FakeGate } from './http/listen-fake-gate.ts'
-import { initialize, legacy, modern, openStream, send, serve } from './http/listen-http-client.ts'
-import { serveAll, talk } from './http/listen-network.ts'
+import { FakeClock, result, type FakeGate } from './http/fake-gate.ts'
+import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
+import { serveAll, talk } from './http/network.ts'
 
 const MIB = 1024 * 1024
 /** More than the system takes for a reader that does not read. */

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Watch, type Level } from '../../../plugins/overload/watch.ts'
-import { FakeClock, log } from '../listeners/http/listen-fake-gate.ts'
+import { FakeClock, log } from '../listeners/http/fake-gate.ts'
 
 const LIMITS = { keepAlive: 0.92, refuse: 0.95, lagMs: 1000 }
 

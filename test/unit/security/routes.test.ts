@@ -16,7 +16,7 @@ import {
 import { placesOf } from '../../../src/listeners/http/paths.ts'
 import { VERBS } from '../../../src/gateway/control-verbs.ts'
 import { startIssuer, type Issuer } from '../../proof/access/issuer.ts'
-import { refused } from '../listeners/http/listen-network.ts'
+import { refused } from '../listeners/http/network.ts'
 import { hashOf } from '../rules/keys.ts'
 
 /** What somebody gets on a path who is not let in, and somebody who is, but may use nothing. */

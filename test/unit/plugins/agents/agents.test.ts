@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
-import { agentsSetting, told, tool } from './agents-setting.ts'
+import { agentsSetting, told, tool } from './setting.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
 const DECLARED = { elicitation: { form: {} }, extensions: { [TASKS]: {} } }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { failureOf } from '../../../../plugins/agents/acp/failures.ts'
 import { RpcFault } from '../../../../plugins/agents/acp/rpc-error.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
-import { agentWorld, listener, say, wanted } from './agents-kit.ts'
+import { agentWorld, listener, say, wanted } from './kit.ts'
 
 test('an agent that wants a login is not ready, though its process starts', async t => {
   const world = await agentWorld(t)

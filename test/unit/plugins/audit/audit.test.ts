@@ -17,7 +17,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
-import { callsIn, directoryFor, linesOf } from './audit-kit.ts'
+import { callsIn, directoryFor, linesOf } from './kit.ts'
 
 const TOOLS = {
   echo: () => 'hi',

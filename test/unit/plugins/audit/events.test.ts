@@ -12,7 +12,7 @@ import {
   type Plugin,
 } from '../../../../src/plugin.ts'
 import { testClient, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
-import { directoryFor, linesOf } from './audit-kit.ts'
+import { directoryFor, linesOf } from './kit.ts'
 
 const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } }
 

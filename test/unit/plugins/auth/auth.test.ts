@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
-import { bearer, call, send, serve } from './auth-gateway.ts'
+import { bearer, call, send, serve } from './gateway.ts'
 
 const ci = makeKey('ci', [])
 

@@ -14,7 +14,7 @@ import { definePlugin, type Plugin } from '../../../../src/plugin.ts'
 
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
-import { Lines } from '../../listeners/http/listen-http-client.ts'
+import { Lines } from '../../listeners/http/client.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
 
 /** What a rule could decide by. */

@@ -14,7 +14,7 @@ import {
   toolCall,
   wsSpec,
 } from '../../fixtures/upstream-bench.ts'
-import { type Said, answerTo, oldServer, wsServer } from './call-network.ts'
+import { type Said, answerTo, oldServer, wsServer } from './network-upstream.ts'
 import { type TestContext, test } from 'node:test'
 
 const COUNT = 100

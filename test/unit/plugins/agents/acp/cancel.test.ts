@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentWorld, listener, say, wanted } from '../agents-kit.ts'
+import { agentWorld, listener, say, wanted } from '../kit.ts'
 
 test('a cancelled turn is cancelled, whatever comes after: a late end, a question, or nothing at all', async t => {
   const { pool, directory } = await agentWorld(t)

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AgentFailure, PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
-import { FakeClock } from '../../../listeners/http/listen-fake-gate.ts'
-import { agentWorld, fails, isAlive, listener, say, wanted } from '../agents-kit.ts'
+import { FakeClock } from '../../../listeners/http/fake-gate.ts'
+import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
 const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
 

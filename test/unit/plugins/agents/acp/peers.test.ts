@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { agentWorld, allowOnce, listener, say, wanted } from '../agents-kit.ts'
+import { agentWorld, allowOnce, listener, say, wanted } from '../kit.ts'
 
 const SDK_AGENT = fileURLToPath(new URL('../../../../fixtures/acp/sdk-agent.ts', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('examples/agent.js', import.meta.resolve('acp-sdk-1')))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Places } from '../../../../../plugins/agents/processes/process-quota.ts'
-import { agentWorld, fails, isAlive, listener, say, wanted } from '../agents-kit.ts'
+import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
 test('sessions fill a process up to its bound, then a second one, and then they wait their turn', async t => {
   const { pool, directory } = await agentWorld(t)

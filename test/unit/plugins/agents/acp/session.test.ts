@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { agentWorld, allowOnce, fails, listener, say, wanted } from '../agents-kit.ts'
+import { agentWorld, allowOnce, fails, listener, say, wanted } from '../kit.ts'
 
 test('a turn says what the agent says, and a second session lives in the same process', async t => {
   const { pool, directory } = await agentWorld(t)

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AgentHost } from '../../../../../plugins/agents/types/agent.ts'
-import { agentWorld, type PoolOptions } from '../agents-kit.ts'
+import { agentWorld, type PoolOptions } from '../kit.ts'
 import { ANN, deskOf, fileOf, request, settled } from './kit.ts'
 
 const TRACE = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { result } from './fake-gate.ts'
+import {
+  INITIALIZE,
+  initialize,
+  JSON_HEADERS,
+  legacy,
+  openStream,
+  send,
+  serve,
+  type Message,
+} from './client.ts'
+
+const { id: _id, jsonrpc: _jsonrpc, ...INIT } = INITIALIZE
+
+test('initialize opens a session whose id is long and in the answer', async t => {
+  const { gate, url } = await serve(t)
+
+  const got = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
+
+  assert.equal(got.status, 200)
+  assert.match(got.headers['mcp-session-id'] as string, /^[\w-]{22,}$/)
+  assert.equal(got.json.result.protocolVersion, '2025-06-18')
+  assert.equal(gate.opened[0]?.client.version, '2025-06-18')
+  assert.equal(gate.opened[0]?.client.info.name, 'old')
+})
+
+test('an unknown version is answered with our latest, and its client goes on without a version header', async t => {
+  const { url } = await serve(t)
+  const body = JSON.stringify({
+    ...INITIALIZE,
+    params: { ...INITIALIZE.params, protocolVersion: '1999-01-01' },
+  })
+
+  const opened = await send(url, { headers: JSON_HEADERS, body })
+  const listed = await send(
+    url,
+    legacy(opened.headers['mcp-session-id'] as string, { id: 1, method: 'tools/list' }),
+  )
+
+  assert.equal(opened.json.result.protocolVersion, '2025-11-25')
+  assert.deepEqual(listed.json, { jsonrpc: '2.0', id: 1, result: { method: 'tools/list', arguments: null } })
+})
+
+test('a bad initialize opens nothing', async t => {
+  const { gate, url } = await serve(t)
+
+  const got = await send(url, {
+    headers: JSON_HEADERS,
+    body: '{"jsonrpc":"2.0","id":1,"method":"initialize"}',
+  })
+
+  assert.equal(got.json.error.code, -32602)
+  assert.equal(got.headers['mcp-session-id'], undefined)
+  assert.equal(gate.opened.length, 0)
+})
+
+test('an initialize that the road refuses leaves no session behind', async t => {
+  const { gate, url } = await serve(t)
+  gate.answering = () => ({ error: { code: -32603, message: 'no' } })
+
+  const got = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
+
+  assert.equal(got.json.error.code, -32603)
+  assert.equal(got.headers['mcp-session-id'], undefined)
+  assert.equal(gate.closed.length, 1)
+})
+
+test('without a session id it is 400, with an unknown one 404, with an unknown version 400', async t => {
+  const { url } = await serve(t)
+  const session = await initialize(url)
+  const message = { id: 1, method: 'tools/list' }
+
+  const missing = await send(url, {
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  })
+  const unknown = await send(url, legacy('nobody', message))
+  const { headers, body } = legacy(session, message)
+  const version = await send(url, { headers: { ...headers, 'mcp-protocol-version': '1999-01-01' }, body })
+  const fine = await send(url, { headers: { ...headers, 'mcp-protocol-version': '2025-11-25' }, body })
+
+  assert.deepEqual([missing.status, missing.json.error.code, missing.json.id], [400, -32000, 1])
+  assert.deepEqual([unknown.status, unknown.json.error.code], [404, -32001])
+  assert.deepEqual([version.status, version.json.error.code], [400, -32000])
+  assert.equal(fine.status, 200)
+})
+
+test('errors are HTTP 200, and a method of the modern era is unknown', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const discovered = await send(url, legacy(session, { id: 1, method: 'server/discover' }))
+  gate.answering = () => ({ error: { code: -32601, message: 'no' } })
+  const failed = await send(url, legacy(session, { id: 1, method: 'tools/list' }))
+
+  assert.deepEqual([discovered.status, discovered.json.error.code], [200, -32601])
+  assert.deepEqual([failed.status, failed.json.error.code], [200, -32601])
+})
+
+test('notifications and responses are accepted, and notifications reach the gate', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+
+  const notification = await send(url, legacy(session, { method: 'notifications/initialized' }))
+  const response = await send(url, legacy(session, { id: 1, result: {} }))
+
+  assert.deepEqual([notification.status, response.status], [202, 202])
+  assert.deepEqual(gate.notifications, [{ method: 'notifications/initialized', params: undefined }])
+})
+
+test('a cancellation needs strictly the same id, and the same session', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const other = await initialize(url)
+  const next = gate.next('slow/call')
+  const answer = send(url, legacy(session, { id: 1, method: 'slow/call' }))
+  const seen = await next
+  const cancel = (who: string, requestId: unknown) =>
+    send(url, legacy(who, { method: 'notifications/cancelled', params: { requestId, reason: 'enough' } }))
+
+  await cancel(session, '1')
+  await cancel(other, 1)
+  const before = seen.reason
+  await cancel(session, 1)
+
+  assert.equal(before, undefined)
+  assert.equal(seen.reason, 'enough')
+  assert.equal((await answer).json.id, 1)
+})
+
+test('an id that is under way cannot be used again', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const next = gate.next('slow/call')
+  const answer = send(url, legacy(session, { id: 1, method: 'slow/call' }))
+  const seen = await next
+
+  const second = await send(url, legacy(session, { id: 1, method: 'tools/list' }))
+  const text = await send(url, legacy(session, { id: '1', method: 'tools/list' }))
+  seen.resolve(result({}))
+
+  assert.equal(second.json.error.code, -32600)
+  assert.equal(text.json.id, '1')
+  assert.equal((await answer).status, 200)
+})
+
+test('a client that goes away does not cancel', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const next = gate.next('slow/call')
+  const opening = openStream(url, legacy(session, { id: 1, method: 'slow/call' }))
+  const seen = await next
+  seen.emit('notifications/progress', { progress: 1 })
+  const stream = await opening
+
+  stream.destroy()
+  await stream.ended
+  seen.emit('notifications/progress', { progress: 2 })
+  const after = await send(url, legacy(session, { id: 2, method: 'tools/list' }))
+
+  assert.equal(seen.reason, undefined)
+  assert.equal(after.status, 200)
+})
+
+test('a batch is answered with an array, or with events when something is said on the way', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const { headers } = legacy(session, {})
+  const batch = (messages: object[]) =>
+    send(url, { headers, body: JSON.stringify(messages.map(message => ({ jsonrpc: '2.0', ...message }))) })
+  const two = [
+    { id: 1, method: 'tools/list' },
+    { method: 'notifications/x' },
+    { id: '1', method: 'prompts/list' },
+    { id: null, method: 'x' },
+  ]
+
+  const array = await batch(two)
+  const quiet = await batch([{ method: 'notifications/x' }])
+  gate.answering = seen => {
+    if (seen.inbound.method === 'prompts/list') seen.emit('notifications/progress', { progress: 1 })
+    return result({})
+  }
+  const events = await batch(two)
+
+  assert.deepEqual(new Set((array.json as unknown as Message[]).map(({ id }) => id)), new Set([1, '1', null]))
+  assert.equal(quiet.status, 202)
+  assert.equal(events.headers['content-type'], 'text/event-stream')
+  assert.equal(events.events.length, 4)
+})
+
+test('a batch with an initialize, a modern message, nothing or too much in it is refused whole', async t => {
+  const { gate, url } = await serve(t)
+  const session = await initialize(url)
+  const { headers } = legacy(session, {})
+  const ping = { jsonrpc: '2.0', id: 1, method: 'ping' }
+  const modern = { ...ping, params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } } }
+  const bodies = [
+    [{ jsonrpc: '2.0', id: 5, ...INIT }],
+    [ping, modern],
+    [],
+    Array.from({ length: 101 }, (_, id) => ({ ...ping, id })),
+  ].map(body => JSON.stringify(body))
+  const ran = gate.seen.length
+
+  const answers = await Promise.all(
+    [...bodies, '[{]', '[1,]', `[${'['.repeat(100_000)}`].map(body => send(url, { headers, body })),
+  )
+
+  assert.deepEqual(
+    answers.map(({ status, json }) => [status, json.error.code]),
+    [
+      [400, -32600],
+      [400, -32600],
+      [400, -32600],
+      [400, -32600],
+      [400, -32700],
+      [400, -32700],
+      [400, -32700],
+    ],
+  )
+  assert.equal(gate.seen.length, ran)
+})

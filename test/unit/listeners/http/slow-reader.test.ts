@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { setImmediate as aTick } from 'node:timers/promises'
+import { test } from 'node:test'
+import type { Session } from '../../../../src/api/index.ts'
+import { Backlog } from '../../../../src/transport/backlog.ts'
+import { FakeClock } from './fake-gate.ts'
+import { serveAll, talk } from './network.ts'
+import { until } from '../../fixtures/upstream-bench.ts'
+
+const MIB = 1024 * 1024
+const NEWS = { method: 'notifications/message', params: { data: 'x'.repeat(64 * 1024) } }
+
+/** Tells a session news until it takes no more. */
+async function fill(session: Session | undefined): Promise<void> {
+  for (let i = 0; i < 2000; i++) {
+    if (session?.notify(NEWS) !== true) return
+    await aTick()
+  }
+  throw new Error('there is no bound')
+}
+
+test('a reader that falls behind is waited for, and heard of when it has caught up', () => {
+  let unsent = 0
+  const said: string[] = []
+  const backlog = new Backlog({
+    clock: new FakeClock(),
+    unsent: () => unsent,
+    onFlow: () => said.push(backlog.isBlocked ? 'behind' : 'caught up'),
+    onStuck: () => said.push('stuck'),
+  })
+  for (const size of [MIB, MIB + 1, 3 * MIB]) {
+    unsent = size
+    backlog.grew()
+  }
+  for (const size of [MIB, MIB / 2]) {
+    unsent = size
+    backlog.shrank()
+  }
+
+  assert.deepEqual(said, ['behind', 'caught up'])
+})
+
+test('a reader that takes nothing for half a minute is given up, one that takes a little is not', () => {
+  const clock = new FakeClock()
+  let stuck = 0
+  const backlog = new Backlog({
+    clock,
+    unsent: () => 2 * MIB,
+    onFlow: () => undefined,
+    onStuck: () => stuck++,
+  })
+  backlog.grew()
+  clock.advance(29_000)
+  backlog.shrank()
+  clock.advance(30_000)
+  assert.equal(stuck, 0)
+  clock.advance(1000)
+  assert.equal(stuck, 1)
+})
+
+test('a reader is given up at once when far too much waits for it', () => {
+  let stuck = 0
+  const backlog = new Backlog({
+    clock: new FakeClock(),
+    unsent: () => 64 * MIB + 1,
+    onFlow: () => undefined,
+    onStuck: () => stuck++,
+  })
+
+  assert.equal(backlog.hasRoom(1), false)
+  assert.equal(stuck, 1)
+})
+
+test('a WebSocket that is not read misses news, and hears again when it reads on', async t => {
+  const { gate, at } = await serveAll(t)
+  const client = await talk(at('/ws'))
+  client.send({ id: 1, method: 'echo/1' })
+  await client.next()
+  const [session] = gate.opened
+
+  client.socket.pause()
+  await fill(session)
+  assert.equal(session?.notify(NEWS), false)
+  client.socket.resume()
+
+  await until(() => session?.notify(NEWS) ?? false, 'it hears again')
+  client.send({ id: 2, method: 'echo/2' })
+  for (;;) if ((await client.next())?.id === 2) break
+})
+
+test('a WebSocket that is not read for half a minute is cut', async t => {
+  const clock = new FakeClock()
+  const { gate, at } = await serveAll(t, {}, clock)
+  const client = await talk(at('/ws'))
+  client.send({ id: 1, method: 'echo/1' })
+  await client.next()
+  client.socket.pause()
+  await fill(gate.opened[0])
+
+  clock.advance(30_000)
+  client.socket.resume()
+
+  assert.equal((await client.closed)[0], 1006)
+})
+
+test('a WebSocket is pinged, and cut when it does not answer', async t => {
+  const clock = new FakeClock()
+  const { at } = await serveAll(t, {}, clock)
+  const lively = await talk(at('/ws'))
+  const deaf = await talk(at('/ws'), { autoPong: false })
+  let pings = 0
+  lively.socket.on('ping', () => pings++)
+
+  for (let i = 0; i < 3; i++) {
+    const pinged = once(lively.socket, 'ping')
+    clock.advance(30_000)
+    await pinged
+    // What is answered after the ping comes after the pong.
+    lively.send({ id: i, method: 'ping' })
+    await lively.next()
+  }
+
+  assert.equal((await deaf.closed)[0], 1006)
+  assert.equal(pings, 3)
+  assert.equal(lively.socket.readyState, lively.socket.OPEN)
+})
+
+test('an event stream is kept alive, and cut when it is not read', async t => {
+  const clock = new FakeClock()
+  const { gate, at } = await serveAll(t, {}, clock)
+  const [stream] = (await once(get(at('/sse')), 'response')) as [IncomingMessage]
+  const closed = new Promise(resolve => stream.on('close', resolve))
+  stream.on('error', () => undefined)
+  const [first] = (await once(stream, 'data')) as [Buffer]
+  clock.advance(15_000)
+  const [second] = (await once(stream, 'data')) as [Buffer]
+  stream.pause()
+  const endpoint = /data: (.*)/.exec(String(first))?.[1] ?? ''
+  const headers = { 'content-type': 'application/json' }
+  const body = '{"jsonrpc":"2.0","id":1,"method":"echo/1"}'
+  await fetch(at(endpoint), { method: 'POST', headers, body })
+  await fill(gate.opened[0])
+
+  clock.advance(30_000)
+  stream.resume()
+
+  assert.equal(String(second), ':\n\n')
+  await closed
+  assert.equal(stream.complete, false)
+})

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { result } from '../http/fake-gate.ts'
+import { INITIALIZE, Lines, parse, type Message } from '../http/client.ts'
+import { modern, pipe } from './client.ts'
+
+// The clock's timers keep no process alive, and on these streams nothing else does.
+const alive = setInterval(() => undefined, 1000)
+after(() => clearInterval(alive))
+
+test('a listen is stamped, ends by cancellation without an answer, and gracefully when we stop', async () => {
+  const client = await pipe()
+  const key = 'io.modelcontextprotocol/subscriptionId'
+  client.send(modern('subscriptions/listen', 'a'), modern('subscriptions/listen', 2))
+  await client.gate.next('subscriptions/listen')
+  await new Promise(resolve => setImmediate(resolve))
+  for (const seen of client.gate.seen) seen.emit('notifications/tools/list_changed', { a: 1 })
+
+  const first = await client.next()
+  const second = await client.next()
+  client.send({ method: 'notifications/cancelled', params: { requestId: 'a' } })
+  await client.gate.seen[0]?.cancelled
+  await client.listener.stop(1000)
+  const last = await client.next()
+
+  assert.deepEqual(
+    [first.params, second.params],
+    [
+      { a: 1, _meta: { [key]: 'a' } },
+      { a: 1, _meta: { [key]: 2 } },
+    ],
+  )
+  assert.deepEqual(last, { jsonrpc: '2.0', id: 2, result: { resultType: 'complete', _meta: { [key]: 2 } } })
+})
+
+test('a batch of a legacy client is answered with one array', async () => {
+  const client = await pipe()
+  client.send(INITIALIZE)
+  await client.next()
+
+  client.write(
+    '[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":2,"method":"tools/list"}]\n[]\n',
+  )
+  const answers = [await client.next(), await client.next()]
+
+  const array = answers.find(Array.isArray) as unknown as Message[]
+  const refused = answers.find(answer => !Array.isArray(answer))
+  assert.deepEqual(
+    array.map(({ id }) => id),
+    [1, 2],
+  )
+  assert.equal(refused?.error.code, -32600)
+})
+
+test('the messages of a tick are one chunk', async () => {
+  const client = await pipe()
+  client.send(INITIALIZE)
+  await once(client.output, 'data')
+  const chunks: Buffer[] = []
+  client.output.on('data', chunk => chunks.push(chunk as Buffer))
+
+  client.send(...Array.from({ length: 50 }, (_, id) => ({ id: id + 1, method: 'tools/list' })))
+  while (Buffer.concat(chunks).toString().split('\n').length < 51) await once(client.output, 'data')
+
+  assert.equal(chunks.length, 1)
+})
+
+test('while the reader is behind nothing more is read, and nothing is lost', async () => {
+  const client = await pipe({ highWaterMark: 1024 })
+  client.gate.answering = () => result({ text: 'x'.repeat(10_000) })
+  client.send(INITIALIZE)
+  while (client.output.readableLength === 0) await new Promise(resolve => setImmediate(resolve))
+
+  client.send(...Array.from({ length: 20 }, (_, id) => ({ id: id + 1, method: 'tools/list' })))
+  await new Promise(resolve => setImmediate(resolve))
+  const ran = client.gate.seen.length
+  const ids: unknown[] = []
+  for (let count = 0; count < 21; count++) ids.push((await client.next()).id)
+
+  assert.equal(ran, 1)
+  assert.deepEqual(
+    ids,
+    Array.from({ length: 21 }, (_, id) => id),
+  )
+})
+
+test('when the client closes its end, what is under way is still answered, and then it is over', async () => {
+  const client = await pipe()
+  client.send(INITIALIZE)
+  await client.next()
+  client.input.end('{"jsonrpc":"2.0","id":1,"method":"slow/x"}')
+  const seen = await client.gate.next('slow/x')
+  let ended = false
+  void client.listener.ended?.then(() => (ended = true))
+
+  await new Promise(resolve => setImmediate(resolve))
+  const before = ended
+  seen.resolve(result({ late: true }))
+  const answer = await client.next()
+  await client.listener.ended
+
+  assert.equal(before, false)
+  assert.deepEqual(answer.result, { late: true })
+  assert.deepEqual(
+    client.gate.closed.map(({ reason }) => reason),
+    ['the client closed the connection'],
+  )
+})
+
+test('what does not end in time after the client has left is cancelled', async () => {
+  const client = await pipe({ grace: 20 })
+  client.send(INITIALIZE, { id: 1, method: 'slow/x' })
+  await client.next()
+
+  client.input.end()
+  await client.listener.ended
+
+  assert.equal(client.gate.seen[1]?.reason, 'shutdown')
+})
+
+test('servers hear within a quarter of a second that a client has left, however long a stop may take', async () => {
+  const client = await pipe({ grace: 10_000 })
+  client.send(INITIALIZE, { id: 1, method: 'slow/x' })
+  await client.next()
+  const before = performance.now()
+
+  client.input.end()
+  await client.listener.ended
+
+  assert.equal(client.gate.seen[1]?.reason, 'shutdown')
+  assert.ok(performance.now() - before < 250 + 500 * Number(process.env.CI !== undefined))
+})
+
+test('a client that stops reading for good ends the conversation', async () => {
+  const client = await pipe()
+  client.send(INITIALIZE, { id: 1, method: 'slow/x' })
+  await client.next()
+
+  client.output.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+  await client.listener.ended
+
+  assert.equal(client.gate.seen[1]?.reason, 'shutdown')
+  assert.equal(client.gate.closed.length, 1)
+})
+
+test('a real process talks on its own stdin and stdout, and ends with them', async t => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('listen-stdio-child.ts', import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = new Lines(child.stdout)
+  const exited = once(child, 'exit')
+
+  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n`)
+  const first = parse(await lines.next())
+  const second = parse(await lines.next())
+  child.stdin.end('{"jsonrpc":"2.0","id":2,"method":"tools/list"}')
+  const last = parse(await lines.next())
+  const [code] = (await exited) as [number]
+
+  assert.deepEqual([first.id, second.id, last.id], [0, 1, 2])
+  assert.equal(await lines.next(), undefined)
+  assert.equal(code, 0)
+})
+
+test('a real process ends when nobody reads its stdout', async t => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('listen-stdio-child.ts', import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  child.stdin.on('error', () => undefined)
+  child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`)
+  await once(child.stdout, 'data')
+
+  child.stdout.destroy()
+  child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
+  const [code] = (await exited) as [number]
+
+  assert.equal(code, 0)
+})

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isObject, type JsonObject } from '../../../../src/plugin.ts'
+import { agentsSetting, told, tool } from './setting.ts'
+
+const DECLARED = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
+
+test('a background task without login, with a crash or without a program has failed wherever it is looked at', async t => {
+  const setting = await agentsSetting(t)
+  const list = {
+    poor: setting.agent({}, '--auth', 'key'),
+    weak: setting.agent(),
+    gone: { command: '/nowhere/agent' },
+  }
+  const { url } = await setting.start({ list })
+  const client = await setting.client(url)
+  for (const [agent, prompt, why] of [
+    ['poor', 'hello', /auth in session/],
+    ['weak', '[[crash 3]]', /crash in/],
+  ] as const) {
+    const begun = await tool(client, 'delegate_task', { prompt, agent, background: true })
+    const about = { task_id: String(begun.task_id) }
+    const call = async (name: string, args: JsonObject) =>
+      (await client.request('tools/call', { name, arguments: args })).result ?? {}
+    const status = await call('agent_status', { ...about, wait_ms: 20_000 })
+    const result = await call('agent_result', about)
+    const { tasks } = told(await call('agent_status', {}))
+    const listed = (tasks as JsonObject[]).find(({ task_id }) => task_id === about.task_id)
+
+    for (const told_ of [told(status), told(result), listed]) {
+      assert.deepEqual([told_?.state, told_?.is_error], ['failed', true], agent)
+      assert.match(String(told_?.why), why)
+    }
+    assert.deepEqual([status.isError, result.isError], [true, true])
+  }
+})
+
+test('tasks of both eras have failed where the agent did', async t => {
+  const setting = await agentsSetting(t)
+  const { url } = await setting.start({ list: { weak: setting.agent() } })
+  for (const prompt of ['[[sleep 400]][[crash 3]]', '[[stop refusal]]']) {
+    const modern = await setting.client(url, { capabilities: DECLARED })
+    const { result: begun } = await modern.request('tools/call', {
+      name: 'delegate_task',
+      arguments: { prompt },
+    })
+    const ended = isObject(begun) && 'taskId' in begun ? await last(modern, begun.taskId) : begun
+    assert.ok(ended?.status === 'failed' || ended?.isError === true, JSON.stringify(ended))
+
+    const legacy = await setting.client(url, { era: 'legacy' })
+    const { result } = await legacy.request('tools/call', {
+      name: 'delegate_task',
+      arguments: { prompt },
+      task: {},
+    })
+    const { taskId } = (result as { task: JsonObject }).task
+    assert.equal((await last(legacy, taskId)).status, 'failed')
+  }
+})
+
+test('a call that waits for a task is answered when the gateway stops', async t => {
+  const setting = await agentsSetting(t)
+  const { url, gateway } = await setting.start(
+    { list: { ada: setting.agent() } },
+    { shutdown: { grace: 3000 } },
+  )
+  const client = await setting.client(url)
+  const waiting = client.request('tools/call', {
+    name: 'delegate_task',
+    arguments: { prompt: '[[say so far]][[hang]]' },
+  })
+  const other = await setting.client(url)
+  for (let tasks: unknown[] = []; tasks.length === 0;)
+    tasks = (await tool(other, 'agent_status', {})).tasks as unknown[]
+  const closed = gateway.close()
+  const { result, error } = await waiting
+
+  assert.equal(error, undefined)
+  assert.deepEqual([told(result).state, told(result).why], ['cancelled', 'the gateway stops'])
+  await closed
+})
+
+async function last(
+  client: Awaited<ReturnType<Awaited<ReturnType<typeof agentsSetting>>['client']>>,
+  taskId: unknown,
+): Promise<JsonObject> {
+  for (;;) {
+    const { result = {} } = await client.request('tasks/get', { taskId })
+    if (result.status !== 'working') return result
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerTo, oldServer, type Said } from './network-upstream.ts'
+import { bench, callOf, httpSpec, sseSpec, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+
+test('an upstream of HTTP+SSE is shaken hands with, and called', async t => {
+  const server = await oldServer(t)
+  const { upstream } = await bench(t, sseSpec(server.url, { headers: { 'X-Key': 'k' } }))
+
+  await upstream.start()
+  const answer = await upstream.dispatch(callOf('tools/call', { name: 'x' }, {}, { 'x-session-id': 'mine' }))
+
+  assert.equal(upstream.server?.era, 'legacy')
+  assert.equal(upstream.server?.version, '2024-11-05')
+  assert.equal(textOf(answer), 'tools/call')
+  const said = server.posts.map(post => post.said.method)
+  assert.deepEqual(said, ['initialize', 'notifications/initialized', 'tools/call'])
+  assert.equal(server.posts[2]?.headers['x-key'], 'k')
+  assert.equal(server.posts[2]?.headers['x-session-id'], 'mine')
+})
+
+test('an http upstream that takes no POST is spoken to over HTTP+SSE', async t => {
+  const server = await oldServer(t)
+  const { upstream } = await bench(t, httpSpec(server.url))
+
+  await upstream.start()
+
+  assert.equal(upstream.state, 'ready')
+  assert.equal(textOf(await upstream.dispatch(toolCall('x'))), 'tools/call')
+})
+
+test('an http upstream that speaks neither says what came of the POST', async t => {
+  const server = await oldServer(t, { endpoint: 'http://127.0.0.1:1/post' })
+  const { upstream } = await bench(t, httpSpec(server.url))
+
+  await upstream.start()
+
+  assert.match(upstream.problem ?? '', /^HTTP 404; it said last: Cannot POST/)
+})
+
+test('nothing is posted to another origin', async t => {
+  const elsewhere = await oldServer(t)
+  const server = await oldServer(t, { endpoint: elsewhere.url.replace('/sse', '/post') })
+  const { upstream } = await bench(t, sseSpec(server.url))
+
+  await upstream.start()
+
+  assert.match(upstream.problem ?? '', /nothing is sent elsewhere/)
+  assert.equal(elsewhere.posts.length, 0)
+})
+
+test('an upstream whose stream ends fails its calls and is connected anew', async t => {
+  const silent = (said: Said): string | undefined =>
+    said.method === 'tools/call' ? undefined : answerTo(said)
+  const server = await oldServer(t, { answer: silent })
+  const { upstream, states } = await bench(t, sseSpec(server.url))
+  await upstream.start()
+  const call = upstream.dispatch(toolCall('x'))
+  await until(() => server.posts.length === 3, 'the call has arrived')
+
+  server.cut()
+
+  await assert.rejects(call, { code: 'GW_UPSTREAM_CLOSED' })
+  await until(() => states.filter(state => state === 'ready').length === 2, 'it is ready again')
+  assert.equal(server.streams.length, 2)
+})
+
+test('a session that the server has forgotten is replaced, and reads are repeated', async t => {
+  let isForgotten = false
+  const server = await oldServer(t, {
+    status: ({ method }) => {
+      if (method !== 'tools/list' || isForgotten) return undefined
+      isForgotten = true
+      return 404
+    },
+  })
+  const { upstream } = await bench(t, sseSpec(server.url))
+  await upstream.start()
+
+  const answer = await upstream.dispatch(callOf('tools/list'))
+
+  assert.ok('result' in answer)
+  assert.equal(server.streams.length, 2)
+})
+
+test('a 400 that only speaks of a session ends none', async t => {
+  const server = await oldServer(t, {
+    status: ({ method }) => (method === 'tools/call' ? 400 : undefined),
+  })
+  const { upstream } = await bench(t, sseSpec(server.url))
+  await upstream.start()
+
+  await assert.rejects(upstream.dispatch(toolCall('x')), (error: Error) => !/forgotten/.test(error.message))
+
+  assert.equal(server.streams.length, 1)
+})
+
+test('a message above the limit ends the connection', async t => {
+  const big = (said: Said): string | undefined =>
+    said.method === 'tools/call'
+      ? JSON.stringify({ jsonrpc: '2.0', id: said.id, result: { text: 'x'.repeat(5000) } })
+      : answerTo(said)
+  const server = await oldServer(t, { answer: big })
+  const { upstream } = await bench(t, sseSpec(server.url, { maxReply: 2000 }))
+  await upstream.start()
+
+  await assert.rejects(upstream.dispatch(toolCall('x')), /larger than 2000 bytes/)
+})
+
+test('a cancelled call is told to the server, and a late answer goes nowhere', async t => {
+  const silent = (said: Said): string | undefined =>
+    said.method === 'tools/call' ? undefined : answerTo(said)
+  const server = await oldServer(t, { answer: silent })
+  const { upstream } = await bench(t, sseSpec(server.url))
+  await upstream.start()
+  const call = toolCall('x')
+  const answer = upstream.dispatch(call)
+  await until(() => server.posts.length === 3, 'the call has arrived')
+
+  call.cancel('enough')
+
+  assert.ok('error' in (await answer))
+  await until(() => server.posts.length === 4, 'the cancellation has arrived')
+  assert.deepEqual(server.posts[3]?.said.params, { requestId: server.posts[2]?.said.id, reason: 'enough' })
+})
+
+test('a server that cannot be reached says why', async t => {
+  const { upstream } = await bench(t, sseSpec('http://127.0.0.1:1/sse'))
+
+  await upstream.start()
+
+  assert.match(upstream.problem ?? '', /cannot be reached \(ECONNREFUSED\)/)
+})

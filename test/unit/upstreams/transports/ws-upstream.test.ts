@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerTo, wsServer, type Said } from './network-upstream.ts'
+import { bench, callOf, textOf, toolCall, until, wsSpec } from '../../fixtures/upstream-bench.ts'
+import { Payload } from '../../../../src/protocol/payload.ts'
+import { serveAll } from '../../listeners/http/network.ts'
+
+const SILENT = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
+
+test('an upstream over WebSocket is shaken hands with, and called', async t => {
+  const server = await wsServer(t)
+  const { upstream } = await bench(t, wsSpec(server.url, { headers: { 'X-Key': 'k', Host: 'other' } }))
+
+  await upstream.start()
+  const answers = await Promise.all([1, 2, 3].map(() => upstream.dispatch(toolCall('x'))))
+
+  assert.equal(upstream.server?.era, 'legacy')
+  assert.deepEqual(answers.map(textOf), ['tools/call', 'tools/call', 'tools/call'])
+  assert.equal(server.heard[0]?.headers['x-key'], 'k')
+  assert.equal(server.heard[0]?.headers['sec-websocket-protocol'], 'mcp')
+  assert.equal(server.heard[0]?.headers['sec-websocket-extensions'], undefined)
+  assert.match(server.heard[0]?.headers.host ?? '', /^127/)
+})
+
+test('our own listener is a server for it, in the modern era', async t => {
+  const { gate, at } = await serveAll(t)
+  gate.answering = ({ inbound }) =>
+    inbound.method === 'server/discover'
+      ? {
+          result: Payload.of({
+            supportedVersions: ['2026-07-28'],
+            capabilities: { tools: {} },
+            serverInfo: { name: 'fake', version: '1' },
+          }),
+        }
+      : { result: Payload.of({ content: [{ type: 'text', text: 'é' }] }) }
+  const url = at('/ws')
+  url.protocol = 'ws:'
+  const { upstream } = await bench(t, wsSpec(url.href))
+  await upstream.start()
+
+  assert.equal(upstream.server?.era, 'modern')
+  assert.equal(textOf(await upstream.dispatch(toolCall('x'))), 'é')
+})
+
+test('a WebSocket that closes fails its calls and is opened anew', async t => {
+  const server = await wsServer(t, SILENT)
+  const { upstream, states } = await bench(t, wsSpec(server.url))
+  await upstream.start()
+  const call = upstream.dispatch(toolCall('x'))
+  await until(() => server.heard.some(({ said }) => said.method === 'tools/call'), 'the call has arrived')
+
+  server.sockets[0]?.close(1012, 'restart')
+
+  await assert.rejects(call, /it closed the WebSocket \(code 1012: restart\)/)
+  await until(() => states.filter(state => state === 'ready').length === 2, 'it is ready again')
+})
+
+test('a server that closes on the probe is asked again in the old way', async t => {
+  const server = await wsServer(t, said => {
+    if (said.method !== 'server/discover') return answerTo(said)
+    server.sockets.at(-1)?.terminate()
+    return undefined
+  })
+  const { upstream } = await bench(t, wsSpec(server.url))
+  await upstream.start()
+
+  assert.equal(upstream.state, 'ready')
+  assert.equal(server.sockets.length, 2)
+})
+
+test('a cancelled call is told to the server', async t => {
+  const server = await wsServer(t, SILENT)
+  const { upstream } = await bench(t, wsSpec(server.url))
+  await upstream.start()
+  const call = toolCall('x')
+  const answer = upstream.dispatch(call)
+  await until(() => server.heard.at(-1)?.said.method === 'tools/call', 'the call has arrived')
+
+  call.cancel('enough')
+
+  assert.ok('error' in (await answer))
+  await until(() => server.heard.at(-1)?.said.method === 'notifications/cancelled', 'it is told')
+})
+
+test('what is wrong with a server is said in words', async t => {
+  const problem = async (url: string, overrides = {}): Promise<string> => {
+    const { upstream } = await bench(t, wsSpec(url, overrides))
+    await upstream.start()
+    return upstream.problem ?? ''
+  }
+  const plain = await wsServer(t, answerTo, { path: '/other' })
+  const mute = await wsServer(t, answerTo, { handleProtocols: () => false })
+  const large = await wsServer(t, ({ id }) => JSON.stringify({ id, text: 'x'.repeat(2000) }))
+
+  assert.match(await problem('ws://127.0.0.1:1/ws'), /cannot be reached \(ECONNREFUSED\)/)
+  assert.match(await problem(plain.url), /refuses WebSocket connections \(HTTP 400\)/)
+  assert.match(await problem(mute.url), /Server sent no subprotocol/)
+  assert.match(await problem(large.url, { maxReply: '1KiB' }), /a message larger than 1KiB/)
+})
+
+test('a server that sends binary frames is left', async t => {
+  const server = await wsServer(t, said => {
+    if (said.method === 'tools/list') server.sockets[0]?.send(Buffer.from('{}'), { binary: true })
+    return SILENT(said)
+  })
+  const { upstream } = await bench(t, wsSpec(server.url))
+  await upstream.start()
+  const call = upstream.dispatch(toolCall('x'))
+  const list = upstream.dispatch(callOf('tools/list'))
+
+  await assert.rejects(call, /it sent a binary frame/)
+  await list.catch(() => undefined)
+})
