@@ -147,7 +147,7 @@ test('a client that stops reading for good ends the conversation', async () => {
 })
 
 test('a real process talks on its own stdin and stdout, and ends with them', async t => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('listen-stdio-child.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('child.ts', import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
@@ -167,7 +167,7 @@ test('a real process talks on its own stdin and stdout, and ends with them', asy
 })
 
 test('a real process ends when nobody reads its stdout', async t => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('listen-stdio-child.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('child.ts', import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   t.after(() => child.kill('SIGKILL'))
