@@ -13,7 +13,7 @@ import { createGateway } from '../../src/index.ts'
 import type { Upstream } from '../../src/api/index.ts'
 import { bench, clock, isAlive, stdioSpec, textOf, toolCall, until } from '../unit/fixtures/upstream-bench.ts'
 
-const SERVER = fileURLToPath(new URL('lifecycle-server.mjs', import.meta.url))
+const SERVER = fileURLToPath(new URL('lifecycle/lifecycle-server.mjs', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'proof-lifecycle-'))
 const cleanups: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
 const context = {
