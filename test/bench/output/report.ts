@@ -20,7 +20,7 @@ import type { SoakResult } from '../soak.ts'
 import { reachedBy, type Reached } from '../targets.ts'
 import { markdown } from './table.ts'
 
-const FILE = '../../../BENCHMARKS.md'
+const FILE = '../../BENCHMARKS.md'
 
 /** Writes it and its plots; returns what to say of that. */
 export async function writeReport(): Promise<string> {

@@ -46,7 +46,7 @@ export interface Result extends Machine {
 
 export function machine(): Machine {
   const processors = cpus()
-  const { version } = JSON.parse(readFileSync(benchFile('../../../package.json'), 'utf8')) as {
+  const { version } = JSON.parse(readFileSync(benchFile('../../package.json'), 'utf8')) as {
     version: string
   }
   return {

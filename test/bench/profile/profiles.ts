@@ -50,7 +50,7 @@ async function profiled(
   const nodeArgs = ['--cpu-prof', '--cpu-prof-interval', '500', '--cpu-prof-dir', directory]
   const began = performance.now()
   // The sources themselves, as a bundle does not tell one folder from another.
-  const launcher = benchFile('../../../scripts/dev.ts')
+  const launcher = benchFile('../../scripts/dev.ts')
   const gateway = await new Workshop({ ...options, launcher, nodeArgs }).gateway(specOf(wiring, url))
   options.pins.subject(gateway.pid)
   const ask = { era: 'legacy', method: 'tools/call', tool: `${gateway.prefix}small` } as const

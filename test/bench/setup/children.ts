@@ -7,9 +7,9 @@ const STOP_MS = 12_000
 const CELL_GRACE_MS = 30_000
 const HOLD_MS = 60_000
 
-/** A file of the bench, as a path. */
+/** A file of the bench, as a path; `path` is relative to the folder of the bench. */
 export function benchFile(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url))
+  return fileURLToPath(new URL(`../${path}`, import.meta.url))
 }
 
 export interface Started {
