@@ -11,7 +11,7 @@ test('a session that ends takes its process with it, and what was sent in vain i
     args: [script('keeping-server.mjs')],
     isolation: 'session',
   }
-  const gateway = await createGateway({ upstreams: { supervisor: upstream } })
+  const gateway = await createGateway({ upstreams: { keeper: upstream } })
   t.after(() => gateway.close())
   await gateway.start()
   const [one, two] = [await gateway.connect(), await gateway.connect()]
