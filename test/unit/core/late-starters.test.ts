@@ -6,8 +6,9 @@ import { once } from 'node:events'
 import { type Server, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 
-/** What a first list may take while some servers hang, on a machine with much else to do. */
-const SOON_MS = 3000
+/** A first list that waits for servers that hang takes the whole grace: it is long here, so that a busy machine is not taken for that. */
+const PATIENT = { grace: '60s', stragglers: '3s' }
+const SOON_MS = 30_000
 
 /** Takes connections and never says a word. */
 async function mute(t: TestContext): Promise<string> {
@@ -23,7 +24,7 @@ function names(result: JsonObject | undefined): string[] {
   return (result?.tools as { name: string }[]).map(({ name }) => name)
 }
 
-test('the first list of a fresh gateway has the good servers within two seconds, though others hang, exit or refuse', async t => {
+test('the first list of a fresh gateway has the good servers, and does not wait for others that hang, exit or refuse', async t => {
   const good = await Promise.all(
     [1, 2, 3].map(async n => closeAfter(t, await testUpstream({ tools: { [`t${n}`]: () => 'x' } }))),
   )
@@ -43,7 +44,7 @@ test('the first list of a fresh gateway has the good servers within two seconds,
     await testGateway({
       settle: false,
       upstreams: { one: good[0] as never, two: good[1] as never, three: good[2] as never },
-      config: { upstreams },
+      config: { upstreams, lists: PATIENT },
     }),
   )
 
@@ -65,7 +66,8 @@ test('a server that lists late for the first time keeps nobody waiting, and is a
     await held
     return { tools: [{ name: 'slow', inputSchema: { type: 'object' } }] }
   })
-  const gateway = closeAfter(t, await testGateway({ upstreams: { slow, quick } }))
+  const config = { lists: PATIENT }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { slow, quick }, config }))
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
   await client.listen()
 
