@@ -82,7 +82,7 @@ function placeOf(keeping: Keeping, said: Said | undefined): Pick<Entry, 'key' | 
   return { key: keys.own, scope: policy.perSession ? 'session' : 'principal' }
 }
 
-/** Errors, wishes for input and tasks are no answers to keep. */
+/** Errors, requests for input and tasks are no answers to keep. */
 function isKeepable(result: Payload): boolean {
   const bytes = result.bytes()
   if (!bytes.includes('"isError"') && !bytes.includes('"resultType"')) return true

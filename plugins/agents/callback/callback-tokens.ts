@@ -82,7 +82,7 @@ export class CallbackTokens implements Callback {
     }
   }
 
-  /** Whose a token is, while its session lives. */
+  /** Finds the grant of a token while its session lives. */
   find(token: string): Grant | undefined {
     return this.#grants.get(digestOf(token))
   }

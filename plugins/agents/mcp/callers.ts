@@ -17,7 +17,7 @@ interface Grants {
   ): { readonly task: string; readonly root: string; readonly depth: number } | undefined
 }
 
-/** Who comes, and what it may touch: a client all tasks of its principal, an agent only those it began. */
+/** Identifies callers, and finds the tasks they may touch: a client all of its principal, an agent only those it began. */
 export class Callers {
   readonly #known = new Map<string, Known>()
   /** Set once there are callback tokens, which need to know the callers. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../src/plugin.ts'
 
-/** What takes secrets and control characters out of texts of others. */
+/** Takes secrets and control characters out of texts of others. */
 export interface Cleaner {
   readonly environment: { hide(text: string): string }
   readonly parts: { readonly containment: { clean(text: string): string } }

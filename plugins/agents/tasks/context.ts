@@ -15,12 +15,12 @@ import type { AgentsConfig } from '../types/settings.ts'
 import type { Callback, Caller, ServiceEnvironment, QuestionAnswer } from '../types/tasks.ts'
 import type { Watchers } from './watchers.ts'
 
-/** What a configuration says; a reload brings others. */
+/** Parts of the task service that come from a configuration; a reload brings others. */
 export interface ServiceParts {
   /** In declared order. */
   readonly agents: ReadonlyMap<string, AgentHost>
   readonly routing: AgentsConfig['routing']
-  /** What tells whose subjects a rule of `routing` names. */
+  /** Settings of authentication: they say to which issuer a subject in a rule of `routing` belongs. */
   readonly auth?: Parameters<typeof callers>[1]
   readonly tasks: TaskSettings
   readonly containment: Containment
@@ -45,7 +45,7 @@ export interface TaskContext {
   readonly runners: Runners
   readonly watchers: Watchers
   readonly counters: Counters
-  /** What this gateway runs, by id. */
+  /** Tasks that this gateway runs, by id. */
   readonly live: Map<string, LiveTask>
   readonly queues: Map<string, PlaceQueue>
   /** When an agent that was not well was last tried, by id. */
@@ -66,7 +66,7 @@ export interface LiveTask {
   readonly controller: AbortController
   /** Whoever waits for an answer, by question. */
   readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
-  /** Who has it now, and holds a place for it. */
+  /** The agent that has the task now, and holds a place for it. */
   agent: string | undefined
   session: AgentSession | undefined
   hadEffect: boolean

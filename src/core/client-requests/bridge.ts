@@ -135,7 +135,7 @@ async function first(call: PipelineCall, dispatch: Dispatch, graph: Graph): Prom
   return answer
 }
 
-/** A server that was taken for a legacy one, as nobody had reached it, may turn out to have wishes. */
+/** A server that was taken for a legacy one, as nobody had reached it, may turn out to need input. */
 function passing(call: PipelineCall, dispatch: Dispatch, graph: Graph): Dispatch {
   return async asked => {
     const answer = await dispatch(asked)

@@ -117,7 +117,7 @@ export class Watch {
     return answer
   }
 
-  /** Listens anew with all that is wanted now; wishes of the same moment share one listen. */
+  /** Listens anew with all that is wanted now; changes of the same moment share one listen. */
   #renew(): Promise<void> {
     this.#renewal ??= Promise.resolve().then(() => {
       this.#renewal = undefined
