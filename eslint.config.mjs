@@ -32,12 +32,31 @@ const plainMistakes = [
   'no-useless-escape',
 ]
 
+const RANKS = [/^node:/, /^[^.]/, /^\./]
+
+/** Imports stand in this order: Node's own, packages, ours. */
+const importOrder = {
+  create(context) {
+    let last = 0
+    return {
+      ImportDeclaration(node) {
+        const rank = RANKS.findIndex(kind => kind.test(node.source.value))
+        if (rank < last)
+          context.report({ node, message: 'Import node: first, then packages, then our own files.' })
+        last = Math.max(last, rank)
+      },
+    }
+  },
+}
+
 export default defineConfig(
   globalIgnores(['dist/', 'coverage/', '**/*.gen.*']),
   {
     files: ['**/*.{ts,js,mjs}'],
     linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { own: { rules: { 'import-order': importOrder } } },
     rules: {
+      'own/import-order': 'error',
       ...sizes(60),
       ...Object.fromEntries(plainMistakes.map(rule => [rule, 'error'])),
       eqeqeq: 'error',
@@ -82,7 +101,7 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/cli/commands/**/*.ts', 'examples/**/*.ts', '*.config.mjs'],
+    files: ['src/cli/commands/**/*.ts', 'examples/**/*.{ts,js}', '*.config.mjs'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

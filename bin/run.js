@@ -33,12 +33,24 @@ function placesOf({ XDG_CACHE_HOME, HOME, LOCALAPPDATA, TMPDIR }) {
   return cache ? [`${cache}/tapgate/compiled`, temporary] : [temporary]
 }
 
+/** Not with `recursive`, which never returns where a parent takes nothing, as in /proc. */
+function make(place, mkdirSync) {
+  try {
+    mkdirSync(place, { mode: 0o700 })
+  } catch (error) {
+    const parent = place.slice(0, place.lastIndexOf('/'))
+    if (error.code === 'EEXIST') return
+    if (error.code !== 'ENOENT' || parent === '') throw error
+    make(parent, mkdirSync)
+    mkdirSync(place, { mode: 0o700 })
+  }
+}
+
 /** Whether it is a directory, or can be made one, that nobody else can write to. */
 function isOwn(place) {
   const { lstatSync, mkdirSync } = process.getBuiltinModule('node:fs')
   try {
-    if (lstatSync(place, { throwIfNoEntry: false }) === undefined)
-      mkdirSync(place, { recursive: true, mode: 0o700 })
+    if (lstatSync(place, { throwIfNoEntry: false }) === undefined) make(place, mkdirSync)
     const found = lstatSync(place)
     if (process.getuid === undefined) return found.isDirectory()
     return found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o022) === 0

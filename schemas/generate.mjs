@@ -1,5 +1,6 @@
-// Writes everything that follows from gateway.json; with --check, only says what is stale.
-import { readFile, writeFile } from 'node:fs/promises'
+// Writes everything that follows from gateway.json; with --check, only says what is stale; with --validator, writes only
+// what is not committed.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { keyTable } from './generate/keys.mjs'
 import { keyReference } from './generate/reference.mjs'
 import { types } from './generate/types.mjs'
@@ -10,10 +11,16 @@ const schema = JSON.parse(await readFile(new URL('schemas/gateway.json', root), 
 
 const outputs = {
   'src/config/config.gen.ts': () => types(schema),
-  'src/config/validate.gen.ts': () => validator(schema),
   'src/config/keys.gen.ts': () => keyTable(schema),
   'docs/reference/config.md': () => keyReference(schema),
 }
+
+const validatorFile = new URL('src/config/generated/validator.gen.ts', root)
+if (!process.argv.includes('--check')) {
+  await mkdir(new URL('./', validatorFile), { recursive: true })
+  await writeFile(validatorFile, validator(schema))
+}
+if (process.argv.includes('--validator')) process.exit()
 
 const stale = []
 for (const [file, make] of Object.entries(outputs)) {

@@ -1,22 +1,22 @@
 // Writes dist: few files, because each one that a start must load costs it a millisecond. `tsc` writes the types beside them.
-import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
-import { rollup, type GetModuleInfo, type OutputChunk, type Plugin } from '@rollup/wasm-node'
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
+import { rollup, type GetModuleInfo, type OutputChunk, type Plugin } from '@rollup/wasm-node'
 import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = join(ROOT, 'dist')
 
-/** What is imported or run by name: all share the chunks, so an error is of the same class to each of them. */
+/** All that is imported or run by name: all share the chunks, so an error is of the same class to each of them. */
 const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
 
 /** Small packages that every start needs. All others stay packages, loaded by those who need them. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
 
-/** What `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
+/** All that `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
 const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load']
 
 /** Builtins that are loaded by the first call of one of their functions, as many starts make none. */
@@ -129,16 +129,17 @@ function builtins(): Plugin {
 function exportsOf(name: string): string {
   const all = `process.getBuiltinModule(${JSON.stringify(name)})`
   const members = Object.entries(Object.getOwnPropertyDescriptors(process.getBuiltinModule(name) as object))
-  const named = members.filter(
-    ([key, { get }]) => get === undefined && /^[a-z]\w*$/i.test(key) && key !== 'default',
-  )
+  const named = members.filter(([key]) => /^[a-z]\w*$/i.test(key) && key !== 'default')
   return [
     `const all = /* @__PURE__ */ ${all}`,
     'export default all',
-    ...named.map(([key, { value }]) =>
-      SLOW.includes(name) && /^[a-z]/.test(key) && typeof value === 'function'
-        ? `let $${key}\nexport const ${key} = (...given) => ($${key} ??= ${all}.${key})(...given)`
-        : `export const ${key} = all.${key}`,
+    // An accessor loads what is behind it: only a file that imports it reads it.
+    ...named.map(([key, { get, value }]) =>
+      get !== undefined
+        ? `export const ${key} = /* @__PURE__ */ (() => ${all}.${key})()`
+        : SLOW.includes(name) && /^[a-z]/.test(key) && typeof value === 'function'
+          ? `let $${key}\nexport const ${key} = (...given) => ($${key} ??= ${all}.${key})(...given)`
+          : `export const ${key} = all.${key}`,
     ),
   ].join('\n')
 }
@@ -148,7 +149,7 @@ function inAscii(code: string): string {
   return code.replaceAll(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** What an earlier build has left. */
+/** All that an earlier build has left. */
 function removeOthers(made: ReadonlySet<string>): void {
   for (const file of globSync('**/*.{js,js.map}', { cwd: DIST }))
     if (!made.has(file.replaceAll('\\', '/'))) rmSync(join(DIST, file))

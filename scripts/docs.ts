@@ -1,7 +1,8 @@
-// Writes what the documents take from the sources; with --check, only says what is stale.
+// Writes what documents and tables take from the sources; with --check, only says what is stale.
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsReference } from './errors-reference.ts'
+import { fastFlags } from './fast-flags.ts'
 import { withLayers } from './layers-table.ts'
 import { withFreshSnippets } from './snippets.ts'
 
@@ -10,6 +11,7 @@ const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { c
 
 const outputs: readonly (readonly [string, (present: string) => string])[] = [
   ['docs/reference/errors.md', errorsReference],
+  ['src/cli/fast-flags.gen.ts', fastFlags],
   ['ARCHITECTURE.md', withLayers],
   ...documents.map(file => [file, (present: string) => withFreshSnippets(present, root)] as const),
 ]

@@ -1,10 +1,10 @@
-import { ERRORS } from '../src/errors/errors.ts'
+import { allErrors } from '../src/gateway/errors.ts'
 
-const HEADER = `<!-- Generated from src/errors/errors.ts by \`npm run gen\`. Do not edit. -->
+const HEADER = `<!-- Generated from src/errors/table.ts and plugins/*/errors.ts by \`npm run gen\`. Do not edit. -->
 
 # Errors
 
-Every error the gateway makes, in the order of \`src/errors/errors.ts\`. Words in braces are filled in where it happens. An error is logged with its code, ends a
+Every error the gateway makes, in the order of \`src/errors/table.ts\`, and then those of its plugins. Words in braces are filled in where it happens. An error is logged with its code, ends a
 command with the exit code, and answers a request with the JSON-RPC code, or with the HTTP status where that is the whole answer; a dash means that it never does.
 
 | code | says | what to do | exit | HTTP | JSON-RPC |
@@ -21,7 +21,7 @@ interface Row {
 
 /** docs/reference/errors.md, as it should be. */
 export function errorsReference(): string {
-  const rows = Object.entries<Row>(ERRORS).map(([code, row]) => {
+  const rows = Object.entries<Row>(allErrors()).map(([code, row]) => {
     const cells = [`\`${code}\``, prose(row.text), prose(row.hint), row.exit, row.http, row.rpc]
     return `| ${cells.map(cell => cell ?? '–').join(' | ')} |\n`
   })

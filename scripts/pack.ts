@@ -1,10 +1,11 @@
-// What is published needs neither the Node of this repository nor its tools: prepack strips package.json, postpack restores it.
+// Published packages need neither the Node of this repository nor its tools: prepack strips package.json, postpack restores it.
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
 const ORIGINAL = fileURLToPath(new URL('../node_modules/.cache/tapgate/package.json', import.meta.url))
+const DIST = fileURLToPath(new URL('../dist', import.meta.url))
 const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies']
 
 function strip(): void {
@@ -30,5 +31,10 @@ function refuseToPublishDirectory(): never {
   process.exit(1)
 }
 
-const steps: Record<string, () => void> = { strip, restore, refuse: refuseToPublishDirectory }
+// Removes the output of an earlier build, which must not be published.
+function clean(): void {
+  rmSync(DIST, { recursive: true, force: true })
+}
+
+const steps: Record<string, () => void> = { clean, strip, restore, refuse: refuseToPublishDirectory }
 steps[process.argv[2] ?? '']?.()

@@ -12,9 +12,10 @@ export type {
   UpstreamStatus,
   WithheldRow,
 } from './api/gateway.ts'
-export { loadConfig, type LoadedConfig } from './config/index.ts'
+export { type LoadedConfig } from './config/index.ts'
+export { loadConfig } from './gateway/load-config.ts'
 export { GatewayError, type ErrorCode } from './errors/errors.ts'
 export { createLog } from './util/log.ts'
 export type { Config } from './config/config.gen.ts'
 export type { Clock, Log, Notification, Payload, Plugin, PluginApi, UpstreamState } from './plugin.ts'
-export type { InProcessTransport } from './listeners/in-process/sdk-transport.ts'
+export type { InProcessTransport } from './listeners/in-process.ts'

@@ -25,12 +25,16 @@ import type {
   Log,
   Programs,
   Session,
+  TextReply,
 } from './api/index.ts'
+import type { PluginCommands } from './api/command.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/json/json.ts'
 import { Payload } from './protocol/payload.ts'
 import { rpcError } from './protocol/rpc-error.ts'
+import type { ErrorTable } from './errors/errors.ts'
+import type { Report } from './util/finding.ts'
 
 /** State of one plugin on one exchange or session, without a bag of strings. */
 export interface Slot<K, T> {
@@ -77,7 +81,7 @@ export interface PluginApi<Options = unknown> {
 export interface Plugin<Options = unknown> {
   /** Unique among the installed plugins; `before` and logs use it. */
   readonly name: string
-  /** First-party plugins only: the config keys that install it. */
+  /** First-party plugins only: the config keys that install it, and what it adds to a configuration. */
   readonly claims?: {
     /** A top-level key. */
     readonly section?: keyof Config
@@ -85,13 +89,49 @@ export interface Plugin<Options = unknown> {
     readonly upstream?: readonly string[]
     /** Installed whatever the config says. */
     readonly always?: boolean
+    /** Names of upstreams and listeners that `configure` adds: rules may speak of them, and nobody else may have them. */
+    readonly adds?: { readonly upstreams?: readonly string[]; readonly listeners?: readonly string[] }
   }
-  /** JSON Schema (draft-07) of `options`; without one, anything goes. */
+  /** JSON Schema (draft-07) of `options`; without one, anything goes. The section of a first-party plugin has its own in `schema.json`. */
   readonly schema?: JsonObject
+  /** Its error codes, made with `errorsOf`; `gateway errors` shows them. */
+  readonly errors?: ErrorTable
+  /**
+   * Looks at what a schema cannot say, in `validate`, `serve` and at each reload, before `setup`. Of a first-party plugin
+   * it sees any plain data, valid or not; of any other a configuration that is valid so far.
+   */
+  check?(config: unknown, report: Report, own: CheckedOptions<Options>): void
+  /** Its commands: `() => import('./commands.js')`, a file that exports `commands` and imports little. */
+  readonly commands?: () => Promise<{ readonly commands: PluginCommands }>
+  /**
+   * Where it runs in a gateway of several processes (`serve --workers`): `replica`, the default, in each that clients reach; `shared`
+   * in the one too that has the servers which all share.
+   */
+  readonly scope?: 'replica' | 'shared'
+  /** First-party plugins only: the part of its options that each of several processes gets, or why there cannot be several. */
+  share?(options: Options, processes: number): { readonly options: unknown } | { readonly refused: string }
+  /** First-party plugins only: a path where the answers of all processes become one. */
+  readonly merge?: {
+    path(options: Options): string
+    /** Makes one answer of those that came, by the name of the process. */
+    answers(replies: ReadonlyMap<string, TextReply>): TextReply
+  }
+  /** First-party plugins only: directories where what it starts may write. A configuration that lies there is not reloaded by itself. */
+  writes?(options: Options): readonly string[]
   /** Plugins that must be installed too, and are set up first. */
   readonly requires?: readonly string[]
   /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */
   setup(api: PluginApi<Options>): void | Promise<void>
+}
+
+/** What a plugin's `check` may want to point at. */
+export interface CheckedOptions<Options = unknown> {
+  /** Its section, or `plugins.<name>.options`. */
+  readonly options: Options
+  /** Where they stand, as a JSON pointer: `/budget`, or `/plugins/budget/options`. */
+  readonly pointer: string
+  /** Names that its rules may speak of: those of the configuration, and those that plugins add. */
+  readonly names: { readonly upstreams: readonly string[]; readonly listeners: readonly string[] }
 }
 
 /** Gives a plugin its types without a cast. */
@@ -121,18 +161,100 @@ export {
   conversationKey,
   principalKey,
 } from './api/principal.ts'
-export { gatewayError, GatewayError, httpStatusOf, OWNER_ONLY, reasonOf } from './errors/errors.ts'
+export {
+  errorsOf,
+  forOwner,
+  gatewayError,
+  GatewayError,
+  httpStatusOf,
+  reasonOf,
+  type ErrorEntry,
+  type ErrorTable,
+} from './errors/errors.ts'
+export type { Finding, Report } from './util/finding.ts'
+export { amountText, durationText, oneLine, plainText } from './util/plain-text.ts'
+export { isKnown } from './util/finding.ts'
+export { listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
+export { pointerTo } from './util/pointer.ts'
+export { didYouMean } from './util/suggest.ts'
+export { BoundedMap, type Bounds } from './util/bounded-map.ts'
+export { collectGarbage } from './util/collect-garbage.ts'
+export { FairQueue } from './util/fair-queue.ts'
+export { findProgram } from './util/find-program.ts'
 export { globs } from './util/globs.ts'
 export { canonicalOr } from './protocol/uri.ts'
-export { allowsUris, forbidsUris } from './protocol/resource-globs.ts'
+export { makeDirectory, makeDirectorySync } from './util/make-directory.ts'
+export { allowsUris, forbidsUris } from './protocol/uri-patterns.ts'
 export { parseDuration, parseSize } from './util/units.ts'
-export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/outcome.ts'
+export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
+export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
 export { isObject, type JsonObject } from './protocol/json/json.ts'
-export { parseParams } from './protocol/parse-params.ts'
-export type * from './api/index.ts'
+export { parseParams } from './protocol/jsonrpc.ts'
+export type {
+  AskGateway,
+  CommandArgument,
+  CommandCall,
+  CommandConfig,
+  CommandFlag,
+  CommandOutput,
+  CommandStyle,
+  PluginCommand,
+  PluginCommands,
+} from './api/command.ts'
+export type {
+  Answer,
+  Ask,
+  AskReply,
+  AuditEvent,
+  Call,
+  ClientSide,
+  Clock,
+  Config,
+  Credentials,
+  Dispatch,
+  Era,
+  Exchange,
+  Figure,
+  Gate,
+  HttpReply,
+  HttpRequest,
+  HttpSide,
+  Inbound,
+  Listener,
+  ListenerConfig,
+  ListenerContext,
+  Load,
+  Log,
+  Notification,
+  Principal,
+  Program,
+  ProgramExit,
+  Programs,
+  ProgramSpec,
+  Readiness,
+  Refusal,
+  Route,
+  RpcError,
+  RpcId,
+  Running,
+  ServerSide,
+  Session,
+  SessionInit,
+  SharedState,
+  SharedStateAnswers,
+  TextReply,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamMemory,
+  UpstreamRuntime,
+  UpstreamState,
+  UpstreamStatus,
+  Via,
+} from './api/index.ts'
 export type {
   CacheConfig,
   CachePolicyConfig,
@@ -140,5 +262,5 @@ export type {
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
 export type { CatalogEntry, CatalogView } from './api/catalog-entry.ts'
-export type { NotificationContext, Stage, TapOptions } from './hooks/kinds.ts'
+export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

@@ -86,7 +86,7 @@ test('a folder has at most 20 files', () => {
 })
 
 /** Servers and programs are started by the one; the other asks Node where the file of a plugin does not parse. */
-const STARTERS: ReadonlySet<string> = new Set(['src/processes/spawn.ts', 'src/plugin-host/failure.ts'])
+const STARTERS: ReadonlySet<string> = new Set(['src/processes/launch.ts', 'src/plugin-host/failure.ts'])
 
 test('child processes are started where that belongs', () => {
   const files = sources.filter(({ imports }) =>
@@ -214,7 +214,7 @@ function locked(): Record<string, Locked> {
   return (readJson('package-lock.json') as { packages: Record<string, Locked> }).packages
 }
 
-/** What a user of the published package gets: no tools, and none of the Nodes of this repository. */
+/** All that a user of the published package gets: no tools, and none of the Nodes of this repository. */
 function shipped(): [string, Locked][] {
   return Object.entries(locked()).filter(
     ([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional,

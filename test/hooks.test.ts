@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { HOOKS, STAGES } from '../src/hooks/kinds.ts'
+import { HOOKS, STAGES } from '../src/hooks/hook-table.ts'
 import { ROOT } from './guard/sources.ts'
 
 // Changed on purpose? npm run snapshots
@@ -18,4 +18,21 @@ test('the table of hooks in ARCHITECTURE.md has every hook', () => {
     Object.keys(HOOKS).filter(hook => !named.includes(hook)),
     [],
   )
+})
+
+test('docs/plugins.md has a section for every hook, with what it does and a sample', () => {
+  const guide = readFileSync(join(ROOT, 'docs/plugins.md'), 'utf8')
+  const sections = new Map(guide.split(/^#### /m).map(text => [/^`(\w+)`/.exec(text)?.[1] ?? '', text]))
+
+  const lacking = Object.keys(HOOKS).filter(hook =>
+    [
+      '**Runs:**',
+      '**May change:**',
+      '**If it throws:**',
+      `<!-- snippet: examples/hooks/`,
+      `#${hook} -->`,
+    ].some(part => sections.get(hook)?.includes(part) !== true),
+  )
+
+  assert.deepEqual(lacking, [])
 })

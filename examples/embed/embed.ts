@@ -28,7 +28,7 @@ console.log(everything?.status().state)
 const leave = gateway.on('state', ({ upstream, state }) => console.log(`${upstream} is ${state}`))
 await everything?.restart()
 leave()
-// What gateway ps shows, and the other commands do, for programs.
+// `control` gives programs what gateway ps shows, and does what the other commands do.
 const { listeners } = await gateway.control('ps')
 console.log(JSON.stringify(listeners))
 // #endregion servers

@@ -1,20 +1,32 @@
-import { mkdtemp } from 'node:fs/promises'
+import { lstat, mkdir, mkdtemp, readdir, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
 import type { JsonObject, PluginApi } from '../../src/plugin.ts'
 import { clientSide as openClientSide } from './sandbox/client-side.ts'
 import { Roots, wrongPath } from './sandbox/paths.ts'
 import { decide } from './permissions/rules.ts'
-import { Protected } from './sandbox/protected.ts'
-import { Scratch } from './sandbox/scratch.ts'
+import { Protected } from './sandbox/gateway-files.ts'
 import { cleanText } from './sandbox/text.ts'
 import { Worktrees } from './sandbox/worktree.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
-import type { ClientSide, Containment, Worktree } from './types/containment.ts'
+import type { ClientSide, Containment, Worktree } from './types/agent.ts'
+import { makeDirectory } from '../../src/plugin.ts'
+
+/** Name of a scratch directory: random, so that it cannot be guessed. */
+const NAME = /^[0-9a-f]{32}$/
+
+/** Younger directories may belong to a task that is about to be written down. */
+const YOUNG_MS = 10 * 60_000
+
+const HINT = 'cannot be named: agents.roots says no directory'
 
 /** Most of a diff that is kept with a task; the branch has all of it. */
 const MAX_DIFF = 4 * 1024 * 1024
+
 const FILES = ['fs/read_text_file', 'fs/write_text_file'] as const
+
 const TERMINALS = ['create', 'output', 'wait_for_exit', 'kill', 'release'].map(verb => `terminal/${verb}`)
 
 type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state' | 'config' | 'files'>
@@ -28,7 +40,7 @@ export function containmentFor({ roots: names }: AgentsConfig, api: Api): Contai
   const rootsNow = (all: readonly string[]): Promise<Roots> =>
     (roots ??= Roots.of(all, directory).catch(forget))
   const forget = (error: unknown): never => {
-    // What is not there yet may be there for the next task.
+    // Directories that are not there yet may be there for the next task.
     roots = undefined
     throw error
   }
@@ -67,12 +79,12 @@ async function worktreeOf(worktrees: Worktrees, task: string, cwd: string): Prom
       const cut = truncated ? `\n# cut: ${bytesTotal} bytes in all\n` : ''
       return { diff: where + diff + cut, files: filesChanged }
     },
-    // What has changed stays for whoever takes it over; without a change it has gone already.
+    // Changes stay for whoever takes them over; a worktree without changes has gone already.
     close: () => Promise.resolve(),
   }
 }
 
-/** What is off is absent; what is on is made when the agent asks for it first. */
+/** Handlers of one session: those that are off are absent, the others are made when the agent first needs one. */
 function lazyClientSide(
   settings: AgentSettings,
   { cwd, files, own }: { readonly cwd: string; readonly files: readonly string[]; readonly own: Protected },
@@ -114,4 +126,46 @@ function folderOf(state: string | undefined, name: string): () => Promise<string
   return () =>
     (made ??=
       state === undefined ? mkdtemp(join(tmpdir(), `tapgate-${name}-`)) : Promise.resolve(join(state, name)))
+}
+
+/** The directories of tasks where no root is configured: each is empty at first, and of one task and those that go on with it. */
+export class Scratch {
+  readonly #folder: () => Promise<string>
+
+  constructor(folder: () => Promise<string>) {
+    this.#folder = folder
+  }
+
+  /** A new one, or the one that an earlier task had. @throws GatewayError GW_AGENT_PATH for any other directory, and for files */
+  async directory(cwd: string | undefined, files: readonly string[]): Promise<string> {
+    if (files.length > 0) throw wrongPath('file', files[0], HINT)
+    const folder = await this.#made()
+    if (cwd === undefined) {
+      const made = path.join(folder, randomBytes(16).toString('hex'))
+      await mkdir(made, { mode: 0o700 })
+      return made
+    }
+    const isOne = path.dirname(cwd) === folder && NAME.test(path.basename(cwd))
+    const stats = isOne ? await lstat(cwd).catch(() => undefined) : undefined
+    if (stats?.isDirectory() !== true) throw wrongPath('cwd', cwd, HINT)
+    return cwd
+  }
+
+  /** Removes those of tasks that are kept no more. */
+  async prune(isKept: (name: string) => boolean): Promise<void> {
+    const folder = await this.#folder()
+    const names = await readdir(folder).catch(() => [])
+    for (const name of names) {
+      const stats = await lstat(path.join(folder, name)).catch(() => undefined)
+      const isOld = stats !== undefined && Date.now() - stats.ctimeMs > YOUNG_MS
+      if (isOld && NAME.test(name) && !isKept(name))
+        await rm(path.join(folder, name), { recursive: true, force: true })
+    }
+  }
+
+  async #made(): Promise<string> {
+    const folder = await this.#folder()
+    await makeDirectory(folder, 0o700)
+    return realpath(folder)
+  }
 }

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { GatewayError, gatewayError, reasonOf, type PluginApi } from '../../src/plugin.ts'
-import { findProgram } from './processes/program.ts'
-import { platformName, registryAgents } from './acp/registry.ts'
+import { programOf } from './processes/program.ts'
+import { platformName, registryAgents } from './registry-file.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 import { agentsOf } from './settings.ts'
 import { routing } from './scheduling/routing.ts'
@@ -21,7 +21,7 @@ export function allAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
 const NO_ROOTS =
   'agents.roots names no directory: each task works in an empty one of its own, and can name neither cwd nor files'
 
-/** What may never run is refused before anybody asks for it; what is not there may be installed until then. */
+/** Refuses a program that may never run; one that is not there may be installed until it is needed. */
 function checkProgram(
   { command, where, env, inheritEnv }: AgentSettings,
   api: PluginApi<AgentsConfig>,
@@ -29,7 +29,7 @@ function checkProgram(
   const { directory, options, programs, log } = api
   const searchPath = programs.environment(inheritEnv, env).PATH
   try {
-    findProgram(command, { searchPath, directory, commands: options.commands, where })
+    programOf(command, { searchPath, directory, commands: options.commands, where })
   } catch (error) {
     if (!(error instanceof GatewayError) || error.fields.missing !== true) throw error
     log.warn(error.message)

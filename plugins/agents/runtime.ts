@@ -1,15 +1,14 @@
+import { join, resolve } from 'node:path'
 import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../../src/plugin.ts'
 import { containmentFor } from './containment.ts'
 import { AgentPool } from './processes/pool.ts'
 import { Places } from './processes/process-quota.ts'
 import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
 import type { AgentHost } from './types/agent.ts'
-import type { OpenRuntime, AgentRuntime } from './types/runtime.ts'
+import type { OpenRuntime, AgentRuntime, Callback, TaskService } from './types/tasks.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
-import type { Callback, TaskService } from './types/tasks.ts'
-import { join, resolve } from 'node:path'
 
-/** How often it is seen whether an agent that is no more configured so has anything left to do, in milliseconds. */
+/** Milliseconds between two looks whether an agent that is no more configured so has anything left to do. */
 const LOOK_MS = 1000
 
 /** One agent as it was configured. */
@@ -30,7 +29,7 @@ class LocalRuntime implements AgentRuntime {
   #places: Places
   #version = ''
   #service: LocalTaskService | undefined
-  #takeBackLook: (() => void) | undefined
+  #stopLook: (() => void) | undefined
 
   constructor(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[], callback: Callback) {
     this.#api = api
@@ -66,7 +65,7 @@ class LocalRuntime implements AgentRuntime {
   async stop(): Promise<void> {
     this.#service?.stop()
     this.#service = undefined
-    this.#takeBackLook?.()
+    this.#stopLook?.()
     const hosts = [...this.#leaving, ...[...this.#configured.values()].map(({ host }) => host)]
     this.#leaving.clear()
     this.#configured.clear()
@@ -136,13 +135,13 @@ class LocalRuntime implements AgentRuntime {
   }
 
   #seeOff(): void {
-    this.#takeBackLook?.()
-    this.#takeBackLook = undefined
+    this.#stopLook?.()
+    this.#stopLook = undefined
     for (const host of this.#leaving) {
       if (host.load.sessions > 0) continue
       this.#leaving.delete(host)
       void host.stop()
     }
-    if (this.#leaving.size > 0) this.#takeBackLook = this.#api.clock.after(LOOK_MS, () => this.#seeOff())
+    if (this.#leaving.size > 0) this.#stopLook = this.#api.clock.after(LOOK_MS, () => this.#seeOff())
   }
 }

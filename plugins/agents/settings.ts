@@ -4,7 +4,7 @@ import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 type Written = AgentsConfig['list'][string]
 type Own = Omit<Written, 'enabled'>
 
-/** What holds where neither the agent nor `defaults` says anything; the schema's descriptions say the same. */
+/** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
 const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s', onLimit: 'fallback' } as const
 const TIMEOUTS = {
   initialize: '30s',

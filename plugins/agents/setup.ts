@@ -1,4 +1,4 @@
-import type { AgentRuntime, OpenRuntime } from './types/runtime.ts'
+import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tasks.ts'
 import {
   gatewayError,
   type Config,
@@ -7,17 +7,13 @@ import {
   type UpstreamConfig,
 } from '../../src/plugin.ts'
 import { allAgents } from './load-agents.ts'
-import { CallbackTokens } from './callback/callback-tokens.ts'
-import { CALLBACK_LISTENER, CALLBACK_SPEC, openCallback } from './callback/taps.ts'
-import { Foreground } from './mcp/foreground.ts'
-import type { McpParts } from './mcp/parts.ts'
+import { CallbackTokens, CALLBACK_LISTENER, CALLBACK_SPEC, openCallback } from './mcp/callback.ts'
+import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
-import { answerVerbs } from './mcp/verbs.ts'
-import { Callers } from './mcp/callers.ts'
-import type { Caller, TaskService } from './types/tasks.ts'
+import { answerVerbs } from './control-verbs.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 
-/** What all generations share. */
+/** State that all generations share. */
 interface Kept {
   runtime: AgentRuntime | undefined
   readonly callers: Callers

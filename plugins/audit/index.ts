@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
+  type Clock,
+  type Config,
   gatewayError,
   globs,
   METHODS,
   parseSize,
-  reasonOf,
-  type Config,
   type Plugin,
   type PluginApi,
+  reasonOf,
   type Session,
 } from '../../src/plugin.ts'
-import { Doorstep } from './doorstep.ts'
-import { JournalFile } from './journal-file.ts'
-import { JournalStderr } from './journal-stderr.ts'
+import { auditError, ERRORS } from './errors.ts'
+import { JournalFile, JournalStderr } from './journal-file.ts'
 import { Journal } from './journal.ts'
-import { Lines } from './lines.ts'
-import { Texts } from './texts.ts'
+import { Lines, Texts } from './lines.ts'
+
+const PER_SECOND = 50
 
 type AuditOptions = NonNullable<Config['audit']>
 
@@ -24,6 +25,9 @@ type AuditOptions = NonNullable<Config['audit']>
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit' },
+  errors: ERRORS,
+  share,
+  commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, slot, clock } = api
     const lines = linesOf(api)
@@ -39,11 +43,11 @@ export const audit: Plugin<AuditOptions> = {
     )
     if (isStrict)
       hooks.request.tap({ stage: 'trace', ...methods }, () => {
-        if (journal.isFailing) throw gatewayError('GW_AUDIT')
+        if (journal.isFailing) throw auditError('GW_AUDIT')
       })
     const whoIn = (session: Session): string => {
       const known = sessions.get(session)
-      // What a client says of itself may come later than its session.
+      // A client's description of itself may come later than its session.
       if (known.who === '' || known.client !== session.client) {
         known.client = session.client
         known.who = lines.who(session)
@@ -69,6 +73,18 @@ export const audit: Plugin<AuditOptions> = {
     })
   },
 }
+
+/** Several processes cannot write to one file, nor to one chain. */
+function share(options: AuditOptions): { options: AuditOptions } | { refused: string } {
+  const { file, chain } = options
+  if (file?.includes('{pid}') === true) return { options }
+  if (file !== undefined) return { refused: ONE_WRITER }
+  return chain ? { refused: ONE_CHAIN } : { options }
+}
+
+const ONE_WRITER =
+  'audit.file is written by one process: put {pid} in its name, so that each worker has its own'
+const ONE_CHAIN = 'audit.chain needs an audit.file with {pid} in its name: all workers share stderr'
 
 function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
   return new Lines({
@@ -119,4 +135,37 @@ function methodsOf({ methods }: AuditOptions): { methods?: string[] } {
   const isMeant = globs(methods)
   const isAll = isMeant('*') && [...METHODS.keys()].every(isMeant)
   return isAll ? {} : { methods: [...METHODS.keys()].filter(isMeant) }
+}
+
+/** Bounds the lines about refused requests, by the second: a flood must not push out the lines of others. */
+class Doorstep {
+  readonly #clock: Clock
+  readonly #tell: (more: number) => void
+  #since = -Infinity
+  #noted = 0
+  #more = 0
+
+  /** `tell` gets how many were not noted, once for each second that had such. */
+  constructor(clock: Clock, tell: (more: number) => void) {
+    this.#clock = clock
+    this.#tell = tell
+  }
+
+  mayNote(): boolean {
+    const now = this.#clock.now()
+    if (now - this.#since >= 1000) {
+      this.end()
+      this.#since = now
+      this.#noted = 0
+    }
+    if (this.#noted++ < PER_SECOND) return true
+    this.#more++
+    return false
+  }
+
+  /** Tells of those that were left out. */
+  end(): void {
+    if (this.#more > 0) this.#tell(this.#more)
+    this.#more = 0
+  }
 }

@@ -1,14 +1,25 @@
 import { writeSync } from 'node:fs'
-import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { hash } from 'node:crypto'
+import { makeDirectory } from '../../src/plugin.ts'
+
+/** Hash that the very first line follows. */
+export const BEGINNING = '0'.repeat(64)
+
+const END = /,"hash":"([0-9a-f]{64})"\}$/
+
+const TAIL = `,"hash":"${BEGINNING}"}`.length
 
 /** Enough for the longest line. */
 const TAIL_BYTES = 1024 * 1024
+
 /** Enough for the line that a file begins with. */
 const HEAD_BYTES = 4096
+
 const NEWLINE = 0x0a
 
-/** Where lines go. Tests bring others, which fail. */
+/** Destination of lines. Tests bring others, which fail. */
 export interface Sink {
   /** Makes it ready to be written to. */
   open(): Promise<Opened>
@@ -45,7 +56,7 @@ export class JournalFile implements Sink {
   }
 
   async open(): Promise<Opened> {
-    await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 })
+    await makeDirectory(dirname(this.#path), 0o700)
     const handle = await open(this.#path, 'a+', 0o600)
     this.#handle = handle
     this.size = (await handle.stat()).size
@@ -125,4 +136,68 @@ const isRemoved = (): true => true
 
 function ignoreMissing(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+}
+
+/** A line that carries a hash over itself and the line before. */
+export function chained(line: string, before: string): { readonly line: string; readonly hash: string } {
+  const body = line.slice(0, -1)
+  const own = hash('sha256', before + body, 'hex')
+  return { line: `${body},"hash":"${own}"}`, hash: own }
+}
+
+/** The hash that a line carries; undefined when it carries none. */
+export function hashIn(line: string): string | undefined {
+  return END.exec(line)?.[1]
+}
+
+/**
+ * Number of files of the chain that were set aside before the one that this line begins. Undefined when no file begins with
+ * it: then lines before it were taken away.
+ */
+export function keptIn(line: string | undefined): number | undefined {
+  if (line === undefined || hashIn(line) === undefined) return undefined
+  try {
+    const { kind, kept } = JSON.parse(line) as { kind?: unknown; kept?: unknown }
+    return kind === 'opened' && typeof kept === 'number' ? kept : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** True if the bytes of a line are those written after the line with the hash `before`. */
+export function isIntact(line: Buffer, before: string): boolean {
+  const noted = hashIn(line.toString('latin1'))
+  const body = line.subarray(0, line.length - TAIL)
+  return noted !== undefined && noted === hash('sha256', Buffer.concat([Buffer.from(before), body]), 'hex')
+}
+
+/** Lines on stderr, among those of the log: stdout belongs to the protocol. */
+export class JournalStderr implements Sink {
+  readonly #write: (text: Buffer) => void
+  readonly size = 0
+
+  constructor(write: (text: Buffer) => void) {
+    this.#write = write
+  }
+
+  open(): Promise<Opened> {
+    return Promise.resolve({ first: undefined, last: undefined, torn: 0, cut: () => Promise.resolve() })
+  }
+
+  write(bytes: Buffer): Promise<number> {
+    return Promise.resolve(this.writeNow(bytes))
+  }
+
+  writeNow(bytes: Buffer): number {
+    this.#write(bytes)
+    return bytes.length
+  }
+
+  rotate(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
 }

@@ -1,6 +1,5 @@
 import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
-import { BEGINNING, chained, hashIn, keptIn } from './chain.ts'
-import type { Sink } from './journal-file.ts'
+import { BEGINNING, chained, hashIn, keptIn, type Sink } from './journal-file.ts'
 
 export interface JournalSettings {
   /** Bytes after which a file is set aside. */
@@ -22,14 +21,14 @@ const FLUSH_MS = 20
 /** So many are written at once. */
 const MANY_LINES = 256
 const RETRY_MS = 1000
-/** What waits in memory while nothing can be written. */
+/** Bytes that wait in memory while nothing can be written. */
 const MOST_LINES = 20_000
 const MOST_CHARACTERS = 16 * 1024 * 1024
 const EMPTY = Buffer.alloc(0)
 
 /** Lines on their way to where they are kept: in batches, in order, chained where that is wanted, and bounded. */
 export class Journal {
-  /** How many owners it has; the last one closes it. */
+  /** Number of owners; the last one closes it. */
   owners = 0
   /** Lines for which there was no room since the gateway began. */
   lost = 0
@@ -37,10 +36,10 @@ export class Journal {
   readonly #host: JournalHost
   #lines: string[] = []
   #characters = 0
-  /** What is being written, from its first byte that is not there yet. */
+  /** Bytes being written, from the first that is not there yet. */
   #pending = EMPTY
   #hash: string | undefined = undefined
-  /** How many files of the chain were set aside; the first line of a file says so. */
+  /** Number of files of the chain that were set aside; the first line of a file says so. */
   #kept = 0
   #isOpen = false
   /** A new file was to be begun, and that failed. */
@@ -48,7 +47,7 @@ export class Journal {
   #isFailing = false
   #untold = 0
   #flushedAt = -Infinity
-  #takeBack: (() => void) | undefined = undefined
+  #stopTimer: (() => void) | undefined = undefined
   #work: Promise<void> = Promise.resolve()
 
   constructor(settings: JournalSettings, host: JournalHost) {
@@ -56,7 +55,7 @@ export class Journal {
     this.#host = host
   }
 
-  /** Whether what is added now may never be written. */
+  /** True while lines that are added may never be written. */
   get isFailing(): boolean {
     return this.#isFailing || this.#isFull
   }
@@ -81,7 +80,7 @@ export class Journal {
     this.#lines.push(line)
     this.#characters += line.length
     if (this.#lines.length === MANY_LINES) void this.flush()
-    else this.#takeBack ??= this.#host.clock.after(this.#pause, () => void this.flush())
+    else this.#stopTimer ??= this.#host.clock.after(this.#pause, () => void this.flush())
   }
 
   /** Milliseconds until the next write is due. */
@@ -108,8 +107,8 @@ export class Journal {
 
   /** Writes what waits. Never rejects: what cannot be written waits on, and is tried again. */
   flush(): Promise<void> {
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     this.#flushedAt = this.#host.clock.now()
     return this.#next(() => this.#write()).then(
       () => this.#wentWell(),
@@ -119,8 +118,8 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.flush()
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     await this.#host.sink.close()
     this.#isOpen = false
   }
@@ -234,6 +233,6 @@ export class Journal {
   #wentWrong(error: unknown): void {
     if (!this.#isFailing) this.#host.log.error('the audit cannot be written', { reason: reasonOf(error) })
     this.#isFailing = true
-    this.#takeBack ??= this.#host.clock.after(RETRY_MS, () => void this.flush())
+    this.#stopTimer ??= this.#host.clock.after(RETRY_MS, () => void this.flush())
   }
 }

@@ -1,21 +1,32 @@
 import { createHash } from 'node:crypto'
 import {
   ANONYMOUS,
-  isObject,
-  outcomeOf,
-  principalKey,
   type AuditEvent,
+  BoundedMap,
   type Credentials,
   type Exchange,
+  isObject,
+  type JsonObject,
+  outcomeOf,
   type Principal,
+  principalKey,
   type Refusal,
   type RpcError,
   type Session,
 } from '../../src/plugin.ts'
-import { shapeOf } from './shape.ts'
-import type { Texts } from './texts.ts'
 
-/** What the lines of one generation are written with. */
+/** Longer texts are cut: what a peer calls itself must not fill the disk. */
+const LONGEST = 256
+
+/** Texts that are kept as they are written. */
+const MAX_TEXTS = 4096
+
+const DEEPEST = 3
+
+/** Members that are named, over all levels. */
+const MOST_MEMBERS = 64
+
+/** Settings of the lines of one generation. */
 export interface LineSettings {
   readonly texts: Texts
   hide(text: string): string
@@ -26,11 +37,12 @@ export interface LineSettings {
   /** Makes ids unlike those of other runs. */
   readonly run: string
   readonly hashSessions: boolean
-  /** Whether the arguments of this tool or prompt are written as they are. */
+  /** True if the arguments of this tool or prompt are written as they are. */
   showsValues(name: string): boolean
 }
 
 const LONGEST_VALUES = 8192
+
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /** Writes exchanges and refusals as JSON text. Pieced together from parts that are known, as it is done for every call. */
@@ -82,7 +94,7 @@ export class Lines {
     return JSON.stringify({ time: this.#time(), kind, ...fields })
   }
 
-  /** Whose calls these are; the same for a whole session. */
+  /** Members that name the caller; the same for a whole session. */
   who({ id, listener, principal, client }: Session): string {
     const { texts } = this.#settings
     // A modern HTTP request is a session of its own: its id says nothing.
@@ -178,6 +190,66 @@ function answerBytes({ answer }: Exchange): string {
 
 function trace({ params, headers }: Exchange): string {
   const meta = params?._meta
-  const said = (isObject(meta) ? meta.traceparent : undefined) ?? headers.traceparent
-  return typeof said === 'string' && TRACEPARENT.test(said) ? `,"trace":"${said}"` : ''
+  const parent = (isObject(meta) ? meta.traceparent : undefined) ?? headers.traceparent
+  return typeof parent === 'string' && TRACEPARENT.test(parent) ? `,"trace":"${parent}"` : ''
+}
+
+interface Budget {
+  left: number
+}
+
+/** Names, types and lengths of arguments as JSON text, without any value: `{"path":"string(12)","deep":{"n":"number"}}`. */
+function shapeOf(args: unknown, texts: Texts): string {
+  return shape(args, texts, DEEPEST, { left: MOST_MEMBERS })
+}
+
+function shape(value: unknown, texts: Texts, depth: number, budget: Budget): string {
+  if (typeof value === 'string') return `"string(${value.length})"`
+  if (Array.isArray(value)) return `"array(${value.length})"`
+  if (isObject(value)) return depth > 0 ? members(value, texts, depth - 1, budget) : '"object"'
+  return value === null ? '"null"' : `"${typeof value}"`
+}
+
+function members(value: JsonObject, texts: Texts, depth: number, budget: Budget): string {
+  let text = ''
+  for (const key in value) {
+    if (budget.left-- <= 0) {
+      text += `${text === '' ? '' : ','}"…":"more"`
+      break
+    }
+    text += `${text === '' ? '' : ','}${texts.of(key)}:${shape(value[key], texts, depth, budget)}`
+  }
+  return `{${text}}`
+}
+
+/** Texts of peers as JSON strings without secrets. The same few come again and again, so they are written once. */
+export class Texts {
+  readonly #hide: (text: string) => string
+  readonly #known = new BoundedMap<string, string>({ max: MAX_TEXTS })
+  readonly #knownJson = new BoundedMap<string, string>({ max: MAX_TEXTS })
+
+  constructor(hide: (text: string) => string) {
+    this.#hide = hide
+  }
+
+  of(text: string): string {
+    return this.#known.get(text) ?? this.#keep(this.#known, text, this.#quoted(text))
+  }
+
+  /** The same for what is JSON text already. */
+  json(text: string): string {
+    return this.#knownJson.get(text) ?? this.#keep(this.#knownJson, text, this.#hide(text))
+  }
+
+  #quoted(text: string): string {
+    // Hidden before it is cut, or the half of a secret would stay.
+    const shown = this.#hide(text)
+    return JSON.stringify(shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown)
+  }
+
+  #keep(known: BoundedMap<string, string>, text: string, shown: string): string {
+    if (text.length > 2 * LONGEST) return shown
+    known.set(text, shown)
+    return shown
+  }
 }

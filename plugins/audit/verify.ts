@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
-import { hashIn, isIntact, keptIn } from './chain.ts'
+import { hashIn, isIntact, keptIn } from './journal-file.ts'
 
-/** What came of checking an audit with `chain: true`. */
+/** Result of checking an audit with `chain: true`. */
 export interface Verification {
   readonly isIntact: boolean
   /** The files that were read, oldest first. */
@@ -87,7 +87,7 @@ function wrongWith(line: string, start: string | undefined, before: string | und
     : 'it is not what was written, or not where it was'
 }
 
-/** What the first line of a file follows; undefined when no file begins with this line. */
+/** Hash that the first line of a file follows; undefined when no file begins with this line. */
 function previousIn(line: string): string | undefined {
   return keptIn(line) === undefined ? undefined : /"previous":"([0-9a-f]{64})"/.exec(line)?.[1]
 }

@@ -1,23 +1,29 @@
 import {
   ANONYMOUS,
-  canonicalOr,
-  METHODS,
-  refuse,
-  RPC,
   type Answer,
+  BoundedMap,
+  callers,
+  canonicalOr,
   type CatalogEntry,
   type CatalogView,
+  type Config,
   type Exchange,
+  forbidsUris,
+  globs,
   type Kind,
+  LISTS,
+  METHODS,
   type PluginHooks,
   type Principal,
+  refuse,
+  RPC,
 } from '../../src/plugin.ts'
-import { judge, type AccessRule } from './rules.ts'
 
 /** The methods that reach something by its name. */
 const NAMED = ['tools/call', 'prompts/get', 'resources/read', 'resources/subscribe']
+
 /** Names under rules that are remembered. */
-const MOST = 100_000
+const MAX_RULED = 100_000
 
 type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => Answer
 
@@ -27,13 +33,12 @@ type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => A
  */
 export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
   if (rules.length === 0) return
-  // Which rules are about a name is known once its list was seen, whoever asked for it.
-  const ruled = new Map<string, readonly AccessRule[]>()
+  // Rules that are about a name are known once its list was seen, whoever asked for it.
+  const ruled = new BoundedMap<string, readonly AccessRule[]>({ max: MAX_RULED })
 
   const isVisible = (entry: CatalogEntry, { principal }: CatalogView): boolean => {
     const about = rules.filter(rule => rule.isAbout(entry))
     if (about.length === 0) return true
-    if (ruled.size >= MOST) ruled.clear()
     ruled.set(keyOf(entry.kind, entry.exposed), about)
     return judge(about, principal) === 'allowed'
   }
@@ -70,4 +75,57 @@ function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean 
 
 function keyOf(kind: Kind, exposed: string): string {
   return `${kind} ${kind === 'resources' ? canonicalOr(exposed) : exposed}`
+}
+
+type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]
+
+type Section = 'tools' | 'prompts' | 'resources'
+
+type Test = (text: string) => boolean
+
+/** A rule, ready to use. */
+interface AccessRule {
+  /** True if it is about everything there is. */
+  readonly isGeneral: boolean
+  /** True if it is about resources by their URI. */
+  readonly isOfUris: boolean
+  readonly isAbout: (entry: CatalogEntry) => boolean
+  /** True if it is about all that an upstream has. */
+  readonly covers: (upstream: string) => boolean
+  readonly scopes: readonly string[]
+  readonly permits: (principal: Principal) => boolean
+}
+
+export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): AccessRule {
+  const { upstreams, scopes = [], principals } = spec
+  const ofUpstream = upstreams === undefined ? everything : globs(upstreams)
+  const named: Partial<Record<Section, Test>> = {}
+  for (const section of ['tools', 'prompts', 'resources'] as const) {
+    const patterns = spec[section]
+    if (patterns !== undefined) named[section] = (section === 'resources' ? forbidsUris : globs)(patterns)
+  }
+  const isNamed = Object.keys(named).length > 0
+  return {
+    isGeneral: !isNamed && upstreams === undefined,
+    isOfUris: named.resources !== undefined,
+    isAbout: ({ kind, upstream, exposed }) =>
+      ofUpstream(upstream) && (!isNamed || named[LISTS[kind].capability]?.(exposed) === true),
+    covers: upstream => !isNamed && ofUpstream(upstream),
+    scopes,
+    permits: principals === undefined ? everything : callers(principals, auth),
+  }
+}
+
+/** Verdict of rules on a caller: allowed, hidden, or the scopes it takes. */
+type Verdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
+
+/** Every rule must be met. A caller whom no scope would help is told nothing. */
+function judge(rules: readonly AccessRule[], principal: Principal): Verdict {
+  if (rules.some(rule => !rule.permits(principal))) return 'hidden'
+  const needs = [...new Set(rules.flatMap(rule => rule.scopes))]
+  return needs.every(scope => principal.scopes.includes(scope)) ? 'allowed' : { needs }
+}
+
+function everything(): boolean {
+  return true
 }

@@ -1,6 +1,12 @@
-import { gatewayError, refuse, type Answer, type Refusal } from '../../src/plugin.ts'
+import { type Answer, type Credentials, gatewayError, type Refusal, refuse } from '../../src/plugin.ts'
+import { authError } from './errors.ts'
 
-/** Where protected resources describe themselves (RFC 9728). */
+/** Longer ones are refused unread. Node itself reads at most 16 KiB of headers. */
+const MAX_LENGTH = 8 * 1024
+
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
+
+/** Path at which protected resources describe themselves (RFC 9728). */
 export const WELL_KNOWN = '/.well-known/oauth-protected-resource'
 
 /** The URL of the description of a resource: the path goes behind the well-known one. */
@@ -13,7 +19,7 @@ export function metadataPath(pathname: string): string {
   return pathname === '/' ? WELL_KNOWN : WELL_KNOWN + pathname
 }
 
-/** What stands in `WWW-Authenticate` (RFC 6750), in this order. */
+/** Members of `WWW-Authenticate` (RFC 6750), in this order. */
 interface Parameters {
   readonly error?: 'invalid_token' | 'insufficient_scope'
   readonly scopes?: readonly string[]
@@ -33,7 +39,7 @@ export function unauthorized(why: string, parameters: Parameters): Refusal {
 
 /** 403, with exactly the scopes that this operation needs. */
 export function forbidden(what: string, scopes: readonly string[], metadata: string | undefined): Answer {
-  const error = gatewayError('GW_FORBIDDEN', { what, scopes: scopes.join(' ') })
+  const error = authError('GW_FORBIDDEN', { what, scopes: scopes.join(' ') })
   return refuse(
     error.entry.rpc ?? 0,
     error.message,
@@ -52,4 +58,37 @@ function challenge({ error, scopes = [], metadata }: Parameters): string {
     metadata === undefined ? [] : [`resource_metadata="${metadata}"`],
   ].flat()
   return parts.length === 0 ? 'Bearer' : `Bearer ${parts.join(', ')}`
+}
+
+/** Credential of a caller: none, one that cannot be read, or one secret. */
+type Credential =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'bad'; readonly why: string }
+  | { readonly kind: 'secret'; readonly secret: string; readonly isToken: boolean }
+
+/** The one secret of a request. Two are refused: which of them counted would be a guess. */
+export function credentialOf(credentials: Credentials, keyHeader: string): Credential {
+  const authorization = credentials.header('authorization')
+  const keys = credentials.header(keyHeader)
+  if (authorization.length + keys.length > 1) return bad('more than one credential was sent')
+  const [key = ''] = keys
+  const [sent] = authorization
+  if (sent === undefined) return keys.length === 0 ? { kind: 'none' } : secretOf(key, false)
+  const token = sent.length > MAX_LENGTH ? undefined : BEARER.exec(sent)?.[1]
+  return token === undefined ? bad('Authorization is no Bearer credential') : secretOf(token, isJwt(token))
+}
+
+function secretOf(secret: string, isToken: boolean): Credential {
+  return secret === '' || secret.length > MAX_LENGTH
+    ? bad('the credential has no acceptable length')
+    : { kind: 'secret', secret, isToken }
+}
+
+/** Our keys have no dots. */
+function isJwt(token: string): boolean {
+  return token.includes('.')
+}
+
+function bad(why: string): Credential {
+  return { kind: 'bad', why }
 }

@@ -13,13 +13,11 @@ import {
   type Principal,
   type Refusal,
 } from '../../src/plugin.ts'
-import { keepRules } from './access.ts'
-import { digestOf } from './digest.ts'
-import { forbidden, metadataPath, metadataUrl, unauthorized, WELL_KNOWN } from './challenge.ts'
-import { credentialOf } from './credential.ts'
-import { KeyRing, readKeys } from './key-ring.ts'
-import { Remembered } from './remembered.ts'
-import { prepareRule } from './rules.ts'
+import { keepRules, prepareRule } from './access.ts'
+import { digestOf, KeyRing, readKeys, Remembered } from './key-ring.ts'
+import { forbidden, metadataPath, metadataUrl, unauthorized, WELL_KNOWN, credentialOf } from './challenge.ts'
+import { check } from './check.ts'
+import { ERRORS } from './errors.ts'
 import type { VerifyToken } from './tokens.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
@@ -36,6 +34,8 @@ const NOBODY_YET: Principal = Object.freeze({
 export const auth: Plugin<AuthConfig> = {
   name: 'auth',
   claims: { section: 'auth' },
+  check,
+  errors: ERRORS,
   async setup(api) {
     const { options, config, hooks } = api
     const listeners = options.listeners ?? httpListeners(config)
@@ -65,7 +65,7 @@ class Authenticator {
   readonly #log: Log
   /** By listener: the configuration names few. */
   readonly #resources = new Map<string, string>()
-  /** What every request needs, whatever it asks for. */
+  /** Scopes that every request needs. */
   readonly #scopes: readonly string[]
 
   constructor(
@@ -119,7 +119,7 @@ class Authenticator {
     })
   }
 
-  /** What a caller without a credential needs to read. */
+  /** Challenge for a caller without a credential. */
   get #howTo(): string {
     const { keys, keysFile, keyHeader } = this.#options
     if (keys === undefined && keysFile === undefined) return 'send "Authorization: Bearer <token>"'
@@ -136,7 +136,7 @@ class Authenticator {
     })
   }
 
-  /** Where a client learns who gives tokens; nowhere, when nobody does. */
+  /** URL at which a client learns who gives tokens; undefined when nobody does. */
   metadataOf(listener: string): string | undefined {
     const resource = this.#resources.get(listener)
     return this.hasIssuers && resource !== undefined ? metadataUrl(resource) : undefined
@@ -197,7 +197,7 @@ function checkResource({ jwt, resource }: AuthConfig, config: Config, listeners:
   }
 }
 
-/** Where the metadata is asked for: with the path of each endpoint behind it, as bound and as clients know it, and without. */
+/** Paths of the metadata: with the path of each endpoint behind it, as bound and as clients know it, and without. */
 function metadataPaths({ resource }: AuthConfig, config: Config, listeners: readonly string[]): Set<string> {
   const bound = listeners.map(name => config.listeners[name]).filter(spec => spec?.type === 'http')
   const paths = bound.map(({ path }) => metadataPath(path))

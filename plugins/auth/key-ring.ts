@@ -1,6 +1,13 @@
-import { timingSafeEqual } from 'node:crypto'
-import { gatewayError, type Config, type Principal } from '../../src/plugin.ts'
-import { digestOf } from './digest.ts'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import {
+  BoundedMap,
+  type Clock,
+  type Config,
+  gatewayError,
+  type Principal,
+  principalKey,
+} from '../../src/plugin.ts'
+import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
 
@@ -10,8 +17,11 @@ interface Held {
 }
 
 const HASH = /^sha256:([0-9a-f]{64})$/
+
 const NAME = /^[^\s]{1,64}$/
+
 const SCOPE = /^[!#-[\]-~]{1,128}$/
+
 const MAX_KEYS = 1000
 
 /** The API keys that are known, by their hashes. */
@@ -29,7 +39,7 @@ export class KeyRing {
     }))
   }
 
-  /** Whose a key is. Looks at every hash to its end, so that the time says nothing about any. */
+  /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */
   find(secret: string): Principal | undefined {
     const digest = digestOf(secret)
     let found: Principal | undefined
@@ -59,4 +69,44 @@ export function readKeys(text: string, file: string): ApiKeyConfig[] {
 
 function refused(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
+}
+
+/** Digest of a secret, which is kept and compared. A key has 256 random bits, so one round is as good as many. */
+export function digestOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+/** Tokens whose verdict is kept, of all callers and of one. */
+const MAX_VERDICTS = 10_000
+const MAX_OF_CALLER = 1000
+/** The longest that a verdict is kept, so that a withdrawn signing key is noticed. */
+const MAX_VERDICT_MS = 60_000
+
+interface Kept {
+  readonly principal: Principal
+  readonly until: number
+}
+
+/** Verdicts on tokens, by a hash of the token. Kept no longer than the token is good, on a clock that does not jump. */
+export class Remembered {
+  readonly #kept = new BoundedMap<string, Kept>({ max: MAX_VERDICTS, share: MAX_OF_CALLER })
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  get(key: string): Principal | undefined {
+    const kept = this.#kept.get(key)
+    if (kept === undefined) return undefined
+    if (this.#clock.now() < kept.until) return kept.principal
+    this.#kept.delete(key)
+    return undefined
+  }
+
+  set(key: string, { principal, expiresAt }: Verified): void {
+    const left = Math.min(MAX_VERDICT_MS, expiresAt - Date.now())
+    if (left <= 0) return
+    this.#kept.set(key, { principal, until: this.#clock.now() + left }, principalKey(principal))
+  }
 }

@@ -1,10 +1,10 @@
-import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload, type JWTVerifyOptions } from 'jose'
+import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose'
 import {
-  gatewayError,
-  parseDuration,
   type Clock,
   type Config,
+  gatewayError,
   type Log,
+  parseDuration,
   type Principal,
 } from '../../src/plugin.ts'
 import { keySet, type KeySet } from './key-set.ts'
@@ -19,8 +19,11 @@ interface Issuer {
 }
 
 const MAX_LEEWAY_MS = 60_000
+
 const MAX_SCOPES = 200
+
 const MAX_TEXT = 512
+
 /** A token says by which key it was signed, never where that key is; and it asks for nothing we do not know. */
 const NEVER = ['jku', 'jwk', 'x5u', 'x5c', 'crit', 'b64'] as const
 
@@ -86,7 +89,7 @@ function checkHeader(token: string): void {
     throw new Error('its key id is no short text')
 }
 
-/** What the library leaves open: a token for somebody else too is theirs to replay here, and one from the future is nobody's. */
+/** Checks that the library leaves open: a token for somebody else too is theirs to replay here, and one from the future is nobody's. */
 function checkClaims(payload: JWTPayload, audience: readonly string[], { leewaySeconds }: Issuer): void {
   const made = typeof payload.aud === 'string' ? [payload.aud] : (payload.aud ?? [])
   if (!made.every(one => audience.includes(one))) throw new Error('it is for somebody else too')

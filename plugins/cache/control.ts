@@ -1,10 +1,8 @@
 import { globs, type Clock, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
-import type { Flights } from './flights.ts'
-import type { Failures } from './failures.ts'
+import type { Flights, Failures } from './flights.ts'
 import type { ListMemory } from './list-memory.ts'
-import type { Selection } from './purge.ts'
+import type { Selection, Entry, Store } from './store.ts'
 import { LIST_METHODS } from './entry.ts'
-import type { Entry, Store } from './store.ts'
 
 /** Entries in one answer of `cache.ls`. */
 const MAX_LISTED = 10_000
@@ -18,7 +16,7 @@ interface Controlled {
   readonly memory: ListMemory
 }
 
-/** What the owner of a running gateway may ask of its cache: `cache.ls`, `cache.purge`, and `catalogue.forget` for what is saved. */
+/** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, { store, flights, failures, clock, memory }: Controlled): void {
   hooks.control.for('cache.ls').tap(params => {
     const entries = store.select(selectionOf(params))
@@ -41,7 +39,7 @@ export function control(hooks: PluginHooks, { store, flights, failures, clock, m
     memory.save(selection.upstream)
     return { purged }
   })
-  // What is known only from before is not known then: the next who asks wakes the server.
+  // The memory of earlier runs is forgotten, too: the next caller wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
     const upstream = textOf(params.upstream)
     for (const method of LIST_METHODS) {

@@ -12,7 +12,7 @@ import type { Policy } from './policy.ts'
 import { Store, type Entry } from './store.ts'
 
 /** `_meta` key of a result that says what the cache did: `{ "state": "hit" | "stale" | "miss", "ageMs": … }`. */
-export const CACHE_META = 'io.tapgate/cache'
+const CACHE_META = 'io.tapgate/cache'
 
 /** Methods that list. */
 export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).map(list => list.method))
@@ -20,16 +20,16 @@ export const LIST_METHODS: ReadonlySet<string> = new Set(Object.values(LISTS).ma
 const NOBODY = authorizationKey(ANONYMOUS)
 const MIRRORED = /^mcp-/
 
-/** What an entry is made of. */
+/** Parts of a new entry. */
 export interface Keeping {
   readonly call: Call
   readonly target: string
   readonly keys: Keys
   readonly policy: Policy
   readonly result: Payload
-  /** Whether the server has a connection for each session or caller. */
+  /** True if the server has a connection for each session or caller. */
   readonly isIsolated: boolean
-  /** Whether results say what the cache did. */
+  /** True if results say what the cache did. */
   readonly saysSo: boolean
   readonly now: number
 }
@@ -39,12 +39,12 @@ export function entryOf(keeping: Keeping): Entry | undefined {
   const { call, policy, result, now } = keeping
   if (!isKeepable(result)) return undefined
   const isList = LIST_METHODS.has(call.method)
-  const said = saidBy(result, call.method)
-  const times = timesOf(policy, said, now)
+  const hints = hintsOf(result, call.method)
+  const times = timesOf(policy, hints, now)
   // A list that has grown old is still what is shown while its server sleeps.
   if (times.staleAt <= now && times.errorUntil <= now && !isList) return undefined
-  const place = placeOf(keeping, said)
-  const payload = isList ? result : bare(keeping, said !== undefined)
+  const place = placeOf(keeping, hints)
+  const payload = isList ? result : bare(keeping, hints !== undefined)
   return {
     upstream: call.upstream,
     method: call.method,
@@ -64,21 +64,21 @@ export function entryOf(keeping: Keeping): Entry | undefined {
 
 type Times = Pick<Entry, 'hintUntil' | 'staleAt' | 'revalidateUntil' | 'errorUntil'>
 
-function timesOf(policy: Policy, said: Said | undefined, now: number): Times {
-  const staleAt = now + Math.min(said?.ttlMs ?? Infinity, policy.ttlMs)
+function timesOf(policy: Policy, hints: Hints | undefined, now: number): Times {
+  const staleAt = now + Math.min(hints?.ttlMs ?? Infinity, policy.ttlMs)
   return {
-    hintUntil: said === undefined ? undefined : now + said.ttlMs,
+    hintUntil: hints === undefined ? undefined : now + hints.ttlMs,
     staleAt,
-    // What its server calls stale at once is never given out as if it were good enough.
-    revalidateUntil: staleAt + (said?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
+    // An answer that its server calls stale at once is never given out as if it were good enough.
+    revalidateUntil: staleAt + (hints?.ttlMs === 0 ? 0 : policy.staleWhileRevalidateMs),
     errorUntil: policy.staleIfErrorMs === 0 ? 0 : staleAt + policy.staleIfErrorMs,
   }
 }
 
 /** Everyone's only when the server says so and nothing of the caller reached it. */
-function placeOf(keeping: Keeping, said: Said | undefined): Pick<Entry, 'key' | 'scope'> {
+function placeOf(keeping: Keeping, hints: Hints | undefined): Pick<Entry, 'key' | 'scope'> {
   const { keys, policy } = keeping
-  if (said?.isPublic === true && isForAll(keeping)) return { key: keys.shared, scope: 'public' }
+  if (hints?.isPublic === true && isForAll(keeping)) return { key: keys.shared, scope: 'public' }
   return { key: keys.own, scope: policy.perSession ? 'session' : 'principal' }
 }
 
@@ -90,25 +90,25 @@ function isKeepable(result: Payload): boolean {
   return isError !== true && (resultType === undefined || resultType === 'complete')
 }
 
-interface Said {
+interface Hints {
   readonly ttlMs: number
   readonly isPublic: boolean
 }
 
-/** What a modern server says of how long its result holds and whether it is everybody's (2026-07-28, caching). */
-function saidBy(result: Payload, method: string): Said | undefined {
+/** Hints of a modern server on how long its result holds, and whether it is everybody's (2026-07-28, caching). */
+function hintsOf(result: Payload, method: string): Hints | undefined {
   if (result.era !== 'modern' || METHODS.get(method)?.cacheable !== true) return undefined
   const { ttlMs, cacheScope } = result.value()
   const isTime = typeof ttlMs === 'number' && ttlMs > 0
   return { ttlMs: isTime ? ttlMs : 0, isPublic: cacheScope === 'public' }
 }
 
-/** Whether nothing of the caller reached the server: no credential, no connection of its own. */
+/** True if nothing of the caller reached the server: no credential, no connection of its own. */
 function isForAll({ call, policy, isIsolated }: Keeping): boolean {
   return !isIsolated && !policy.perSession && Object.keys(call.headers).every(name => MIRRORED.test(name))
 }
 
-/** Whether the next process may have it too: it is nobody's in particular. */
+/** True if the next process may have it too, as it is nobody's in particular. */
 function isPortable({ call, policy }: Keeping, scope: Entry['scope']): boolean {
   const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
   const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0

@@ -1,6 +1,17 @@
-import { gatewayError, type Answer, type Call, type Exchange, type JsonObject } from '../../src/plugin.ts'
-import type { Selection, Subject } from './purge.ts'
-import { Subjects } from './subjects.ts'
+import {
+  type Answer,
+  BoundedMap,
+  type Call,
+  type Clock,
+  type Exchange,
+  gatewayError,
+  type JsonObject,
+} from '../../src/plugin.ts'
+import { type Selection, type Subject, Subjects } from './store.ts'
+
+/** Failures that are remembered, of all callers and of one. */
+const MAX_FAILURES = 4000
+const MAX_OF_CALLER = 1000
 
 /** One call to a server for all who want its answer. It is given up when the last of them has. */
 export class Flight implements Call, Subject {
@@ -28,7 +39,7 @@ export class Flight implements Call, Subject {
     this.#waiting = waiting
   }
 
-  /** Whether it was given up. */
+  /** True once it was given up. */
   get isOver(): boolean {
     return this.#reason !== undefined
   }
@@ -36,7 +47,7 @@ export class Flight implements Call, Subject {
   /** Takes off, once. */
   begin(answer: Promise<Answer>): void {
     this.#answer = answer
-    // Who waits hears of a failure; there may be nobody left.
+    // Callers in `join` hear of a failure; when none is left, it must not count as unhandled.
     answer.catch(() => undefined)
   }
 
@@ -44,12 +55,12 @@ export class Flight implements Call, Subject {
   join(call: Call): Promise<Answer> {
     this.#waiting++
     return new Promise((resolve, reject) => {
-      let takeBack = (): void => undefined
-      takeBack = call.onCancel(reason => {
+      let unlisten = (): void => undefined
+      unlisten = call.onCancel(reason => {
         if (--this.#waiting === 0) this.cancel(reason)
         else reject(gatewayError('GW_CANCELLED'))
       })
-      this.#answer?.then(resolve, reject).finally(() => takeBack())
+      this.#answer?.then(resolve, reject).finally(() => unlisten())
     })
   }
 
@@ -94,10 +105,46 @@ export class Flights {
     return this.#byKey.get(key) === flight && this.#byKey.delete(key)
   }
 
-  /** What is under way is still answered, but not kept, and joined by nobody. */
+  /** Calls under way are still answered, but not kept, and joined by nobody. */
   purge(selection: Selection): void {
     const meant = new Set(this.#subjects.find(selection))
     if (meant.size === 0) return
     for (const [key, flight] of this.#byKey) if (meant.has(flight)) this.remove(key, flight)
+  }
+}
+
+interface Failure {
+  readonly upstream: string
+  readonly error: unknown
+  readonly until: number
+}
+
+/** Remembers for a moment which lists could not be asked for, so that not everybody waits for the same nothing. */
+export class Failures {
+  readonly #byKey = new BoundedMap<string, Failure>({ max: MAX_FAILURES, share: MAX_OF_CALLER })
+  readonly #ttlMs: number
+  readonly #clock: Clock
+
+  constructor(ttlMs: number, clock: Clock) {
+    this.#ttlMs = ttlMs
+    this.#clock = clock
+  }
+
+  remember(key: string, upstream: string, caller: string, error: unknown): void {
+    if (this.#ttlMs === 0) return
+    this.#byKey.set(key, { upstream, error, until: this.#clock.now() + this.#ttlMs }, caller)
+  }
+
+  find(key: string): Failure | undefined {
+    const failure = this.#byKey.get(key)
+    if (failure === undefined || failure.until > this.#clock.now()) return failure
+    this.#byKey.delete(key)
+    return undefined
+  }
+
+  /** The server may have recovered. */
+  forget(upstream?: string): void {
+    for (const [key, failure] of [...this.#byKey.entries()])
+      if (upstream === undefined || failure.upstream === upstream) this.#byKey.delete(key)
   }
 }

@@ -1,32 +1,34 @@
 import {
   canonicalOr,
-  kindsChangedBy,
-  LISTS,
-  parseDuration,
-  parseSize,
   type Config,
   type Exchange,
+  kindsChangedBy,
+  LISTS,
   type Notification,
+  parseDuration,
+  parseSize,
   type Plugin,
+  type Upstream,
   type UpstreamState,
 } from '../../src/plugin.ts'
+import { check } from './check.ts'
 import { control } from './control.ts'
-import { Counts } from './counters.ts'
-import { dangerous } from './dangerous.ts'
+import { Counts, Store, type Selection, type Entry } from './store.ts'
+import { dangerous, hasToolRules, keepsMore, rulesOf } from './policy.ts'
 import { LIST_METHODS } from './entry.ts'
-import { handOver, takeOver } from './handover.ts'
-import { Failures } from './failures.ts'
-import { Flights } from './flights.ts'
-import { ListMemory } from './list-memory.ts'
-import { hasToolRules, keepsMore, rulesOf } from './policy.ts'
-import type { Selection } from './purge.ts'
-import { SavedLists } from './saved-lists.ts'
-import { Store, type Entry } from './store.ts'
-import { UpstreamCache, type Shared } from './upstream-cache.ts'
+import { Failures, Flights } from './flights.ts'
+import { ListMemory, SavedLists } from './list-memory.ts'
+import { type Shared, UpstreamCache } from './upstream-cache.ts'
+
+/** Stores that kept the lists of an upstream last. An upstream outlives a configuration that says nothing new of it. */
+const stores = new WeakMap<Upstream, Store>()
 
 const UPDATED = 'notifications/resources/updated'
+
 const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), UPDATED]
+
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
+
 /** Tools only where a rule names some. */
 const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
@@ -34,6 +36,9 @@ const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read',
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache' },
+  check,
+  share,
+  commands: () => import('./commands.ts'),
   setup({ options, config, hooks, clock, log }) {
     if (options === false) return
     const counts = new Counts()
@@ -78,6 +83,19 @@ export const cache: Plugin<Config['cache']> = {
   },
 }
 
+/** Gives each of several processes a cache of its own, with its part of the bounds. */
+function share(options: Config['cache'], processes: number): { options: Config['cache'] } {
+  if (options === false) return { options }
+  const { maxEntries, maxBytes } = options
+  return {
+    options: {
+      ...options,
+      maxEntries: Math.floor(maxEntries / processes),
+      maxBytes: Math.floor(parseSize(maxBytes) / processes),
+    },
+  }
+}
+
 type Parts = Pick<Shared, 'store' | 'flights' | 'failures'>
 
 /** Drops what a server's news make outdated. */
@@ -86,7 +104,7 @@ function heed(news: Notification, upstream: string, parts: Parts & { memory: Lis
   if (news.method !== UPDATED) parts.memory.save(upstream)
 }
 
-/** What a server's news are about. */
+/** Reads what a server's notification is about. */
 function outdatedBy({ method, params }: Notification, upstream: string): Selection[] {
   if (method === UPDATED)
     return [{ upstream, method: 'resources/read', target: canonicalOr(String(params?.uri)) }]
@@ -116,4 +134,18 @@ const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
     flights.purge({ upstream })
     for (const entry of store.select({ upstream })) entry.trust = 'lost'
   },
+}
+
+/** The lists of an upstream are kept here from now on. */
+function handOver(upstream: Upstream, store: Store): void {
+  stores.set(upstream, store)
+}
+
+/** Takes over what the configuration before knew of an upstream; while it runs it is asked again all the same. */
+function takeOver(upstream: Upstream, store: Store): void {
+  const entries = stores.get(upstream)?.select({ upstream: upstream.name }) ?? []
+  for (const entry of entries) {
+    if (!LIST_METHODS.has(entry.method)) continue
+    store.keep({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
+  }
 }

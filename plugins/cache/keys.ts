@@ -9,7 +9,7 @@ import {
 } from '../../src/plugin.ts'
 import type { Policy } from './policy.ts'
 
-/** Where an answer may be kept: for its caller alone, or for everyone when the server says it is public. */
+/** Keys of an answer: for its caller alone, and for everyone when the server says it is public. */
 export interface Keys {
   readonly own: string
   readonly shared: string
@@ -30,7 +30,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
   'resources/read': ['uri', '_meta'],
 }
 
-/** Whether an answer to this call may come from memory at all: a retry after a wish for input never does. */
+/** True if an answer to this call may come from memory: a retry after a request for input never does. */
 export function isPlain({ method, params, exchange }: Call): boolean {
   const plain = PLAIN[method]
   if (plain === undefined) return true
@@ -39,7 +39,7 @@ export function isPlain({ method, params, exchange }: Call): boolean {
   return asked?.requestState === undefined && asked?.inputResponses === undefined
 }
 
-/** What a call is about: a name or a URI; empty for a list. */
+/** The name or URI that a call is about; empty for a list. */
 export function targetOf({ method, params }: Call): string {
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''

@@ -1,9 +1,16 @@
-import { isObject, type Upstream, type UpstreamMemory } from '../../src/plugin.ts'
+import {
+  type Clock,
+  type Era,
+  isObject,
+  Payload,
+  type Upstream,
+  type UpstreamMemory,
+} from '../../src/plugin.ts'
 import { LIST_METHODS } from './entry.ts'
-import type { Entry } from './store.ts'
-import type { SavedList, SavedLists } from './saved-lists.ts'
+import { type Entry, Store } from './store.ts'
 
 const PART = 'lists'
+
 /** Lists of one upstream that are longer than this together are not saved, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024
 
@@ -81,4 +88,100 @@ function isSaved(value: unknown): value is Saved {
     (scope === 'public' || scope === 'principal') &&
     (era === 'modern' || era === 'legacy')
   )
+}
+
+/**
+ * One list as plain data, for a memory that outlives this process. Only lists that are public, or were asked for by
+ * nobody in particular, are ever handed out.
+ */
+interface SavedList {
+  readonly upstream: string
+  readonly method: string
+  /** Key of the list: opaque, and the same in every process. */
+  readonly key: string
+  readonly scope: 'public' | 'principal'
+  readonly era: Era | undefined
+  /** Milliseconds since the server said so. */
+  readonly ageMs: number
+  /** Milliseconds for which it is fresh; 0 when it has grown old. */
+  readonly ttlMs: number
+  /** The result as the server wrote it. */
+  readonly bytes: Buffer
+}
+
+/** Lists on their way out of this process and back in. */
+export class SavedLists {
+  readonly #store: Store
+  readonly #clock: Clock
+  readonly #listeners = new Set<(upstream: string) => void>()
+
+  constructor(store: Store, clock: Clock) {
+    this.#store = store
+    this.#clock = clock
+  }
+
+  /** Entries that may be saved, of one upstream or of all. */
+  all(upstream?: string): SavedList[] {
+    const now = this.#clock.now()
+    return this.#store
+      .select({ upstream })
+      .filter(({ isPortable }) => isPortable)
+      .map(entry => ({
+        upstream: entry.upstream,
+        method: entry.method,
+        key: entry.key,
+        scope: entry.scope === 'public' ? 'public' : 'principal',
+        era: entry.payload.era,
+        ageMs: Math.round(now - entry.storedAt),
+        ttlMs: Math.max(0, Math.round(entry.staleAt - now)),
+        bytes: entry.payload.bytes(),
+      }))
+  }
+
+  /**
+   * Puts lists back, where nothing newer is known. They are shown while their server sleeps or starts; once it runs it
+   * is asked again before they are used.
+   */
+  prime(lists: readonly SavedList[]): void {
+    for (const list of lists)
+      if (this.#store.find(list.key) === undefined) this.#store.keep(this.#entryOf(list))
+  }
+
+  /** Calls `listener` with the upstream of which a list is another one now; returns the way to stop. */
+  onChange(listener: (upstream: string) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  /** A list came that was not known in these words. */
+  changed({ upstream, isPortable }: Entry): void {
+    if (isPortable) for (const listener of this.#listeners) listener(upstream)
+  }
+
+  #entryOf({ upstream, method, key, scope, era, ageMs, ttlMs, bytes }: SavedList): Entry {
+    const now = this.#clock.now()
+    const payload = Payload.raw(bytes, era)
+    const staleAt = now + ttlMs
+    // A saved list is not confirmed yet, so it goes out as stale: clients must not keep it.
+    payload.freshUntil = now
+    return {
+      upstream,
+      method,
+      target: '',
+      tags: [],
+      key,
+      scope,
+      payload,
+      meta: undefined,
+      hintUntil: now,
+      bytes: Store.cost(key, payload),
+      storedAt: now - ageMs,
+      staleAt,
+      revalidateUntil: staleAt,
+      errorUntil: 0,
+      isPortable: true,
+      trust: 'doubtful',
+      hits: 0,
+    }
+  }
 }

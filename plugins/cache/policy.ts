@@ -1,17 +1,24 @@
 import {
-  globs,
-  LISTS,
-  parseDuration,
+  BoundedMap,
   type CacheConfig,
   type CachePolicyConfig,
   type CacheToolConfig,
   type Call,
+  globs,
+  isObject,
+  LISTS,
+  type Log,
+  parseDuration,
+  type Payload,
+  type Upstream,
   type UpstreamCacheConfig,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
-import { parsePurge, type Purge } from './purge.ts'
+import { parsePurge, type Purge } from './store.ts'
 
-/** How long answers are kept, and what tells them apart besides their caller and what was asked. */
+const MAX_WARNED = 1000
+
+/** Lifetimes of answers, and what tells them apart besides their caller and what was asked. */
 export interface Policy {
   readonly ttlMs: number
   readonly staleWhileRevalidateMs: number
@@ -25,7 +32,7 @@ export interface Policy {
   readonly tags: readonly string[]
 }
 
-/** What to do with the answers to a call: keep them, or forget others because of them. */
+/** Rule for the answers to a call: keep them, or forget others because of them. */
 export interface Rule {
   readonly policy: Policy | undefined
   readonly purges: readonly Purge[]
@@ -35,10 +42,12 @@ export interface Rule {
 export type Rules = (call: Pick<Call, 'method' | 'params'>) => Rule | undefined
 
 type PolicyOptions = string | number | CachePolicyConfig
+
 type ToolOptions = string | number | CacheToolConfig
 
 /** Names of tools whose rule is remembered. */
 const MAX_NAMES = 10_000
+
 const LIST_METHODS = Object.values(LISTS).map(list => list.method)
 
 /** Compiles the rules of one upstream: its own before everybody's, the first that matches a tool wins. */
@@ -55,12 +64,12 @@ export function rulesOf(name: string, spec: UpstreamConfig, all: CacheConfig): R
   return call => (call.method === 'tools/call' ? tools(call.params?.name) : byMethod.get(call.method))
 }
 
-/** Whether any tool has a rule, so that all other calls can pass untouched. */
+/** True if any tool has a rule; else all calls can pass untouched. */
 export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
   return spec.cache !== false && (hasSome(spec.cache?.tools) || hasSome(all.tools))
 }
 
-/** Whether anything but lists is kept of any upstream. */
+/** True if anything but lists is kept of any upstream. */
 export function keepsMore(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
   const isMore = ({ resources, prompts, tools }: UpstreamCacheConfig): boolean =>
     resources !== undefined || prompts !== undefined || hasSome(tools)
@@ -92,12 +101,12 @@ function toolRules(
     ...toolTests(own.tools, '', upstream, isIsolated),
     ...toolTests(all.tools, prefix, undefined, isIsolated),
   ]
-  const known = new Map<string, Rule | undefined>()
+  const known = new BoundedMap<string, Rule | undefined>({ max: MAX_NAMES })
   return name => {
     if (typeof name !== 'string' || named.length === 0) return undefined
     if (known.has(name)) return known.get(name)
     const rule = named.find(({ matches }) => matches(name))?.rule
-    if (known.size < MAX_NAMES) known.set(name, rule)
+    known.set(name, rule)
     return rule
   }
 }
@@ -139,4 +148,30 @@ function policyOf(options: PolicyOptions, isIsolated: boolean): Policy {
 
 function fully(options: PolicyOptions): Partial<CachePolicyConfig> & { ttl: string | number } {
   return typeof options === 'object' ? options : { ttl: options }
+}
+
+/** Says, once for each tool, that the answers of one are kept although its server says that it changes things. */
+export function dangerous(log: Log): (upstream: Upstream, rules: Rules, tools: Payload) => void {
+  const warned = new Set<string>()
+  return ({ name: upstream }, rules, payload) => {
+    const { tools } = payload.value()
+    for (const tool of Array.isArray(tools) ? (tools as unknown[]) : []) {
+      if (!isObject(tool) || !changesThings(tool.annotations)) continue
+      const rule = rules({ method: 'tools/call', params: { name: tool.name } })
+      const key = JSON.stringify([upstream, tool.name])
+      if (rule?.policy === undefined || warned.has(key) || warned.size >= MAX_WARNED) continue
+      warned.add(key)
+      log.warn(
+        `answers of tool "${String(tool.name)}" are kept, but its server says that it changes things`,
+        {
+          upstream,
+          hint: 'take it out of "cache.tools", or be sure that calling it once is as good as calling it again',
+        },
+      )
+    }
+  }
+}
+
+function changesThings(annotations: unknown): boolean {
+  return isObject(annotations) && (annotations.destructiveHint === true || annotations.readOnlyHint === false)
 }

@@ -1,10 +1,9 @@
-import type { Payload } from '../../src/plugin.ts'
-import type { Counts } from './counters.ts'
-import type { Selection, Subject } from './purge.ts'
-import { Subjects } from './subjects.ts'
+import { BoundedMap, forbidsUris, globs, type Payload } from '../../src/plugin.ts'
+
+const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', resource: 'resources/read' }
 
 /**
- * Whether what was kept can still be taken for what the server would say: `known` it can; `doubtful` another process or
+ * Trust in a kept answer, as what the server would say now: `known` it is good; `doubtful` another process or
  * connection may say something else, so it is asked before the answer is used; `lost` the server is down.
  */
 export type Trust = 'known' | 'doubtful' | 'lost'
@@ -15,7 +14,7 @@ export interface Entry extends Subject {
   readonly scope: 'public' | 'principal' | 'session'
   /** As it goes out, but for what is put in anew each time. */
   readonly payload: Payload
-  /** What the server's `_meta` held, where we add to it. */
+  /** The server's own `_meta`, where we add to it. */
   readonly meta: unknown
   /** Until when the server says it holds; undefined where it said nothing. */
   readonly hintUntil: number | undefined
@@ -33,19 +32,23 @@ export interface Entry extends Subject {
 /** Memory of an entry besides its text. */
 const OVERHEAD = 512
 
-/** What is kept, the least recently used first, within bounds. */
+/** Kept answers, within bounds; the least recently used is dropped first. */
 export class Store {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries: BoundedMap<string, Entry>
   readonly #subjects = new Subjects<Entry>()
   readonly #counts: Counts
   readonly maxEntries: number
   readonly maxBytes: number
-  #bytes = 0
 
   constructor(bounds: { maxEntries: number; maxBytes: number }, counts: Counts) {
     this.maxEntries = bounds.maxEntries
     this.maxBytes = bounds.maxBytes
     this.#counts = counts
+    const onForget = (_key: string, entry: Entry): void => {
+      this.#forget(entry)
+      this.#counts.of(entry.upstream).evictions++
+    }
+    this.#entries = new BoundedMap({ max: bounds.maxEntries, maxWeight: bounds.maxBytes, onForget })
   }
 
   get size(): number {
@@ -53,35 +56,26 @@ export class Store {
   }
 
   get bytes(): number {
-    return this.#bytes
+    return this.#entries.weight
   }
 
-  /** What an answer of this size costs. */
+  /** Memory that an answer takes, in bytes. */
   static cost(key: string, payload: Payload): number {
     return payload.bytes().length + 2 * key.length + OVERHEAD
   }
 
   /** An entry, which is the most recently used one from now on. */
   find(key: string): Entry | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    return entry
+    return this.#entries.use(key)
   }
 
   /** Keeps an entry in the place of the one with its key; false when it is too large. */
   keep(entry: Entry): boolean {
     this.drop(entry.key)
     if (entry.bytes > this.maxBytes) return false
-    this.#entries.set(entry.key, entry)
     this.#subjects.add(entry)
     this.#count(entry, 1)
-    for (const oldest of this.#entries.values()) {
-      if (this.#entries.size <= this.maxEntries && this.#bytes <= this.maxBytes) break
-      this.drop(oldest.key)
-      this.#counts.of(oldest.upstream).evictions++
-    }
+    this.#entries.set(entry.key, entry, undefined, entry.bytes)
     return true
   }
 
@@ -89,8 +83,7 @@ export class Store {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     this.#entries.delete(key)
-    this.#subjects.delete(entry)
-    this.#count(entry, -1)
+    this.#forget(entry)
   }
 
   /** Entries by what they are about. */
@@ -108,10 +101,162 @@ export class Store {
     return entries.length
   }
 
+  #forget(entry: Entry): void {
+    this.#subjects.delete(entry)
+    this.#count(entry, -1)
+  }
+
   #count({ upstream, bytes }: Entry, sign: 1 | -1): void {
     const counters = this.#counts.of(upstream)
     counters.entries += sign
     counters.bytes += sign * bytes
-    this.#bytes += sign * bytes
+  }
+}
+
+type Targets<T> = Map<string, Set<T>>
+
+/** Things by upstream, method, name and tag, so that a purge looks only at what it may concern. */
+export class Subjects<T extends Subject> {
+  readonly #byUpstream = new Map<string, Map<string, Targets<T>>>()
+  readonly #byTag = new Map<string, Set<T>>()
+
+  add(one: T): void {
+    const methods = madeIn(this.#byUpstream, one.upstream, () => new Map<string, Targets<T>>())
+    const targets = madeIn(methods, one.method, () => new Map<string, Set<T>>())
+    madeIn(targets, one.target, () => new Set<T>()).add(one)
+    for (const tag of one.tags) madeIn(this.#byTag, tag, () => new Set<T>()).add(one)
+  }
+
+  delete(one: T): void {
+    const methods = this.#byUpstream.get(one.upstream)
+    const targets = methods?.get(one.method)
+    takeFrom(targets, one.target, one)
+    if (targets?.size === 0) methods?.delete(one.method)
+    if (methods?.size === 0) this.#byUpstream.delete(one.upstream)
+    for (const tag of one.tags) takeFrom(this.#byTag, tag, one)
+  }
+
+  /** All that a selection means, as a list of its own. */
+  find(selection: Selection): T[] {
+    if (selection.tag !== undefined)
+      return [...(this.#byTag.get(selection.tag) ?? [])].filter(one => isMeant(one, selection))
+    return named(this.#byUpstream, selection.upstream).flatMap(([upstream, methods]) =>
+      named(methods, selection.method).flatMap(([, targets]) => meant(targets, upstream, selection)),
+    )
+  }
+}
+
+function meant<T>(targets: Targets<T>, upstream: string, { target }: Selection): T[] {
+  if (typeof target === 'string') return [...(targets.get(target) ?? [])]
+  return [...targets].flatMap(([name, set]) => (target?.(name, upstream) === false ? [] : [...set]))
+}
+
+/** True if a selection means this one. */
+function isMeant(one: Subject, { upstream, method, tag, target }: Selection): boolean {
+  if (upstream !== undefined && upstream !== one.upstream) return false
+  if (method !== undefined && method !== one.method) return false
+  if (tag !== undefined && !one.tags.includes(tag)) return false
+  if (typeof target === 'string') return target === one.target
+  return target?.(one.target, one.upstream) ?? true
+}
+
+function named<V>(map: Map<string, V>, key: string | undefined): [string, V][] {
+  if (key === undefined) return [...map]
+  const value = map.get(key)
+  return value === undefined ? [] : [[key, value]]
+}
+
+function madeIn<V>(map: Map<string, V>, key: string, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}
+
+function takeFrom<T>(map: Map<string, Set<T>> | undefined, key: string, one: T): void {
+  const set = map?.get(key)
+  set?.delete(one)
+  if (set?.size === 0) map?.delete(key)
+}
+
+/** Subject of an answer: everything by which it can be named when it is to be forgotten. */
+export interface Subject {
+  readonly upstream: string
+  readonly method: string
+  /** The name or URI asked for, as its server knows it; empty for lists. */
+  readonly target: string
+  readonly tags: readonly string[]
+}
+
+/** Selection of answers to forget. All that is given must hold; nothing given means everything. */
+export interface Selection {
+  readonly upstream?: string | undefined
+  readonly method?: string | undefined
+  readonly tag?: string | undefined
+  /** A test for names and URIs, or the one that is meant. */
+  readonly target?: string | ((target: string, upstream: string) => boolean) | undefined
+}
+
+/** Makes the selection that a tool's success makes stale, given what clients call the things of each upstream. */
+export type Purge = (prefixOf: (upstream: string) => string) => Selection
+
+/**
+ * Reads `get_*` (tools), `resource:<glob>`, `prompt:<glob>` or `tag:<tag>`. In an upstream's own section names are its
+ * own and only its answers are meant; else they are what clients call them, and a tag is a tag anywhere.
+ */
+export function parsePurge(text: string, upstream: string | undefined): Purge {
+  const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
+  if (kind === 'tag') return () => ({ tag: what })
+  const method = METHOD_OF[kind] ?? 'tools/call'
+  const isMeant = (kind === 'resource' ? forbidsUris : globs)(what)
+  if (upstream !== undefined) return () => ({ upstream, method, target: isMeant })
+  if (kind === 'resource') return () => ({ method, target: isMeant })
+  return prefixOf => ({ method, target: (name, owner) => isMeant(prefixOf(owner) + name) })
+}
+
+/** Counts of one upstream's calls, since this configuration began to run. */
+export interface Counters {
+  /** Answered from memory while fresh. */
+  hits: number
+  /** Answered by the server. */
+  misses: number
+  /** Answered from memory although it had grown old. */
+  stale: number
+  /** Answered by a call that was under way for somebody else. */
+  coalesced: number
+  /** Refused at once because the server could not be asked a moment ago. */
+  negative: number
+  /** Dropped because there was no room. */
+  evictions: number
+  /** Dropped because something said that they are out of date. */
+  purges: number
+  /** Kept now. */
+  entries: number
+  bytes: number
+}
+
+/** The counters of every upstream. */
+export class Counts {
+  readonly #byUpstream = new Map<string, Counters>()
+
+  of(upstream: string): Counters {
+    let counters = this.#byUpstream.get(upstream)
+    if (counters === undefined) {
+      counters = {
+        hits: 0,
+        misses: 0,
+        stale: 0,
+        coalesced: 0,
+        negative: 0,
+        evictions: 0,
+        purges: 0,
+        entries: 0,
+        bytes: 0,
+      }
+      this.#byUpstream.set(upstream, counters)
+    }
+    return counters
   }
 }

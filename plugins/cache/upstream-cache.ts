@@ -1,34 +1,35 @@
 import {
-  hasFailed,
   type Answer,
+  type AskReply,
   type Call,
+  callerKey,
   type Clock,
   type Dispatch,
   type Exchange,
+  hasFailed,
+  type JsonObject,
   type Payload,
+  RPC,
+  type Session,
   type Upstream,
 } from '../../src/plugin.ts'
-import type { Counters } from './counters.ts'
+import type { Counters, Entry, Selection, Store } from './store.ts'
 import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
-import type { Failures } from './failures.ts'
-import { Flight, type Flights } from './flights.ts'
-import { isPlain, keysOf, targetOf, type Keys } from './keys.ts'
+import { type Failures, Flight, type Flights } from './flights.ts'
+import { isPlain, type Keys, keysOf, targetOf } from './keys.ts'
 import type { Policy, Rule, Rules } from './policy.ts'
-import type { Selection } from './purge.ts'
-import { QuietExchange } from './quiet-exchange.ts'
-import type { Entry, Store } from './store.ts'
 
-/** What the caches of all upstreams share. */
+/** State that the caches of all upstreams share. */
 export interface Shared {
   readonly store: Store
   readonly flights: Flights
   readonly failures: Failures
   readonly clock: Clock
-  /** Whether results say what the cache did. */
+  /** True if results say what the cache did. */
   readonly saysSo: boolean
   /** Exchanges whose client was asked something: their answers are their own. */
   readonly asked: WeakSet<Exchange>
-  /** What clients call the things of an upstream begins with this. */
+  /** Prefix of the names that clients have for things of an upstream. */
   prefixOf(upstream: string): string
   /** A list is kept; `isNew` when it is not what was known before. */
   kept(entry: Entry, isNew: boolean): void
@@ -181,7 +182,8 @@ export class UpstreamCache {
       answer = await next(flight)
     } catch (error) {
       const isCurrent = flights.remove(keys.own, flight)
-      if (isCurrent && isList && !flight.isOver) failures.remember(keys.own, flight.upstream, error)
+      if (isCurrent && isList && !flight.isOver)
+        failures.remember(keys.own, flight.upstream, callerKey(flight.exchange.session), error)
       throw error
     }
     const isCurrent = flights.remove(keys.own, flight)
@@ -199,7 +201,7 @@ export class UpstreamCache {
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
     const entry = entryOf({ ...facts, result })
     if (entry === undefined) return result
-    // What was private may be public now, and the other way round.
+    // An answer that was private may be public now, and the other way round.
     store.drop(entry.key === keys.own ? keys.shared : keys.own)
     if (!LIST_METHODS.has(entry.method)) {
       store.keep(entry)
@@ -213,7 +215,7 @@ export class UpstreamCache {
     return payload
   }
 
-  /** What is known from before, where the policy prefers it to an error. */
+  /** An older answer, where the policy prefers it to an error. */
   async #despite(error: unknown, { keys }: Question): Promise<Answer> {
     const { store, clock } = this.#shared
     const entry = store.find(keys.own) ?? store.find(keys.shared)
@@ -227,7 +229,7 @@ export class UpstreamCache {
   }
 }
 
-/** Whether two lists say the same; the time they have left is no part of it. */
+/** True if two lists say the same; the time they have left is no part of it. */
 function isSame(a: Payload, b: Payload): boolean {
   if (a === b) return true
   if (a.era !== b.era) return false
@@ -237,4 +239,62 @@ function isSame(a: Payload, b: Payload): boolean {
     .edited(['ttlMs'])
     .bytes()
     .equals(b.edited(['ttlMs']).bytes())
+}
+
+/** An exchange in somebody's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
+class QuietExchange implements Exchange {
+  readonly id: number
+  readonly session: Session
+  readonly principal: Exchange['principal']
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly via: Exchange['via']
+  readonly bytes: number
+  readonly received: JsonObject | undefined
+  readonly decidedBy = undefined
+  readonly startedAt: number
+  readonly slots: unknown[] = []
+  readonly cancelled = false
+  readonly asking = 0
+  readonly canAsk = false
+  params: JsonObject | undefined
+  route: Exchange['route']
+  answer: Exchange['answer'] = undefined
+  /** True if the server made a request of the client: its answer is then nobody else's. */
+  hasAsked = false
+
+  constructor(of: Exchange, now: number) {
+    this.id = of.id
+    this.session = of.session
+    this.principal = of.principal
+    this.method = of.method
+    this.headers = of.headers
+    this.via = of.via
+    this.bytes = of.bytes
+    this.received = of.received
+    this.startedAt = now
+    this.params = of.params
+    this.route = of.route
+  }
+
+  get touched(): boolean {
+    return this.hasAsked
+  }
+
+  get signal(): AbortSignal {
+    return new AbortController().signal
+  }
+
+  onCancel(): () => void {
+    return () => undefined
+  }
+
+  emit(): void {
+    // Whoever asked has had the answer.
+  }
+
+  ask(): Promise<AskReply> {
+    this.hasAsked = true
+    return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
+  }
 }

@@ -1,9 +1,11 @@
 import type { Plugin } from '../../src/plugin.ts'
+import { check } from './check.ts'
 
 /** Passes the listed headers of a caller's request on to an upstream, and no others. */
 export const forwardHeaders: Plugin = {
   name: 'forward-headers',
   claims: { upstream: ['forwardHeaders'] },
+  check,
   setup({ config, hooks }) {
     const wanted = new Map<string, readonly string[]>()
     for (const [name, spec] of Object.entries(config.upstreams)) {

@@ -1,7 +1,11 @@
-import { METHODS, outcomeOf, OUTCOMES, type Exchange } from '../../src/plugin.ts'
-import type { Family, Sample } from './exposition.ts'
+import { type Exchange, type Figure, METHODS, outcomeOf, OUTCOMES } from '../../src/plugin.ts'
 
-/** What became of the calls of one tool. */
+export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
+  text: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+}
+
+/** Outcomes of the calls of one tool. */
 class Tool {
   readonly counts = new Float64Array(OUTCOMES.length)
 }
@@ -21,6 +25,7 @@ class Line {
 const PLACES: Readonly<Record<string, number>> = Object.fromEntries(
   OUTCOMES.map((name, place) => [name, place]),
 )
+
 const OTHER = 'other'
 
 /** Counts calls by what they were and what came of them. All of its series exist once; a call looks them up and adds one. */
@@ -126,7 +131,7 @@ export class Calls {
   }
 }
 
-/** What was called, as clients name it; nothing for what no server has, or any peer could make series. URIs are too many. */
+/** Name of the tool or prompt called, as clients know it; empty for what no server has, or any peer could make series. URIs are too many. */
 function nameOf({ params, route }: Exchange): string {
   return route?.to === 'one' && typeof params?.name === 'string' ? params.name : ''
 }
@@ -134,4 +139,44 @@ function nameOf({ params, route }: Exchange): string {
 /** OpenMetrics wants the canonical form of a float. */
 function boundText(bound: number): string {
   return Number.isInteger(bound) ? `${bound}.0` : String(bound)
+}
+
+/** All samples of one name. That of a counter is without `_total`. */
+export type Family = Figure
+
+/** One line of a family; its suffix is such as `_total` or `_bucket`. */
+export type Sample = Figure['samples'][number]
+
+/** The two texts that Prometheus reads. */
+type Format = 'text' | 'openmetrics'
+
+/** Picks the format that a reader asks for. */
+export function formatFor(accept: readonly string[]): Format {
+  return accept.join(',').includes('application/openmetrics-text') ? 'openmetrics' : 'text'
+}
+
+/** Families as text. Those without a sample are left out. */
+export function exposition(families: readonly Family[], format: Format): string {
+  let text = ''
+  for (const family of families) if (family.samples.length > 0) text += familyText(family, format)
+  return format === 'openmetrics' ? `${text}# EOF\n` : text
+}
+
+function familyText({ name, type, help, samples }: Family, format: Format): string {
+  // The older format names a counter as its samples are named.
+  const shown = type === 'counter' && format === 'text' ? `${name}_total` : name
+  let text = `# HELP ${shown} ${escaped(help, /[\\\n]/g)}\n# TYPE ${shown} ${type}\n`
+  for (const { suffix = '', labels, value } of samples)
+    text += `${name}${suffix}${labelText(labels)} ${value}\n`
+  return text
+}
+
+function labelText(labels: Sample['labels']): string {
+  if (labels === undefined) return ''
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value, /[\\\n"]/g)}"`)
+  return `{${pairs.join(',')}}`
+}
+
+function escaped(text: string, special: RegExp): string {
+  return text.toWellFormed().replace(special, character => (character === '\n' ? '\\n' : `\\${character}`))
 }

@@ -1,10 +1,17 @@
-import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
-import { Calls } from './calls.ts'
-import { CONTENT_TYPES, exposition, formatFor, type Family } from './exposition.ts'
-import { gauge, ProcessFigures } from './process.ts'
-import { upstreamFamilies } from './upstreams.ts'
+import {
+  isKnown,
+  listAt,
+  mapAt,
+  type Config,
+  type HttpReply,
+  type HttpRequest,
+  type Plugin,
+} from '../../src/plugin.ts'
+import { Calls, CONTENT_TYPES, exposition, formatFor, type Family } from './calls.ts'
+import { joinPages } from './join-pages.ts'
+import { gauge, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
-/** What servers may ask of clients; a method of their own invention is one of the others. */
+/** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
 const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
 interface Kept {
@@ -20,6 +27,14 @@ interface Kept {
 export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
   claims: { section: 'metrics' },
+  scope: 'shared',
+  check(config, report) {
+    const names = Object.keys(mapAt(config, 'listeners'))
+    listAt(config, 'metrics', 'listeners').forEach((name, i) =>
+      isKnown(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
+    )
+  },
+  merge: { path: ({ path }) => path, answers: joinPages },
   setup({ options, hooks, clock, slot }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)

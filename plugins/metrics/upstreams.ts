@@ -1,5 +1,10 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isObject, type UpstreamStatus } from '../../src/plugin.ts'
-import type { Family, Sample } from './exposition.ts'
+import type { Family, Sample } from './calls.ts'
+
+const LAG_RESOLUTION_MS = 20
+
+const NANOSECONDS = 1e9
 
 interface Known {
   /** Name behind `tapgate_upstream_`; the counter's is without `_total`. */
@@ -31,12 +36,13 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
   'lists',
   'offers',
 ])
+
 /** No figures of how much. */
 const TIME = /(At|Ms)$/
 
 const DEEPEST = 3
 
-/** What is known of each upstream, with every figure that a plugin adds to its status. */
+/** Figures of each upstream, with every one that a plugin adds to its status. */
 export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[] {
   const found = new Map<string, { type: Family['type']; samples: Sample[] }>()
   const add = (name: string, type: Family['type'], sample: Sample): void => {
@@ -98,4 +104,50 @@ function addFigure(path: readonly string[], value: unknown, upstream: string, ad
 function snake(path: readonly string[]): string {
   const words = path.map(word => word.replace(/(?<=[a-z0-9])[A-Z]/g, capital => `_${capital}`))
   return words.join('_').toLowerCase().replace(/\W/g, '_')
+}
+
+/** Figures of the process, under the names that Prometheus' own dashboards expect. */
+export class ProcessFigures {
+  #lag: ReturnType<typeof monitorEventLoopDelay> | undefined = undefined
+  readonly #startedAt: number
+
+  /** `startedAt` in seconds since 1970. */
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt
+  }
+
+  start(): void {
+    this.#lag ??= monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS })
+    this.#lag.enable()
+  }
+
+  stop(): void {
+    this.#lag?.disable()
+    this.#lag = undefined
+  }
+
+  /** The lag is that since the last time. */
+  families(): Family[] {
+    const { rss, heapUsed, heapTotal } = process.memoryUsage()
+    const { user, system } = process.cpuUsage()
+    const p99 = this.#lag === undefined || this.#lag.count === 0 ? 0 : this.#lag.percentile(99) / NANOSECONDS
+    this.#lag?.reset()
+    return [
+      counter('process_cpu_seconds', 'CPU time of the process.', (user + system) / 1e6),
+      gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
+      gauge('process_start_time_seconds', 'When the process started, since 1970.', this.#startedAt),
+      gauge('nodejs_heap_size_used_bytes', 'Heap in use.', heapUsed),
+      gauge('nodejs_heap_size_total_bytes', 'Heap that was taken.', heapTotal),
+      gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop since the last scrape.', p99),
+    ]
+  }
+}
+
+/** A family of one sample. */
+export function gauge(name: string, help: string, value: number): Family {
+  return { name, type: 'gauge', help, samples: [{ value }] }
+}
+
+function counter(name: string, help: string, value: number): Family {
+  return { name, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

@@ -8,8 +8,7 @@ import {
   type Plugin,
   type Refusal,
 } from '../../src/plugin.ts'
-import { measure } from './measure.ts'
-import { Watch } from './watch.ts'
+import { measure, Watch } from './watch.ts'
 
 /** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {
@@ -18,7 +17,7 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
   setup({ options, hooks, clock, log, slot }) {
     const { keepAlive, refuse } = options
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
-    // What is refused and counted goes on through reloads.
+    // The watch, with its counts, goes on through reloads.
     const watch = slot.gateway(() => new Watch({ clock, log, measure: measure() }))
     const refusal = busy()
 

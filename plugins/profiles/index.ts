@@ -1,12 +1,6 @@
-import {
-  gatewayError,
-  METHODS,
-  refuse,
-  RPC,
-  type Config,
-  type Dispatch,
-  type Plugin,
-} from '../../src/plugin.ts'
+import { METHODS, refuse, RPC, type Config, type Dispatch, type Plugin } from '../../src/plugin.ts'
+import { check } from './check.ts'
+import { ERRORS, profileError } from './errors.ts'
 import { profilesOf, type Profiles } from './profiles.ts'
 
 /** Methods that say what clients are to know of the gateway as a whole. */
@@ -19,12 +13,14 @@ const INTRODUCTIONS = ['initialize', 'server/discover']
 export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
   claims: { section: 'profiles' },
+  check,
+  errors: ERRORS,
   setup({ config, options, hooks }) {
     const views = profilesOf(options, config)
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
-        throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile })
+        throw profileError('GW_PROFILE_UNKNOWN', { profile: session.profile })
     })
     // After the filters, so that it speaks of names as clients know them.
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)

@@ -18,14 +18,14 @@ type Section = 'tools' | 'prompts' | 'resources'
 /** One view, ready for use. */
 export interface Profile {
   readonly instructions: string | undefined
-  /** Whether it shows this upstream. */
+  /** True if it shows this upstream. */
   has(upstream: string): boolean
   shows(this: void, entry: CatalogEntry): boolean
   /** The entry under the name that it has here. */
   dressed(entry: CatalogEntry): CatalogEntry
 }
 
-/** Who looks, and through which profile; undefined where none was asked for. */
+/** A principal, and the profile it asked for, if any. */
 export interface Viewer {
   readonly principal: Principal
   readonly profile?: string | undefined
@@ -43,7 +43,7 @@ interface Known {
   readonly isFor: ((principal: Principal) => boolean) | undefined
 }
 
-/** Who has no other profile gets this one. */
+/** Profile of callers that have no other. */
 const DEFAULT = 'default'
 const NOBODY = principalKey(ANONYMOUS)
 

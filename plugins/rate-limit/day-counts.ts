@@ -3,8 +3,9 @@ import type { Quotas } from './quota.ts'
 
 /** Least time between two attempts while nothing can be counted. */
 const RETRY_MS = 1000
+const DAY_MS = 86_400_000
 
-export interface DayCountsOptions {
+interface DayCountsOptions {
   readonly open: (directory: string) => Quotas
   readonly directory: string
   readonly clock: Clock
@@ -21,7 +22,7 @@ export class DayCounts {
     this.#options = options
   }
 
-  /** Whether one more is allowed today. */
+  /** True if one more is allowed today. */
   hasRoom(rule: string, key: string, max: number): boolean | undefined {
     return this.#tried(quotas => quotas.hasRoom(rule, key, max, Date.now()))
   }
@@ -62,8 +63,13 @@ export class DayCounts {
     try {
       this.close()
     } catch {
-      // What cannot be closed is dropped: the next attempt opens it anew.
+      // A store that cannot be closed is dropped: the next attempt opens it anew.
       this.#quotas = undefined
     }
   }
+}
+
+/** Milliseconds until the next day begins (UTC). */
+export function untilTomorrow(now: number): number {
+  return DAY_MS - (now % DAY_MS)
 }

@@ -9,16 +9,27 @@ import {
   type PluginApi,
   type Slot,
 } from '../../src/plugin.ts'
+import { ERRORS } from './errors.ts'
 import { DayCounts } from './day-counts.ts'
-import { admitKept, answersFor, leaveKept, type Held } from './kept.ts'
-import { enter, leave, placesOf, refusal, take, type Taken } from './places.ts'
+import {
+  admitKept,
+  answersFor,
+  leaveKept,
+  enter,
+  leave,
+  placesOf,
+  refusal,
+  take,
+  type Held,
+  type Taken,
+} from './kept.ts'
 import { countsOf, Rule, type Counts, type Subject, type Uncounted } from './rule.ts'
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
 
-/** What costs a server nothing, and what must work for a client to hear that it has to wait. */
+/** Methods that cost a server nothing, or must work for a client to learn that it has to wait. */
 const FREE: ReadonlySet<string> = new Set(['initialize', 'ping', 'server/discover'])
-/** What is done in one caller's name; lists are fetched for everybody. */
+/** Methods that are done in one caller's name; lists are fetched for everybody. */
 const CALLS: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -33,6 +44,8 @@ const LISTEN = 'subscriptions/listen'
 export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit' },
+  errors: ERRORS,
+  scope: 'shared',
   async setup(api) {
     const { hooks, slot, options } = api
     const rules = await rulesOf(api)
@@ -69,7 +82,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   },
 }
 
-/** Who counts: this process, or the one that counts for all. What is taken is to be given back. */
+/** Counting in this process, or in the one that counts for all. Places that are taken are to be given back. */
 interface Counting {
   admit(
     rules: readonly Rule[],
@@ -108,7 +121,7 @@ function countingOf(
   return undefined
 }
 
-/** Where a day cannot be counted, reading costs nothing and goes on; what is done in a caller's name waits. */
+/** Chooses what happens where a day cannot be counted: reading goes on; calls in a caller's name follow `onFailure`. */
 function uncountedOf(method: string, { onFailure }: RateLimitConfig): Uncounted {
   return CALLS.has(method) ? onFailure : 'continue'
 }

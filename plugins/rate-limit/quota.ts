@@ -1,9 +1,9 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { DAY_MS } from './day.ts'
+import { makeDirectorySync } from '../../src/plugin.ts'
 
 const BUSY_MS = 2000
+const DAY_MS = 86_400_000
 
 /**
  * Counts of days, in a file. Each count is with the operating system before the call goes on, so that no end of the
@@ -28,7 +28,7 @@ export class Quotas {
     this.#drop = database.prepare('DELETE FROM quota WHERE day < ?')
   }
 
-  /** Whether one more is allowed today. */
+  /** True if one more is allowed today. */
   hasRoom(rule: string, key: string, max: number, now: number): boolean {
     const row = this.#find.get(this.#today(now), rule, key)
     return row === undefined || Number(row.used) < max
@@ -56,7 +56,7 @@ export class Quotas {
 
 /** Opens the counts in a directory, which is made for the owner alone where there is none. */
 export function openQuotas(directory: string): Quotas {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  makeDirectorySync(directory, 0o700)
   const database = new DatabaseSync(join(directory, 'quota.sqlite'))
   try {
     return new Quotas(database)

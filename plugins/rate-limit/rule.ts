@@ -1,19 +1,28 @@
 import {
+  BoundedMap,
   callers,
-  globs,
-  principalKey,
   type Clock,
   type Config,
+  globs,
   type Principal,
+  principalKey,
   type Session,
 } from '../../src/plugin.ts'
-import { untilTomorrow } from './day.ts'
-import type { DayCounts } from './day-counts.ts'
-import { Windows } from './window.ts'
+import { type DayCounts, untilTomorrow } from './day-counts.ts'
+
+const MINUTE_MS = 60_000
+
+/** Keys with a count; the least lately used one is forgotten first. */
+const MOST_KEYS = 100_000
+
+/** Instants that all keys of a rule remember together: 32 MiB. */
+const MOST_INSTANTS = 4_000_000
+
+const FIRST_SIZE = 8
 
 type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
 
-/** What a request is, as far as it decides whose count it is on. */
+/** The parts of a request that decide whose count it is on. */
 export interface Subject {
   readonly principal: Principal
   readonly session: Session
@@ -31,14 +40,14 @@ export interface Full {
   readonly isUncounted?: boolean
 }
 
-/** What becomes of a request whose day cannot be counted now. */
+/** Fate of a request whose day cannot be counted now. */
 export type Uncounted = 'refuse' | 'continue'
 
-/** What of a rule outlives a reload. */
+/** State of a rule that outlives a reload. */
 export interface Counts {
   readonly perMinute: number | undefined
   readonly windows: Windows | undefined
-  /** How many are under way, by key. */
+  /** Requests under way, by key. */
   readonly running: Map<string, number>
 }
 
@@ -55,7 +64,7 @@ export function countsOf({ perMinute }: RuleConfig, before: Counts | undefined):
 /** One limit, ready to use. */
 export class Rule {
   readonly name: string
-  /** Whether it can only be kept once the upstream and the tool are known. */
+  /** True if it can only be kept once the upstream and the tool are known. */
   readonly isLate: boolean
   readonly isOfTools: boolean
   readonly #spec: RuleConfig
@@ -98,7 +107,7 @@ export class Rule {
     this.#isAbout = subject => tests.every(test => test(subject))
   }
 
-  /** Whether it can be about anything of this upstream. */
+  /** True if it can be about anything of this upstream. */
   concerns(upstream: string): boolean {
     return this.#ofUpstream(upstream)
   }
@@ -193,4 +202,71 @@ function testOf(
   if (patterns === undefined) return undefined
   const matches = globs(patterns)
   return subject => matches(textOf(subject))
+}
+
+/** The instants of the last minute, in a ring that grows as it must. */
+class Instants {
+  #ring = new Float64Array(FIRST_SIZE)
+  #first = 0
+  #count = 0
+
+  get size(): number {
+    return this.#ring.length
+  }
+
+  /** Number of instants in the minute before `now`. */
+  countAt(now: number): number {
+    while (this.#count > 0 && this.oldest <= now - MINUTE_MS) {
+      this.#first = (this.#first + 1) % this.#ring.length
+      this.#count--
+    }
+    return this.#count
+  }
+
+  get oldest(): number {
+    return this.#ring[this.#first] ?? 0
+  }
+
+  add(now: number): void {
+    if (this.#count === this.#ring.length) this.#grow()
+    this.#ring[(this.#first + this.#count++) % this.#ring.length] = now
+  }
+
+  #grow(): void {
+    const larger = new Float64Array(this.#ring.length * 2)
+    for (let at = 0; at < this.#count; at++)
+      larger[at] = this.#ring[(this.#first + at) % this.#ring.length] ?? 0
+    this.#ring = larger
+    this.#first = 0
+  }
+}
+
+/** Counts each key over the last 60 seconds, exactly, on a clock that does not jump. */
+export class Windows {
+  readonly #keys = new BoundedMap<string, Instants>({ max: MOST_KEYS, maxWeight: MOST_INSTANTS })
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#keys.size
+  }
+
+  /** Milliseconds until there is room; 0 when there is. */
+  wait(key: string, now: number): number {
+    const instants = this.#keys.get(key)
+    if (instants === undefined || instants.countAt(now) < this.#max) return 0
+    return Math.max(1, Math.ceil(instants.oldest + MINUTE_MS - now))
+  }
+
+  take(key: string, now: number): void {
+    const known = this.#keys.use(key)
+    const instants = known ?? new Instants()
+    const before = instants.size
+    instants.add(now)
+    if (known === undefined || instants.size !== before)
+      this.#keys.set(key, instants, undefined, instants.size)
+  }
 }

@@ -11,7 +11,7 @@ export interface Alarm<T> {
 
 /**
  * Many alarms on one timer. They all last about as long, so that they come in order: an alarm costs a few links, and
- * one that is taken back wakes nobody but, at most, the timer once.
+ * one that is cancelled wakes nobody but, at most, the timer once.
  */
 export class Alarms<T> {
   readonly #clock: Clock

@@ -1,5 +1,7 @@
-import type { Clock, JsonObject, Log } from '../../src/plugin.ts'
-import { SlowShare, type SlowLimits } from './slow-share.ts'
+import { forOwner, type Clock, type JsonObject, type Log } from '../../src/plugin.ts'
+
+/** Parts of the window: what leaves it leaves by parts. */
+const PARTS = 10
 
 /** When a breaker opens, and for how long. */
 export interface BreakerLimits extends SlowLimits {
@@ -11,7 +13,7 @@ export interface BreakerLimits extends SlowLimits {
   readonly open: number
 }
 
-/** What a breaker needs from its upstream. */
+/** Dependencies of a breaker. */
 export interface BreakerHost {
   readonly upstream: string
   readonly clock: Clock
@@ -28,8 +30,10 @@ export type BreakerState = 'closed' | 'open' | 'probing'
 
 /** The longest rest. */
 const LONGEST_MS = 300_000
+
 const JITTER = 0.2
-/** What others are told while a probe is out. */
+
+/** `retryAfterMs` of calls that are refused while a probe is out. */
 const PROBE_RETRY_MS = 1000
 
 /**
@@ -40,7 +44,9 @@ export class Breaker {
   state: BreakerState = 'closed'
   /** Why it opened last, as the end of a sentence. */
   why = ''
-  /** How often it has opened since the gateway began. */
+  /** The server's words about it, for the owner alone. */
+  detail: string | undefined = undefined
+  /** Number of times that it has opened since the gateway began. */
   opened = 0
   readonly #limits: BreakerLimits
   readonly #host: BreakerHost
@@ -60,7 +66,7 @@ export class Breaker {
     this.#slow = new SlowShare(limits)
   }
 
-  /** Whether no call may go through now. */
+  /** True while no call may go through. */
   get isShut(): boolean {
     return this.state !== 'closed' && this.#dueAt > this.#host.clock.now()
   }
@@ -91,12 +97,12 @@ export class Breaker {
   }
 
   /** It could not be reached, broke off, or took too long. */
-  failed(ticket: number, why: string): void {
+  failed(ticket: number, why: string, detail?: string): void {
     if (ticket !== this.#epoch) return
     this.#failures++
-    if (this.state === 'probing') this.#open(`the probe failed: ${why}`)
+    if (this.state === 'probing') this.#open(`the probe failed: ${why}`, detail)
     else if (this.#failures >= this.#limits.failures)
-      this.#open(`${this.#failures} failures in a row: ${why}`)
+      this.#open(`${this.#failures} failures in a row: ${why}`, detail)
   }
 
   /** A call has passed the limit of what is slow. */
@@ -122,17 +128,17 @@ export class Breaker {
     this.#slow.forget()
   }
 
-  /** What `status` shows. */
+  /** The member that `status` shows. */
   status(): JsonObject {
-    const { state, opened, why, retryAfterMs } = this
-    const rest = state === 'closed' ? {} : { why, retryAfterMs }
+    const { state, opened, retryAfterMs } = this
+    const rest = state === 'closed' ? {} : { why: forOwner(this), retryAfterMs }
     return { state, failures: this.#failures, opened, ...rest }
   }
 
-  #open(why: string): void {
+  #open(why: string, detail?: string): void {
     const { clock, log, random } = this.#host
     const now = clock.now()
-    // What falls ill again soon after its last rest gets a longer one.
+    // An upstream that falls ill again soon after its last rest gets a longer one.
     const isAgain = this.state === 'probing' || now - this.#closedAt <= this.#lastRestMs
     this.#rests = isAgain ? this.#rests + 1 : 1
     const restMs = Math.min(
@@ -143,11 +149,16 @@ export class Breaker {
     this.#dueAt = now + restMs
     this.state = 'open'
     this.why = why
+    this.detail = detail
     this.opened++
     this.#failures = 0
     this.#epoch++
     this.#slow.forget()
-    log.warn('the upstream is given a rest', { ...this.#fields(), why, ms: Math.round(restMs) })
+    log.warn('the upstream is given a rest', {
+      ...this.#fields(),
+      why: forOwner(this),
+      ms: Math.round(restMs),
+    })
     this.#host.opened()
   }
 
@@ -161,5 +172,66 @@ export class Breaker {
 
   #fields(): Record<string, unknown> {
     return { upstream: this.#host.upstream }
+  }
+}
+
+/** When the share of slow calls is too large. */
+interface SlowLimits {
+  /** Share of all calls, above 0 up to 1. */
+  readonly share: number
+  /** Milliseconds that are looked back on. */
+  readonly window: number
+  /** Fewer calls than this say nothing. */
+  readonly calls: number
+}
+
+interface Part {
+  number: number
+  calls: number
+  slow: number
+}
+
+/** Counts slow calls over a window that moves. */
+class SlowShare {
+  readonly #limits: SlowLimits
+  readonly #partMs: number
+  #parts: Part[] = []
+
+  constructor(limits: SlowLimits) {
+    this.#limits = limits
+    this.#partMs = Math.max(1, limits.window / PARTS)
+  }
+
+  /** Counts one call; true when too many are slow now. */
+  add(now: number, isSlow: boolean): boolean {
+    const number = Math.floor(now / this.#partMs)
+    const last = this.#parts.at(-1)
+    const part = last?.number === number ? last : this.#begin(number)
+    part.calls++
+    if (!isSlow) return false
+    part.slow++
+    return this.#isTooMuch(number)
+  }
+
+  forget(): void {
+    this.#parts = []
+  }
+
+  #begin(number: number): Part {
+    const part = { number, calls: 0, slow: 0 }
+    this.#parts.push(part)
+    if (this.#parts.length > PARTS) this.#parts.shift()
+    return part
+  }
+
+  #isTooMuch(number: number): boolean {
+    let calls = 0
+    let slow = 0
+    for (const part of this.#parts) {
+      if (part.number <= number - PARTS) continue
+      calls += part.calls
+      slow += part.slow
+    }
+    return calls >= this.#limits.calls && slow / calls >= this.#limits.share
   }
 }

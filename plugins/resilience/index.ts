@@ -1,8 +1,9 @@
 import type { Plugin, Upstream } from '../../src/plugin.ts'
+import { ERRORS } from './errors.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { isIdle, settingsOf } from './settings.ts'
 
-/** What is known of an upstream's health belongs to it, and outlives the generations that it is kept in. */
+/** Bulkheads by upstream: the health of an upstream belongs to it, and outlives the generations that it is kept in. */
 const known = new WeakMap<Upstream, Bulkhead>()
 
 /**
@@ -12,6 +13,8 @@ const known = new WeakMap<Upstream, Bulkhead>()
 export const resilience: Plugin = {
   name: 'resilience',
   claims: { upstream: ['timeout', 'limits', 'breaker', 'retry'], always: true },
+  errors: ERRORS,
+  scope: 'shared',
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
     hooks.dispatch.tap((next, upstream) => {

@@ -1,7 +1,16 @@
-import { globs, type Call } from '../../src/plugin.ts'
-import type { Failure } from './failures.ts'
+import { type Call, GatewayError, globs } from '../../src/plugin.ts'
 
-/** What may be tried again, and how. */
+const TOO_MANY = 429
+
+/** Statuses of a server or proxy that is busy, away, or waits in vain for somebody else. */
+const PASSING: ReadonlySet<unknown> = new Set([TOO_MANY, 502, 503, 504])
+
+const ILL: ReadonlySet<string> = new Set(['GW_UPSTREAM_DOWN', 'GW_UPSTREAM_CLOSED', 'GW_UPSTREAM_START'])
+
+/** A bug of ours or of a plugin. */
+const UNKNOWN: Failure = { isIll: false, isPassing: false, isStale: false, retryAfterMs: undefined }
+
+/** Bounds on retries. */
 export interface RetryLimits {
   /** Tries in all, the first one included. */
   readonly attempts: number
@@ -21,14 +30,17 @@ const READS: ReadonlySet<string> = new Set([
   'resources/read',
   'completion/complete',
 ])
+
 const JITTER = 0.5
 
 /** One retry for each so many calls, and three to begin with: attempts ≤ 1.2 × calls + 3, whatever happens. */
 const CALLS_PER_RETRY = 5
+
 const FIRST_RETRIES = 3
+
 const MOST_RETRIES = 20
 
-/** What retries cost: calls earn it, so that retries stay a share of them even when everything fails. */
+/** Price of a retry: calls earn it, so that retries stay a share of them even when everything fails. */
 export class RetryBudget {
   #earned = FIRST_RETRIES * CALLS_PER_RETRY
 
@@ -82,5 +94,30 @@ export class Retries {
     if (params?.inputResponses !== undefined || params?.requestState !== undefined) return false
     if (method === 'tools/call') return typeof params?.name === 'string' && this.#isSafeTool(params.name)
     return READS.has(method)
+  }
+}
+
+/** Verdict on an upstream by one of its errors. */
+export interface Failure {
+  /** Counts against the upstream: it could not be reached, broke off, or answered 5xx. */
+  readonly isIll: boolean
+  /** May be over in a moment, so that another try has a chance. */
+  readonly isPassing: boolean
+  /** A connection was closed in the very moment that it was used again: nothing is wrong, so nothing is waited for. */
+  readonly isStale: boolean
+  /** Pause that the server asked for, in milliseconds. */
+  readonly retryAfterMs: number | undefined
+}
+
+/** Judges what a dispatch rejected with. What a server chose to answer, errors included, never comes here. */
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof GatewayError)) return UNKNOWN
+  const { status, stale, retryAfterMs } = error.fields
+  return {
+    // A server that limits its callers is well.
+    isIll: ILL.has(error.code) && status !== TOO_MANY,
+    isPassing: PASSING.has(status) || error.code === 'GW_UPSTREAM_CLOSED',
+    isStale: stale === true,
+    retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
   }
 }

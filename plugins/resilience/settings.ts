@@ -3,7 +3,7 @@ import type { BreakerLimits } from './breaker.ts'
 import type { RetryLimits } from './retries.ts'
 import type { TurnLimits } from './turns.ts'
 
-/** What one upstream's entry asks of its bulkhead. Times are milliseconds; 0 means none. */
+/** Settings of one bulkhead. Times are milliseconds; 0 means none. */
 export interface Settings {
   readonly timeout: number
   /** Timeouts of single tools, by the server's own names. */
@@ -36,13 +36,13 @@ export function settingsOf({ timeout, tools, limits, breaker, retry }: UpstreamC
   }
 }
 
-/** Whether there is nothing to do for any call. */
+/** True where there is nothing to do for any call. */
 export function isIdle({ timeout, tools, turns, breaker, retry }: Settings): boolean {
   const hasDeadline = timeout > 0 || tools.size > 0
   return !hasDeadline && turns.concurrency === 0 && breaker === undefined && retry === undefined
 }
 
-/** How long a tool may take that has a time of its own. */
+/** Timeout of a tool that has one of its own. */
 export function ownTimeout({ tools }: Settings, { method, params }: Call): number | undefined {
   return tools.size > 0 && method === 'tools/call' ? tools.get(params?.name) : undefined
 }

@@ -1,16 +1,24 @@
 import {
+  type Answer,
   GatewayError,
+  type HttpReply,
   isObject,
+  type JsonObject,
+  type Notification,
   parseParams,
   reasonOf,
   RPC,
-  type Answer,
-  type HttpReply,
-  type JsonObject,
 } from '../../src/plugin.ts'
-import { EventBody } from './events.ts'
 import { problem, problemOf, problemOfThrown } from './problem.ts'
 import type { RestRequest, RestSessions } from './road.ts'
+
+/** Events that wait for a slow reader; more are left out, but never the result. */
+const MAX_WAITING = 1024
+
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['notifications/progress', 'progress'],
+  ['notifications/message', 'log'],
+])
 
 const JSON_TYPE = /^application\/json\s*(;\s*charset\s*=\s*"?utf-?8"?\s*)?$/i
 
@@ -29,7 +37,7 @@ export async function callTool(request: RestRequest, sessions: RestSessions): Pr
   return form === 'json' ? inOnePiece(request, sessions, wanted) : asEvents(request, sessions, wanted)
 }
 
-/** What a client accepts; where it accepts both, what it names first. */
+/** Chooses between JSON and events by what a client accepts; where it accepts both, what it names first. */
 function formOf(accept: string): 'json' | 'events' | undefined {
   const types = accept.split(',').map(part => part.split(';', 1)[0]?.trim().toLowerCase() ?? '')
   const named = types.find(type => type === 'text/event-stream' || type === 'application/json')
@@ -74,7 +82,7 @@ async function inOnePiece(request: RestRequest, sessions: RestSessions, wanted: 
   }
 }
 
-/** What fails before anything was said is a plain refusal; after that the stream says so. */
+/** Streams a call. A failure before the first event is a plain refusal; after that the stream says so. */
 async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
   const events = new EventBody()
   const { received } = wanted
@@ -106,10 +114,56 @@ function resultOf(answer: Answer, tool: string): { value: JsonObject } | HttpRep
   return { value }
 }
 
-/** What a server wants of a client that cannot be asked. */
+/** Names the requests that a server makes of a client that cannot answer them. */
 function askedFor(answer: Answer): string {
   const { inputRequests } = 'input' in answer ? answer.input.value() : {}
   const asks = isObject(inputRequests) ? Object.values(inputRequests) : []
   const methods = asks.map(ask => (isObject(ask) ? String(ask.method) : ''))
   return [...new Set(methods)].join(', ') || 'calls that go on after their answer'
+}
+
+type End = { readonly value: JsonObject } | HttpReply
+
+/** The body of a stream of events: what is said on the way, then the result. */
+class EventBody implements AsyncIterable<string> {
+  /** Resolves with the first event. */
+  readonly begun: Promise<undefined>
+  readonly #waiting: string[] = []
+  #isOver = false
+  #begin: () => void = () => undefined
+  #wake: () => void = () => undefined
+
+  constructor() {
+    this.begun = new Promise(resolve => (this.#begin = () => resolve(undefined)))
+  }
+
+  /** Progress and log messages; everything else is for clients of MCP. */
+  tell({ method, params = {} }: Notification): void {
+    const name = NAMES.get(method)
+    if (name === undefined || this.#waiting.length >= MAX_WAITING) return
+    const { progressToken: _token, _meta, ...shown } = params
+    this.#add(name, JSON.stringify(shown))
+    this.#begin()
+  }
+
+  finish(end: End): void {
+    if ('value' in end) this.#add('result', JSON.stringify(end.value))
+    else this.#add('error', typeof end.body === 'string' ? end.body : '{}')
+    this.#isOver = true
+    this.#wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
+    for (;;) {
+      const event = this.#waiting.shift()
+      if (event !== undefined) yield event
+      else if (this.#isOver) return
+      else await new Promise<void>(resolve => (this.#wake = resolve))
+    }
+  }
+
+  #add(name: string, data: string): void {
+    this.#waiting.push(`event: ${name}\ndata: ${data}\n\n`)
+    this.#wake()
+  }
 }

@@ -1,4 +1,13 @@
-import type { Config, HttpReply, HttpRequest, Plugin } from '../../src/plugin.ts'
+import {
+  isKnown,
+  listAt,
+  mapAt,
+  textAt,
+  type Config,
+  type HttpReply,
+  type HttpRequest,
+  type Plugin,
+} from '../../src/plugin.ts'
 import { callTool } from './call.ts'
 import { openApi } from './openapi.ts'
 import { problem } from './problem.ts'
@@ -7,7 +16,7 @@ import { listTools } from './tools.ts'
 
 type Handler = (request: RestRequest, sessions: RestSessions) => Promise<HttpReply>
 
-/** What is served, below the path and below each profile. */
+/** Pages that are served, below the path and below each profile. */
 const ROUTES: readonly { readonly path: string; readonly method: string; readonly handle: Handler }[] = [
   { path: '/tools', method: 'GET', handle: listTools },
   { path: '/tools/call', method: 'POST', handle: callTool },
@@ -18,6 +27,13 @@ const ROUTES: readonly { readonly path: string; readonly method: string; readonl
 export const rest: Plugin<NonNullable<Config['rest']>> = {
   name: 'rest',
   claims: { section: 'rest' },
+  check(config, report) {
+    const listeners = mapAt(config, 'listeners')
+    const names = Object.keys(listeners).filter(name => textAt(listeners, name, 'type') === 'http')
+    listAt(config, 'rest', 'listeners').forEach((name, i) =>
+      isKnown(name, { what: 'HTTP listener', names }, `/rest/listeners/${i}`, report),
+    )
+  },
   setup({ config, options, hooks, clock }) {
     const served = options.listeners === undefined ? undefined : new Set(options.listeners)
     const sessions = REST_SESSIONS(clock)

@@ -16,7 +16,7 @@ const STATUS: ReadonlyMap<number, number> = new Map([
   [RPC.missingCapability, 400],
   [RPC.methodNotFound, 404],
 ])
-/** What a server said that no caller can help. */
+/** Status of a server's error that no caller can help. */
 const FROM_UPSTREAM = 502
 
 /** A refusal as RFC 9457 writes it. */
@@ -44,10 +44,10 @@ export function problemOf(error: RpcError, tool?: string): HttpReply {
 /** The same of what was thrown before there was an answer. */
 export function problemOfThrown(thrown: unknown): HttpReply {
   if (!(thrown instanceof GatewayError)) throw new Error(reasonOf(thrown), { cause: thrown })
-  const { code, publicMessage, fields, entry } = thrown
+  const { code, message, fields, entry } = thrown
   const { retryAfterMs } = fields
   const data = typeof retryAfterMs === 'number' ? { code, retryAfterMs } : { code }
-  return problemOf({ code: entry.rpc ?? RPC.internal, message: publicMessage, data })
+  return problemOf({ code: entry.rpc ?? RPC.internal, message, data })
 }
 
 function statusOf({ code, message }: RpcError, data: JsonObject, tool: string | undefined): number {

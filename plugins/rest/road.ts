@@ -14,14 +14,14 @@ export interface RestRequest {
   readonly http: HttpRequest
   /** The profile that its path names. */
   readonly profile: string | undefined
-  /** What the paths of the façade begin with here. */
+  /** Prefix of the façade's paths here. */
   readonly base: string
 }
 
 export interface Errand {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** What the parameters were made from. */
+  /** The input that the parameters were made from. */
   readonly received?: JsonObject
   /** Hears what is said ahead of the answer; without it nobody wants to. */
   readonly emit?: (notification: Notification) => void

@@ -9,7 +9,7 @@ const MAX_PAGES = 1000
 /** All tools of one caller. */
 export interface ToolList {
   readonly tools: readonly JsonObject[]
-  /** How long it holds, in milliseconds. */
+  /** Time that it holds, in milliseconds. */
   readonly ttlMs: number
   readonly isPublic: boolean
 }
@@ -64,7 +64,7 @@ export function document(
   const scope = isPublic && http.caller === ANONYMOUS ? 'public' : 'private'
   const headers = {
     etag,
-    // What does not hold any longer may still be what it was: the ETag says.
+    // An answer that is no longer fresh may still be unchanged: the ETag tells.
     'cache-control': seconds > 0 ? `${scope}, max-age=${seconds}` : `${scope}, no-cache`,
     vary: 'Origin, Authorization',
   }

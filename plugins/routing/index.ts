@@ -1,5 +1,4 @@
 import {
-  gatewayError,
   METHODS,
   refuse,
   RPC,
@@ -9,13 +8,16 @@ import {
   type Plugin,
   type Route,
 } from '../../src/plugin.ts'
-import { ownParams } from './own-params.ts'
-import { methodsOf, prepare, type Rule } from './rules.ts'
+import { ownParams, methodsOf, prepare, type Rule } from './rules.ts'
+import { check } from './check.ts'
+import { ERRORS, routingError } from './errors.ts'
 
 /** Sends requests where `routes` says, or refuses them. The first rule that matches wins. */
 export const routing: Plugin<NonNullable<Config['routes']>> = {
   name: 'routing',
   claims: { section: 'routes' },
+  check,
+  errors: ERRORS,
   setup({ options, config, hooks }) {
     const rules = prepare(options, config.auth)
     const methods = methodsOf(options)
@@ -29,7 +31,7 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
     hooks.route.tap({ methods }, exchange => {
       const rule = first(exchange)
       // A tap after ours may have changed the name into one that is refused.
-      if (rule?.deny !== undefined) throw gatewayError('GW_DENIED', { reason: rule.deny })
+      if (rule?.deny !== undefined) throw routingError('GW_DENIED', { reason: rule.deny })
       return rule?.to === undefined ? undefined : routeTo(rule.to, exchange, toOwn)
     })
   },

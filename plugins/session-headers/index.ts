@@ -1,14 +1,15 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import type { Config, Plugin, Upstream } from '../../src/plugin.ts'
-import { identityOf } from './identity.ts'
+import { createHmac, randomBytes, randomUUID } from 'node:crypto'
+import { type Config, conversationKey, type Plugin, type Session, type Upstream } from '../../src/plugin.ts'
+import { check } from './check.ts'
 
-/** What the identities of labelled conversations are made with. An upstream outlives a configuration that says nothing new of it. */
+/** Secrets that identities of labelled conversations are made with. An upstream outlives a configuration that says nothing new of it. */
 const secrets = new WeakMap<Upstream, Buffer>()
 
 /** Tells the listed upstreams which client session a request belongs to, so that they can keep sessions apart. */
 export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
   name: 'session-headers',
   claims: { section: 'sessionHeaders' },
+  check,
   setup({ options, hooks, slot }) {
     const header = options.header.toLowerCase()
     const own = new Map<string, Buffer>(options.upstreams.map(name => [name, randomBytes(32)] as const))
@@ -26,8 +27,18 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
       const secret = own.get(call.upstream)
       if (secret === undefined) return
       const { session } = call.exchange
-      // What the caller calls it stays here: an upstream learns a name of our own.
+      // The caller's own name for the session stays here: an upstream learns a name of ours.
       call.headers[header] = session.label === undefined ? identity.get(session) : identityOf(session, secret)
     })
   },
+}
+
+/** The same name for all requests of one label of one principal, without a table of them. Nobody without the secret can guess it. */
+function identityOf(session: Session, secret: Buffer): string {
+  const bytes = createHmac('sha256', secret).update(conversationKey(session)).digest().subarray(0, 16)
+  // Version 8, variant 10: a UUID of our own making (RFC 9562).
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return `client-${[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')}`
 }

@@ -1,16 +1,23 @@
 import {
+  allowsUris,
+  type Answer,
   canonicalOr,
+  type Config,
+  type Exchange,
   forbidsUris,
   globs,
+  isObject,
+  type JsonObject,
   METHODS,
   refuse,
   RPC,
-  type Answer,
-  type Config,
-  type Exchange,
 } from '../../src/plugin.ts'
 
+/** Member in which an older MCP Apps draft put the link. */
+const FLAT = 'ui/resourceUri'
+
 type Kind = 'tools' | 'prompts' | 'resources'
+
 type Denied = (name: string) => boolean
 
 /** The methods that reach something by its name. */
@@ -71,4 +78,63 @@ function test(
 
 function nobody(): boolean {
   return false
+}
+
+/** A tool's description with the links of its user interface (MCP Apps) changed; the same object where none does. */
+export function withLinks(tool: JsonObject, rename: (uri: string) => string): JsonObject {
+  const { _meta } = tool
+  if (!isObject(_meta)) return tool
+  const ui = isObject(_meta.ui) ? changed(_meta.ui, 'resourceUri', rename) : _meta.ui
+  const meta = changed(ui === _meta.ui ? _meta : { ..._meta, ui }, FLAT, rename)
+  return meta === _meta ? tool : { ...tool, _meta: meta }
+}
+
+function changed(object: JsonObject, key: string, rename: (uri: string) => string): JsonObject {
+  const uri = object[key]
+  if (typeof uri !== 'string') return object
+  const renamed = rename(uri)
+  return renamed === uri ? object : { ...object, [key]: renamed }
+}
+
+/** Options of a filter; resources have no names to change. */
+interface FilterOptions {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly rename?: Readonly<Record<string, string>>
+  readonly describe?: Readonly<Record<string, string>>
+}
+
+/** A filter, ready to use. */
+export interface Filter {
+  readonly isEmpty: boolean
+  /** True if it hides anything. */
+  readonly isRule: boolean
+  readonly permits: (name: string) => boolean
+  readonly hasRenames: boolean
+  /** The other name of one; undefined where it keeps its own. */
+  readonly renamed: (name: string) => string | undefined
+  readonly describe: ReadonlyMap<string, string>
+}
+
+/** Compiles the globs once, of names or URIs. `deny` wins over `allow`; no `allow` means everything, an empty one nothing. */
+export function prepareFilter(options: FilterOptions = {}, isOfUris = false): Filter {
+  const denied = (isOfUris ? forbidsUris : globs)(options.deny ?? [])
+  const allowed = options.allow === undefined ? () => true : (isOfUris ? allowsUris : globs)(options.allow)
+  return {
+    isEmpty: [options.allow, options.deny, options.rename, options.describe].every(
+      part => part === undefined,
+    ),
+    isRule: options.allow !== undefined || options.deny !== undefined,
+    permits: name => !denied(name) && allowed(name),
+    hasRenames: options.rename !== undefined,
+    renamed: renamesOf(options, isOfUris),
+    describe: new Map(Object.entries(options.describe ?? {})),
+  }
+}
+
+/** A URI is one and the same, however the configuration or a server spells it. */
+function renamesOf({ rename = {} }: FilterOptions, isOfUris: boolean): Filter['renamed'] {
+  const spelled = isOfUris ? canonicalOr : (name: string): string => name
+  const renames = new Map(Object.entries(rename).map(([from, to]) => [spelled(from), to]))
+  return name => (renames.size === 0 ? undefined : renames.get(spelled(name)))
 }

@@ -1,7 +1,5 @@
 import { LISTS, type CatalogEntry, type Config, type Plugin } from '../../src/plugin.ts'
-import { prepareFilter, type Filter } from './filter.ts'
-import { GUARDED, refuseDenied } from './guard.ts'
-import { withLinks } from './links.ts'
+import { prepareFilter, GUARDED, refuseDenied, withLinks, type Filter } from './guard.ts'
 
 type Section = 'tools' | 'prompts' | 'resources'
 

@@ -7,6 +7,8 @@ export async function keyTable(schema) {
   const number = new Set()
   const boolean = new Set()
   const glob = new Set()
+  const principal = new Set()
+  const tool = new Set()
   const types = {}
   const files = {}
   walk(schema, schema, (path, part) => {
@@ -14,6 +16,8 @@ export async function keyTable(schema) {
     if (part['x-secret']) secret.add(path)
     if (part['x-private']) files[path] = part['x-private']
     if (part['x-globs']) glob.add(path)
+    if (part['x-principals']) principal.add(path)
+    if (part['x-tools']) tool.add(path)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -29,6 +33,13 @@ export async function keyTable(schema) {
     `/** What a path of the gateway's own leads to. */\nexport type PrivateKind = 'file' | 'directory' | 'module'\n`,
     `/** Paths of files and directories that only the gateway may see. */\nexport const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = ${JSON.stringify(files)}\n`,
     table('GLOB_PATHS', 'Globs: a text, a list of them, or the keys of a map.', glob),
+    table('SECTIONS', 'Keys at the top.', Object.keys(schema.properties)),
+    table('PRINCIPAL_PATHS', 'Globs for callers: a text, or a list of them.', principal),
+    table(
+      'TOOL_PATHS',
+      'Globs for tools of one upstream, by its own names: a list, or the keys of a map.',
+      tool,
+    ),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })

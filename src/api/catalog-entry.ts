@@ -1,24 +1,23 @@
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 
 import { LISTS, type Kind } from '../protocol/methods.ts'
-import { canonicalOr } from '../protocol/uri.ts'
+import { canonicalOr, withSafeIcons } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'
-import { withSafeIcons } from '../protocol/safe-urls.ts'
 import type { Principal } from './index.ts'
 
 /** One thing that clients can see: a tool, prompt, resource or resource template. */
 export interface CatalogEntry {
   readonly kind: Kind
   readonly upstream: string
-  /** What the upstream calls it: a name, or a URI. */
+  /** Name or URI at its upstream. */
   readonly original: string
-  /** What clients call it. A `catalog` tap renames by returning a copy. */
+  /** Name or URI for clients. A `catalog` tap renames by returning a copy. */
   readonly exposed: string
   /** The entry as the upstream described it. Its name is replaced by `exposed` on the way out. */
   readonly value: JsonObject
 }
 
-/** Whose view of the catalog is made. */
+/** Viewer for whom a list of the catalog is made. */
 export interface CatalogView {
   readonly kind: Kind
   readonly principal: Principal
@@ -26,12 +25,12 @@ export interface CatalogView {
   readonly profile?: string | undefined
 }
 
-/** What an entry is looked up by: a URI by its canonical form, whatever spelling its server lists. */
+/** Key by which an entry is looked up: a URI by its canonical form, whatever spelling its server lists. */
 export function lookupName({ kind, exposed }: CatalogEntry): string {
   return kind === 'resources' ? canonicalOr(exposed) : exposed
 }
 
-/** Whether clients mean this entry by a name, or by a URI in its canonical form. */
+/** True if clients mean this entry by a name, or by a URI in its canonical form. */
 export function isCalled(entry: CatalogEntry, name: string): boolean {
   return entry.exposed === name || lookupName(entry) === name
 }

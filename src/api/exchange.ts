@@ -1,28 +1,26 @@
-import { type JsonObject } from '../protocol/json/json.ts'
-import type { HttpSide } from './http.ts'
-
-import type { RpcError } from '../protocol/rpc-error.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 
-/** What came of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
+/** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
   { result: Payload } | { error: RpcError; readonly http?: HttpSide } | { input: Payload } | { task: Payload }
 
-/** Who the caller is, verified. `anonymous` on a local pipe or an unauthenticated listener. */
+/** The caller, verified. `anonymous` on a local pipe or an unauthenticated listener. */
 export interface Principal {
   readonly issuer: string
   readonly client: string
   readonly subject: string
   readonly scopes: readonly string[]
   /**
-   * Who acts for it, where that is somebody else, such as an agent with a task of its: a delegate shares what its
+   * Party that acts for it, if somebody else, such as an agent with a task of its own: a delegate shares what its
    * principal may do, and finds none of the tasks that the principal has.
    */
   readonly delegate?: string
 }
 
-/** What a client said of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */
+/** A client's description of itself: in `initialize` (legacy) or in each request's `_meta` (modern). */
 export interface ClientSide {
   readonly info: { readonly name: string; readonly version: string; readonly [key: string]: unknown }
   readonly capabilities: JsonObject
@@ -36,10 +34,10 @@ export interface ClientSide {
 export interface Session {
   readonly id: string
   readonly listener: string
-  /** Whose it is. Its scopes are those of the latest request; those of one request are on its exchange. */
+  /** Its caller, with the scopes of the request that opened it or, on an exchange, of that request. */
   readonly principal: Principal
   readonly client: ClientSide
-  /** What its caller calls it: conversations of one principal with one label are one to stateful servers. Never an identity. */
+  /** Its caller's name for it: conversations of one principal with one label are one to stateful servers. Never an identity. */
   readonly label?: string | undefined
   /** The profile it was opened for, by path or listener; part of the key of every view. */
   readonly profile?: string | undefined
@@ -50,17 +48,20 @@ export interface Session {
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }
 
+/** Way of a request to the gateway: by an HTTP request of its own, over a connection that stays, or from within the process. */
+export type Via = 'http' | 'sse' | 'ws' | 'stdio' | 'in-process'
+
 /** A JSON-RPC notification in neutral form. */
 export interface Notification {
   readonly method: string
   readonly params: JsonObject | undefined
 }
 
-/** What a server needs from the client in the middle of a call: elicitation, sampling or roots. */
+/** A client request, which a server makes in the middle of a call: elicitation, sampling or roots. */
 export interface Ask {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** Whether the server no longer wants to know; absent where that cannot happen. */
+  /** True if the server no longer wants to know; absent where that cannot happen. */
   readonly isTakenBack?: boolean
   /** Runs `listener` when the server no longer wants to know: its reply is of no use then. */
   onTakeBack?(listener: (reason: string) => void): void
@@ -68,7 +69,7 @@ export interface Ask {
 
 export type AskReply = { result: JsonObject } | { error: RpcError }
 
-/** Where an exchange goes. `params` are the parameters as that upstream knows them. */
+/** Destination of an exchange. `params` are the parameters as that upstream knows them. */
 export type Route =
   | { readonly to: 'one'; readonly upstream: string; readonly params: JsonObject | undefined }
   | { readonly to: 'many'; readonly upstreams: readonly string[] }
@@ -76,21 +77,23 @@ export type Route =
 /** One request on its way to its answer. */
 export interface Exchange {
   readonly id: number
+  /** The conversation as this request sees it: its client, its label and its scopes may differ from request to request. */
   readonly session: Session
-  /** Who sent this request: the session's principal, with the scopes that came with this one. */
+  /** The caller of this request: the session's principal, with the scopes that came with this one. */
   readonly principal: Principal
   readonly method: string
   /** May be replaced by a `request` tap; never mutated in place. */
   params: JsonObject | undefined
   /** The parameters as they came: what is still the same goes on byte for byte. */
   readonly received?: JsonObject | undefined
-  /** Whether the numbers among them are the same to every reader: 2^53+1 is another one to JavaScript. Absent: they are. */
+  /** True if the numbers among them are the same to every reader: 2^53+1 is another one to JavaScript. Absent: they are. */
   readonly hasExactNumbers?: boolean
   route: Route | undefined
   answer: Answer | undefined
   readonly slots: unknown[]
   /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */
   readonly headers: Readonly<Record<string, string>>
+  readonly via: Via
   /** Length of the message that it came in; 0 where there was none, as inside the process. */
   readonly bytes: number
   /** The plugin whose `request` tap answered or refused it; undefined when none did. */
@@ -106,9 +109,9 @@ export interface Exchange {
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
   readonly asking: number
-  /** Whether the client was asked or told anything about it before its answer: then it must not be begun anew. */
+  /** True if the client was asked or told anything about it before its answer: then it must not be begun anew. */
   readonly touched: boolean
-  /** Whether this client can be asked at all, on this request. */
+  /** True if this client can be asked at all, on this request. */
   readonly canAsk: boolean
   /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
   ask(ask: Ask): Promise<AskReply>
@@ -122,7 +125,7 @@ export interface Call {
   /** Extra HTTP headers toward the upstream, lower case names. */
   readonly headers: Record<string, string>
   readonly exchange: Exchange
-  /** Whether the server may answer with a task. */
+  /** True if the server may answer with a task. */
   readonly mayBeTask?: boolean
   /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
@@ -132,3 +135,34 @@ export interface Call {
 
 /** Calls an upstream. Never rejects for what the upstream said; rejects with a GatewayError when it could not be asked. */
 export type Dispatch = (call: Call) => Promise<Answer>
+
+/** HTTP's words for an error, where the whole response is this one answer; everywhere else the error alone is sent. */
+export interface HttpSide {
+  readonly status: number
+  /** Such as `retry-after`; lower case names. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Outcomes of an exchange, in short. */
+export const OUTCOMES = ['ok', 'is_error', 'error', 'refused', 'cancelled', 'input_required', 'task'] as const
+
+/**
+ * `ok` · `is_error` a tool said that it failed · `error` · `refused` by a plugin or the catalog, before any server was
+ * asked · `cancelled` by the client · `input_required` the client is asked first · `task` goes on after this answer.
+ */
+export type Outcome = (typeof OUTCOMES)[number]
+
+/** Says what came of an exchange that is settled. */
+export function outcomeOf({ method, answer, cancelled, route, decidedBy }: Exchange): Outcome {
+  if (cancelled) return 'cancelled'
+  if (answer === undefined) return 'error'
+  if ('result' in answer) return method === 'tools/call' && hasFailed(answer.result) ? 'is_error' : 'ok'
+  if ('input' in answer) return 'input_required'
+  if ('task' in answer) return 'task'
+  return decidedBy !== undefined || route === undefined ? 'refused' : 'error'
+}
+
+/** True if a tool said of its result that it failed (`isError`). A result is read only where it says something of the kind. */
+export function hasFailed(result: Payload): boolean {
+  return result.isToolError
+}

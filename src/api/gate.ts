@@ -1,19 +1,21 @@
-import { type JsonObject } from '../protocol/json/json.ts'
-import type { Answer, Ask, AskReply, ClientSide, Notification, Principal, Session } from './exchange.ts'
-import type { Credentials, HttpReply, Refusal } from './http.ts'
-import type { Figure } from './plugin.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { JsonObject } from '../protocol/json/json.ts'
+import type { Answer, Ask, AskReply, ClientSide, Notification, Principal, Session, Via } from './exchange.ts'
+import type { Figure, Clock, Log } from './plugin.ts'
 import type { UpstreamState, UpstreamStatus } from './upstream.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import type { Config, ListenerConfig } from '../config/config.gen.ts'
 
 /** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */
 export interface HttpRequest extends Credentials {
   readonly query: URLSearchParams
-  /** Who sent it, as `authenticate` found out. */
+  /** The caller, as `authenticate` identified it. */
   readonly caller: Principal
   /** The profile that the listener gives its clients; undefined for none. */
   readonly profile: string | undefined
   /** The pipeline, for plugins that offer MCP in another form. */
   readonly gate: Gate
-  /** What the caller calls its conversation, checked; for `SessionInit.label`. */
+  /** The caller's name for its conversation, checked; for `SessionInit.label`. */
   readonly label: string | undefined
   /** The headers that go with a request on its way, lower case; for `Inbound.headers`. */
   readonly passed: Readonly<Record<string, string>>
@@ -26,17 +28,23 @@ export interface HttpRequest extends Credentials {
   onGone(listener: () => void): void
 }
 
-/** What a listener hands to the pipeline with each request. */
+/** A request as its listener hands it to the pipeline. */
 export interface Inbound {
   readonly method: string
   readonly params: JsonObject | undefined
-  /** What the parameters were made from; absent where they are as they came. */
+  /** Parameters that these were made from; absent where they are as they came. */
   readonly received?: JsonObject | undefined
   /** Length of the message that it came in; absent where there was none. */
   readonly bytes?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Default: the session's. */
-  readonly principal?: Principal
+  /** Default: `in-process`. */
+  readonly via?: Via
+  /** The session's where it is left out, as are the next two. */
+  readonly principal?: Principal | undefined
+  /** The caller's name for its conversation in this request, checked like `SessionInit.label`. */
+  readonly label?: string | undefined
+  /** The client's description of itself in this request. */
+  readonly client?: ClientSide | undefined
   /** Carries a notification of this request to the client. */
   emit(notification: Notification): void
   ask?(ask: Ask): Promise<AskReply>
@@ -70,26 +78,110 @@ export interface Gate {
   run(session: Session, inbound: Inbound): Running
   /** A notification from the client that is not a cancellation. */
   notified(session: Session, notification: Notification): void
-  /** Whether a request may come in at all now: a refusal, or that its connection is to end with its answer. */
+  /** Admits a request at this time, or says why not; `close` where its connection is to end with its answer. */
   admit(listener: string): Refusal | 'close' | undefined
-  /** Whose an HTTP request is: `ANONYMOUS` where no plugin asks. Never rejects. */
+  /** Identifies the caller of an HTTP request: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
   /** Tells plugins of a request that the listener itself did not let in. */
   refused(refusal: Refusal, credentials: Credentials): void
-  /** What a plugin answers on this path; undefined when none serves it. */
+  /** Lets a plugin answer on this path; undefined when none serves it. */
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined
-  /** Whether the gateway can serve, and what is missing, for `/readyz`; of the upstreams those that this caller may know of. */
+  /** Readiness of the gateway, and what is missing, for `/readyz`; of the upstreams those that this caller may know of. */
   readiness(caller?: Principal): Readiness
   /**
-   * How each upstream does, with what plugins say of it by the `status` hook; open sessions – one of a modern HTTP request
+   * State of each upstream, with what plugins say of it by the `status` hook; open sessions – one of a modern HTTP request
    * lasts as long as that –, and exchanges in the pipeline.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
-  /** What plugins count, by the `figures` hook. */
+  /** Figures of plugins, by the `figures` hook. */
   figures(): readonly Figure[]
 }
 
 export interface Readiness {
   readonly ready: boolean
   readonly upstreams: Readonly<Record<string, { state: UpstreamState; problem?: string }>>
+}
+
+/** A request that goes no further: the HTTP status and the error that say why. */
+export interface Refusal {
+  readonly status: number
+  readonly error: RpcError
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Facts of an HTTP request for the plugin that identifies its caller. A body has not been read yet. */
+export interface Credentials {
+  readonly listener: string
+  /** Upper case, such as `POST`. */
+  readonly method: string
+  /** Without the query. */
+  readonly path: string
+  /** Every value of a header, in order; empty when it was not sent. */
+  header(name: string): readonly string[]
+  /** URL of the listener's MCP endpoint as it is bound, such as `http://127.0.0.1:8080/mcp`. */
+  readonly endpoint: string
+  /** The address of the other end of the connection. */
+  readonly remoteAddress: string | undefined
+  /** Marks credentials that only decide how much is told: a caller without them is not refused. */
+  readonly isOptional?: boolean
+}
+
+/** Answer of a plugin to an `HttpRequest`. Header names are lower case. */
+export interface HttpReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Written as it is; what is iterated over is streamed, no faster than it is read. */
+  readonly body?: string | Buffer | AsyncIterable<string | Buffer>
+}
+
+/** An `HttpReply` whose body is all there. */
+export interface TextReply extends HttpReply {
+  readonly body: string
+}
+
+/** Answers one HTTP request of a listener. */
+export type HttpServe = (request: IncomingMessage, response: ServerResponse) => void
+
+/** Processes that accept on the same addresses. What one of them keeps has an id that says so, and is asked of that one. */
+export interface Neighbours {
+  /** Beginning of the ids of all that this process keeps. */
+  readonly idPrefix: string
+  /**
+   * Answers, for one listener, what arrived elsewhere and belongs here. Returns the way to hand on what arrived here: it
+   * says whether it has, or the request is for this process.
+   */
+  join(listener: string, serve: HttpServe): (request: IncomingMessage, response: ServerResponse) => boolean
+}
+
+/** An entrance for clients. */
+export interface Listener {
+  readonly name: string
+  readonly type: string
+  /** URL at which it can be reached, after `start`; undefined for a pipe. */
+  readonly url: string | undefined
+  /** Bytes that are held for its clients now. */
+  readonly held?: number
+  /** Resolves when a listener that has only one client has lost it. */
+  readonly ended?: Promise<void>
+  start(): Promise<void>
+  /**
+   * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
+   * @throws GatewayError when the spec is not fit for it; nothing has changed then.
+   */
+  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
+  /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
+  stop(graceMs: number): Promise<void>
+  /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
+  recheck?(): void
+}
+
+export interface ListenerContext {
+  readonly name: string
+  readonly log: Log
+  readonly clock: Clock
+  readonly gate: Gate
+  /** True if a plugin finds out who its clients are. */
+  readonly authenticates: boolean
+  /** The other processes that listen here; absent where there are none. */
+  readonly neighbours?: Neighbours | undefined
 }

@@ -17,9 +17,9 @@ import type { Plugin } from '../plugin.ts'
 
 import type { Kind } from '../protocol/methods.ts'
 
-/** What `createGateway` may be told besides the configuration. */
+/** Options of `createGateway` besides the configuration. */
 export interface GatewayOptions {
-  /** What relative paths of a plain configuration object are relative to. Default: the working directory. */
+  /** Base of relative paths in a plain configuration object. Default: the working directory. */
   readonly directory?: string
   /** Plugins given as objects, set up after the configured ones, in this order. */
   readonly plugins?: readonly Plugin<never>[]
@@ -29,14 +29,14 @@ export interface GatewayOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** Time as all parts see it. Default: the system's monotonic clock. */
   readonly clock?: Clock
-  /** Where a reload that names no configuration takes it from. */
+  /** Source of the configuration for a reload that names none. */
   readonly load?: () => Promise<LoadedConfig | JsonObject>
   /**
    * A directory where what is known of the servers outlives this process, unless the configuration names another one or
    * says `state: false`. Default: nothing outlives it.
    */
   readonly state?: string | undefined
-  /** Whether to begin without what an earlier run has left there. Default false. */
+  /** True to begin without what an earlier run has left there. Default false. */
   readonly fresh?: boolean
 }
 
@@ -48,7 +48,7 @@ export interface Differences {
   readonly kept: readonly string[]
 }
 
-/** What a reload changed. */
+/** Changes made by a reload. */
 export interface ConfigChanges {
   /** Those that are kept have kept their processes and connections. */
   readonly upstreams: Differences
@@ -58,7 +58,7 @@ export interface ConfigChanges {
   readonly settings: readonly string[]
 }
 
-/** What a gateway tells those who listen to it with `on`. */
+/** Events of a gateway, for `on`. */
 export interface GatewayEvents {
   /** An upstream became another state. After `reloaded` their states may be others too: `upstreams` has them. */
   readonly state: { readonly upstream: string; readonly state: UpstreamState; readonly problem?: string }
@@ -88,7 +88,7 @@ export interface WithheldRow extends CatalogRow {
 export interface Inspection {
   /** `eras` says what modern clients get where that is not everything, and `label` the header that gives them more. */
   readonly listeners: readonly { name: string; type: string; url?: string; eras?: string; label?: string }[]
-  /** How much the process has to do; of a gateway that runs. */
+  /** Work of the process; of a gateway that runs. */
   readonly load?: Load
   readonly upstreams: readonly UpstreamStatus[]
   readonly plugins: readonly { name: string; from: string }[]
@@ -98,7 +98,7 @@ export interface Inspection {
   >
   readonly catalog: readonly CatalogRow[]
   readonly withheld: readonly WithheldRow[]
-  /** What the configuration says of tools and prompts that no server lists, as far as their lists are known. */
+  /** Rules of the configuration for tools and prompts that no server lists, as far as their lists are known. */
   readonly unmatched: readonly Problem[]
 }
 
@@ -119,7 +119,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Who an in-process client says it is. */
+/** Name and version that an in-process client gives. */
 export interface ConnectOptions {
   readonly client?: { readonly name: string; readonly version: string }
 }
@@ -128,7 +128,7 @@ export interface ConnectOptions {
 export interface UpstreamHandle {
   readonly name: string
   status(): UpstreamStatus
-  /** What its processes wrote lately; undefined where there is no process of ours. */
+  /** Latest output of its processes; undefined where there is no process of ours. */
   readonly logs: UpstreamLogs | undefined
   /** Resolves when the attempt has ended, well or badly. */
   start(): Promise<void>
@@ -136,7 +136,7 @@ export interface UpstreamHandle {
   restart(): Promise<void>
 }
 
-/** What a request through a `Connection` rejects with when the answer is an error. */
+/** Error with which a request through a `Connection` rejects when its answer is one. */
 export class RpcFailure extends Error {
   override readonly name = 'RpcFailure'
   readonly error: RpcError

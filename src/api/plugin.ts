@@ -1,5 +1,4 @@
-import { type JsonObject } from '../protocol/json/json.ts'
-
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -8,9 +7,9 @@ import type { Exchange } from './exchange.ts'
  */
 export interface AuditEvent {
   readonly kind: 'client_request' | 'permission' | 'control'
-  /** What was asked for: a method, an action, or a verb. */
+  /** The request: a method, an action, or a verb. */
   readonly name: string
-  /** What came of it, in a word, such as `accept`, `denied` or an error code. */
+  /** Outcome in a word, such as `accept`, `denied` or an error code. */
   readonly outcome: string
   /** In whose middle it happened. */
   readonly exchange?: Exchange | undefined
@@ -31,7 +30,7 @@ export interface Figure {
   }[]
 }
 
-/** How much one process has to do, and what it does about it. */
+/** Work of one process, and its measures against too much of it. */
 export interface Load {
   /** Bytes held for clients at all listeners: of request bodies, and of answers that are not read. */
   readonly held: number
@@ -42,13 +41,13 @@ export interface Load {
   readonly memory?: number
   /** Milliseconds that the event loop was late at the last look. */
   readonly lagMs?: number
-  /** Whether connections end with their answer (`close`), or new requests are refused (`refuse`). */
+  /** Measure in force: connections end with their answer (`close`), or new requests are refused (`refuse`). */
   readonly shedding?: 'none' | 'close' | 'refuse'
   /** Requests that were refused because of that. */
   readonly refused?: number
 }
 
-/** What a built-in plugin of one process asks that of another, in words of its own. */
+/** Answers to the questions that a built-in plugin of one process asks that of another, in words of its own. */
 export interface SharedStateAnswers {
   /** `from` is the process that asks, the same object each time. */
   answer(question: JsonObject, from: object): JsonObject
@@ -57,9 +56,29 @@ export interface SharedStateAnswers {
 }
 
 /**
- * Where a gateway is several processes: one of them keeps what must hold for all, and is asked by the others. Both have
+ * State of a plugin when a gateway is several processes: one keeps what must hold for all, others ask it. Both have
  * the plugin; one that has told how it answers before is asked no more.
  */
 export type SharedState =
   | { readonly role: 'keeps'; serve(answers: SharedStateAnswers): void }
   | { readonly role: 'asks'; ask(question: JsonObject): Promise<JsonObject> }
+
+/** Structured log to stderr; the protocol owns stdout. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+  child(fields: Record<string, unknown>): Log
+}
+
+/** Time as an argument, so that tests need no mocks. */
+export interface Clock {
+  /**
+   * Milliseconds on a monotonic clock with an origin of its own: for differences, not for dates. It does not jump when the
+   * system clock is set; `Date.now()` says what time it is.
+   */
+  now(): number
+  /** Runs `callback` once after `ms`; returns the way to take it back. The timer never keeps the process alive. */
+  after(ms: number, callback: () => void): () => void
+}

@@ -22,7 +22,7 @@ export function principalKey(principal: Principal): string {
   return key
 }
 
-/** Whose tasks are whose: a delegate has its own. */
+/** Key of the owner of tasks: a delegate has its own. */
 export function actorKey(principal: Principal): string {
   const key = principalKey(principal)
   return principal.delegate === undefined ? key : JSON.stringify([key, principal.delegate])
@@ -43,15 +43,15 @@ export function authorizationKey(principal: Principal): string {
 }
 
 /**
- * What keeps a conversation apart from all others: its label inside its principal, or itself where it has none. The
- * same label of another principal is another conversation.
+ * Key that keeps a conversation apart from all others: its label inside its principal, or the session's id if it has
+ * none. The same label of another principal is another conversation.
  */
 export function conversationKey({ id, principal, label }: Session): string {
   return `${principalKey(principal)}${label === undefined ? `#${id}` : ` ${label}`}`
 }
 
 /**
- * Whose share of a bounded resource a session uses: that of its principal. Callers whom nobody asked who they are share by session, but
+ * Key of a session's share of a bounded resource: that of its principal. Callers whom nobody asked who they are share by session, but
  * for modern ones: there each request may be a session.
  */
 export function callerKey({ id, principal, client }: Session): string {
@@ -64,9 +64,9 @@ export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'p
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
 }
 
-/** What API keys have in place of an issuer. */
+/** Issuer of callers that an API key identifies. */
 export const KEYS_ISSUER = 'api-key'
-/** Who was not identified has a subject that nobody else can have with these: a pipe, and an open path. */
+/** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */
 const UNIDENTIFIED: readonly string[] = ['', 'http']
 
 /**
@@ -100,7 +100,7 @@ function qualified(
   return { issuer, subject: issuer === undefined ? pattern : pattern.slice(issuer.length + 1).trimStart() }
 }
 
-/** Whose subjects stand alone. */
+/** Finds the issuers whose subjects stand alone. */
 function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
   if (auth === undefined) return () => true
   const { keys = [], keysFile, jwt = [] } = auth

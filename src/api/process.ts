@@ -11,7 +11,7 @@ export interface LogLine {
   readonly text: string
 }
 
-/** What a server wrote beside the protocol. */
+/** Output of a server beside the protocol. */
 export interface UpstreamLogs {
   /** The last 64 KiB, oldest first, over all its processes. */
   recent(): readonly LogLine[]
@@ -45,7 +45,7 @@ export interface ProcessTurn {
   leave(): void
 }
 
-/** How many processes the upstreams of a gateway may start at a time, and have. */
+/** Limit on the processes that the upstreams of a gateway start at a time, and have. */
 export interface ProcessRoom {
   enter(): ProcessTurn
   /** Names what may be ended when there is no room; returns the way to take it back. */
@@ -54,7 +54,7 @@ export interface ProcessRoom {
 
 /** A program that a plugin wants to run: lines in, lines out. */
 export interface ProgramSpec {
-  /** Whose it is, in logs and in its mark. */
+  /** Name of its owner, in logs and in its mark. */
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
@@ -71,11 +71,11 @@ export interface ProgramSpec {
   onLine(line: Buffer): void
   /** Gets all that it writes as it comes, instead of `onLine` and the log; the stdin of such a program is at its end. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Told once, when it can no longer be talked to; with its last words, and how it exited where it has. */
-  onEnd(why: string, exit?: ProgramExit): void
+  /** Told once, when it can no longer be talked to, and how it exited where it has. Its last words are for the owner alone. */
+  onEnd(why: string, exit?: ProgramExit, lastWords?: string): void
 }
 
-/** How a program exited: one of both is there. */
+/** Exit of a program: one of both is there. */
 export interface ProgramExit {
   readonly code: number | null
   readonly signal: string | null
@@ -84,7 +84,7 @@ export interface ProgramExit {
 /** A program that runs as a child of the gateway. Nothing is left of it when it is stopped, or the gateway dies. */
 export interface Program {
   readonly pid: number | undefined
-  /** What it wrote lately on its stderr, without what its environment keeps secret. */
+  /** Latest output on its stderr, without what its environment keeps secret. */
   readonly logs: UpstreamLogs
   /** Memory of it and all it started, in bytes; undefined where that cannot be known. */
   memory(): Promise<number | undefined>
@@ -106,10 +106,10 @@ export interface Programs {
   endOrphans(): Promise<void>
 }
 
-/** What a sandbox is made with, beside what its configuration says. */
+/** Facts for making a sandbox, beside its configuration. */
 export interface Sandboxing {
   /** The HOME of an upstream in its sandbox, for all its callers; absent where nothing outlives the gateway. */
   readonly home?: string | undefined
-  /** What is the gateway's own, and shown in no sandbox. */
+  /** Paths of the gateway's own, shown in no sandbox. */
   places(): readonly PrivatePlace[]
 }

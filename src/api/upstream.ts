@@ -1,18 +1,15 @@
-import { type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Ask, AskReply, Dispatch, Exchange, Notification, Session } from './exchange.ts'
-
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
-import type { Clock, Log } from './system.ts'
+import type { Clock, Log } from './plugin.ts'
 import type { UpstreamConfig } from '../config/config.gen.ts'
-
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
-import type { UpstreamMemory } from './upstream-memory.ts'
 
 /** `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `failed` waiting for its next try · `stopped` for good. */
 export type UpstreamState = 'idle' | 'starting' | 'ready' | 'failed' | 'stopped'
 
-/** What a server said of itself in its handshake, in neutral form. */
+/** A server's description of itself in its handshake, in neutral form. */
 export interface ServerSide {
   readonly era: Era
   readonly version: string
@@ -21,7 +18,7 @@ export interface ServerSide {
   readonly instructions: string | undefined
 }
 
-/** How an upstream does at this moment. Times are milliseconds since 1970. */
+/** State of an upstream at this moment. Times are milliseconds since 1970. */
 export interface UpstreamRuntime {
   /** Its live processes or connections; more than one where it has a pool, replicas, or isolation. */
   readonly instances: readonly {
@@ -29,7 +26,7 @@ export interface UpstreamRuntime {
     readonly startedAt: number
     readonly inFlight: number
   }[]
-  /** How often it was started again since the gateway began. */
+  /** Count of restarts since the gateway began. */
   readonly restarts: number
   /** Calls under way, over all instances. */
   readonly inFlight: number
@@ -43,24 +40,24 @@ export interface UpstreamStatus {
   readonly name: string
   readonly type: string
   readonly state: UpstreamState
-  /** What is said of the server was saved by an earlier run; it has not been spoken to in this one. */
+  /** True if the description of the server was saved by an earlier run; it has not been spoken to in this one. */
   readonly remembered?: true
   readonly problem?: string
   readonly pid?: number
   readonly era?: string
   readonly version?: string
   readonly server?: { readonly name: string; readonly version: string }
-  /** How often it sent what could not be given to anybody, by what it was; absent when it never did. */
+  /** Counts of messages that could be given to nobody, by kind; absent when there were none. */
   readonly dropped?: Readonly<Record<string, number>>
-  /** What is wrong with it although it works: over 1,000 lines or 1 MiB within 10 s that are no messages. */
+  /** Problem of an upstream that works all the same: over 1,000 lines or 1 MiB within 10 s that are no messages. */
   readonly degraded?: string
-  /** What is known of its processes or connections and its load; absent where that is not known. */
+  /** Its processes or connections and its load; absent where they are not known. */
   readonly runtime?: UpstreamRuntime
-  /** How many things of each kind it offers, once listed. */
+  /** Count of the things of each kind that it offers, once listed. */
   readonly offers?: Readonly<Partial<Record<Kind, number>>>
   /** Why a list of it is left out or not the newest, by kind; absent when all are as they should be. */
   readonly lists?: Readonly<Partial<Record<Kind, string>>>
-  /** What plugins add by the `status` hook, each under a key of its own. */
+  /** Additions of plugins by the `status` hook, each under a key of its own. */
   readonly [added: string]: unknown
 }
 
@@ -69,23 +66,27 @@ export interface Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
   readonly state: UpstreamState
-  /** Why it is not ready, as one line for people. */
+  /** Why it is not ready, as one line for people: callers read it too. */
   readonly problem: string | undefined
+  /** The server's own words on that, for logs and the owner alone: they may hold secrets. */
+  readonly problemDetail?: string | undefined
   readonly server: ServerSide | undefined
   /** Process id of a local server, for inspect. */
   readonly pid: number | undefined
-  /** How often it sent what could not be given to anybody, by what it was. */
+  /** Counts of messages that could be given to nobody, by kind. */
   readonly dropped?: Readonly<Record<string, number>> | undefined
-  /** What is wrong with it although it works, as one line for people. */
+  /** Problem of an upstream that works all the same, as one line for people. */
   readonly degraded?: string | undefined
-  /** What it wrote on its stderr; absent where there is none. */
+  /** Output on its stderr; absent where there is none. */
   readonly logs?: UpstreamLogs | undefined
-  /** What is known of its processes or connections and its load. */
+  /** Its processes or connections and its load, as far as they are known. */
   readonly runtime?: UpstreamRuntime | undefined
-  /** What outlives this process; absent where nothing does. */
+  /** Memory that outlives this process; absent where nothing does. */
   readonly memory?: UpstreamMemory | undefined
-  /** Whether `server` was saved by an earlier run and nobody has asked since. */
+  /** True if `server` was saved by an earlier run and nobody has asked since. */
   readonly isRemembered?: boolean
+  /** True if files that it was made with, such as certificates, hold something else now: a reload makes it anew. */
+  readonly isOutdated?: boolean
   dispatch: Dispatch
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void
@@ -96,7 +97,7 @@ export interface Upstream {
   stop(): Promise<void>
 }
 
-/** What a client said of its roots, outside any call. */
+/** Reply of a client on its roots, outside any call. */
 export interface ListedRoots {
   readonly of: Session
   readonly reply: AskReply
@@ -106,13 +107,13 @@ export interface ListedRoots {
 export interface RootsOfClients {
   /** Asks the one client of a link; undefined where there is none, or no telling which it is. */
   list(ask: Ask, isOn?: (session: Session) => boolean): Promise<ListedRoots | undefined>
-  /** Whether the client of a call is that one, so that it does not matter which of its calls asks. */
+  /** True if the client of a call is that one, so that it does not matter which of its calls asks. */
   isOnly(session: Session, isOn?: (session: Session) => boolean): boolean
   /** The client that would be asked. */
   clientOf(isOn?: (session: Session) => boolean): Promise<Session | undefined>
 }
 
-/** What the core offers to an upstream. */
+/** Means of the core for an upstream. */
 export interface UpstreamContext {
   readonly name: string
   readonly log: Log
@@ -124,17 +125,30 @@ export interface UpstreamContext {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Shared by all upstreams that are processes; absent where nothing bounds them. */
   readonly room?: ProcessRoom
-  /** What is known of it from before, and will be known later; absent where nothing outlives this process. */
+  /** Memory from runs before, and for later ones; absent where nothing outlives this process. */
   readonly memory?: UpstreamMemory | undefined
   /** Takes every secret out of a text, before it is cut or kept. */
   hide(text: string): string
-  /** What a sandbox around its processes is made with. */
+  /** Facts for making a sandbox around its processes. */
   readonly sandboxing?: Sandboxing
   /** A notification that belongs to no request. `isMeant` says who hears of a changed resource; everybody who wants it when absent. */
   notify(notification: Notification, isMeant?: (session: Session) => boolean): void
   /** A legacy server's own request; `exchange` is the call it came with, where that is known. */
   ask(ask: Ask, exchange: Exchange | undefined): Promise<AskReply>
-  /** What clients say of their roots when no call asks; absent where nobody can be asked. */
+  /** Roots of clients for servers that ask outside any call; absent where nobody can be asked. */
   readonly roots?: RootsOfClients
   stateChanged(state: UpstreamState, problem?: string): void
+}
+
+/**
+ * Memory of one upstream from one run of the gateway to the next: plain JSON, each part under the name of its
+ * keeper. What is kept here may be shown to every caller, so nothing goes in that was meant for some of them.
+ */
+export interface UpstreamMemory {
+  /** Reads the value that was kept last; undefined when there is none, or when the upstream is configured in another way now. */
+  read(part: string): unknown
+  /** Keeps a value in the place of the one before. It is on the disk soon, or at the end. Never throws. */
+  write(part: string, value: unknown): void
+  /** Drops all parts. */
+  forget(): void
 }

@@ -8,7 +8,7 @@ const helpGroup = 'GLOBAL'
 /** `--json`, for every command. */
 export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, errors included.' }) }
 
-/** Which configuration, for every command that reads one. */
+/** Flags that choose a configuration, for every command that reads one. */
 export const CONFIG_FLAGS = {
   config: string({
     char: 'c',
@@ -31,7 +31,7 @@ export const CONFIG_FLAGS = {
   ...JSON_FLAG,
 }
 
-/** Which running gateway, for every command that steers one. */
+/** Flags that choose a running gateway, for every command that steers one. */
 export const CONTROL_FLAGS = {
   config: CONFIG_FLAGS.config,
   env: CONFIG_FLAGS.env,
@@ -43,7 +43,7 @@ export const CONTROL_FLAGS = {
   ...JSON_FLAG,
 }
 
-/** Which gateway, for every command that asks one as a client does. */
+/** Flags that choose a gateway, for every command that asks one as a client does. */
 export const ASK_FLAGS = {
   fresh: boolean({
     summary:
@@ -53,7 +53,7 @@ export const ASK_FLAGS = {
   socket: CONTROL_FLAGS.socket,
 }
 
-/** What every command has: its terminal, and errors that go to `main` as they are. */
+/** Base of every command: its terminal, and errors that go to `main` as they are. */
 export abstract class GatewayCommand extends Command {
   protected readonly terminal: Terminal = terminalOf(process)
 

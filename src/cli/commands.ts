@@ -1,13 +1,8 @@
 import type { Command } from '@oclif/core/command'
-import AgentsList from './commands/agents/list.ts'
-import AgentsProbe from './commands/agents/probe.ts'
-import AgentsRoute from './commands/agents/route.ts'
-import AgentsRun from './commands/agents/run.ts'
-import AuditVerify from './commands/audit/verify.ts'
-import CacheLs from './commands/cache/ls.ts'
-import CachePurge from './commands/cache/purge.ts'
+import { builtins } from '../gateway/builtins.ts'
 import Call from './commands/call.ts'
 import Completion from './commands/completion.ts'
+import Errors from './commands/errors.ts'
 import Help from './commands/help.ts'
 import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
@@ -23,9 +18,11 @@ import Stop from './commands/stop.ts'
 import Tools from './commands/tools.ts'
 import Validate from './commands/validate.ts'
 import Wrap from './commands/wrap.ts'
+import { foreignCommands } from './foreign-commands.ts'
+import { terminalOf } from './output/terminal.ts'
+import { commandsOf } from './plugin-commands.ts'
 
-/** Every command by its id. They are thin; what they do is imported when they run. */
-export const COMMANDS: Readonly<Record<string, Command.Class>> = {
+const OWN: Readonly<Record<string, Command.Class>> = {
   serve: Serve,
   validate: Validate,
   inspect: Inspect,
@@ -39,15 +36,16 @@ export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   restart: Restart,
   logs: Logs,
   reload: Reload,
-  'agents:list': AgentsList,
-  'agents:probe': AgentsProbe,
-  'agents:run': AgentsRun,
-  'agents:route': AgentsRoute,
-  'cache:ls': CacheLs,
-  'cache:purge': CachePurge,
-  'audit:verify': AuditVerify,
+  ...(await commandsOf(builtins)),
   'plugin:new': PluginNew,
   'key:new': KeyNew,
+  errors: Errors,
   completion: Completion,
   help: Help,
+}
+
+/** Every command by its id. They are thin; what they do is imported when they run. */
+export const COMMANDS: Readonly<Record<string, Command.Class>> = {
+  ...OWN,
+  ...(await foreignCommands(process.argv.slice(2), OWN, terminalOf(process))),
 }

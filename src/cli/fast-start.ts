@@ -1,31 +1,6 @@
 import { parseArgs } from 'node:util'
+import { FAST_FLAGS } from './fast-flags.gen.ts'
 import type { Terminal } from './output/terminal.ts'
-
-const CONFIG = {
-  config: { type: 'string', short: 'c' },
-  env: { type: 'string' },
-  set: { type: 'string', multiple: true },
-  json: { type: 'boolean' },
-} as const
-
-/** The flags of the commands that machines start; those of the commands themselves are the same, and more. */
-export const SHORT_FLAGS = {
-  serve: {
-    ...CONFIG,
-    stdio: { type: 'boolean' },
-    'with-listeners': { type: 'boolean' },
-    profile: { type: 'string' },
-    watch: { type: 'boolean' },
-    fresh: { type: 'boolean' },
-  },
-  validate: CONFIG,
-  wrap: {
-    name: { type: 'string' },
-    'env-var': { type: 'string', multiple: true },
-    http: { type: 'string' },
-    json: { type: 'boolean' },
-  },
-} as const
 
 type Way = () => Promise<number>
 
@@ -40,7 +15,7 @@ export function shortWay([command, ...args]: readonly string[], terminal: Termin
 }
 
 function serving(args: readonly string[], terminal: Terminal): Way | undefined {
-  const flags = readFlags(args, SHORT_FLAGS.serve)
+  const flags = readFlags(args, FAST_FLAGS.serve)
   if (flags === undefined) return undefined
   const { stdio = false, watch = false, fresh = false, 'with-listeners': all = false } = flags
   return async () => {
@@ -50,13 +25,13 @@ function serving(args: readonly string[], terminal: Terminal): Way | undefined {
 }
 
 function validating(args: readonly string[], terminal: Terminal): Way | undefined {
-  const flags = readFlags(args, SHORT_FLAGS.validate)
+  const flags = readFlags(args, FAST_FLAGS.validate)
   return flags && (async () => (await import('./local/validate.ts')).sayValidation(flags, terminal))
 }
 
 function wrapping(args: readonly string[], terminal: Terminal): Way | undefined {
   const end = args.indexOf('--')
-  const flags = end === -1 ? undefined : readFlags(args.slice(0, end), SHORT_FLAGS.wrap)
+  const flags = end === -1 ? undefined : readFlags(args.slice(0, end), FAST_FLAGS.wrap)
   // What a port may be is for the other way to say.
   if (flags === undefined || flags.http !== undefined) return undefined
   const { name, 'env-var': variables = [] } = flags
@@ -70,7 +45,7 @@ interface FlagForm {
   readonly multiple?: boolean
 }
 
-/** What every parser makes of these arguments; undefined where one may differ from another. */
+/** Reads arguments as every parser does; undefined where one may differ from another. */
 export function readFlags<F extends Readonly<Record<string, FlagForm>>>(args: readonly string[], options: F) {
   try {
     const { values, tokens } = parseArgs({ args: [...args], options, tokens: true })

@@ -10,7 +10,7 @@ export interface SourceFlags {
 
 /** Reads the configuration the flags ask for. */
 export async function loadSource(flags: SourceFlags, { cwd, environment }: Terminal): Promise<LoadedConfig> {
-  const { loadConfig } = await import('../config/index.ts')
+  const { loadConfig } = await import('../gateway/load-config.ts')
   return loadConfig({ file: flags.config, env: flags.env, set: flags.set ?? [], cwd, environment })
 }
 

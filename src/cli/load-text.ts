@@ -1,8 +1,8 @@
 import type { Load } from '../api/gateway.ts'
-import { amountText } from './output/amounts.ts'
+import { amountText } from '../util/plain-text.ts'
 import type { Output } from './output/terminal.ts'
 
-/** How much a gateway has to do, on one line: `heap 12 % · memory 3 % · loop 2 ms late · 0 B held`. */
+/** Load of a gateway, on one line: `heap 12 % · memory 3 % · loop 2 ms late · 0 B held`. */
 export function loadText(
   { held, heap, memory, lagMs, shedding, refused = 0 }: Load,
   { paint }: Output,

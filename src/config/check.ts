@@ -1,40 +1,86 @@
-import { mapAt } from '../util/plain.ts'
-import { checkAccess } from './checks/access.ts'
-import { checkAgents } from './checks/agents.ts'
-import { checkCache } from './checks/cache.ts'
-import { checkCommands } from './checks/commands.ts'
-import { checkForwarded } from './checks/forwarded.ts'
+import { mapAt, valueAt } from '../util/plain-data.ts'
+import { pointerTo } from '../util/pointer.ts'
+import { checkCallers } from './checks/callers.ts'
 import { checkGlobs } from './checks/globs.ts'
-import { checkListeners } from './checks/listeners.ts'
-import { checkNames } from './checks/names.ts'
-import { checkPaths } from './checks/paths.ts'
-import { checkPrefixes } from './checks/prefixes.ts'
-import { checkProfiles } from './checks/profiles.ts'
-import { checkPools } from './checks/pools.ts'
-import { checkProcesses } from './checks/processes.ts'
-import { checkRoutes } from './checks/routes.ts'
-import type { Report } from './problem.ts'
+import { checkListeners, checkPaths } from './checks/listeners.ts'
+import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
+import type { Report } from '../util/finding.ts'
 
-/** What a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
-export function check(config: unknown, isFile: (path: string) => boolean, report: Report): void {
-  checkNames(config, report)
+/** Names that rules may speak of: those of the configuration, and those that plugins add. */
+export interface Names {
+  readonly upstreams: readonly string[]
+  readonly listeners: readonly string[]
+}
+
+/** A plugin of ours, as far as a configuration is concerned. */
+export interface Feature {
+  readonly claims?: {
+    readonly section?: string
+    readonly adds?: { readonly upstreams?: readonly string[]; readonly listeners?: readonly string[] }
+  }
+  check?(
+    config: unknown,
+    report: Report,
+    own: { readonly options: never; readonly pointer: string; readonly names: Names },
+  ): void
+}
+
+/** Looks at what a schema cannot say: names that must exist, clashes, and what can never happen. Takes any value, valid or not. */
+export function check(
+  config: unknown,
+  features: readonly Feature[],
+  isFile: (path: string) => boolean,
+  report: Report,
+): void {
   checkGlobs(config, report)
-  checkAgents(config, report)
   checkPrefixes(config, report)
   checkListeners(config, report)
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkPools(config, report)
   checkProcesses(config, process.platform, report)
-  checkForwarded(config, report)
-  checkAccess(config, report)
-  checkProfiles(config, report)
-  checkRoutes(config, report)
-  checkCache(config, report)
-  checkPresence(config, report)
+  checkCallers(config, report)
+  const installed = features.filter(feature => sectionOf(feature, config) !== undefined)
+  checkAdded(config, installed, report)
+  const names = {
+    upstreams: namesIn(config, 'upstreams', installed),
+    listeners: namesIn(config, 'listeners', installed),
+  }
+  for (const feature of features) {
+    const { section } = feature.claims ?? {}
+    const options = sectionOf(feature, config) as never
+    feature.check?.(config, report, { options, pointer: section === undefined ? '' : `/${section}`, names })
+  }
+  checkPresence(config, names.upstreams, report)
 }
 
-function checkPresence(config: unknown, report: Report): void {
+function sectionOf({ claims }: Feature, config: unknown): unknown {
+  return claims?.section === undefined ? undefined : valueAt(config, claims.section)
+}
+
+function namesIn(config: unknown, kind: 'upstreams' | 'listeners', installed: readonly Feature[]): string[] {
+  return [
+    ...Object.keys(mapAt(config, kind)),
+    ...installed.flatMap(({ claims }) => claims?.adds?.[kind] ?? []),
+  ]
+}
+
+/** Reports names in the configuration that a plugin adds itself: they can be nobody else's. */
+function checkAdded(config: unknown, installed: readonly Feature[], report: Report): void {
+  for (const { claims } of installed)
+    for (const kind of ['upstreams', 'listeners'] as const)
+      for (const name of claims?.adds?.[kind] ?? []) {
+        if (!Object.hasOwn(mapAt(config, kind), name)) continue
+        report({
+          pointer: pointerTo(`/${kind}`, name),
+          message: `"${name}" is the name of what "${claims?.section ?? ''}" adds itself`,
+          hint: 'choose another name',
+          on: 'key',
+        })
+      }
+}
+
+function checkPresence(config: unknown, upstreams: readonly string[], report: Report): void {
   if (Object.keys(mapAt(config, 'listeners')).length === 0) {
     report({
       pointer: '',
@@ -43,8 +89,7 @@ function checkPresence(config: unknown, report: Report): void {
       severity: 'warning',
     })
   }
-  const hasAgents = Object.keys(mapAt(config, 'agents')).length > 0
-  if (Object.keys(mapAt(config, 'upstreams')).length === 0 && !hasAgents) {
+  if (upstreams.length === 0) {
     report({
       pointer: '',
       message: 'no upstreams: there is nothing to serve',

@@ -767,6 +767,15 @@ export interface HttpUpstreamConfig {
    */
   readonly forwardHeaders?: readonly string[]
   /**
+   * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
+   */
+  readonly proxy?: string | false
+  readonly tls?: TlsConfig
+  /**
+   * Offers HTTP/2 to the server, over TLS; one that does not speak it gets HTTP/1.1.
+   */
+  readonly http2: boolean
+  /**
    * Largest reply accepted from it.
    */
   readonly maxReply: string | number
@@ -829,6 +838,27 @@ export interface HttpUpstreamConfig {
   readonly resources?: ResourceFilterConfig
 }
 /**
+ * Whom the gateway trusts when it connects over TLS, and how it proves who it is. Files are PEM, relative to the configuration file, and read again at each reload.
+ */
+export interface TlsConfig {
+  /**
+   * Certificates of the authorities that are trusted, instead of those of the system.
+   */
+  readonly ca?: string
+  /**
+   * The gateway's own certificate, with those between it and its authority.
+   */
+  readonly cert?: string
+  /**
+   * The private key of `cert`.
+   */
+  readonly key?: string
+  /**
+   * What `key` is encrypted with.
+   */
+  readonly passphrase?: string
+}
+/**
  * A remote server reached over HTTP+SSE of protocol version 2024-11-05.
  */
 export interface SseUpstreamConfig {
@@ -850,6 +880,15 @@ export interface SseUpstreamConfig {
    * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
    */
   readonly forwardHeaders?: readonly string[]
+  /**
+   * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
+   */
+  readonly proxy?: string | false
+  readonly tls?: TlsConfig
+  /**
+   * Offers HTTP/2 to the server, over TLS; one that does not speak it gets HTTP/1.1.
+   */
+  readonly http2: boolean
   /**
    * Largest message accepted from it.
    */
@@ -930,6 +969,7 @@ export interface WsUpstreamConfig {
   readonly headers: {
     readonly [k: string]: string
   }
+  readonly tls?: TlsConfig
   /**
    * Largest message accepted from it.
    */

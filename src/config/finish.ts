@@ -1,15 +1,16 @@
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
-import { deepFreeze } from '../util/freeze.ts'
-import { isPlain } from '../util/plain.ts'
+import { deepFreeze, isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
-import { check } from './check.ts'
-import { checkExisting } from './checks/existing.ts'
+import { check, type Feature } from './check.ts'
+import { checkExisting } from './checks/upstreams.ts'
+import { checkTls } from './checks/tls.ts'
 import type { Config } from './config.gen.ts'
 import { Secrets } from '../util/secrets.ts'
 import { secretsIn } from './secrets.ts'
 import { hasErrors, inOrder, invalidConfig, problemIn } from './problem.ts'
-import type { Finding, Problem } from './problem.ts'
+import type { Problem, Written } from './problem.ts'
+import type { Finding } from '../util/finding.ts'
 import { locate } from './source/tree.ts'
 import type { Located, Origin, Tree } from './source/tree.ts'
 import { validate } from './validate.ts'
@@ -22,12 +23,14 @@ export interface LoadedConfig {
   readonly file: string | undefined
   /** Every file that was read for it. */
   readonly files: readonly string[]
-  /** What relative paths in it are relative to. */
+  /** Directory that relative paths in it are relative to. */
   readonly directory: string
-  /** Where each value came from, by JSON pointer. */
+  /** Origin of each value, by JSON pointer. */
   readonly origins: ReadonlyMap<string, Origin>
-  /** Where each key that was written down stands, by JSON pointer. */
+  /** Position of each key that was written down, by JSON pointer. */
   readonly keys: ReadonlyMap<string, Origin>
+  /** Plugins whose options stand at the top, as a section. */
+  readonly sections: ReadonlySet<string>
   /** Values that must not be shown. */
   readonly secrets: readonly string[]
   readonly warnings: readonly Problem[]
@@ -36,13 +39,17 @@ export interface LoadedConfig {
 /** A tree that has been read, with what was noticed on the way. */
 export interface Draft {
   readonly tree: Tree
+  /** Plugins whose options stand at the top, as a section. */
+  readonly sections: ReadonlySet<string>
   readonly file: string | undefined
   readonly files: readonly string[]
   readonly directory: string
   readonly secrets: readonly string[]
   readonly broken: ReadonlySet<string>
   readonly problems: readonly Problem[]
-  /** Where programs are looked for; undefined when that is not known. */
+  /** Plugins that look at it, too. */
+  readonly features: readonly Feature[]
+  /** Search path of programs; undefined when it is not known. */
   readonly searchPath?: string | undefined
 }
 
@@ -52,7 +59,12 @@ export function finish(draft: Draft): LoadedConfig {
   const isFile = (path: string) =>
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
   const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
-  check(located.value, isFile, finding => findings.push(finding))
+  check(located.value, draft.features, isFile, finding => findings.push(finding))
+  checkTls(
+    located.value,
+    path => readFileSync(resolve(draft.directory, path)),
+    finding => findings.push(finding),
+  )
   if (draft.file !== undefined)
     checkExisting(
       located.value,
@@ -64,7 +76,10 @@ export function finish(draft: Draft): LoadedConfig {
     )
 
   const secrets = [...new Set([...draft.secrets, ...secretsIn(located.value)])]
-  const problems = [...draft.problems, ...placed(findings, draft.broken, secrets, located)]
+  const problems = [
+    ...draft.problems,
+    ...placed(findings, draft.broken, secrets, { ...located, sections: draft.sections }),
+  ]
   if (hasErrors(problems)) throw invalidConfig(problems)
   const { file, files, directory } = draft
   const config = deepFreeze(located.value) as Config
@@ -80,6 +95,7 @@ export function finish(draft: Draft): LoadedConfig {
       return (origins ??= withDefaults(located))
     },
     keys: located.keys,
+    sections: draft.sections,
     warnings: inOrder(problems),
   }
 }
@@ -104,7 +120,7 @@ function placed(
   findings: readonly Finding[],
   broken: ReadonlySet<string>,
   secrets: readonly string[],
-  located: Located,
+  written: Written,
 ): Problem[] {
   if (findings.length === 0) return []
   const { hide: shown } = new Secrets(secrets)
@@ -115,7 +131,7 @@ function placed(
       message: shown(finding.message),
       hint: finding.hint && shown(finding.hint),
     }))
-    .map(finding => problemIn(located, finding))
+    .map(finding => problemIn(written, finding))
 }
 
 function withDefaults({ value, origins }: Located): ReadonlyMap<string, Origin> {

@@ -1,10 +1,11 @@
 import type { LoadedConfig } from './finish.ts'
-import type { LoadOptions } from './load.ts'
+import type { LoadOptions, NamedPlugin } from './load.ts'
 
 export type * from './config.gen.ts'
+export type { Feature } from './check.ts'
 export type { DescribedConfig, DescribedValue } from './origins.ts'
 export type { LoadedConfig } from './finish.ts'
-export type { LoadOptions } from './load.ts'
+export type { LoadOptions, NamedPlugin } from './load.ts'
 export type { Origin } from './source/tree.ts'
 export type { Problem } from './problem.ts'
 export { CONFIG_NAMES, findConfig } from './source/find.ts'
@@ -19,4 +20,12 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   // The YAML parser is the slowest part to load, and a configuration that comes as a value needs none.
   const load = await import('./load.ts')
   return load.loadConfig(options)
+}
+
+/** Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run. */
+export async function namedPlugins(
+  options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
+): Promise<NamedPlugin[]> {
+  const load = await import('./load.ts')
+  return load.namedPlugins(options)
 }

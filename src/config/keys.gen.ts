@@ -8,6 +8,7 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/agents/list/*/env/*',
   '/upstreams/*/env/*',
   '/upstreams/*/headers/*',
+  '/upstreams/*/tls/passphrase',
 ])
 
 /** Values that may be a number. */
@@ -213,6 +214,8 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/breaker',
   '/upstreams/*/cache',
   '/upstreams/*/enabled',
+  '/upstreams/*/http2',
+  '/upstreams/*/proxy',
   '/upstreams/*/retry',
   '/upstreams/*/sandbox/network',
 ])
@@ -224,6 +227,7 @@ export type PrivateKind = 'file' | 'directory' | 'module'
 export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/control/socket': 'file',
   '/state/directory': 'directory',
+  '/upstreams/*/tls/key': 'file',
   '/audit/file': 'file',
   '/auth/keysFile': 'file',
   '/rateLimit/state': 'directory',
@@ -275,6 +279,50 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/retry/tools',
   '/upstreams/*/tools/allow',
   '/upstreams/*/tools/deny',
+])
+
+/** Keys at the top. */
+export const SECTIONS: ReadonlySet<string> = new Set([
+  'agents',
+  'audit',
+  'auth',
+  'cache',
+  'control',
+  'extends',
+  'filters',
+  'hooks',
+  'listeners',
+  'lists',
+  'log',
+  'metrics',
+  'overload',
+  'plugins',
+  'processes',
+  'profiles',
+  'rateLimit',
+  'rest',
+  'routes',
+  'server',
+  'sessionHeaders',
+  'shutdown',
+  'state',
+  'upstreams',
+  'version',
+])
+
+/** Globs for callers: a text, or a list of them. */
+export const PRINCIPAL_PATHS: ReadonlySet<string> = new Set([
+  '/agents/routing/rules/*/principals',
+  '/auth/rules/*/principals',
+  '/profiles/*/principals',
+  '/rateLimit/rules/*/principals',
+  '/routes/*/match/principal',
+])
+
+/** Globs for tools of one upstream, by its own names: a list, or the keys of a map. */
+export const TOOL_PATHS: ReadonlySet<string> = new Set([
+  '/upstreams/*/cache/tools',
+  '/upstreams/*/retry/tools',
 ])
 
 /** What `type` may be. */

@@ -1,7 +1,7 @@
 import { pointerFits } from '../util/pointer.ts'
 import { BOOLEAN_PATHS, NUMBER_PATHS, SECRET_PATHS, TYPES } from './keys.gen.ts'
 
-/** Whether the value at a pointer is one that is never shown. */
+/** True if the value at a pointer is never shown. */
 export function isSecretPath(pointer: string): boolean {
   return fitsOne(pointer, SECRET_PATHS)
 }
@@ -13,7 +13,7 @@ export function coerce(text: string, pointer: string): string | number | boolean
   return text
 }
 
-/** What `type` may be at a pointer. */
+/** Values that `type` may have at a pointer. */
 export function typesAt(pointer: string): readonly string[] {
   return Object.entries(TYPES).find(([pattern]) => pointerFits(pointer, pattern))?.[1] ?? []
 }

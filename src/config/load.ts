@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
+import type { Feature } from './check.ts'
 import { findConfig } from './source/find.ts'
 import { finish } from './finish.ts'
 import type { LoadedConfig } from './finish.ts'
@@ -10,9 +11,10 @@ import { overlayFile } from './source/overlay.ts'
 import { hasErrors, invalidConfig, problemAt } from './problem.ts'
 import type { Problem, ReportProblem } from './problem.ts'
 import { whyUnreadable } from './source/read.ts'
+import { gatherSections } from './source/sections.ts'
 import { withSettings } from './source/settings.ts'
 import { Sources } from './source/sources.ts'
-import type { Origin, Tree } from './source/tree.ts'
+import type { MapTree, Origin, Tree } from './source/tree.ts'
 
 export interface LoadOptions {
   /** Path of the configuration; looked for from `cwd` upwards when absent. */
@@ -22,16 +24,15 @@ export interface LoadOptions {
   /** Settings such as `upstreams.web.timeout=30s`. */
   readonly set?: readonly string[] | undefined
   readonly cwd: string
+  /** Plugins that look at it, too; `gateway/load-config.ts` gives those of ours. */
+  readonly features?: readonly Feature[]
   readonly environment: Environment
 }
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
-  const file =
-    options.file === undefined
-      ? await findConfig(cwd, environment.HOME ?? environment.USERPROFILE)
-      : resolve(cwd, options.file)
+  const file = await fileOf(options)
   const why = whyUnreadable(file)
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
   const problems: Problem[] = []
@@ -40,22 +41,65 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const sources = new Sources(report)
   const tree = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
-  const { tree: filled, secrets, broken, files } = interpolate(tree, environment, cwd, report)
+  const { tree: sectioned, sections } = gatherSections(tree, report)
+  const { tree: filled, secrets, broken, files } = interpolate(sectioned, environment, cwd, report)
   return finish({
     tree: filled,
+    sections,
     file,
     files: [...sources.files, ...files],
     directory: dirname(file),
     secrets,
     broken,
     problems,
+    features: options.features ?? [],
     searchPath: environment.PATH,
   })
 }
 
+/** A plugin that a configuration names, and where paths are relative to. */
+export interface NamedPlugin {
+  readonly name: string
+  readonly use: string
+  readonly directory: string
+}
+
+/**
+ * Reads no more of a configuration than which plugins it names: nothing is filled in, checked or run.
+ * @throws GatewayError where there is no configuration, or it cannot be read
+ */
+export async function namedPlugins(
+  options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
+): Promise<NamedPlugin[]> {
+  const file = await fileOf(options)
+  const plugins = mapIn(readAll(file, options, new Sources(ignore), ignore), 'plugins')
+  return [...(plugins?.entries ?? [])].flatMap(([name, { tree }]) => {
+    const use = tree.kind === 'map' ? tree.entries.get('use')?.tree : undefined
+    const value = use?.kind === 'scalar' ? use.value : undefined
+    return typeof value === 'string' ? [{ name, use: value, directory: dirname(file) }] : []
+  })
+}
+
+const ignore: ReportProblem = () => undefined
+
+function mapIn(tree: Tree | undefined, key: string): MapTree | undefined {
+  const found = tree?.kind === 'map' ? tree.entries.get(key)?.tree : undefined
+  return found?.kind === 'map' ? found : undefined
+}
+
+async function fileOf({
+  file,
+  cwd,
+  environment,
+}: Pick<LoadOptions, 'file' | 'cwd' | 'environment'>): Promise<string> {
+  return file === undefined
+    ? findConfig(cwd, environment.HOME ?? environment.USERPROFILE)
+    : resolve(cwd, file)
+}
+
 function readAll(
   file: string,
-  options: LoadOptions,
+  options: Pick<LoadOptions, 'env' | 'environment'>,
   sources: Sources,
   report: ReportProblem,
 ): Tree | undefined {

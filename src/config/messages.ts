@@ -1,11 +1,11 @@
 import { didYouMean } from '../util/suggest.ts'
-import { isPlain } from '../util/plain.ts'
+import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { typesAt } from './keys.ts'
-import type { Finding } from './problem.ts'
+import type { Finding } from '../util/finding.ts'
 import { isSecretBy } from './secret-schema.ts'
 
-/** What the generated validator says of a value, with the part of the schema it broke. */
+/** Error of the generated validator, with the part of the schema that the value broke. */
 export interface SchemaError {
   readonly keyword: string
   readonly instancePath: string
@@ -19,7 +19,7 @@ export interface SchemaError {
   readonly message?: string
 }
 
-/** What people are told, by keyword of the schema; a keyword that only repeats what another one says tells nothing. */
+/** Message and hint by keyword of the schema; a keyword that only repeats what another one says has none. */
 const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
   type: error => ({
     message: `expected ${typeNames(error.params.type)}${found(error)}`,

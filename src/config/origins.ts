@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
-import { isPlain } from '../util/plain.ts'
+import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
@@ -8,9 +8,9 @@ import type { Origin } from './source/tree.ts'
 
 /** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
 export function withConfig(source: LoadedConfig, config: LoadedConfig['config']): LoadedConfig {
-  const { file, files, directory, secrets, keys, warnings } = source
+  const { file, files, directory, secrets, keys, sections, warnings } = source
   return {
-    ...{ config, file, files, directory, secrets, keys, warnings },
+    ...{ config, file, files, directory, secrets, keys, sections, warnings },
     get origins() {
       return source.origins
     },

@@ -1,5 +1,5 @@
 import { basename, dirname, extname, isAbsolute, resolve } from 'node:path'
-import { isPlain } from '../util/plain.ts'
+import { isPlain } from '../util/plain-data.ts'
 import { pointerKeys } from '../util/pointer.ts'
 import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
 import type { LoadedConfig } from './finish.ts'
@@ -21,7 +21,7 @@ export function privatePlacesOf({
   return [...read, ...(file === undefined ? [] : besides(file)), ...named]
 }
 
-/** What another environment would read: overlays that are not in force now, and variables in a file. */
+/** Files that another environment would read: overlays that are not in force now, and variables in a file. */
 function besides(file: string): PrivatePlace[] {
   const extension = extname(file)
   const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`

@@ -1,6 +1,7 @@
 import { isAbsolute, relative } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
 import type { GatewayError } from '../errors/errors.ts'
+import type { Finding } from '../util/finding.ts'
 import { pointerParent } from '../util/pointer.ts'
 import type { Origin } from './source/tree.ts'
 
@@ -19,24 +20,13 @@ export interface Problem {
   readonly severity: 'error' | 'warning'
 }
 
-/** A problem that has not been given its place yet. */
-export interface Finding {
-  readonly pointer: string
-  readonly message: string
-  readonly hint?: string | undefined
-  readonly severity?: 'error' | 'warning'
-  /** Point at the key instead of its value. */
-  readonly on?: 'key'
-}
-
-/** Where the keys and values of a configuration stand, by JSON pointer. */
+/** Positions of the keys and values of a configuration, by JSON pointer. */
 export interface Written {
   readonly keys: ReadonlyMap<string, Origin>
   readonly origins: ReadonlyMap<string, Origin>
+  /** Plugins whose options stand at the top, as a section. */
+  readonly sections: ReadonlySet<string>
 }
-
-/** Takes findings as they are made. */
-export type Report = (finding: Finding) => void
 
 /** Takes problems as they are found. */
 export type ReportProblem = (problem: Problem) => void
@@ -48,12 +38,19 @@ export function problemAt(origin: Origin | undefined, finding: Finding): Problem
 }
 
 /** Gives a finding the nearest place that somebody wrote down. */
-export function problemIn({ keys, origins }: Written, finding: Finding): Problem {
+export function problemIn({ keys, origins, sections }: Written, finding: Finding): Problem {
   const { pointer, on } = finding
   for (let at = pointer; ; at = pointerParent(at)) {
     const origin = (at !== pointer || on === 'key' ? keys.get(at) : undefined) ?? origins.get(at)
-    if (at === '' || (origin !== undefined && origin.from !== 'default')) return problemAt(origin, finding)
+    if (at === '' || (origin !== undefined && origin.from !== 'default'))
+      return problemAt(origin, { ...finding, pointer: asWritten(pointer, sections) })
   }
+}
+
+/** The pointer as somebody wrote it: `/budget/perDay` for `/plugins/budget/options/perDay`. */
+function asWritten(pointer: string, sections: ReadonlySet<string>): string {
+  const [, name = '', rest = ''] = /^\/plugins\/([^/]+)\/options(\/.*)?$/.exec(pointer) ?? []
+  return sections.has(name) ? `/${name}${rest}` : pointer
 }
 
 /** `gateway.yaml:5:5 /upstreams/files/comand unknown key "comand" – did you mean "command"?` */
@@ -86,7 +83,7 @@ function firstOf(problems: readonly Problem[]): readonly Problem[] {
   return [...problems.slice(0, MOST_SHOWN), problemAt(undefined, { pointer: '', message })]
 }
 
-/** Whether any of them is more than a warning. */
+/** True if any of them is more than a warning. */
 export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some(problem => problem.severity === 'error')
 }

@@ -1,4 +1,4 @@
-import { isPlain, setOwn } from '../util/plain.ts'
+import { isPlain, setOwn } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { HIDDEN, Secrets, type Hide } from '../util/secrets.ts'
 import { isSecretPath } from './keys.ts'

@@ -1,5 +1,5 @@
 import { isSecretName, isWorthHiding } from '../util/secrets.ts'
-import { isPlain } from '../util/plain.ts'
+import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { isSecretPath } from './keys.ts'
 
@@ -28,7 +28,7 @@ interface Place {
   readonly pointer: string
   /** The nearest name above it. */
   readonly name: string
-  /** Whether it is never shown. */
+  /** True if the value is never shown. */
   readonly isSecret: boolean
 }
 

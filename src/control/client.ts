@@ -1,122 +1,130 @@
-import { connect, type Socket } from 'node:net'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { RequestOptions } from '../api/gateway.ts'
-import {
-  encodeNotification,
-  encodeRequest,
-  parseMessage,
-  type Message,
-  type RpcNotification,
-  type RpcResponse,
-} from '../protocol/jsonrpc.ts'
-import type { JsonObject } from '../protocol/json/json.ts'
+import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { guardDirectory, isOwnSocket, unusable } from './guard.ts'
-import { MAX_ANSWER, PROTOCOL, readError, type About } from './protocol.ts'
+import {
+  MAX_ANSWER,
+  STREAM,
+  VERSION,
+  readError,
+  requestFor,
+  type About,
+  type ControlRequest,
+} from './protocol.ts'
+import { guardDirectory, isOwnSocket, unusable } from './sockets.ts'
 
-/** How long a gateway may take to greet. */
+/** Time for a gateway to say what it is. */
 const HELLO_MS = 5000
-
-interface Waiting {
-  readonly resolve: (result: JsonObject) => void
-  readonly reject: (error: Error) => void
-  readonly onNotification: RequestOptions['onNotification']
-}
+const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
+const NEITHER = 'it speaks another protocol, as older versions do'
 
 /**
  * Connects to the control socket of a running gateway.
- * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers.
+ * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers; GW_CONTROL_VERSION when the gateway speaks otherwise.
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (process.platform !== 'win32') {
     await guardDirectory(socket, false)
     if (!(await isOwnSocket(socket))) throw unusable(socket, 'there is none')
   }
-  const connection = connect(socket)
-  await new Promise<void>((resolve, reject) => {
-    connection.once('connect', resolve)
-    connection.once('error', cause => reject(unusable(socket, reasonOf(cause), cause)))
-  })
-  return ControlClient.greet(socket, connection)
+  const signal = AbortSignal.timeout(HELLO_MS)
+  const about = await exchange(socket, { method: 'GET', path: `/${VERSION}` }, { signal })
+  return new ControlClient(socket, about as unknown as About)
 }
 
-/** A conversation with a running gateway. */
+/** A running gateway, as its owner steers it. Each request has a connection of its own. */
 export class ControlClient {
   readonly socket: string
-  /** What the gateway said of itself. */
-  about: About
-  readonly #connection: Socket
-  readonly #waiting = new Map<number, Waiting>()
-  #lastId = 0
-  #end: Error | undefined
+  /** Name, version and process of the gateway, as it gave them. */
+  readonly about: About
 
-  private constructor(socket: string, connection: Socket) {
+  constructor(socket: string, about: About) {
     this.socket = socket
-    this.about = { protocol: PROTOCOL, name: '', version: '', pid: 0 }
-    this.#connection = connection
-    const lines = new LineSplitter({
-      maxLine: MAX_ANSWER,
-      onLine: line => this.#heard(parseMessage(line)),
-      onTooLong: () => this.#lost('an answer is too long'),
-    })
-    connection.on('data', chunk => lines.push(chunk))
-    connection.on('error', cause => this.#lost(reasonOf(cause)))
-    connection.on('close', () => this.#lost('the gateway closed the connection'))
+    this.about = about
   }
 
-  static async greet(socket: string, connection: Socket): Promise<ControlClient> {
-    const client = new ControlClient(socket, connection)
-    const late = setTimeout(() => client.#lost('it does not answer'), HELLO_MS)
-    try {
-      client.about = (await client.request('hello', { protocol: PROTOCOL })) as unknown as About
-    } finally {
-      clearTimeout(late)
-    }
-    return client
-  }
-
-  /** Asks for one verb. A `signal` that aborts ends a verb which lasts. */
+  /** Runs one verb. One that lasts gives its lines to `onNotification`, and rejects when `signal` aborts. */
   request(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    const { onNotification, signal } = options
-    const id = ++this.#lastId
-    const answer = new Promise<JsonObject>((resolve, reject) => {
-      if (this.#end !== undefined) return reject(this.#end)
-      this.#waiting.set(id, { resolve, reject, onNotification })
-      this.#connection.write(`${encodeRequest(id, verb, params)}\n`)
+    return exchange(this.socket, requestFor(verb, params), options)
+  }
+}
+
+function exchange(
+  socket: string,
+  { method, path, body }: ControlRequest,
+  { signal, onNotification }: RequestOptions,
+): Promise<JsonObject> {
+  const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
+  const headers = {
+    host: 'gateway',
+    ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': text.length }),
+  }
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error): void => reject(failure(socket, cause, signal))
+    const sent = httpRequest({ socketPath: socket, method, path, headers, agent: false, signal })
+    sent.on('error', fail)
+    sent.on('response', response => {
+      const isStream = response.headers['content-type'] === STREAM
+      const read = isStream ? readStream(response, socket, onNotification) : readAnswer(response, socket)
+      read.then(resolve, fail)
     })
-    const abort = (): void => void this.#connection.write(`${encodeNotification('cancel', { id })}\n`)
-    signal?.addEventListener('abort', abort, { once: true })
-    return answer.finally(() => signal?.removeEventListener('abort', abort))
-  }
+    sent.end(text)
+  })
+}
 
-  close(): void {
-    this.#connection.end()
-    this.#lost('the connection was closed')
+async function readAnswer(response: IncomingMessage, socket: string): Promise<JsonObject> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > MAX_ANSWER) throw unusable(socket, 'an answer is too long')
+    chunks.push(chunk)
   }
+  const value = parse(Buffer.concat(chunks), socket)
+  if (response.statusCode === 200) return value
+  throw readError(value.error, socket)
+}
 
-  #heard(message: Message): void {
-    if (message.kind === 'notification') this.#news(message)
-    if (message.kind === 'response') this.#answer(message)
-  }
+/** Resolves at the end of the stream. */
+async function readStream(
+  response: IncomingMessage,
+  socket: string,
+  onNotification: RequestOptions['onNotification'],
+): Promise<JsonObject> {
+  const lines = new LineSplitter({
+    maxLine: MAX_ANSWER,
+    onLine: line => {
+      const params = parse(line, socket)
+      if (params.error !== undefined) throw readError(params.error, socket)
+      onNotification?.({ method: 'log', params })
+    },
+    onTooLong: () => {
+      throw unusable(socket, 'a line is too long')
+    },
+  })
+  for await (const chunk of response as AsyncIterable<Buffer>) lines.push(chunk)
+  return {}
+}
 
-  #news({ method, params }: RpcNotification): void {
-    const { id, ...rest } = params ?? {}
-    this.#waiting.get(Number(id))?.onNotification?.({ method, params: rest })
+function parse(text: Buffer, socket: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text.toString('utf8'))
+    if (isObject(value)) return value
+  } catch {
+    // The same as any other text that is no object.
   }
+  throw gatewayError('GW_CONTROL_VERSION', { socket, why: NEITHER })
+}
 
-  #answer({ id, result, error }: RpcResponse): void {
-    // An error for nobody is the gateway's last word.
-    if (id === null) return this.#lost(error?.message ?? 'it answers nobody')
-    const waiting = this.#waiting.get(Number(id))
-    this.#waiting.delete(Number(id))
-    if (error !== undefined) waiting?.reject(readError(error, this.socket))
-    else waiting?.resolve(result?.value() ?? {})
-  }
+function failure(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
+  if (cause instanceof GatewayError) return cause
+  if (signal?.aborted === true) return isLate(signal) ? unusable(socket, 'it does not answer') : cause
+  const code = 'code' in cause ? String(cause.code) : ''
+  if (code.startsWith('HPE_')) return gatewayError('GW_CONTROL_VERSION', { socket, why: NEITHER })
+  return unusable(socket, GONE.has(code) ? 'the gateway closed the connection' : reasonOf(cause), cause)
+}
 
-  #lost(why: string): void {
-    this.#end ??= gatewayError('GW_CONTROL', { socket: this.socket, why })
-    for (const { reject } of this.#waiting.values()) reject(this.#end)
-    this.#waiting.clear()
-    this.#connection.destroySoon()
-  }
+function isLate({ reason }: AbortSignal): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError'
 }

@@ -1,12 +1,17 @@
 import type { Session } from '../api/index.ts'
-import { passedExtensions } from '../protocol/era/extensions.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import type { Graph, UpstreamNode } from './types.ts'
-import { visibleUpstreams } from './visible-upstreams.ts'
+import { passedExtensions } from '../protocol/era/capabilities.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { Graph, UpstreamNode } from './graph-types.ts'
+import { entryOf } from '../api/catalog-entry.ts'
+import { KINDS } from '../protocol/methods.ts'
+import { within } from '../util/clock.ts'
+
+/** Milliseconds that a greeting waits for lists that say what its client may see. */
+const WAIT_MS = 2000
 
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
-/** What all upstreams together can do. One that was never reached counts for every list, as it may come back. */
+/** Merges the capabilities of all upstreams. One that was never reached counts for every list, as it may come back. */
 export function mergedCapabilities(graph: Graph): JsonObject {
   const merged: JsonObject = {}
   for (const node of graph.upstreams.values()) {
@@ -24,8 +29,8 @@ export function mergedCapabilities(graph: Graph): JsonObject {
 }
 
 /**
- * Whether any upstream may have a capability, without merging what all of them have: every exchange asks. One that was never
- * reached may have any.
+ * Tells whether any upstream may have a capability, without merging what all of them have, as every exchange asks. One
+ * that was never reached may have any.
  */
 export function offersCapability({ upstreams }: Graph, capability: string): boolean {
   for (const { upstream } of upstreams.values()) {
@@ -42,7 +47,7 @@ function addExtensions(merged: JsonObject, extensions: JsonObject | undefined): 
     merged.extensions = { ...extensions, ...(merged.extensions as JsonObject | undefined) }
 }
 
-/** What nobody specified can only be called where there is one place for it to go. */
+/** Returns experimental capabilities of the only upstream: with several, there is no telling where a call should go. */
 function experimentalOf({ experimental }: JsonObject, isOnly: boolean): JsonObject {
   return isOnly && isObject(experimental) ? { experimental } : {}
 }
@@ -59,7 +64,7 @@ export async function known({ upstreams, grace }: Graph): Promise<void> {
   if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream)))
 }
 
-/** What the upstreams tell a model about their use, each under its name where there are several; nothing of those that rules hide. */
+/** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
 export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
   const speaks = ({ upstream }: UpstreamNode): boolean => upstream.server?.instructions !== undefined
@@ -71,4 +76,32 @@ export async function mergedInstructions(graph: Graph, session: Session): Promis
       visible.length === 1 ? server?.instructions : `# ${name}\n${server?.instructions ?? ''}`,
     )
   return texts.length === 0 ? undefined : texts.join('\n\n')
+}
+
+/** Caller that looks, and the profile that it looks through. */
+type Viewer = Pick<Session, 'principal' | 'profile'>
+
+/** The upstreams of which a client may know: all where no rules hide any, else those of which it sees something. */
+export async function visibleUpstreams(graph: Graph, session: Session): Promise<UpstreamNode[]> {
+  const nodes = [...graph.upstreams.values()]
+  const doubtful = nodes.filter(node => !isKnownTo(session, node, graph))
+  const lists = doubtful.flatMap(({ upstream }) =>
+    KINDS.map(kind => graph.catalog.part(upstream.name, kind, session)),
+  )
+  // One whose lists do not come in time is not spoken of.
+  if (lists.length > 0) await within(graph.clock, WAIT_MS, Promise.allSettled(lists))
+  const seen = new Set(doubtful.filter(node => isListed(session, node, graph)))
+  return nodes.filter(node => !doubtful.includes(node) || seen.has(node))
+}
+
+/** Tells whether rules let a caller know of an upstream, as far as that can be said at once. */
+export function isKnownTo(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
+  if (graph.hooks.runner('catalog') === undefined) return true
+  // Rules about all of an upstream pass what has no name, or do not.
+  const any = entryOf('tools', node.upstream.name, '', node.prefix, { name: '' })
+  return graph.catalog.permits(any, viewer) !== undefined || isListed(viewer, node, graph)
+}
+
+function isListed(viewer: Viewer, { upstream }: UpstreamNode, graph: Graph): boolean {
+  return KINDS.some(kind => graph.catalog.shows(kind, viewer, upstream.name))
 }

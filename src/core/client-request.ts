@@ -1,21 +1,20 @@
+import { randomUUID } from 'node:crypto'
 import type { Log, Answer, Ask, AskReply, ClientSide, Exchange } from '../api/index.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
-import { askFor, toModernAsk } from '../protocol/era/asks.ts'
+import { askFor, toModernAsk } from '../protocol/era/client-requests.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
-import { isPage } from '../protocol/safe-urls.ts'
+import { isPage } from '../protocol/uri.ts'
 
-import { randomUUID } from 'node:crypto'
-
-/** What answers in a client's place. */
+/** Parts of the gateway that answering in a client's place needs. */
 export interface AnswersAsks {
   readonly hooks: Hooks
   readonly log: Log
 }
 
-/** What is replied in the client's place: by a hook, or as no client should be asked that; undefined when it is asked itself. */
+/** Replies in the client's place: by a hook, or as no client should be asked that; undefined when the client itself is to be asked. */
 export async function hookReply(
   graph: AnswersAsks,
   exchange: Exchange,
@@ -47,14 +46,14 @@ export function recordAsk(hooks: Hooks, exchange: Exchange, { method }: Ask, out
   hooks.runner('recorded')?.({ kind: 'client_request', name: method, outcome, exchange })
 }
 
-/** What came of an ask, in a word. */
+/** Sums up the reply to an ask in one word. */
 export function outcomeOfReply(reply: AskReply): string {
   if ('error' in reply) return reply.error.code === RPC.methodNotFound ? 'refused' : 'error'
   const { action } = reply.result
   return typeof action === 'string' && /^[a-z]{1,16}$/.test(action) ? action : 'ok'
 }
 
-/** What no hook answers and no client can be asked for. */
+/** Reply to an ask that no hook answers and no client can be asked for. */
 export function cannotAsk({ method }: Ask): AskReply {
   return { error: rpcError(RPC.methodNotFound, `the client cannot be asked for ${method}`) }
 }
@@ -75,12 +74,12 @@ export function legacyForm(ask: Ask): Ask {
   return { method: ask.method, params: { elicitationId: randomUUID(), ...ask.params } }
 }
 
-/** What a request answers that its client has cancelled. */
+/** Answer to a request that its client has cancelled. */
 export function cancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
-/** What hooks reply to the asks of a wish in the client's place, by key; or that one of them says no. */
+/** Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no. */
 export async function hookReplies(
   requests: unknown,
   exchange: Exchange,
@@ -98,8 +97,8 @@ export async function hookReplies(
 }
 
 /**
- * What of a wish is left for the client, or why it cannot be asked: what it has not declared must not reach it (2026-07-28,
- * multi round-trip requests).
+ * Selects the asks of a wish that are left for the client, or the error if it cannot be asked: one that it has not
+ * declared must not reach it (2026-07-28, multi round-trip requests).
  */
 export function leftFor(
   exchange: Exchange,
@@ -126,7 +125,7 @@ export function wantedOf(
   return Object.fromEntries([...asks].map(([key, { ask }]) => [key, toModernAsk(askFor(ask, client).ask)]))
 }
 
-/** What this client says in `inputResponses` to an ask that it was given there, as the server reads it. */
+/** Converts this client's entry in `inputResponses` for an ask that it was given there to what the server reads. */
 export function replyOf(ask: Ask, result: JsonObject, client: ClientSide): AskReply {
   return { result: askFor(ask, client).read(result) }
 }

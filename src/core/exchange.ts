@@ -9,13 +9,14 @@ import type {
   Principal,
   Route,
   Session,
+  Via,
 } from '../api/index.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import { hasExactNumbers } from '../protocol/params-source.ts'
+import { hasExactNumbers } from '../protocol/params-as-written.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** What may wait for a client that thinks: messages, and the length of their parameters as text. The oldest goes first. */
+/** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
 const MAX_KEPT = 64
 const MAX_KEPT_LENGTH = 64 * 1024
 
@@ -38,6 +39,7 @@ export class PipelineExchange implements Exchange {
   readonly principal: Principal
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
+  readonly via: Via
   readonly bytes: number
   readonly startedAt: number
   readonly slots: unknown[] = []
@@ -63,6 +65,7 @@ export class PipelineExchange implements Exchange {
     this.method = inbound.method
     this.params = inbound.params
     this.headers = inbound.headers ?? NO_HEADERS
+    this.via = inbound.via ?? 'in-process'
     this.bytes = inbound.bytes ?? 0
     this.startedAt = now
     this.#inbound = inbound
@@ -151,7 +154,12 @@ export class PipelineExchange implements Exchange {
   }
 }
 
-/** What a call says while its client thinks. */
+/** Tells whether a request came as an HTTP request of its own: only there do arguments travel in headers. */
+export function isModernHttp({ via, session }: Exchange): boolean {
+  return via === 'http' && session.client.era === 'modern'
+}
+
+/** Notifications of a call, kept while its client thinks. */
 class Kept {
   readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
   #length = 0
@@ -196,7 +204,7 @@ export class PipelineCall implements Call {
     this.exchange = exchange
   }
 
-  /** Whether it was given up, alone or with its exchange. */
+  /** Tells whether the call was given up, alone or with its exchange. */
   get isGivenUp(): boolean {
     return this.#reason !== undefined || this.exchange.cancelled
   }

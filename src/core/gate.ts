@@ -16,16 +16,15 @@ import type {
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { HookTaps } from '../hooks/kinds.ts'
+import type { HookTaps } from '../hooks/hook-table.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
 import { isForOwner, travel } from './pipeline.ts'
-import { PipelineSession } from './session.ts'
-import { statusOf } from './status.ts'
-import { isUp } from './up.ts'
-import { isKnownTo } from './visible-upstreams.ts'
+import { PipelineSession, seenBy } from './session.ts'
+import { statusOf, isUp } from './upstream.ts'
+import { isKnownTo } from './capabilities.ts'
 
 type Found = ReturnType<HookTaps['authenticate']>
 
@@ -68,7 +67,12 @@ export class PipelineGate implements Gate {
   }
 
   admit(listener: string): Refusal | 'close' | undefined {
-    return this.#graph.hooks.runner('admit')?.(listener) ?? undefined
+    try {
+      return this.#graph.hooks.runner('admit')?.(listener) ?? undefined
+    } catch (thrown) {
+      this.#graph.log.error('a request could not be admitted', { listener, reason: reasonOf(thrown) })
+      return failed()
+    }
   }
 
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
@@ -80,7 +84,7 @@ export class PipelineGate implements Gate {
     this.#graph.hooks.runner('refused')?.(refusal, credentials)
   }
 
-  /** Who cannot be identified because a plugin failed does not come in. */
+  /** Identifies a caller; one that cannot be identified because a plugin failed is refused. */
   async #identify(found: Found, credentials: Credentials): Promise<Principal | Refusal> {
     const caller = await this.#found(found)
     if ('status' in caller && credentials.isOptional !== true) this.refused(caller, credentials)
@@ -92,7 +96,7 @@ export class PipelineGate implements Gate {
       return (await found) ?? ANONYMOUS
     } catch (thrown) {
       this.#graph.log.error('a caller could not be identified', { reason: reasonOf(thrown) })
-      return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
+      return failed()
     }
   }
 
@@ -121,7 +125,7 @@ export class PipelineGate implements Gate {
     this.#conversations--
     if (session.client.era === 'legacy') this.#graph.notifier.forget(session)
     this.#graph.tasks.sessionEnded(session)
-    // What a server keeps for the session, it keeps for its tasks.
+    // State that a server keeps for the session is needed until its tasks are over.
     this.#graph.tasks.afterwards(session, () => {
       for (const { upstream } of this.#graph.upstreams.values()) upstream.sessionEnded?.(session)
     })
@@ -131,7 +135,7 @@ export class PipelineGate implements Gate {
   run(session: Session, inbound: Inbound): Running {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
     const graph = this.#graph
-    const exchange = graph.exchange(session, inbound)
+    const exchange = graph.exchange(seenBy(session, inbound), inbound)
     const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
     return { answer, cancel: reason => exchange.cancel(reason) }
   }
@@ -180,4 +184,9 @@ export class PipelineGate implements Gate {
 function stopping(): Answer {
   const error = gatewayError('GW_STOPPING')
   return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) }
+}
+
+/** A plugin failed before there was an exchange: the caller learns that, and nothing of the plugin. */
+function failed(): Refusal {
+  return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
 }

@@ -3,7 +3,7 @@ import { parseDuration } from '../util/units.ts'
 import type { Clock, Config, Upstream } from '../api/index.ts'
 
 /**
- * How long others wait for an upstream that starts or lists for the first time: `lists.grace` while there is nothing to show, and
+ * Limits the wait for an upstream that starts or lists for the first time: `lists.grace` while there is nothing to show, and
  * `lists.stragglers` as soon as there is. The time of an upstream counts from the first who waited, and not anew for each.
  */
 export class Grace {
@@ -29,7 +29,7 @@ export class Grace {
     this.#listedOf(kind).resolve()
   }
 
-  /** How much longer an upstream that starts may be waited for where nothing else can be shown. */
+  /** Milliseconds left to wait for an upstream that starts, where nothing else can be shown. */
   left(upstream: Upstream): number {
     const since = this.#since.get(upstream)
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)

@@ -11,7 +11,7 @@ import { Notifier } from './notifications/notifier.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
-import type { Graph, Identity, UpstreamNode } from './types.ts'
+import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
 
 export interface GraphParts {
   readonly config: Config
@@ -44,7 +44,7 @@ export class RuntimeGraph implements Graph {
   readonly clock: Clock
   readonly hide: Hide
   readonly grace: Grace
-  /** Whether any plugin has rules about resources. */
+  /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
   readonly #identity: Identity
   readonly #carrier: Carrier

@@ -1,7 +1,7 @@
 import type { Answer, Exchange } from '../api/index.ts'
 import { LOG_LEVELS } from '../protocol/era/modern.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { META } from '../protocol/names.ts'
+import { META } from '../protocol/methods.ts'
 import { Payload } from '../protocol/payload.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { MODERN_VERSIONS } from '../protocol/versions.ts'
@@ -11,11 +11,11 @@ import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
 import { askTask, listTasks } from './tasks/task-methods.ts'
 import { announceTasks } from './tasks/task-support.ts'
-import type { Graph } from './types.ts'
+import type { Graph } from './graph-types.ts'
 
 type OwnMethod = (exchange: PipelineExchange, graph: Graph) => Answer | Promise<Answer>
 
-/** What the gateway answers itself, whoever stands behind it. */
+/** Methods that the gateway answers itself, whichever upstreams it has. */
 export const OWN_METHODS: ReadonlyMap<string, OwnMethod> = new Map<string, OwnMethod>([
   ['initialize', initialize],
   ['ping', () => result({})],

@@ -1,13 +1,13 @@
-import type { Answer, Route } from '../api/index.ts'
+import type { Answer } from '../api/index.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
-import type { HookTaps } from '../hooks/kinds.ts'
+import type { HookTaps } from '../hooks/hook-table.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { hideIn } from '../util/secrets.ts'
 import { converse } from './client-requests/bridge.ts'
 import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { OWN_METHODS } from './own-methods.ts'
 import { settleTarget } from './target.ts'
-import type { Found, Graph } from './types.ts'
+import type { Found, FoundRoute, Graph } from './graph-types.ts'
 
 /**
  * The pipeline: request hooks → route → call hooks → dispatch → response hooks → settled.
@@ -76,7 +76,7 @@ function follow(route: Found, exchange: PipelineExchange, graph: Graph): Answer 
 /** Sends the exchange to the one upstream of its route. */
 export function call(
   exchange: PipelineExchange,
-  route: Extract<Route, { to: 'one' }>,
+  route: Extract<FoundRoute, { to: 'one' }>,
   graph: Graph,
 ): Promise<Answer> {
   const node = graph.upstreams.get(route.upstream)
@@ -84,7 +84,7 @@ export function call(
     return Promise.resolve({ error: rpcError(RPC.internal, `no upstream is named "${route.upstream}"`) })
   const outbound = new PipelineCall(route.upstream, exchange.method, route.params, exchange)
   if (exchange.method === 'tools/call') {
-    const mismatch = graph.router.mirrorParams(outbound)
+    const mismatch = graph.router.mirrorParams(outbound, route.entry)
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
   graph.hooks.runner('call', exchange.method)?.(outbound)
@@ -93,12 +93,12 @@ export function call(
 
 const LOGGED: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])
 
-/** Whether the log must have it: the fault is the gateway's, or that of a plugin. */
+/** Tells whether the log must have an error: the fault is the gateway's, or that of a plugin. */
 export function isForOwner(thrown: unknown): thrown is GatewayError {
   return thrown instanceof GatewayError && LOGGED.has(thrown.code)
 }
 
-/** What an exception becomes: one JSON-RPC error, without our internals in its text. */
+/** Turns an exception into one JSON-RPC error, without our internals in its text. */
 function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Answer {
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (isForOwner(error)) {
@@ -111,7 +111,7 @@ function failure(thrown: unknown, exchange: PipelineExchange, graph: Graph): Ans
   }
   const { retryAfterMs } = error.fields
   const data = { code: error.code, ...(typeof retryAfterMs === 'number' ? { retryAfterMs } : {}) }
-  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, data) }
+  return { error: rpcError(error.entry.rpc ?? RPC.internal, error.message, data) }
 }
 
 function stackOf(cause: unknown): string {

@@ -1,16 +1,19 @@
-import { type CatalogEntry, entryOf, isCalled } from '../api/catalog-entry.ts'
-import type { Call, Exchange, Route, Session } from '../api/index.ts'
-import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { type Target, targetOf } from './target.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
-import { HEADER } from '../protocol/names.ts'
-import { withNumbersAsWritten } from '../protocol/params-source.ts'
+import type { Exchange, Session, Call, Route } from '../api/index.ts'
+import { within } from '../util/clock.ts'
+import type { Graph, UpstreamNode, Found } from './graph-types.ts'
+import type { LateList } from './catalog/part.ts'
+import { type CatalogEntry, entryOf, isCalled } from '../api/catalog-entry.ts'
+import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
+import { type JsonObject } from '../protocol/json/json.ts'
+import { withNumbersAsWritten } from '../protocol/params-as-written.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
-import { findInTime } from './catalog/late-lists.ts'
-import { matchesTemplate } from './catalog/uri-template.ts'
-import type { Found, Graph, UpstreamNode } from './types.ts'
-import { isUp } from './up.ts'
+
+import { matchesTemplate } from '../protocol/uri-patterns.ts'
+import { isModernHttp } from './exchange.ts'
+import { isUp } from './upstream.ts'
 
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {
@@ -34,7 +37,7 @@ export class Router {
     return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
   }
 
-  /** Whose a URI is, and what its owner calls it. */
+  /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
   async owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
     const known = this.#graph.catalog.current('resources', exchange.session)?.find(uri)
     return known ?? this.#find(exchange, 'resources', uri)
@@ -46,21 +49,21 @@ export class Router {
     const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
-    const original = this.#visible(target, node, exchange.session)
-    if (original === target.name) return route
-    if (original !== undefined) return { ...route, params: target.renamed(original) }
+    const entry = this.#visible(target, node, exchange.session)
+    if (entry?.original === target.name) return { ...route, entry }
+    if (entry !== undefined) return { ...route, params: target.renamed(entry.original), entry }
     // In the caller's own words, as for a name that nobody has.
     return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
   }
 
-  /** What its owner calls a thing that this caller may see. */
-  #visible({ kind, name }: Target, node: UpstreamNode, session: Session): string | undefined {
-    // What is in the view has passed the taps when that was made.
+  /** The entry of a thing that this caller may see, listed or not. */
+  #visible({ kind, name }: Target, node: UpstreamNode, session: Session): CatalogEntry | undefined {
+    // Entries in the view have passed the taps when the view was made.
     const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
-    if (listed !== undefined) return listed.original
+    if (listed !== undefined) return listed
     if (kind === 'resources' && this.#isUnclear(name)) return undefined
     const entry = entryOf(kind, node.upstream.name, name, node.prefix, { name, uri: name })
-    return this.#graph.catalog.permits(entry, session)?.original
+    return this.#graph.catalog.permits(entry, session)
   }
 
   /** Rules cannot judge a URI that has no canonical form: where there are some, only what a server lists so is found. */
@@ -69,20 +72,15 @@ export class Router {
   }
 
   /** Mirrors a tool's annotated arguments in headers, and checks those that the client sent (`x-mcp-header`). */
-  mirrorParams(call: Call): RpcError | undefined {
-    const view = this.#graph.catalog.current('tools', call.exchange.session)
-    const entry = view?.findOriginal(call.upstream, String(call.params?.name))
-    if (view === undefined || entry === undefined) return undefined
-    const annotations = view.mirrors(entry) ?? []
-    if (annotations.length === 0) return undefined
-    return this.#mirror(call, annotations)
+  mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined {
+    const annotations = entry === undefined ? undefined : this.#graph.catalog.mirrors(entry)
+    return annotations === undefined || annotations.length === 0 ? undefined : this.#mirror(call, annotations)
   }
 
   #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
-    const { headers, session, received } = call.exchange
+    const { headers, received } = call.exchange
     const args = withNumbersAsWritten(call.params, received)?.arguments
-    const isHttp = headers[HEADER.method] !== undefined && session.client.era === 'modern'
-    const mismatch = isHttp ? paramMismatch(annotations, headers, args) : undefined
+    const mismatch = isModernHttp(call.exchange) ? paramMismatch(annotations, headers, args) : undefined
     if (mismatch === undefined) Object.assign(call.headers, paramHeaderValues(annotations, args))
     return mismatch
   }
@@ -102,7 +100,7 @@ export class Router {
     params: (original: string) => JsonObject,
   ): Found | Promise<Found> {
     const known = this.#graph.catalog.current(kind, exchange.session)?.find(name)
-    if (known !== undefined) return { to: 'one', upstream: known.upstream, params: params(known.original) }
+    if (known !== undefined) return routeTo(known, params)
     return this.#search(exchange, kind, name, params)
   }
 
@@ -113,13 +111,13 @@ export class Router {
     params: (original: string) => JsonObject,
   ): Promise<Found> {
     const found = await this.#find(exchange, kind, name)
-    if (found !== undefined) return { to: 'one', upstream: found.upstream, params: params(found.original) }
+    if (found !== undefined) return routeTo(found, params)
     const away = this.#awayOwner(kind, name, exchange.session)
-    if (away !== undefined) return { to: 'one', upstream: away.upstream, params: params(away.original) }
+    if (away !== undefined) return routeTo(away, params)
     return unknown(exchange, kind, name)
   }
 
-  /** Whose a name is: by the lists, waiting for those that are late for the first time, else by what they suggest. */
+  /** Finds the owner of a name: by the lists, waiting for those late for the first time, else by what they suggest. */
   async #find(exchange: Exchange, kind: Kind, name: string): Promise<CatalogEntry | undefined> {
     const { session } = exchange
     const wanted = { kinds: listsFor(kind), session, exchange }
@@ -216,34 +214,13 @@ export class Router {
   }
 }
 
+function routeTo(entry: CatalogEntry, params: (original: string) => JsonObject): Found {
+  return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
+}
+
 /** The lists in which a thing of this kind may show whose it is. */
 function listsFor(kind: Kind): readonly Kind[] {
   return kind === 'resources' ? ['resources', 'resourceTemplates'] : [kind]
-}
-
-interface Target {
-  readonly kind: Kind
-  readonly name: string
-  /** The parameters with another name in its place. */
-  readonly renamed: (name: string) => JsonObject
-}
-
-/** What parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
-function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
-  const { kind, target } = METHODS.get(method) ?? {}
-  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params, params.ref) : undefined
-  const name = target === undefined ? undefined : params?.[target]
-  if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
-  return { kind, name, renamed: other => ({ ...params, [target]: other }) }
-}
-
-/** Its type alone says what a reference is about. */
-function referencedBy(params: JsonObject, ref: JsonObject): Target | undefined {
-  const [kind, member] =
-    ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
-  const name = ref[member]
-  if (typeof name !== 'string') return undefined
-  return { kind, name, renamed: other => ({ ...params, ref: { ...ref, [member]: other } }) }
 }
 
 function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcError } {
@@ -255,4 +232,55 @@ function unknown(exchange: Exchange, kind: Kind, name: string): { error: RpcErro
 
 function originOf(uri: string): string {
   return /^[a-z][a-z0-9+.-]*:(?:\/\/[^/?#]*)?/i.exec(uri)?.[0] ?? uri
+}
+
+/** Search for a thing of one of these kinds. */
+interface Wanted {
+  readonly kinds: readonly Kind[]
+  readonly session: Session
+  /** The request that looks for it; nobody waits for one that is cancelled. */
+  readonly exchange: Exchange
+}
+
+/**
+ * Looks for a thing, and looks again whenever a list arrives that is late for the first time, such as that of a server that
+ * starts, until their grace is over. Where no list is late, that is one look.
+ */
+async function findInTime<T>(
+  graph: Graph,
+  wanted: Wanted,
+  look: () => Promise<T | undefined>,
+): Promise<T | undefined> {
+  for (;;) {
+    const found = await look()
+    const late = found === undefined && !wanted.exchange.cancelled ? lateLists(graph, wanted) : []
+    if (late.length === 0) return found
+    await nextOf(late, graph, wanted.exchange)
+  }
+}
+
+/** Waits for the first of them to arrive, unless their time is over before or the request is cancelled. */
+async function nextOf(late: readonly LateList[], { clock }: Graph, exchange: Exchange): Promise<void> {
+  const leftMs = Math.max(...late.map(list => list.leftMs))
+  let takeBack = (): void => undefined
+  const cancelled = new Promise<void>(resolve => {
+    takeBack = exchange.onCancel(() => resolve())
+  })
+  await within(clock, leftMs, Promise.race([cancelled, ...late.map(({ done }) => done)]))
+  takeBack()
+}
+
+function lateLists(graph: Graph, { kinds, session }: Wanted): LateList[] {
+  const nodes = [...graph.upstreams.values()]
+  return kinds.flatMap(kind =>
+    nodes
+      .filter(node => mayOwn(graph, node, kind))
+      .flatMap(node => graph.catalog.late(node, kind, session) ?? []),
+  )
+}
+
+/** Without rules that change names, the prefix says whose a name is, and a call need not wait for a list. */
+function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
+  const isNamed = kind === 'tools' || kind === 'prompts'
+  return !isNamed || prefix === '' || hooks.runner('catalog') !== undefined
 }

@@ -29,7 +29,7 @@ export class Seal {
     return this.close({ value, until: this.#now() + ms }, `${UNTIL}${boundTo}`)
   }
 
-  /** What `closeFor` closed, until its time is over. */
+  /** Opens what `closeFor` closed; undefined once its time is over. */
   openInTime(sealed: string, boundTo: string): unknown {
     const opened = this.open(sealed, `${UNTIL}${boundTo}`) as { value: unknown; until: number } | undefined
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined

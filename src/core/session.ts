@@ -2,17 +2,17 @@ import type {
   Ask,
   AskReply,
   ClientSide,
+  Inbound,
   Notification,
   Principal,
   Session,
   SessionInit,
 } from '../api/index.ts'
+import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
 
-/** The conversation behind what one request sees of it: a view has it for its prototype. */
-export function baseOf(session: Session): Session {
-  const behind = Object.getPrototypeOf(session) as Session | null
-  return behind !== null && Object.hasOwn(behind, 'id') ? baseOf(behind) : session
-}
+/** Forms of one session that are kept; beyond them, they are made again. */
+const MAX_FORMS = 64
 
 /** One client's conversation. */
 export class PipelineSession implements Session {
@@ -21,12 +21,15 @@ export class PipelineSession implements Session {
   readonly principal: Principal
   readonly label: string | undefined
   readonly profile: string | undefined
-  readonly slots: unknown[] = []
-  client: ClientSide
+  readonly slots: unknown[]
+  readonly client: ClientSide
   readonly notify: (notification: Notification) => boolean
   readonly ask: ((ask: Ask) => Promise<AskReply>) | undefined
+  /** The conversation itself; other forms of it are what single requests see. */
+  readonly root: PipelineSession
+  #forms: Map<string | ClientSide, PipelineSession> | undefined = undefined
 
-  constructor(init: SessionInit) {
+  constructor(init: SessionInit, root?: PipelineSession) {
     this.id = init.id
     this.listener = init.listener
     this.principal = init.principal
@@ -35,5 +38,54 @@ export class PipelineSession implements Session {
     this.profile = init.profile
     this.notify = init.notify
     this.ask = init.ask
+    this.slots = root === undefined ? [] : root.slots
+    this.root = root ?? this
   }
+
+  /** The session as a request sees it that says something else of its client, its label or its scopes. */
+  seenBy({ client, label, principal }: Pick<Inbound, 'client' | 'label' | 'principal'>): PipelineSession {
+    const named = label === undefined || label === this.label ? this : this.#form(label, { label })
+    const form = client === undefined || client === this.client ? named : named.#form(client, { client })
+    return principal === undefined || isSame(principal, form.principal) ? form : form.#with({ principal })
+  }
+
+  #form(key: string | ClientSide, differing: Partial<SessionInit>): PipelineSession {
+    const known = this.#forms?.get(key)
+    if (known !== undefined) return known
+    if (this.#forms === undefined || this.#forms.size >= MAX_FORMS) this.#forms = new Map()
+    const form = this.#with(differing)
+    this.#forms.set(key, form)
+    return form
+  }
+
+  #with(differing: Partial<SessionInit>): PipelineSession {
+    const { id, listener, principal, client, label, profile, notify, ask } = this
+    const same: SessionInit = { id, listener, principal, client, label, profile, notify, ask }
+    return new PipelineSession({ ...same, ...differing }, this.root)
+  }
+}
+
+function isSame(one: Principal, other: Principal): boolean {
+  return one === other || authorizationKey(one) === authorizationKey(other)
+}
+
+/** A session as this request sees it. */
+export function seenBy(session: Session, inbound: Inbound): Session {
+  return session instanceof PipelineSession ? session.seenBy(inbound) : session
+}
+
+/** The conversation behind what one request sees of it. */
+export function baseOf(session: Session): Session {
+  return session instanceof PipelineSession ? session.root : session
+}
+
+/** A session of nobody in particular, for those inside the gateway who want to see what everybody may see. */
+export function onlooker(info: Session['client']['info']): Session {
+  return new PipelineSession({
+    id: 'inspect',
+    listener: 'in-process',
+    principal: ANONYMOUS,
+    client: { info, capabilities: {}, version: MODERN_VERSION, era: 'modern', logLevel: undefined },
+    notify: () => false,
+  })
 }

@@ -1,7 +1,7 @@
 import { ANONYMOUS, principalKey } from '../api/principal.ts'
 import type { Session } from '../api/index.ts'
 
-/** How many places of a table each caller has. Those whom nobody asked who they are count one by one, by their sessions. */
+/** Counts the places of a table that each caller has. Anonymous callers count one by one, by their sessions. */
 export class Shares {
   readonly #max: number
   readonly #counts = new Map<string, number>()

@@ -1,6 +1,7 @@
-import type { Exchange } from '../api/index.ts'
+import { type Kind, METHODS } from '../protocol/methods.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import { lookAlike } from '../protocol/look-alikes.ts'
+import type { Exchange } from '../api/index.ts'
+import { lookAlike } from '../protocol/json/unique-names.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 
@@ -15,7 +16,7 @@ const TARGETS: ReadonlyMap<string, (params: Params) => Settled> = new Map([
   ['completion/complete', withOneReference],
 ])
 
-/** What each type of reference has, and what it has not. */
+/** Members of each type of reference: the one that it has, and the one that it must not have. */
 const MEMBERS: ReadonlyMap<unknown, readonly ['name' | 'uri', 'name' | 'uri']> = new Map([
   ['ref/prompt', ['name', 'uri']],
   ['ref/resource', ['uri', 'name']],
@@ -59,7 +60,7 @@ function withOneName(
   const name = ref[member]
   if (ref[other] !== undefined) return invalid('"ref" names a prompt and a resource')
   if (typeof name !== 'string') return invalid(`"ref.${member}" must be a string`)
-  // What is completed may be an expression of a template, which is no URI.
+  // Completion may be for a URI template, which is no URI.
   if (member === 'name' || name.includes('{')) return { params }
   const uri = canonicalOr(name)
   return { params: uri === name ? params : { ...params, ref: { ...ref, uri } } }
@@ -67,4 +68,29 @@ function withOneName(
 
 function invalid(why: string): Settled {
   return { error: rpcError(RPC.invalidParams, `Invalid params: ${why}`) }
+}
+
+export interface Target {
+  readonly kind: Kind
+  readonly name: string
+  /** The parameters with another name in its place. */
+  readonly renamed: (name: string) => JsonObject
+}
+
+/** Finds what parameters are about: the name of a tool or prompt, or a URI; a completion's is in its reference. */
+export function targetOf(method: string, params: JsonObject | undefined): Target | undefined {
+  const { kind, target } = METHODS.get(method) ?? {}
+  if (target === 'ref') return isObject(params?.ref) ? referencedBy(params, params.ref) : undefined
+  const name = target === undefined ? undefined : params?.[target]
+  if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
+  return { kind, name, renamed: other => ({ ...params, [target]: other }) }
+}
+
+/** Its type alone says what a reference is about. */
+function referencedBy(params: JsonObject, ref: JsonObject): Target | undefined {
+  const [kind, member] =
+    ref.type === 'ref/prompt' ? (['prompts', 'name'] as const) : (['resources', 'uri'] as const)
+  const name = ref[member]
+  if (typeof name !== 'string') return undefined
+  return { kind, name, renamed: other => ({ ...params, ref: { ...ref, [member]: other } }) }
 }

@@ -1,48 +1,76 @@
 import { ERRORS, type ErrorEntry } from './table.ts'
 
-export { ERRORS }
+export { ERRORS, type ErrorEntry }
 
+/** A code of the gateway itself; plugins have theirs in tables of their own. */
 export type ErrorCode = keyof typeof ERRORS
+
+/** Errors by their code. */
+export type ErrorTable = Readonly<Record<string, ErrorEntry>>
+
+/** Every row that this process has heard of: ours, and those of the plugins that it has installed. */
+const known = new Map<string, ErrorEntry>(Object.entries(ERRORS))
+
+/** Adds the rows of a plugin, so that other processes and plugins can speak of its errors by their code. */
+export function addErrors(table: ErrorTable): void {
+  for (const [code, entry] of Object.entries(table)) known.set(code, entry)
+}
+
+/** The row of a code; undefined for what is none of ours. */
+export function errorEntry(code: unknown): ErrorEntry | undefined {
+  return typeof code === 'string' ? known.get(code) : undefined
+}
 
 /** The HTTP status of an error of ours by its code; undefined for any other, and for errors that never reach HTTP. */
 export function httpStatusOf(code: unknown): number | undefined {
-  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) return undefined
-  const entry: ErrorEntry = ERRORS[code as ErrorCode]
-  return entry.http
+  return errorEntry(code)?.http
 }
 
-/** What follows this in a text may hold secrets and other callers' arguments: it is for the log and the owner's terminal. */
-export const OWNER_ONLY = '; it said last: '
+/** Why something failed or ended, in words for anybody. */
+export interface Reason {
+  readonly why: string
+  /** Message of the server. It may hold secrets and other callers' arguments: it is for logs and the owner's terminal. */
+  readonly detail?: string | undefined
+}
 
-/** Everything the gateway throws on purpose. */
+/** A reason as its owner reads it: with what the server said. */
+export function forOwner({ why, detail }: Reason): string {
+  return detail === undefined ? why : `${why}; it said last: ${detail}`
+}
+
+/** The problem of an upstream as its owner reads it. */
+export function ownerProblemOf(upstream: {
+  readonly problem: string | undefined
+  readonly problemDetail?: string | undefined
+}): string | undefined {
+  const { problem, problemDetail: detail } = upstream
+  return problem === undefined ? undefined : forOwner({ why: problem, detail })
+}
+
+/** Everything the gateway throws on purpose. Its message is for anybody, its `detail` for the owner alone. */
 export class GatewayError extends Error {
-  readonly code: ErrorCode
+  readonly code: string
   readonly fields: Readonly<Record<string, unknown>>
+  /** The row of its table. */
+  readonly entry: ErrorEntry
   override readonly name = 'GatewayError'
+  /** Message of the server, for logs and the owner's terminal; never for callers, as it may hold secrets of others. */
+  detail: string | undefined
 
-  constructor(code: ErrorCode, fields: Record<string, unknown> = {}) {
-    super(fillIn(ERRORS[code].text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
+  constructor(
+    code: string,
+    fields: Record<string, unknown> = {},
+    entry: ErrorEntry = errorEntry(code) ?? ERRORS.GW_INTERNAL,
+  ) {
+    super(fillIn(entry.text, fields), fields.cause === undefined ? undefined : { cause: fields.cause })
     this.code = code
-    this.fields = fields
+    const { detail, ...others } = fields
+    this.fields = others
+    this.detail = typeof detail === 'string' ? detail : undefined
+    this.entry = entry
   }
 
-  /** The table's row for this error. */
-  get entry(): ErrorEntry {
-    return ERRORS[this.code]
-  }
-
-  /** What others may read: without what a server said on its stderr, which is for its owner. */
-  get publicMessage(): string {
-    const end = this.message.indexOf(OWNER_ONLY)
-    return end < 0 ? this.message : this.message.slice(0, end)
-  }
-
-  /** Whether it says more to its owner than to others. */
-  get isForOwner(): boolean {
-    return this.message.includes(OWNER_ONLY)
-  }
-
-  /** What to do about it. */
+  /** Advice on what to do about it. */
   get hint(): string {
     return fillIn(this.entry.hint, this.fields)
   }
@@ -53,9 +81,29 @@ export function gatewayError(code: ErrorCode, fields?: Record<string, unknown>):
   return new GatewayError(code, fields)
 }
 
-/** The text of anything thrown, for people. */
+/**
+ * Makes the errors of a plugin, from the table that it has as `errors`.
+ *
+ * ```ts
+ * const budgetError = errorsOf({ BUDGET_SPENT: { text: 'the budget of {caller} is spent', hint: 'Wait for tomorrow.', http: 429, rpc: -31001 } })
+ * throw budgetError('BUDGET_SPENT', { caller })
+ * ```
+ */
+export function errorsOf<T extends ErrorTable>(
+  table: T,
+): (code: keyof T & string, fields?: Record<string, unknown>) => GatewayError {
+  return (code, fields) => new GatewayError(code, fields, table[code])
+}
+
+/** The text of anything thrown, for anybody. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** The same for the owner alone: with what a server said. */
+export function ownerReasonOf(thrown: unknown): string {
+  const detail = thrown instanceof GatewayError ? thrown.detail : undefined
+  return forOwner({ why: reasonOf(thrown), detail })
 }
 
 function fillIn(text: string, fields: Readonly<Record<string, unknown>>): string {

@@ -1,14 +1,10 @@
-import { AGENT_ERRORS } from './table-agents.ts'
-import { LOAD_ERRORS } from './table-load.ts'
-import { PLUGIN_ERRORS } from './table-plugins.ts'
-import { WORKER_ERRORS } from './table-workers.ts'
 import { RPC } from '../protocol/rpc-error.ts'
 
 /** One error: what it says, what to do, and what it is elsewhere. */
 export interface ErrorEntry {
   /** `{name}` is filled from the fields given. Says what and where. */
   readonly text: string
-  /** What to do about it. */
+  /** Advice on what to do about it. */
   readonly hint: string
   /** Process exit code: 1 our bug, 2 usage, 3 config, 4 could not start, 5 a server said no. */
   readonly exit?: number
@@ -18,7 +14,7 @@ export interface ErrorEntry {
   readonly rpc?: number
 }
 
-/** Every error the gateway makes. A test ties this table to docs/reference/errors.md. */
+/** Every error of the gateway itself; plugins have tables of their own. A test ties this table to docs/reference/errors.md. */
 export const ERRORS = {
   GW_INTERNAL: {
     text: 'internal error',
@@ -62,7 +58,7 @@ export const ERRORS = {
   },
   GW_VERB_PARAMS: {
     text: 'wrong parameters of "{verb}": {why}',
-    hint: 'The README, under "A running gateway", has the verbs with their parameters.',
+    hint: 'docs/control.md has the verbs with their parameters.',
     exit: 2,
     rpc: RPC.invalidParams,
   },
@@ -87,6 +83,11 @@ export const ERRORS = {
     hint: 'It must be a socket of yours, in a directory that nobody else can write to.',
     exit: 4,
     rpc: RPC.internal,
+  },
+  GW_CONTROL_VERSION: {
+    text: 'the gateway at {socket} cannot be steered by this command: {why}',
+    hint: 'Use the command of the version that the gateway has, or start the gateway again with this one.',
+    exit: 4,
   },
   GW_NO_LISTENER: {
     text: 'there is nowhere for clients to connect: no listener is configured',
@@ -113,15 +114,71 @@ export const ERRORS = {
     hint: 'Nothing was started or changed. Every key is in docs/reference/config.md.',
     exit: 3,
   },
-  ...PLUGIN_ERRORS,
+  GW_PLUGIN_LOAD: {
+    text: 'plugin "{plugin}" could not be loaded: {why}',
+    hint: 'Check plugins.{plugin}.use.',
+    exit: 3,
+  },
+  GW_PLUGIN_OPTIONS: {
+    text: 'plugin "{plugin}" refuses its options: {why}',
+    hint: 'Correct them where the place says; docs/reference/config.md has the sections, and a plugin of your own its schema.',
+    exit: 3,
+  },
+  GW_PLUGIN_SETUP: {
+    text: 'plugin "{plugin}" failed to set up: {why}',
+    hint: 'The log has the stack.',
+    exit: 4,
+  },
+  GW_PLUGIN_FAILED: {
+    text: 'plugin "{plugin}" failed in hook "{hook}"',
+    hint: 'The log has the cause; only this exchange failed.',
+    http: 500,
+    rpc: RPC.internal,
+  },
+  GW_PLUGIN_TIMEOUT: {
+    text: 'plugin "{plugin}" came to no end in hook "{hook}" within {ms} ms',
+    hint: 'A promise of the plugin did not settle, and what it was to decide is refused; "hooks.timeout" says how long it may take.',
+    http: 500,
+    rpc: RPC.internal,
+  },
+  GW_HOOK_SEALED: {
+    text: 'plugin "{plugin}" taps "{hook}" after setup',
+    hint: 'Tap in setup(); hooks are sealed once the graph is built.',
+    exit: 4,
+  },
+  GW_HOOK_UNKNOWN: {
+    text: 'plugin "{plugin}" wants to run before or after "{other}", which is not installed',
+    hint: 'Name a plugin that is installed, or use a stage.',
+    exit: 4,
+  },
   GW_LISTEN: {
     text: 'listener "{listener}" cannot listen on {address}: {why}',
     hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',
     exit: 4,
   },
-  ...AGENT_ERRORS,
-  ...WORKER_ERRORS,
-  ...LOAD_ERRORS,
+  GW_WORKERS: {
+    text: 'this configuration does not go with {workers} workers: {why}',
+    hint: 'docs/workers.md says what several workers share and what they do not; without --workers it runs as it is.',
+    exit: 3,
+  },
+  GW_WORKER_GONE: {
+    text: 'the worker has ended',
+    hint: 'Another process takes its place; try again. The log says how it ended.',
+    exit: 4,
+    rpc: RPC.internal,
+  },
+  GW_TOO_LARGE: {
+    text: '{what} is larger than {limit} bytes',
+    hint: 'Raise the limit in the configuration if it is meant.',
+    http: 413,
+    rpc: RPC.internal,
+  },
+  GW_OVERLOADED: {
+    text: 'the gateway has no room for this now',
+    hint: 'Call again in a moment. limits of the listener and overload say where it begins.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
     hint: 'Run its command or open its URL by hand; its stderr is in the log.',
@@ -159,27 +216,9 @@ export const ERRORS = {
     http: 502,
     rpc: RPC.internal,
   },
-  GW_TIMEOUT: {
-    text: 'upstream "{upstream}" did not answer {method} within {ms} ms',
-    hint: 'Raise upstreams.{upstream}.timeout if it is slow by nature.',
-    http: 504,
-    rpc: RPC.internal,
-  },
   GW_UPSTREAM_BUSY: {
     text: 'upstream "{upstream}" has no room for this call: {why}',
     hint: 'Call again after retryAfterMs; raise upstreams.{upstream}.limits if the server can take more.',
-    http: 503,
-    rpc: RPC.internal,
-  },
-  GW_UPSTREAM_RESTING: {
-    text: 'upstream "{upstream}" is given a rest after {why}',
-    hint: 'Call again after retryAfterMs; its breaker lets a probe through then. gateway inspect shows its state.',
-    http: 503,
-    rpc: RPC.internal,
-  },
-  GW_AUDIT: {
-    text: 'nothing is answered now, as the audit cannot be written',
-    hint: 'Make room where audit.file is; it goes on by itself. audit.onFailure: continue answers without it.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -188,36 +227,6 @@ export const ERRORS = {
     hint: 'Send an API key or a token of the configured issuer, as Authorization: Bearer.',
     http: 401,
     rpc: RPC.invalidRequest,
-  },
-  GW_FORBIDDEN: {
-    text: '{what} needs the scope {scopes}',
-    hint: 'Ask the issuer for a token with these scopes; auth.rules says what needs which.',
-    http: 403,
-    rpc: RPC.invalidRequest,
-  },
-  GW_RATE_LIMITED: {
-    text: 'too many requests: rule "{rule}" allows {allowed}',
-    hint: 'Come back after retryAfterMs; rateLimit.rules sets the limits.',
-    http: 429,
-    rpc: RPC.internal,
-  },
-  GW_QUOTA_STATE: {
-    text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
-    hint: 'Make room where rateLimit.state is; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
-    http: 503,
-    rpc: RPC.internal,
-  },
-  GW_DENIED: {
-    text: '{reason}',
-    hint: 'A rule of routes refuses it.',
-    http: 403,
-    rpc: RPC.invalidParams,
-  },
-  GW_PROFILE_UNKNOWN: {
-    text: 'there is no profile "{profile}"',
-    hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
-    http: 404,
-    rpc: RPC.invalidParams,
   },
   GW_CANCELLED: { text: 'the request was cancelled', hint: 'Nothing to do.', rpc: RPC.internal },
   GW_STOPPING: {

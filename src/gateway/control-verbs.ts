@@ -17,7 +17,7 @@ import { askedConfig } from './inspect.ts'
 const MAX_LINES = 10_000
 const LINES = 100
 
-/** What a verb may be told beside its parameters. */
+/** Options of a verb beside its parameters. */
 export interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway ends. */
   readonly ending: AbortSignal
@@ -96,7 +96,7 @@ async function inspected(gateway: Steered, params: JsonObject): Promise<object> 
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
-/** What a client inside the process is answered: on the same pipeline as any other, limits and records included. */
+/** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */
 async function clientRequest(gateway: Steered, params: JsonObject, { signal }: VerbOptions): Promise<object> {
   const { method, params: sent = {} } = params
   if (typeof method !== 'string' || !isObject(sent))

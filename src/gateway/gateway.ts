@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type {
   ConfigChanges,
   ConnectOptions,
@@ -14,11 +15,10 @@ import type { LoadedConfig } from '../config/index.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
 import { PipelineGate } from '../core/gate.ts'
-import { liveOf } from '../core/kept-upstream.ts'
+import { liveOf } from '../core/upstream.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
-import { connect } from '../listeners/in-process/connect.ts'
-import { InProcessTransport } from '../listeners/in-process/sdk-transport.ts'
+import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
 import { OwnPrograms } from '../processes/plugin-programs.ts'
 import { BoundedRoom } from '../processes/process-quota.ts'
@@ -29,15 +29,13 @@ import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { ownPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
-import { Events } from './events.ts'
+import { Events, LogFeed } from './events.ts'
 import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
 import { handleOf, inspect, loadOf } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
-import { LogFeed } from './log-feed.ts'
 import type { Inside } from './process-hooks.ts'
 import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
-import { openSeal, openState } from './state-directory.ts'
-import { resolve } from 'node:path'
+import { openSeal, openState } from './open-state.ts'
 
 /** Longer than any stop takes. */
 const KEEP_ALIVE_MS = 30_000
@@ -91,7 +89,7 @@ export async function makeGateway(
   return new Gateway({ around, programs, gate, listeners, life, generations, ...live, load: options.load })
 }
 
-/** What exists once the first generation is built. */
+/** State that exists once the first generation is built. */
 interface Live {
   readonly events: Events
   generations?: Generations
@@ -174,7 +172,7 @@ export class Gateway {
     return this.#generations.current
   }
 
-  /** Where clients arrive. `url` is known after `start`. */
+  /** Listeners that are open. `url` is known after `start`. */
   get listeners(): readonly Listener[] {
     return this.#listeners.all
   }
@@ -321,8 +319,8 @@ export class Gateway {
     })
   }
 
-  /** What runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
-  /** How much this process has to do. */
+  /** Describes what runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
+  /** Load of this process. */
   get load(): Load {
     return loadOf(this.generation.graph, this.#listeners.all)
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type {
   RootsOfClients,
   Clock,
@@ -15,14 +16,16 @@ import type {
 } from '../api/index.ts'
 import type { Sandboxing } from '../api/process.ts'
 import { type LoadedConfig, privatePlacesOf, withConfig } from '../config/index.ts'
-import { type Finding, type Problem, problemIn } from '../config/problem.ts'
+import { type Problem, problemIn } from '../config/problem.ts'
+import type { Finding } from '../util/finding.ts'
 import { secretsIn } from '../config/secrets.ts'
+import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
-import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
+import { KeptUpstream, liveOf } from '../core/upstream.ts'
 import type { Seal } from '../core/seal.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { addErrors, gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import { configured } from '../plugin-host/configure.ts'
 import { install } from '../plugin-host/install.ts'
@@ -35,9 +38,8 @@ import type { PrivatePlaces } from '../util/private-place.ts'
 import { type Secrets, hideIn, hideInError } from '../util/secrets.ts'
 import { ownPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
-import { join } from 'node:path'
 
-/** What all generations of one gateway share. */
+/** State that all generations of one gateway share. */
 export interface Surroundings {
   readonly log: Log
   /** Those of every configuration so far. */
@@ -50,19 +52,19 @@ export interface Surroundings {
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
   readonly programs: Programs
-  /** What no sandbox shows; every configuration adds what is its own. */
+  /** Paths that no sandbox shows; every configuration adds what is its own. */
   readonly privatePlaces: PrivatePlaces
-  /** What outlives this process; absent where nothing does. */
+  /** State that outlives this process; absent where nothing does. */
   readonly memories?: Memories | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** Those of ours that may be installed; default all. */
   readonly builtins?: readonly Plugin<never>[] | undefined
-  /** Who keeps what must hold for several processes. */
+  /** Keeper of what must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
-  /** What an upstream says or becomes goes to the generations that it is a part of; it is known once it is made. */
+  /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
   upstreamSays(
     name: string,
     notification: Notification,
@@ -70,7 +72,7 @@ export interface Surroundings {
     isMeant?: (session: Session) => boolean,
   ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
-  /** What clients say of their roots outside calls, for an upstream that is known once it is made. */
+  /** Asks clients for their roots outside calls, for an upstream that is known once it is made. */
   rootsFor(upstream: () => Upstream | undefined): RootsOfClients
 }
 
@@ -81,6 +83,8 @@ export interface Generation {
   readonly plugins: readonly Chosen[]
   /** Listeners that plugins added: no clients of the owner's arrive there. */
   readonly added: ReadonlySet<string>
+  /** Warnings of plugins from elsewhere about the configuration. */
+  readonly warnings: readonly Problem[]
 }
 
 /** Plugins, hooks, upstreams, graph: everything short of sockets and processes. Upstreams whose spec is unchanged are kept. */
@@ -103,6 +107,7 @@ async function build(
   before: Generation | undefined,
 ): Promise<Generation> {
   const { config, directory, files } = written
+  for (const { errors = {} } of builtins) addErrors(errors)
   around.privatePlaces.add(privatePlacesOf(written))
   const locate = (finding: Finding): Problem => hideIn(problemIn(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
@@ -116,12 +121,27 @@ async function build(
   const { hide } = around.secrets
   const state = around.memories?.directory
   const { sharedState } = around
-  const api = { config, directory, files, log, clock, slots, programs, state, hide, sharedState, locate }
+  const warnings: Problem[] = []
+  const warn = (problem: Problem): void => void warnings.push(problem)
+  const api = {
+    config,
+    directory,
+    files,
+    log,
+    clock,
+    slots,
+    programs,
+    state,
+    hide,
+    sharedState,
+    locate,
+    warn,
+  }
   const hooks = await install(plugins, api)
   try {
-    return assemble(written, around, plugins, hooks, before)
+    return { ...assemble(written, around, plugins, hooks, before), warnings }
   } catch (error) {
-    // What its plugins opened would stay open with nobody to close it.
+    // Resources that its plugins opened would stay open with nobody to close them.
     await hooks.runner('close')?.()
     throw error
   }
@@ -133,9 +153,9 @@ function assemble(
   plugins: readonly Chosen[],
   hooks: Hooks,
   before: Generation | undefined,
-): Generation {
+): Omit<Generation, 'warnings'> {
   const { config, directory } = written
-  const loaded = withConfig(written, configured(config, hooks, directory))
+  const loaded = withConfig(written, configured(config, hooks, directory, around.builtins ?? builtins))
   around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
@@ -164,7 +184,9 @@ function createUpstreams(
     const kept =
       before?.loaded.directory === loaded.directory ? before.graph.upstreams.get(name)?.upstream : undefined
     const isSame =
-      kept !== undefined && fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
+      kept !== undefined &&
+      liveOf(kept).isOutdated !== true &&
+      fingerprint(kept.spec, isForOthers) === fingerprint(spec, isForOthers)
     if (isSame) upstreams.set(name, under(spec, kept))
     else {
       const memory = around.memories?.of(name, whatItIs(spec, isForOthers, loaded, around))
@@ -230,10 +252,7 @@ function createUpstream(
     memory,
     sandboxing: sandboxingOf(name, around),
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
-    ask: (ask, exchange) =>
-      exchange === undefined
-        ? Promise.resolve({ error: { code: -32601, message: `no client can be asked for ${ask.method}` } })
-        : exchange.ask(ask),
+    ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
@@ -244,7 +263,8 @@ function createUpstream(
       undefined
     if (made !== undefined) return made
   } catch (cause) {
-    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), cause })
+    const detail = cause instanceof GatewayError ? cause.detail : undefined
+    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: reasonOf(cause), detail, cause })
   }
   throw gatewayError('GW_UPSTREAM_START', {
     upstream: name,

@@ -3,18 +3,18 @@ import type { CatalogRow, Inspection, UpstreamHandle } from '../api/gateway.ts'
 import type { Listener, Upstream } from '../api/index.ts'
 import type { Load } from '../api/plugin.ts'
 import { type DescribedConfig, type LoadedConfig, describeConfig } from '../config/index.ts'
-import { onlooker } from '../core/onlooker.ts'
-import { statusOf } from '../core/status.ts'
-import type { Graph } from '../core/types.ts'
-import { HOOKS, type HookName } from '../hooks/kinds.ts'
-import { erasText, offeredEras } from '../listeners/http/offered-eras.ts'
+import { onlooker } from '../core/session.ts'
+import { statusOf } from '../core/upstream.ts'
+import type { Graph } from '../core/graph-types.ts'
+import { HOOKS, type HookName } from '../hooks/hook-table.ts'
+import { erasText, offeredEras } from '../listeners/http/listener-settings.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { KINDS, type Kind } from '../protocol/methods.ts'
 import { ownPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
-import { unmatchedPatterns } from './unmatched.ts'
+import { unmatchedPatterns } from './check-tool-names.ts'
 
-/** What runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
+/** Describes what runs, as plain data. With `asks` the upstreams are asked for their lists, as an anonymous client would; that starts them. */
 export async function inspect(
   generation: Generation,
   listeners: readonly Listener[],
@@ -41,23 +41,23 @@ export async function inspect(
     hooks: hookOrder(graph),
     catalog: entries.map(rowOf),
     withheld: withheld.map(({ entry, owner }) => ({ ...rowOf(entry), owner })),
-    unmatched: await unmatchedPatterns(generation, asks),
+    unmatched: [...generation.warnings, ...(await unmatchedPatterns(generation, asks))],
   }
 }
 
-/** How much this process has to do, as far as it and its plugins know. */
+/** Load of this process, as far as it and its plugins know. */
 export function loadOf(graph: Graph, listeners: readonly Listener[]): Load {
   const held = listeners.reduce((sum, one) => sum + (one.held ?? 0), 0)
   const load: Load = { held, rss: process.memoryUsage.rss() }
   return graph.hooks.runner('load')?.(load) ?? load
 }
 
-/** What it runs with, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
+/** Describes the configuration, for the verb `inspect` with `config`; places in files are said as seen from `cwd`. */
 export function askedConfig({ config, cwd }: JsonObject, loaded: LoadedConfig): Partial<DescribedConfig> {
   return config === true ? describeConfig(loaded, typeof cwd === 'string' ? cwd : '') : {}
 }
 
-/** What a listener gives modern clients where that is not everything, and the header by which they get it. */
+/** Eras that a listener gives modern clients where that is not everything, and the header by which they get more. */
 export function erasOf(
   listener: string,
   config: LoadedConfig['config'],

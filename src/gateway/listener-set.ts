@@ -9,7 +9,7 @@ interface Open {
   readonly listener: Listener
 }
 
-/** What says where to listen. */
+/** Decides where to listen. */
 interface Plan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks

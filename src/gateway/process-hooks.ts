@@ -2,7 +2,7 @@ import type { Gate, Neighbours, Upstream, UpstreamConfig, UpstreamContext } from
 import type { Seal } from '../core/seal.ts'
 import type { Surroundings } from './generation.ts'
 
-/** What is otherwise in a process that is one of several of a gateway. */
+/** Parts that differ in a process that is one of several of a gateway. */
 export interface Inside {
   /** Opens what the others have sealed. */
   readonly seal?: Seal

@@ -1,22 +1,31 @@
-import type { ConfigChanges } from '../api/gateway.ts'
-import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
-import { type LoadedConfig, parseConfig } from '../config/index.ts'
-import { tellDifferences } from '../core/catalog/list-differences.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { ConfigChanges, Differences } from '../api/gateway.ts'
+import type { Clock, Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
+import type { Config, LoadedConfig } from '../config/index.ts'
+import { parseConfig } from './load-config.ts'
+import { tellDifferences } from '../core/notifications/list-changes.ts'
 import type { PipelineGate } from '../core/gate.ts'
-import { liveOf } from '../core/kept-upstream.ts'
-import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { liveOf } from '../core/upstream.ts'
+import { gatewayError, ownerProblemOf, ownerReasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { kindsChangedBy } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
-import { changesBetween } from './config-diff.ts'
-import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
+import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
+import { systemClock } from '../util/clock.ts'
+import { collectGarbage } from '../util/collect-garbage.ts'
 
+const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
+
+/** V8 makes the heap smaller where little was allocated in the last seconds. */
+const QUIET_MS = 10_000
+/** A larger heap may have so much in use that to look through it would hold up calls; its traffic has it collected. */
+const MOST_BYTES = 192 * 1024 * 1024
 /** An old generation gets this long for what is still under way in it. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
 
-/** How far a gateway is in its life. */
+/** Phase of a gateway's life. */
 export interface Life {
   isStarted: boolean
   isClosed: boolean
@@ -24,17 +33,17 @@ export interface Life {
   readonly ending: AbortController
 }
 
-/** What the generations of one gateway work with. */
+/** Dependencies of the generations of one gateway. */
 export interface GenerationsHost {
   readonly around: Surroundings
   readonly gate: PipelineGate
   readonly listeners: Listeners
   readonly life: Life
-  /** What relative paths of a plain configuration are relative to. */
+  /** Directory that relative paths of a plain configuration start from. */
   readonly directory: string
 }
 
-/** What took effect. */
+/** Configuration that took effect. */
 export interface Replaced {
   readonly source: LoadedConfig
   readonly changes: ConfigChanges
@@ -59,7 +68,7 @@ export class Generations {
     return this.#current
   }
 
-  /** What an upstream says of itself. Listens of the generation that goes hear of changes until they are ended. */
+  /** Notes changes of an upstream. Listens of the generation that goes hear of changes until they are ended. */
   says(
     name: string,
     notification: Notification,
@@ -82,7 +91,7 @@ export class Generations {
       return true
     }
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
-    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream?.problem)
+    owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && ownerProblemOf(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
   }
 
@@ -109,7 +118,7 @@ export class Generations {
       gate.swap(next.graph)
       listeners.recheck()
       this.#drained = this.#drain(before, next, listening).catch((error: unknown) =>
-        around.log.error('an old generation did not end well', { reason: reasonOf(error) }),
+        around.log.error('an old generation did not end well', { reason: ownerReasonOf(error) }),
       )
     } catch (error) {
       await next.graph.hooks.runner('close')?.()
@@ -151,7 +160,7 @@ export class Generations {
     this.#leaving = before
     const settled = change?.settle(parseDuration(before.graph.config.shutdown.grace))
     const told = tellDifferences(before.graph, next.graph).catch((error: unknown) =>
-      around.log.error('clients were not told of other lists', { reason: reasonOf(error) }),
+      around.log.error('clients were not told of other lists', { reason: ownerReasonOf(error) }),
     )
     await this.#orEnd(told)
     before.graph.notifier.end()
@@ -197,13 +206,13 @@ export async function startAll({ graph }: Generation): Promise<void> {
 
 function startsItself({ state, spec, server, isRemembered }: Upstream): boolean {
   if (state === 'stopped' || spec.start === 'lazy') return false
-  // What is remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
+  // Lists that are remembered of a server that runs elsewhere may be outdated, and a connection to it costs no process.
   if (isRemembered === true && spec.type !== 'stdio') return true
   // One that rests is known already, and rests on.
   return state !== 'idle' || spec.start === 'eager' || server === undefined
 }
 
-/** What each generation tells its own listens; all else has one place to go. */
+/** True for notifications that each generation sends to its own listens; all else has one place to go. */
 function isNews(method: string): boolean {
   return method === 'notifications/resources/updated' || kindsChangedBy(method).length > 0
 }
@@ -230,4 +239,62 @@ async function stopAllBut(generation: Generation, kept: Generation): Promise<voi
   const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream)))
   const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(liveOf(upstream)))
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
+}
+
+interface Reloading {
+  on(event: 'reloaded', listener: () => void): () => void
+}
+
+/**
+ * Gives back what reloads leave. Generations die too old for V8's small collections, which it answers with more room for
+ * young objects, and keeps that: only a full collection makes the heap smaller, and who does nothing else waits for one for ever.
+ */
+export function collectAfterReloads(
+  gateway: Reloading,
+  clock: Clock = systemClock,
+  collect: () => void = collectSmall,
+): void {
+  let takeBack: (() => void) | undefined
+  gateway.on('reloaded', () => {
+    takeBack?.()
+    takeBack = clock.after(QUIET_MS, collect)
+  })
+}
+
+function collectSmall(): void {
+  if (process.memoryUsage().heapUsed <= MOST_BYTES) collectGarbage()
+}
+
+/** Differences of the next generation. */
+function changesBetween(before: Generation, next: Generation): ConfigChanges {
+  return changesOf(before.graph.config, next.graph.config)
+}
+
+/** Differences of the next configuration. */
+export function changesOf(old: Config, now: Config): ConfigChanges {
+  const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
+  return {
+    upstreams: differences(enabled(old), enabled(now)),
+    listeners: differences(entries(old.listeners), entries(now.listeners)),
+    settings: [...keys].filter(key => !NAMED.includes(key) && !isDeepStrictEqual(old[key], now[key])),
+  }
+}
+
+function differences(old: ReadonlyMap<string, unknown>, now: ReadonlyMap<string, unknown>): Differences {
+  const both = [...now.keys()].filter(name => old.has(name))
+  const isKept = (name: string): boolean => isDeepStrictEqual(old.get(name), now.get(name))
+  return {
+    added: [...now.keys()].filter(name => !old.has(name)),
+    removed: [...old.keys()].filter(name => !now.has(name)),
+    changed: both.filter(name => !isKept(name)),
+    kept: both.filter(isKept),
+  }
+}
+
+function entries(values: Readonly<Record<string, unknown>>): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(values))
+}
+
+function enabled({ upstreams }: Config): ReadonlyMap<string, unknown> {
+  return new Map(Object.entries(upstreams).filter(([, spec]) => spec.enabled))
 }

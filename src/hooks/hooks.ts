@@ -1,15 +1,15 @@
 import { gatewayError } from '../errors/errors.ts'
-import { HOOKS, type HookName, type HookTaps, type TapOptions } from './kinds.ts'
+import { HOOKS, type HookName, type HookTaps, type TapOptions } from './hook-table.ts'
 import type { Patience } from './guard.ts'
 import { HookPoint } from './point.ts'
 
-/** What a plugin sees of a hook: one verb. */
+/** Hook as a plugin sees it: one verb. */
 export interface Tappable<T> {
   tap(run: T): void
   tap(options: TapOptions, run: T): void
 }
 
-/** What a plugin sees of a hook with keys, such as upstream types. */
+/** Hook with keys, such as upstream types, as a plugin sees it. */
 export interface TappableMap<T> {
   for(key: string): Tappable<T>
 }
@@ -21,7 +21,7 @@ export type PluginHooks = {
     : Tappable<HookTaps[N]>
 }
 
-/** How the core runs a hook: undefined when nobody taps it for this method or key. */
+/** Function with which the core runs a hook; undefined when nobody taps it for this method or key. */
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
 /** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */

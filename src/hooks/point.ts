@@ -7,11 +7,9 @@ import {
   SyncWaterfallHook,
 } from 'tapable'
 import { gatewayError } from '../errors/errors.ts'
-import { compileOnce, type Compiling } from './compiled.ts'
-import { guardDispatch } from './guard-dispatch.ts'
-import { guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
-import { promptly } from './prompt.ts'
-import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './kinds.ts'
+import { compileOnce, promptly, type Compiling } from './compiled.ts'
+import { guardDispatch, guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
+import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './hook-table.ts'
 
 type Anything = (...args: never[]) => unknown
 
@@ -19,9 +17,9 @@ type Anything = (...args: never[]) => unknown
 export interface Tap {
   readonly plugin: string
   readonly options: TapOptions
-  /** What the tap was tapped `for`, on hooks that have keys. */
+  /** Key that the tap was tapped `for`, on hooks that have keys. */
   readonly key: string | undefined
-  /** Whether the plugin is one of ours, which bound what they do by themselves. */
+  /** Marks taps of built-in plugins, which bound what they do by themselves. */
   readonly isBuiltIn: boolean
   readonly run: Anything
 }
@@ -164,7 +162,7 @@ export class HookPoint {
     return hook
   }
 
-  /** What a tap returns on `dispatch` is a function of its own, and has to come to an end as well. */
+  /** Bounds a tap of `dispatch`: it returns a function of its own, which has to come to an end as well. */
   #bounded({ run, isBuiltIn }: Tap, origin: TapOrigin): Anything {
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)

@@ -1,10 +1,10 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Clock } from '../api/index.ts'
-import { ClientError, type Carrier, type ReplyHandler } from './handler.ts'
+import { type Carrier, ClientError, type ReplyHandler } from './port.ts'
 import type { ReplyHead } from './reply-head.ts'
-import { ReplyReader, type ReaderEars } from './reply-reader.ts'
+import { type ReaderEars, ReplyReader } from './reply-parser.ts'
 
-/** What a connection needs from its client. */
+/** Dependencies of a connection: the client that it belongs to. */
 export interface ConnectionHost {
   readonly origin: Origin
   readonly clock: Clock
@@ -17,13 +17,13 @@ export interface ConnectionHost {
   gone(connection: Connection, error: Error | undefined): void
 }
 
-/** Where requests go. */
+/** The place that requests are sent to. */
 export interface Origin {
   /** As the `host` header says it. */
   readonly host: string
   readonly hostname: string
   readonly port: number
-  /** What opens TLS connections; undefined for plain ones. */
+  /** Opens TLS connections; undefined for plain ones. */
   readonly tls: SecureConnect | undefined
 }
 
@@ -35,15 +35,19 @@ export type SecureConnect = (options: {
 }) => Socket
 
 const READ_BYTES = 64 * 1024
+
 const KEEP_ALIVE_PROBE_MS = 60_000
-/** How long an idle connection is kept where the server says nothing. */
+
+/** Longest life of an idle connection where the server says nothing. */
 const IDLE_MS = 4000
+
 /** So much earlier than the server, as our next request must not cross its goodbye. */
 const MARGIN_MS = 2000
+
 const LONGEST_IDLE_MS = 600_000
 
 /**
- * What is read stands here until it is handled, which is at once: a system call fills it just before we are told. Only
+ * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
  * Windows is given the place ahead of time, so there each connection has its own.
  */
 const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
@@ -74,7 +78,7 @@ export class Connection implements Carrier, ReaderEars {
     )
   }
 
-  /** Whether an idle connection may be used once more. */
+  /** True while an idle connection may be used once more. */
   isFresh(now: number): boolean {
     return !this.#isOver && now < this.#staleAt
   }
@@ -209,4 +213,14 @@ export class Connection implements Carrier, ReaderEars {
 
 function closedByPeer(): ClientError {
   return new ClientError('SOCKET', 'other side closed')
+}
+
+/** Opens TLS connections, each later one with what the server remembers of the first. Loaded only where a URL wants it. */
+export function secureConnect(): SecureConnect {
+  const { connect } = process.getBuiltinModule('node:tls')
+  let session: Buffer | undefined
+  return options => {
+    const socket = connect({ ...options, ...(session === undefined ? {} : { session }) })
+    return socket.on('session', newest => (session = newest))
+  }
 }

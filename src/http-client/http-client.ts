@@ -1,14 +1,26 @@
 import type { Clock } from '../api/index.ts'
-import { Connection, type ConnectionHost, type Origin } from './connection.ts'
-import { ClientError, type ClientRequest, type ReplyHandler } from './handler.ts'
-import { requestText } from './request-text.ts'
-import { secureConnect } from './secure-connect.ts'
+import { Connection, type ConnectionHost, type Origin, secureConnect } from './connection.ts'
+import {
+  ClientError,
+  type ClientRequest,
+  destroyed,
+  type HttpTransport,
+  MAX_WAITING,
+  type ReplyHandler,
+} from './port.ts'
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** No control character, so that a value cannot end its line; a character is a byte. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
+
+const PATH = /^[\x21-\x7e]+$/
 
 export interface HttpClientOptions {
   readonly clock: Clock
   /** Most connections at a time; more requests wait for their turn. */
   readonly connections: number
-  /** How long a connection may take to come about, TLS included. */
+  /** Longest wait for a connection, TLS included. */
   readonly connectMs: number
 }
 
@@ -17,15 +29,13 @@ interface Waiting {
   readonly handler: ReplyHandler
 }
 
-/** Requests that wait for a connection. */
-const MAX_WAITING = 20_000
 const SWEEP_MS = 1000
 
 /**
  * HTTP/1.1 to one origin, over connections that are kept open: a request leaves in one write, and a reply is read without a
  * stream. No pipelining, no redirects, no proxies, no deadlines but for connecting; nothing is ever sent twice.
  */
-export class HttpClient {
+export class HttpClient implements HttpTransport {
   readonly #options: HttpClientOptions
   readonly #origin: Origin
   readonly #host: ConnectionHost
@@ -54,7 +64,6 @@ export class HttpClient {
     }
   }
 
-  /** Sends a request as soon as there is a connection for it. Whatever goes wrong is told to its handler. */
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
     let text: string | Buffer
     try {
@@ -68,14 +77,12 @@ export class HttpClient {
     this.#schedule()
   }
 
-  /** Takes no more requests; resolves when the last one has ended. */
   close(): Promise<void> {
     this.#closing ??= Promise.withResolvers<void>()
     this.#settle()
     return this.#closing.promise
   }
 
-  /** Ends all connections, and fails what is on them or waits. */
   destroy(): Promise<void> {
     this.#isOver = true
     this.#takeBackSweep?.()
@@ -185,6 +192,23 @@ function originOf({ protocol, host, hostname, port }: URL): Origin {
   }
 }
 
-function destroyed(): ClientError {
-  return new ClientError('DESTROYED', 'the client is closed')
+/**
+ * A request as it goes out, head and body in one piece. Text has one byte for each character.
+ * @throws ClientError when a part of it cannot be written as HTTP/1.1.
+ */
+function requestText({ method, path, headers, body }: ClientRequest, host: string): string | Buffer {
+  if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
+  let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
+  for (const name in headers) {
+    const value = headers[name] as string
+    if (!TOKEN.test(name) || !VALUE.test(value))
+      throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
+    head += `${name}: ${value}\r\n`
+  }
+  if (body === undefined) return `${head}\r\n`
+  const length = Buffer.byteLength(body)
+  head += `content-length: ${length}\r\n\r\n`
+  // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.
+  if (length === body.length) return head + body
+  return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])
 }

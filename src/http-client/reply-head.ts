@@ -1,6 +1,6 @@
-import { ClientError, READ_HEADERS, type ReplyHeaders } from './handler.ts'
+import { ClientError, READ_HEADERS, type ReplyHeaders } from './port.ts'
 
-/** How the body of a reply is delimited (RFC 9112, 6.3): so many bytes, in chunks, or by the end of the connection. */
+/** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
 export type Framing = number | 'chunked' | 'close'
 
 /** The head of a reply. */
@@ -8,9 +8,9 @@ export interface ReplyHead {
   readonly status: number
   readonly headers: ReplyHeaders
   readonly framing: Framing
-  /** Whether the connection can be used again after it. */
+  /** True where the connection can be used again after it. */
   readonly keepsAlive: boolean
-  /** How long the server keeps the connection when it is idle, in milliseconds, where it says so. */
+  /** The time that the server keeps an idle connection, in milliseconds, where it says so. */
   readonly idleMs: number | undefined
 }
 

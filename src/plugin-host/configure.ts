@@ -1,9 +1,9 @@
-import { parseConfig, type Config, type UpstreamConfig } from '../config/index.ts'
+import { parseConfig, type Config, type Feature, type UpstreamConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 /** Types of upstream that the schema describes; all others are a plugin's own. */
 const DESCRIBED: ReadonlySet<string> = new Set(['stdio', 'http', 'sse', 'ws'])
-/** What the core and plugins read of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
+/** Defaults of an upstream whose type the schema does not know: nothing is bounded that does not say so. */
 const BASE = {
   enabled: true,
   onFailure: 'omit',
@@ -20,7 +20,12 @@ const BASE = {
  * validated, and get the defaults that they would get in a file.
  * @throws GatewayError GW_CONFIG_INVALID
  */
-export function configured(written: Config, hooks: Hooks, directory: string): Config {
+export function configured(
+  written: Config,
+  hooks: Hooks,
+  directory: string,
+  features: readonly Feature[],
+): Config {
   const config = hooks.runner('configure')?.(written) ?? written
   if (config === written) return written
   const listeners = others(config.listeners, written.listeners)
@@ -33,7 +38,7 @@ export function configured(written: Config, hooks: Hooks, directory: string): Co
       listeners: Object.fromEntries(listeners),
       upstreams: Object.fromEntries(described),
     },
-    { directory },
+    { directory, features },
   ).config
   const completed = own.map(([name, spec]) => [name, Object.freeze({ ...BASE, ...spec }) as UpstreamConfig])
   return Object.freeze({

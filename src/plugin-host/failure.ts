@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Finding, Problem } from '../config/problem.ts'
+import type { Problem } from '../config/problem.ts'
+import type { Finding } from '../util/finding.ts'
 import { gatewayError, reasonOf, type ErrorCode, type GatewayError } from '../errors/errors.ts'
 
 /** Gives a finding its place in the files of the configuration. */

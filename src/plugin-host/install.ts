@@ -1,10 +1,11 @@
-import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
+import type { Problem } from '../config/problem.ts'
+import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
 import type { Clock, Config, SharedState, Log, Programs } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
-import { checkOptions } from './options.ts'
+import { checkOptions, runCheck } from './options.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
 
@@ -20,11 +21,13 @@ export interface InstallContext {
   readonly files: readonly string[]
   readonly programs: Programs
   readonly state: string | undefined
-  /** Who keeps what must hold for several processes. */
+  /** Finds the state of a plugin that must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   hide(text: string): string
-  /** Where what is wrong stands in the configuration. */
+  /** Finds the position of a problem in the configuration. */
   readonly locate: Locate
+  /** Takes what a plugin finds doubtful in the configuration. */
+  warn(problem: Problem): void
 }
 
 /** Sets plugins up one after the other and seals their hooks. Whatever goes wrong stops the start and names the plugin. */
@@ -49,11 +52,26 @@ export async function install(chosen: readonly Chosen[], context: InstallContext
 async function setUp(
   one: Chosen,
   hooks: Hooks,
-  { config, log, clock, slots, directory, files, programs, state, hide, sharedState, locate }: InstallContext,
+  {
+    config,
+    log,
+    clock,
+    slots,
+    directory,
+    files,
+    programs,
+    state,
+    hide,
+    sharedState,
+    locate,
+    warn,
+  }: InstallContext,
   patience: Patience | undefined,
 ): Promise<void> {
   const { plugin } = one
+  addErrors(plugin.errors ?? {})
   const options = await checkOptions(one, locate)
+  runCheck(one, options, config, locate, warn)
   try {
     const done = plugin.setup({
       options: options as never,
@@ -78,7 +96,7 @@ async function setUp(
   }
 }
 
-/** What a plugin throws on purpose keeps its code; what it says of its options gets their place. */
+/** Wraps what setup threw: an error of ours keeps its code, and one about the plugin's options gets their place. */
 async function setupFailure(
   { plugin, pointer, url }: Chosen,
   cause: unknown,

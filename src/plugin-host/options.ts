@@ -1,9 +1,11 @@
 import { isSecretBy } from '../config/secret-schema.ts'
 import type { SchemaError } from '../config/messages.ts'
-import type { Finding } from '../config/problem.ts'
+import type { Config } from '../api/index.ts'
+import type { Problem } from '../config/problem.ts'
+import type { Finding } from '../util/finding.ts'
 import { reasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { isPlain, mapAt } from '../util/plain.ts'
+import { isPlain, mapAt } from '../util/plain-data.ts'
 import { pluginFailure, type Locate } from './failure.ts'
 import type { Chosen } from './resolve.ts'
 
@@ -16,6 +18,29 @@ export async function checkOptions(chosen: Chosen, locate: Locate): Promise<unkn
   if (validate(value)) return value
   const findings = await explained(validate.errors ?? [], `${chosen.pointer}/options`)
   throw pluginFailure('GW_PLUGIN_OPTIONS', plugin.name, findings.map(locate))
+}
+
+/** Lets a plugin from elsewhere look at the configuration; what is doubtful goes to `warn`. @throws GatewayError GW_PLUGIN_OPTIONS */
+export function runCheck(
+  { plugin, from, pointer }: Chosen,
+  options: unknown,
+  config: Config,
+  locate: Locate,
+  warn: (problem: Problem) => void,
+): void {
+  if (plugin.check === undefined || from === 'built-in') return
+  const found: Problem[] = []
+  const names = { upstreams: Object.keys(config.upstreams), listeners: Object.keys(config.listeners) }
+  const own = { options: options as never, pointer: pointer === '' ? '' : `${pointer}/options`, names }
+  try {
+    plugin.check(config, finding => found.push(locate(finding)), own)
+  } catch (cause) {
+    const message = `its check threw: ${reasonOf(cause)}`
+    throw pluginFailure('GW_PLUGIN_SETUP', plugin.name, [locate({ pointer, message, on: 'key' })], cause)
+  }
+  const wrong = found.filter(({ severity }) => severity === 'error')
+  if (wrong.length > 0) throw pluginFailure('GW_PLUGIN_OPTIONS', plugin.name, found)
+  found.forEach(warn)
 }
 
 /** Options that the plugin's schema marks as secret: `x-secret`, `writeOnly`, or of the format `password`. */

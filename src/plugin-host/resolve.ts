@@ -1,12 +1,12 @@
+import { createRequire } from 'node:module'
+import { isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { Config } from '../api/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { type Locate, inPluginFile, named, pluginFailure } from './failure.ts'
-import { createRequire } from 'node:module'
-import { isAbsolute, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 
 /** A plugin with the options it will get, and where it came from. */
 export interface Chosen {
@@ -14,7 +14,7 @@ export interface Chosen {
   readonly options: unknown
   /** `built-in`, the path or package of the configuration, or `code`. */
   readonly from: string
-  /** What of the configuration it was chosen for, as a JSON pointer; empty where that is nothing. */
+  /** JSON pointer to the part of the configuration that it was chosen for; empty where there is none. */
   readonly pointer: string
   /** Its file, where it has one. */
   readonly url?: string
@@ -75,14 +75,19 @@ async function load(
 }
 
 function locate(name: string, use: string, directory: string, pointer: string, at: Locate): string {
-  if (isAbsolute(use)) return pathToFileURL(use).href
-  if (use.startsWith('.')) return pathToFileURL(join(directory, use)).href
   try {
-    return pathToFileURL(createRequire(join(directory, 'gateway.yaml')).resolve(use)).href
+    return pathToFileURL(fileOf(use, directory)).href
   } catch (cause) {
     const problem = at({ pointer: `${pointer}/use`, message: reasonOf(cause) })
     throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
   }
+}
+
+/** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */
+export function fileOf(use: string, directory: string): string {
+  if (isAbsolute(use)) return use
+  if (use.startsWith('.')) return join(directory, use)
+  return createRequire(join(directory, 'gateway.yaml')).resolve(use)
 }
 
 function isPlugin(value: unknown): value is Plugin<never> {

@@ -2,19 +2,19 @@
 const LOADERS =
   /^(LD_|DYLD_|GCONV_PATH$|NODE_OPTIONS$|NODE_PATH$|PYTHONPATH$|PYTHONSTARTUP$|PYTHONHOME$|RUBYOPT$|RUBYLIB$|PERL5OPT$|PERL5LIB$|BASH_ENV$|ENV$|JAVA_TOOL_OPTIONS$)/i
 
-/** How programs reach the network from here: certificates, proxies, and where packages come from. */
+/** Variables by which programs reach the network: certificates, proxies, and where packages come from. */
 const NETWORK = [
   'NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY NODE_USE_SYSTEM_CA SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE REQUESTS_CA_BUNDLE',
   'HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy',
   'npm_config_proxy npm_config_https_proxy npm_config_noproxy npm_config_cafile npm_config_registry',
 ].flatMap(names => names.split(' '))
-/** Where programs are, who runs them, and where they may leave something, on every system. */
+/** Variables that say where programs are, who runs them, and where they may leave something, on every system. */
 const PLACE = [
   'HOME LOGNAME PATH SHELL TERM USER LANG TMPDIR',
   'APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATHEXT PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE WINDIR',
 ].flatMap(names => names.split(' '))
 
-/** What a local server inherits: what all do, and what its configuration names besides. */
+/** Variables that a local server inherits: those that all do, and those that its configuration names. */
 export function inheritedByServer(named: readonly string[]): string[] {
   return [...new Set([...PLACE, ...NETWORK, ...named])]
 }

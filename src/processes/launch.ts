@@ -1,10 +1,14 @@
-import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { Socket } from 'node:net'
+import type { Writable } from 'node:stream'
 import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { belowCeilings } from './resource-limits.ts'
-import { findProgram } from './find-program.ts'
+import { findProgram } from '../util/find-program.ts'
 import { sandboxArguments } from './sandbox/sandbox.ts'
+import { makeDirectorySync } from '../util/make-directory.ts'
+import { startOf } from './cleanup/proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */
 export interface Launch {
@@ -12,7 +16,7 @@ export interface Launch {
   readonly args: readonly string[]
 }
 
-/** Where a server is started. */
+/** Place in which a server is started. */
 export interface LaunchSite {
   /** Directory of the configuration. */
   readonly directory: string
@@ -21,18 +25,18 @@ export interface LaunchSite {
   readonly env: Readonly<Record<string, string>>
   /** The gateway's own. */
   readonly outside: Readonly<Record<string, string | undefined>>
-  /** What may be written in its sandbox besides. */
+  /** Paths that may be written in its sandbox besides. */
   readonly writable?: readonly string[] | undefined
   /** Its HOME in a sandbox, made when there is none; without one it is temporary. */
   readonly ownHome?: string | undefined
-  /** What no sandbox shows. */
+  /** Paths that no sandbox shows. */
   readonly places?: readonly PrivatePlace[] | undefined
 }
 
 type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox'>
 
 /**
- * What is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
+ * Chooses what is run for a server: itself, or what sets its ceilings and builds its sandbox first. Throws an Error that says
  * what is missing.
  */
 export function launchOf(spec: Spec, site: LaunchSite): Launch {
@@ -41,7 +45,7 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
     if (sandbox !== undefined) throw new Error('"sandbox: bwrap" works on Linux only')
     return { command, args }
   }
-  const program = findProgram(command, site.env.PATH, site.cwd)
+  const program = findProgram(command, site.env.PATH?.split(':'), site.cwd)
   // Whatever wraps it would fail in words of its own.
   if (program === undefined)
     throw new Error(
@@ -53,13 +57,13 @@ export function launchOf(spec: Spec, site: LaunchSite): Launch {
 
 function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: LaunchSite): string[] {
   const { outside, ownHome, places = [] } = site
-  if (ownHome !== undefined) mkdirSync(ownHome, { recursive: true, mode: 0o700 })
+  if (ownHome !== undefined) makeDirectorySync(ownHome, 0o700)
   return sandboxArguments(sandbox, { ...site, program, args, places, home: outside.HOME ?? homedir() })
 }
 
 function bubblewrap({ outside }: LaunchSite): string {
   if (process.platform !== 'linux') throw new Error('"sandbox: bwrap" works on Linux only')
-  const file = findProgram('bwrap', outside.PATH, '/')
+  const file = findProgram('bwrap', outside.PATH?.split(':'), '/')
   if (file !== undefined) return file
   throw new Error(
     '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
@@ -68,4 +72,75 @@ function bubblewrap({ outside }: LaunchSite): string {
 
 function split([command = '', ...args]: readonly string[]): Launch {
   return { command, args }
+}
+
+/** A program, where it runs and with which variables. */
+export interface Spawning {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  /** All of its environment. */
+  readonly env: Record<string, string>
+}
+
+/** Runs a server with pipes to us, in a session and a group of its own. Never in a shell. Throws what `spawn` throws. */
+export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcessWithoutNullStreams {
+  return spawn(command, args, {
+    cwd,
+    env,
+    shell: false,
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+    stdio: 'pipe',
+  })
+}
+
+/** Runs what shall outlive us by a moment: a session of its own, one pipe from us, and nothing that keeps us alive. */
+export function spawnWatcher({ command, args, cwd, env }: Spawning): {
+  watcher: ChildProcess
+  pipe: Writable
+} {
+  const watcher = spawn(command, args, { cwd, env, detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  watcher.unref()
+  // A pipe to a child is a socket, whatever its type says.
+  if (watcher.stdin instanceof Socket) watcher.stdin.unref()
+  return { watcher, pipe: watcher.stdin }
+}
+
+/** A process of ours and all that share its group. On Windows, where groups do not exist, the process alone. */
+export class ProcessGroup {
+  readonly #child: ChildProcess
+  readonly #start: string | undefined
+
+  constructor(child: ChildProcess) {
+    this.#child = child
+    this.#start = child.pid === undefined ? undefined : startOf(child.pid)
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (process.platform === 'win32') this.#child.kill(signal)
+    else this.#send(signal)
+  }
+
+  /** True when anything of the group still runs. */
+  get isAlive(): boolean {
+    return process.platform !== 'win32' && this.#send(0)
+  }
+
+  #send(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#child
+    if (pid === undefined || !this.#isOurs(pid)) return false
+    try {
+      return process.kill(-pid, signal)
+    } catch (error) {
+      // EPERM: something is there, and is not ours to signal.
+      return (error as NodeJS.ErrnoException).code === 'EPERM'
+    }
+  }
+
+  /** The number of a group is not given away while anybody is in it; a new leader means that nobody of ours is. */
+  #isOurs(pid: number): boolean {
+    const start = startOf(pid)
+    return start === undefined || start === this.#start
+  }
 }

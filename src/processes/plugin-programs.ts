@@ -6,19 +6,18 @@ import { launchOf } from './launch.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { hidingLog } from '../util/log.ts'
 import { hidingVariables, type Hide } from '../util/secrets.ts'
-import { Stderr } from './stderr.ts'
-import { ProcessTable } from './cleanup/process-table.ts'
+import { Stderr, RecentLines } from './stderr.ts'
+import { ProcessTable } from './cleanup/own-processes.ts'
 import { ServerProcess } from './server-process.ts'
-import { RecentLines } from './recent-lines.ts'
 
-/** What programs are run within. */
+/** Surroundings that programs are run in. */
 export interface ProgramsOptions {
   readonly log: Log
   readonly clock: Clock
   readonly room: ProcessRoom
   /** Directory of the configuration. */
   readonly directory: string
-  /** What no sandbox shows. */
+  /** Paths that no sandbox shows. */
   readonly privatePlaces: PrivatePlaces
   /** The gateway's own variables. */
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -69,14 +68,15 @@ export class OwnPrograms implements Programs {
       env: marked(spec.env, environment[MARK_VARIABLE], mark),
       mark,
       maxLine: spec.maxLine,
+      log: told,
       stderr: new Stderr({ log: told, clock, hide: hideAll, recent: logs }),
       clock,
       table,
       onLine: line => spec.onLine(line),
       ...(spec.onOutput && { onOutput: spec.onOutput.bind(spec) }),
-      onEnd: (why, exit) => {
+      onEnd: ({ why, detail }, exit) => {
         permit.ended()
-        spec.onEnd(hideAll(why), exit)
+        spec.onEnd(hideAll(why), exit, detail === undefined ? undefined : hideAll(detail))
       },
     })
     permit.started()

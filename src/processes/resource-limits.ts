@@ -6,13 +6,13 @@ import type { ProcessId } from './cleanup/proc-scan.ts'
 import { ProcessTree, tasksOf } from './cleanup/process-tree.ts'
 
 const KIBIBYTE = 1024
-/** What runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
+/** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
 const RESERVED = 1024 * 1024 * 1024
-/** How far out the hard wall of tasks stands, which the kernel counts over all of a user: it only bounds a burst between two looks. */
+/** Distance of the hard wall of tasks, which the kernel counts over all of a user: it only bounds a burst between two looks. */
 const TASKS_AHEAD = 1024
 const LOOK_MS = 50
 const LOOKS_A_SECOND = 20
-/** What builds a sandbox stays around it: bwrap, and its first process within. */
+/** Processes that stay around a sandbox: bwrap, and its first process within. */
 const AROUND_SANDBOX = 2
 
 /** Sets each limit given as a pair, says on stderr which it could not, and becomes the program. Arguments stay arguments. */
@@ -49,7 +49,7 @@ function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isS
   return pairs.flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)]))
 }
 
-/** Which ceilings this machine does not keep, as one line for people; undefined when it keeps them all. */
+/** Names the ceilings that this machine does not keep, as one line for people; undefined when it keeps them all. */
 export function notKept(ceilings: CeilingsConfig | undefined, platform: string): string | undefined {
   if (ceilings === undefined) return undefined
   if (platform === 'win32') return 'Windows has no resource limits that a parent could set'

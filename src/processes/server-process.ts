@@ -1,23 +1,24 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import type { Clock, ProgramExit } from '../api/index.ts'
+import type { Clock, Log, ProgramExit } from '../api/index.ts'
+import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { descendantsOf } from './cleanup/descendants.ts'
-import { ProcessGroup } from './group.ts'
+import { descendantsOf } from './cleanup/process-tree.ts'
+import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
 import type { ProcessId } from './cleanup/proc-scan.ts'
-import { spawnServer, type Spawning } from './spawn.ts'
 import { type Stderr } from './stderr.ts'
 import type { Remains } from './cleanup/sweeper.ts'
-import type { ProcessTable } from './cleanup/process-table.ts'
+import type { ProcessTable } from './cleanup/own-processes.ts'
 
-/** How to run a server, and who hears of it. */
+/** Options of a server's process. */
 export interface ProcessOptions extends Spawning {
-  /** What its environment is marked with, and that of all it starts. */
+  /** Mark of its environment, and of that of all it starts. */
   readonly mark: string
   /** Most bytes of one line of its stdout. */
   readonly maxLine: number
   /** Its stderr. */
   readonly stderr: Stderr
+  readonly log: Log
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
@@ -26,17 +27,17 @@ export interface ProcessOptions extends Spawning {
   /** Called when all that was written to its stdin has left. */
   onDrain?(): void
   /** Told once, when it can no longer be talked to; with how it exited, where it has. */
-  onEnd(why: string, exit?: ProgramExit): void
+  onEnd(reason: Reason, exit?: ProgramExit): void
 }
 
 const STEP_MS = 2000
 /** The same for what a server that is gone has left in its group. */
 const ORPHAN_MS = 500
-/** How long output that is still in the pipe may take to arrive after the exit. */
+/** Time for output that is still in the pipe to arrive after the exit. */
 const DRAIN_MS = 50
 /** The same where the output is all there is, and nobody can ask for it again. */
 const PASS_MS = 2000
-/** How long a process may live on without one of its pipes. */
+/** Time that a process may live on without one of its pipes. */
 const LINGER_MS = 250
 const POLL_MS = 20
 /** When it is noted what a process has started so far: a launcher has launched by then. */
@@ -62,6 +63,7 @@ export class ServerProcess {
   #takeBackRecord = (): void => undefined
   #queue: string[] = []
   #queued = 0
+  #hasDropped = false
 
   /** Throws what `spawn` throws for arguments that no process could have. */
   constructor(options: ProcessOptions) {
@@ -87,12 +89,12 @@ export class ServerProcess {
     return this.#child.pid
   }
 
-  /** Whether it is talked to, line by line. */
+  /** True when it is spoken to line by line. */
   get #isRead(): boolean {
     return this.#options.onOutput === undefined
   }
 
-  get lastWords(): string {
+  get lastWords(): string | undefined {
     return this.#options.stderr.lastWords
   }
 
@@ -108,7 +110,16 @@ export class ServerProcess {
 
   /** Queues what must get through if at all possible: the server may wait for it before it reads on. */
   reply(line: string): void {
-    this.#enqueue(line, MAX_REPLIES_WAITING)
+    if (this.#enqueue(line, MAX_REPLIES_WAITING) || this.#hasDropped) return
+    this.#hasDropped = true
+    const why = 'it does not read its stdin: over 16 MiB wait'
+    const bytes = Buffer.byteLength(line)
+    this.#options.log.warn('messages to a process are dropped until it reads again', {
+      what: 'reply or notification',
+      bytes,
+      waiting: this.unread,
+      why,
+    })
   }
 
   #enqueue(line: string, limit: number): boolean {
@@ -160,7 +171,10 @@ export class ServerProcess {
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
-    stdin.on('drain', () => this.#options.onDrain?.())
+    stdin.on('drain', () => {
+      this.#hasDropped = false
+      this.#options.onDrain?.()
+    })
   }
 
   /** It is not talked to: it may close what it likes. */
@@ -190,7 +204,7 @@ export class ServerProcess {
     if (this.#isOver()) return
     this.#hasEnded = true
     this.#options.stderr.end()
-    this.#options.onEnd(`${why}${this.lastWords}`, this.#exit)
+    this.#options.onEnd({ why, detail: this.lastWords }, this.#exit)
     void this.stop()
   }
 
@@ -198,7 +212,7 @@ export class ServerProcess {
     return this.#hasEnded
   }
 
-  /** What has left the group is found again by this, should it have cleaned its environment of our mark. */
+  /** Finds again what has left the group, should it have cleaned its environment of our mark. */
   #record(): void {
     if (this.pid !== undefined && !this.#hasExited) this.#recorded.push(...descendantsOf(this.pid))
   }

@@ -1,20 +1,33 @@
-import { OWNER_ONLY } from '../errors/errors.ts'
-import type { Clock, Log } from '../api/index.ts'
+import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { lastWordsIn } from './last-words.ts'
 import type { Hide } from '../util/secrets.ts'
-import type { RecentLines } from './recent-lines.ts'
-import { visible } from '../transport/printable.ts'
+import { visible } from '../util/log.ts'
+
+/** Bytes that are kept of each upstream. */
+const MAX_BYTES = 64 * 1024
+/** Cost of a line besides its text. */
+const OVERHEAD = 64
+
+/** Lines that servers and what runs them say at every start, and that never are why one ended. */
+const CHATTER =
+  /^(Failed to request initial roots from client|npm (warn|notice|WARN)|\(node:\d+\) |\(Use `node --trace|Node\.js v\d|node:[\w/]+:\d+$|Traceback \(most recent)/
+
+/** Lines of an error besides its message: frames, the code around it, its properties. */
+const TRIMMINGS = /^\s+(at |File "|~|\^)|^\s*[\]{}[\],;)]+\s*$|^\s+(code|requireStack|url|errno|syscall): /
+
+/** The line of an error that says what it is, in the forms of most languages. */
+const ERROR =
+  /^(Uncaught |Unhandled |Exception in thread "[^"]*" )?[\w.$]*(Error|Exception)( \[\w+\])?(:|$)|^(fatal|error|panic)\b|panicked at/i
 
 /** Beyond these a line costs nothing but being counted. */
 const LOGGED_PER_SECOND = 100
 const KEPT_PER_SECOND = 1000
 const LONGEST_LINE = 4096
 const KEPT_BYTES = 8192
-/** How much of the last lines an error text shows. */
+/** Most characters of the last lines in an error text. */
 const SHOWN = 300
 
-/** Who hears what a process says on stderr. */
+/** Receivers of what a process writes on stderr. */
 export interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
@@ -24,7 +37,7 @@ export interface StderrOptions {
   readonly recent: RecentLines
 }
 
-/** What a process says on stderr: logged, not too fast, its last lines kept, and its end for error texts. */
+/** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
 export class Stderr {
   readonly #options: StderrOptions
   /** The process that speaks, once there is one. */
@@ -54,10 +67,10 @@ export class Stderr {
     this.#report()
   }
 
-  /** The last lines, for an error text; empty when there are none. */
-  get lastWords(): string {
+  /** The last lines, for the detail of an error; undefined when there are none. */
+  get lastWords(): string | undefined {
     const last = lastWordsIn(this.#options.hide(this.#kept.toString('utf8')))
-    return last === '' ? '' : `${OWNER_ONLY}${visible(last, SHOWN)}`
+    return last === '' ? undefined : visible(last, SHOWN)
   }
 
   #line(line: string): void {
@@ -87,4 +100,61 @@ export class Stderr {
       log.warn('lines of stderr left out, it writes too fast', { count: this.#suppressed })
     this.#suppressed = 0
   }
+}
+
+/** Puts the end of a process's output on one line: its error where there is one, else the last lines that say something. */
+export function lastWordsIn(text: string): string {
+  const lines = text.split(/\r?\n/).filter(line => line.trim() !== '' && !CHATTER.test(line))
+  const error = lines.findLast(line => ERROR.test(line))
+  if (error !== undefined) return error.trim()
+  const said = lines.filter(line => !TRIMMINGS.test(line))
+  return said
+    .slice(-3)
+    .map(line => line.trim())
+    .join(' | ')
+}
+
+/** The last lines that an upstream said, over all its processes, and whoever hears the next ones. */
+export class RecentLines implements UpstreamLogs {
+  readonly #hearers = new Set<(line: LogLine) => void>()
+  #lines: LogLine[] = []
+  /** Lines before this one are forgotten; they are cut off when they are half of all. */
+  #first = 0
+  #bytes = 0
+
+  recent(): readonly LogLine[] {
+    return this.#lines.slice(this.#first)
+  }
+
+  follow(hear: (line: LogLine) => void): () => void {
+    this.#hearers.add(hear)
+    return () => void this.#hearers.delete(hear)
+  }
+
+  add(line: LogLine): void {
+    this.#lines.push(line)
+    this.#bytes += sizeOf(line)
+    for (let oldest = this.#lines[this.#first]; this.#bytes > MAX_BYTES && oldest !== undefined;) {
+      this.#bytes -= sizeOf(oldest)
+      oldest = this.#lines[++this.#first]
+    }
+    if (this.#first * 2 > this.#lines.length) {
+      this.#lines = this.#lines.slice(this.#first)
+      this.#first = 0
+    }
+    for (const hear of this.#hearers) this.#tell(hear, line)
+  }
+
+  #tell(hear: (line: LogLine) => void, line: LogLine): void {
+    try {
+      hear(line)
+    } catch {
+      // Its trouble must not end the server that spoke.
+      this.#hearers.delete(hear)
+    }
+  }
+}
+
+function sizeOf({ text }: LogLine): number {
+  return Buffer.byteLength(text) + OVERHEAD
 }

@@ -1,16 +1,15 @@
-import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './json/bytes.ts'
+import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, MAX_DEPTH } from './json/scan.ts'
 import type { RpcId } from './jsonrpc.ts'
-import { MAX_DEPTH } from './json/scan.ts'
 
 /** A name, and what follows it where it is an id. */
 const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
 const METHOD = /^"method"\s*:/
 /** Longest text that is compared with them. */
 const LOOK_AHEAD = 128
-/** Where the entries of a list stand: message, result, list, entry. */
+/** Level of the entries of a list: message, result, list, entry. */
 const ENTRY_LEVEL = 4
 
-/** Whose answer a message was to be that could not be read; null where it does not say, or is no answer. */
+/** Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. */
 export function replyIdOf(bytes: Buffer): RpcId | null {
   let id: RpcId | null = null
   let isCall = false
@@ -70,7 +69,7 @@ function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boole
   }
 }
 
-/** Where the quote stands that ends the string; the end of the text where there is none. */
+/** Index of the quote that ends the string; the length of the text where there is none. */
 function endOfString(bytes: Buffer, open: number): number {
   for (let at = open + 1; at < bytes.length; at++) {
     if (bytes[at] === QUOTE) return at

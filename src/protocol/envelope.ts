@@ -1,9 +1,8 @@
 import { CARE, checkJson, type Care, type JsonReader } from './json/check.ts'
 import { found } from './json/scalars.ts'
-import { lookAlike } from './look-alikes.ts'
+import { lookAlike, hasEscape } from './json/unique-names.ts'
 import { keyText } from './json/members.ts'
 import { ScanError } from './json/scan.ts'
-import { hasEscape } from './json/unique-names.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */
@@ -27,11 +26,11 @@ const VERSION = Buffer.from('"2.0"')
 /** Digits of a number that is exact for certain. */
 const EXACT_DIGITS = 15
 
-/** Where the members of one message's envelope stand. One object for all messages, as reading one never yields. */
+/** Places of the members of one message's envelope. One object serves all messages, as reading one never yields. */
 export class Envelope implements JsonReader {
-  /** Whether the numbers in `params` mean the same to every reader. */
+  /** Marks `params` whose numbers mean the same to every reader. */
   isExact = true
-  /** Whether JavaScript would write `params` otherwise, and not only with other spaces. */
+  /** Marks `params` that JavaScript would write differently, and not only with other spaces. */
   isRewritten = false
   #bytes: Buffer = EMPTY
   readonly #starts = new Int32Array(KEYS.length)
@@ -57,7 +56,7 @@ export class Envelope implements JsonReader {
     return this.start(key) >= 0
   }
 
-  /** Where a member's value begins; -1 when there is none. */
+  /** Index at which a member's value begins; -1 when there is none. */
   start(key: EnvelopeKey): number {
     return this.#starts[PLACES.get(key) as number] as number
   }
@@ -131,7 +130,7 @@ export class Envelope implements JsonReader {
 
 const RESULT_TYPE = Buffer.from('resultType')
 
-/** Whether a name is this one, also with escapes. */
+/** Tells whether a name in the text is `name`, also where it is written with escapes. */
 function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   if (equals(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false

@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from './json/json.ts'
-import { METHODS } from './methods.ts'
-import { HEADER, META } from './names.ts'
+import { METHODS, HEADER, META } from './methods.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/
@@ -22,7 +21,7 @@ export function decodeHeaderValue(value: string): string | undefined {
   return bytes.toString('base64') === match[1] ? bytes.toString('utf8') : undefined
 }
 
-/** What `Mcp-Name` must say for a request; undefined for methods that have no such header. */
+/** Returns the value that `Mcp-Name` must have for a request; undefined for methods that have no such header. */
 export function nameOf(method: string, params: JsonObject | undefined): string | undefined {
   const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
@@ -42,7 +41,7 @@ export function standardHeaders(
   return headers
 }
 
-/** Where the headers of a modern request contradict its body; undefined when they agree. */
+/** Finds the first header of a modern request that contradicts its body; undefined when they agree. */
 export function headerMismatch(
   headers: Readonly<Record<string, string | undefined>>,
   method: string,
@@ -91,7 +90,7 @@ const TITLES: Readonly<Record<string, string>> = {
 export interface ParamHeader {
   readonly path: readonly string[]
   readonly header: string
-  /** Whether other spellings of the same number are the same value. */
+  /** Marks integers: other spellings of the same number are the same value. */
   readonly isNumber: boolean
 }
 
@@ -156,7 +155,7 @@ export function paramHeaderValues(
   return headers
 }
 
-/** Where a client's `Mcp-Param-*` headers contradict the arguments. Headers no schema claims are none of our business. */
+/** Finds the first `Mcp-Param-*` header that contradicts the arguments. Headers that no schema claims are ignored. */
 export function paramMismatch(
   annotations: readonly ParamHeader[],
   headers: Readonly<Record<string, string | undefined>>,

@@ -1,12 +1,16 @@
-import { Envelope } from './envelope.ts'
-import { OPEN_ARRAY, OPEN_OBJECT } from './json/bytes.ts'
-import { type JsonObject, isObject } from './json/json.ts'
-import { ScanError } from './json/scan.ts'
-import { paramsText, rememberSource } from './params-source.ts'
-import { Payload } from './payload.ts'
-import { RPC, type RpcError, rpcError } from './rpc-error.ts'
-import type { Era } from './versions.ts'
 import { isUtf8 } from 'node:buffer'
+import { Envelope } from './envelope.ts'
+import { OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
+import { isObject, type JsonObject } from './json/json.ts'
+import { paramsText, rememberSource } from './params-as-written.ts'
+import { Payload } from './payload.ts'
+import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+import type { Era } from './versions.ts'
+import { checkJson } from './json/check.ts'
+
+const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
+
+const TAIL = Buffer.from('}')
 
 export type RpcId = string | number
 
@@ -18,11 +22,13 @@ export interface RpcRequest {
   /** Length of the message. */
   readonly bytes: number
 }
+
 export interface RpcNotification {
   readonly kind: 'notification'
   readonly method: string
   readonly params: JsonObject | undefined
 }
+
 export interface RpcResponse {
   readonly kind: 'response'
   /** null where the peer could not read our id. */
@@ -32,12 +38,14 @@ export interface RpcResponse {
   readonly resultType: string | undefined
   readonly error: RpcError | undefined
 }
-/** What is no message: the error to answer with, and the id where it could be read. */
+
+/** Message that is refused: the error to answer with, and the id where it could be read. */
 export interface Malformed {
   readonly kind: 'malformed'
   readonly id: RpcId | null
   readonly error: RpcError
 }
+
 export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
 
 /**
@@ -63,7 +71,7 @@ function refusedAs({ isSyntax, message }: ScanError): Malformed {
     : malformed(RPC.invalidRequest, `Invalid request: ${message}`)
 }
 
-/** Whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
+/** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
   for (const byte of bytes) {
     if (byte > 0x20) return byte === OPEN_ARRAY
@@ -90,7 +98,7 @@ export function writeResult(id: RpcId, result: Buffer): Buffer | readonly Buffer
   return [Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE]
 }
 
-/** What was written as one text, for who cannot take it in pieces. */
+/** Joins the pieces of a message, for a caller that cannot take it in pieces. */
 export function inOnePiece(message: Written): string | Buffer {
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
@@ -193,4 +201,16 @@ function asError(value: unknown): RpcError {
 
 function malformed(code: number, message: string, id: RpcId | null = null): Malformed {
   return { kind: 'malformed', id, error: rpcError(code, message) }
+}
+
+/**
+ * Reads parameters that come without a message around them, under the same rules as those in one.
+ * @throws Error when they are no JSON, nest too deep, are too many, or have a name twice.
+ */
+export function parseParams(bytes: Buffer): JsonObject | undefined {
+  checkJson(bytes)
+  const message = parseMessage(Buffer.concat([HEAD, bytes, TAIL]))
+  if (message.kind !== 'notification')
+    throw new Error(message.kind === 'malformed' ? message.error.message : 'no parameters')
+  return message.params
 }

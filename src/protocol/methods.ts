@@ -1,12 +1,32 @@
 import type { Era } from './versions.ts'
 
+/** Keys of `params._meta` and `result._meta` (2026-07-28, basic). */
+export const META = {
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
+} as const
+
+/** HTTP header names, lower case as Node gives them. */
+export const HEADER = {
+  version: 'mcp-protocol-version',
+  method: 'mcp-method',
+  name: 'mcp-name',
+  param: 'mcp-param-',
+  session: 'mcp-session-id',
+  lastEventId: 'last-event-id',
+} as const
+
 /** The four kinds of thing a server offers by list. */
 export type Kind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
 
 interface MethodRow {
   /** Eras that have it; both when absent. */
   readonly era?: Era
-  /** Who answers: the gateway, every upstream that has it, or the one that owns the name. */
+  /** Receiver of the call: the gateway, every upstream that has the method, or the one that owns the name. */
   readonly to: 'gateway' | 'list' | 'owner'
   /** The kind of thing it lists or addresses. */
   readonly kind?: Kind
@@ -14,7 +34,7 @@ interface MethodRow {
   readonly target?: 'name' | 'uri' | 'ref' | 'taskId'
   /** The server capability it needs. */
   readonly capability?: string
-  /** Whether its modern result carries `ttlMs` and `cacheScope` (2026-07-28, caching). */
+  /** Marks methods whose modern result carries `ttlMs` and `cacheScope` (2026-07-28, caching). */
   readonly cacheable?: boolean
 }
 
@@ -64,7 +84,7 @@ interface ListRow {
   readonly changed: string
 }
 
-/** How each kind is listed. */
+/** Methods, members and notifications by which each kind is listed. */
 export const LISTS: Readonly<Record<Kind, ListRow>> = {
   tools: {
     method: 'tools/list',
@@ -98,7 +118,7 @@ export const LISTS: Readonly<Record<Kind, ListRow>> = {
 
 export const KINDS: readonly Kind[] = ['tools', 'prompts', 'resources', 'resourceTemplates']
 
-/** Whether a client of this era may call it: what an era removed is an unknown method there. */
+/** Tells whether a client of this era may call a method: one that the era removed is an unknown method there. */
 export function existsIn(method: string, era: Era): boolean {
   const row = METHODS.get(method)
   return row?.era === undefined || row.era === era

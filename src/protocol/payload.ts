@@ -50,7 +50,7 @@ export class Payload {
     return this.#bytes
   }
 
-  /** Whether a tool says in it that it failed (`isError`). It is looked through only where it may say so. */
+  /** Tells whether a tool reports a failure in it (`isError`). Members are walked only where the text may say so. */
   get isToolError(): boolean {
     this.#isToolError ??=
       mayHave(this.bytes(), 'isError') && findValue(this.bytes(), 'isError')?.equals(TRUE) === true

@@ -1,31 +1,41 @@
+import { isObject, type JsonObject } from './json/json.ts'
+
 /** Longest URI that has a canonical form. */
 const MAX_LENGTH = 8192
+
 /** Control characters, backslashes, and blanks at an end: parsers drop or replace them, each in its own way. */
 const UNCLEAR = /^ | $|[\\\p{Cc}]/u
+
 /** RFC 3986, appendix B, without a fragment: no server sees one, or it takes it for a part of the name. */
 const PARTS = /^([a-z][a-z0-9+.-]*):(\/\/[^/?#]*)?([^?#]*)(\?[^#]*)?$/is
+
 const WEB: ReadonlySet<string> = new Set(['http', 'https', 'ws', 'wss', 'ftp'])
+
 /** Matches no character. */
 const NOTHING = /[^\s\S]/
+
 /** Paths that are canonical as they stand: most are. */
 const PLAIN =
   /^(?:file:\/\/(?=\/)|(?!file:|https?:|wss?:|ftp:)[a-z][a-z0-9+-]*:\/\/[\w~-]*)(?:\/[\w~-][\w.~-]*)*$/
 
-/** How one part of a URI is written. */
+/** Rules for the spelling of one part of a URI. */
 interface Spelling {
-  /** What stands as it is even where it was encoded, as that means the same. */
+  /** Characters that are decoded where they came encoded, as both mean the same. */
   readonly plain: RegExp
-  /** What may stand unencoded, but means something else then. */
+  /** Characters that keep the spelling they came in, as unencoded they mean something else. */
   readonly asIs: RegExp
-  /** What no rule can see through. */
+  /** Characters that no rule can judge: a URI that has one, encoded or not, has no canonical form. */
   readonly bad: RegExp
 }
 
 /** An encoded slash is a part of a name to one and a separator to another; half a character has no encoding. */
 const BAD = /[/\\\p{Cc}\p{Cs}]/u
+
 const IN_PATH: Spelling = { plain: /[\w.~!$&'()*+,;=:@-]/, asIs: NOTHING, bad: BAD }
+
 /** `&`, `=`, `+` and `;` separate there. */
 const IN_QUERY: Spelling = { plain: /[\w.~!$'()*,:@/?-]/, asIs: NOTHING, bad: /[\0\p{Cs}]/u }
+
 /** An address of IPv6 stands in brackets. */
 const IN_AUTHORITY: Spelling = { plain: /[\w.~!$&'()*+,;=-]/, asIs: /[[\]]/, bad: BAD }
 
@@ -178,4 +188,29 @@ export function foldedUri(text: string): string {
   if (scheme === '') return text
   const host = authority === '//' && scheme !== 'file:' ? '' : authority.toLowerCase()
   return scheme + host + path.replace(/\/{2,}/g, '/').replace(host === '' ? /(?<=.)\/$/ : /\/$/, '') + rest
+}
+
+/** Tells whether a browser may be sent to a URL: http and https only, as others may run code or read files. */
+export function isPage(url: unknown): boolean {
+  return schemeOf(url) === 'https:' || schemeOf(url) === 'http:'
+}
+
+/** Tells whether an icon may be loaded from a URL (2025-11-25, "Icons": consumers reject unsafe schemes). */
+function isIcon(source: unknown): boolean {
+  return isPage(source) || (typeof source === 'string' && /^data:image\/[\w.+-]+[;,]/i.test(source))
+}
+
+/** The scheme as a browser reads it: without the blanks and line ends that may hide it. */
+function schemeOf(url: unknown): string | undefined {
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).protocol : undefined
+}
+
+/** The entry of a list without icons that no client should load; the same entry where there are none. */
+export function withSafeIcons(entry: JsonObject): JsonObject {
+  const { icons } = entry
+  if (!Array.isArray(icons)) return entry
+  const safe = (icons as unknown[]).filter(icon => isObject(icon) && isIcon(icon.src))
+  if (safe.length === icons.length) return entry
+  const { icons: _unsafe, ...rest } = entry
+  return safe.length === 0 ? rest : { ...rest, icons: safe }
 }

@@ -1,9 +1,11 @@
+import type { JsonObject } from './json/json.ts'
+
 /** legacy: `initialize` handshake, up to 2025-11-25. modern: per-request metadata, from 2026-07-28. */
 export type Era = 'legacy' | 'modern'
 
 export const MODERN_VERSION = '2026-07-28'
 export const LATEST_LEGACY_VERSION = '2025-11-25'
-/** What is assumed of a legacy HTTP client that sends no version header (2025-11-25, transports). */
+/** Version assumed of a legacy HTTP client that sends no version header (2025-11-25, transports). */
 export const ASSUMED_LEGACY_VERSION = '2025-03-26'
 
 /** Legacy versions we speak, newest first. */
@@ -26,7 +28,7 @@ export function isLegacy(version: string): boolean {
   return LEGACY_VERSIONS.includes(version)
 }
 
-/** Whether a version string is of the modern line, served by us or not. ISO dates compare as text. */
+/** Tells whether a version string is of the modern line, served by us or not. ISO dates compare as text. */
 export function looksModern(version: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= MODERN_VERSION
 }
@@ -35,3 +37,23 @@ export function looksModern(version: string): boolean {
 export function negotiateLegacy(requested: unknown): string {
   return typeof requested === 'string' && isLegacy(requested) ? requested : LATEST_LEGACY_VERSION
 }
+
+/** Client that reads a message, as far as the form of the message depends on it. */
+export interface Reader {
+  readonly era: Era
+  readonly version: string
+  readonly capabilities: JsonObject
+}
+
+const NEWEST: Readonly<Record<Era, Reader>> = {
+  legacy: { era: 'legacy', version: LATEST_LEGACY_VERSION, capabilities: {} },
+  modern: { era: 'modern', version: MODERN_VERSION, capabilities: {} },
+}
+
+/** A client of which only the era is known: it reads the newest form of it. */
+export function newestReader(era: Era): Reader {
+  return NEWEST[era]
+}
+
+/** The first version with structured output and resource links. */
+export const STRUCTURED_SINCE = '2025-06-18'

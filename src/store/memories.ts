@@ -1,26 +1,28 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Clock, Log, UpstreamMemory } from '../api/index.ts'
-import { fileOf, recordsIn, type Contents, type Recorded } from './catalogue-format.ts'
 import { StateFile } from './state-file.ts'
 
+/** Format of a file. A file of another version was written by another gateway, and is no reason to worry. */
+const FORMAT = 'tapgate-catalogue'
+const VERSION = 1
 const NAME = 'catalogue.json'
 const MAX_BYTES = 32 * 1024 * 1024
 /** Changes within this time are written once. */
 const GATHER_MS = 300
 
-/** What the memories of a gateway need. */
+/** Dependencies of the memories of a gateway. */
 export interface MemoriesOptions {
   /** Absolute. Made, for its owner alone, when there is something to save. */
   readonly directory: string
-  /** Whether to begin without what earlier runs have saved. */
+  /** True to begin without what earlier runs have saved. */
   readonly fresh?: boolean | undefined
   readonly log: Log
   readonly clock: Clock
 }
 
 /**
- * What is known of every upstream, in one file: read once, written behind the back of those who change it. Several
+ * Memories of every upstream, in one file: read once, written behind the back of those who change it. Several
  * gateways may share it; each writes what it has learnt itself, and keeps what the others wrote.
  */
 export class Memories {
@@ -112,4 +114,54 @@ export class Memories {
     if (saved === undefined || saved === 'other' || saved.salt !== this.#salt) return
     for (const [name, record] of saved.records) if (!this.#learnt.has(name)) this.#records.set(name, record)
   }
+}
+
+/** Memory of one upstream, while its key is the same. */
+interface Recorded {
+  readonly key: string
+  readonly parts: ReadonlyMap<string, unknown>
+}
+
+/** Content of the file. `salt` goes into every key, so that equal specs on two machines have nothing in common. */
+interface Contents {
+  readonly salt: string
+  readonly records: Map<string, Recorded>
+}
+
+/** The document for some contents; in order of name, so that the same is the same. */
+function fileOf({ salt, records }: Contents): object {
+  const upstreams = [...records]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, { key, parts }]) => ({ name, key, parts: [...parts] }))
+  return { format: FORMAT, version: VERSION, salt, upstreams }
+}
+
+/** The contents of a document: `other` for another version; undefined when it cannot be understood. */
+function recordsIn(value: unknown): Contents | 'other' | undefined {
+  if (!isObject(value) || value.format !== FORMAT) return undefined
+  if (value.version !== VERSION) return 'other'
+  const { salt, upstreams } = value
+  if (typeof salt !== 'string' || !Array.isArray(upstreams)) return undefined
+  const records = upstreams.map(recordIn)
+  return records.every(record => record !== undefined) ? { salt, records: new Map(records) } : undefined
+}
+
+function recordIn(value: unknown): [string, Recorded] | undefined {
+  if (!isObject(value)) return undefined
+  const { name, key } = value
+  const parts = partsIn(value.parts)
+  return typeof name === 'string' && typeof key === 'string' && parts !== undefined
+    ? [name, { key, parts }]
+    : undefined
+}
+
+function partsIn(value: unknown): Map<string, unknown> | undefined {
+  if (!Array.isArray(value)) return undefined
+  const isPart = (entry: unknown): entry is [string, unknown] =>
+    Array.isArray(entry) && entry.length === 2 && typeof entry[0] === 'string'
+  return value.every(isPart) ? new Map(value) : undefined
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -3,7 +3,7 @@ import { link, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Log } from '../api/index.ts'
 import { reasonOf } from '../errors/errors.ts'
-import { writeWhole } from './whole-file.ts'
+import { writeWhole } from './state-file.ts'
 
 const NAME = 'seal.key'
 const BYTES = 32
@@ -11,7 +11,7 @@ const BYTES = 32
 export interface SealKeyOptions {
   /** Absolute; made, for its owner alone. */
   readonly directory: string
-  /** Whether to make another one: what was sealed before means nothing then. */
+  /** True to make another one: what was sealed before means nothing then. */
   readonly fresh?: boolean | undefined
   readonly log: Log
 }

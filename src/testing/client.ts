@@ -1,11 +1,11 @@
 import { Agent, fetch, type Response } from 'undici'
 import { standardHeaders } from '../protocol/headers.ts'
-import { type RpcId } from '../protocol/jsonrpc.ts'
+import type { RpcId } from '../protocol/jsonrpc.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { HEADER, META } from '../protocol/names.ts'
+import { HEADER, META } from '../protocol/methods.ts'
 import { LATEST_LEGACY_VERSION, MODERN_VERSION, type Era } from '../protocol/versions.ts'
-import type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'
 import { messagesOf, type ReceivedMessage } from './messages.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
 
 /**
  * Connects a small client of either era to a gateway or any MCP endpoint.
@@ -227,4 +227,44 @@ const INFO = { name: 'test-client', version: '1.0.0' }
 
 function withoutEmpty(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== ''))
+}
+
+/** Identity of a test client. */
+export interface TestClientOptions {
+  /** Default `modern`. A legacy client initializes at once. */
+  readonly era?: Era
+  /** Protocol version to speak; default the newest of its era. */
+  readonly version?: string
+  readonly info?: { readonly name: string; readonly version: string }
+  readonly capabilities?: JsonObject
+  /** Headers sent with everything. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface RequestOptions {
+  /** The id to send; default counts from 1. */
+  readonly id?: RpcId
+  /** Headers of this request alone; an empty value takes a standard one away. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** All that came back for one request. */
+export interface Reply {
+  readonly id: RpcId | null | undefined
+  readonly result?: JsonObject
+  readonly error?: RpcError
+  /** Notifications that came ahead of the answer. */
+  readonly notifications: readonly ReceivedMessage[]
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** The client gave it up, and no answer came. */
+  readonly isCancelled: boolean
+}
+
+/** A request under way. */
+export interface RunningRequest {
+  readonly id: RpcId
+  readonly reply: Promise<Reply>
+  /** Gives it up, the way its era does. */
+  cancel(): Promise<void>
 }

@@ -18,9 +18,9 @@
  * ```
  */
 export { TestClock } from './clock.ts'
-export { closeAfter } from './close-after.ts'
+export { closeAfter } from './gateway.ts'
 export { testClient, type TestClient } from './client.ts'
-export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client-api.ts'
+export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client.ts'
 export type { ReceivedMessage } from './messages.ts'
 export { testGateway, type LogLine, type TestGateway, type TestGatewayOptions } from './gateway.ts'
 export {

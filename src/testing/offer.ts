@@ -5,7 +5,7 @@ import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
 
 type Outcome = { readonly result: JsonObject } | { readonly error: RpcError }
 
-/** What a test upstream offers. The maps may be changed while it runs. */
+/** Offer of a test upstream. The maps may be changed while it runs. */
 export class Offer {
   readonly options: TestUpstreamOptions
   readonly tools: Map<string, TestTool>

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 
-/** What a tool of a test upstream can do besides returning. */
+/** Means of a tool of a test upstream besides returning. */
 export interface TestContext {
   /** The whole parameters, `_meta` included. */
   readonly params: JsonObject
@@ -22,9 +22,9 @@ export type TestPrompt = TestTool
 /** A resource's text, or an entry of the list with a `text`. */
 export type TestResource = string | (JsonObject & { readonly text?: string })
 
-/** What a test upstream is and offers. Everything is optional. */
+/** Options of a test upstream. Everything is optional. */
 export interface TestUpstreamOptions {
-  /** Which handshake it understands. Default `dual`: both. */
+  /** Handshake that it understands. Default `dual`: both. */
   readonly era?: 'modern' | 'legacy' | 'dual'
   readonly name?: string
   readonly version?: string
@@ -42,9 +42,9 @@ export interface TestUpstreamOptions {
   readonly methods?: Readonly<Record<string, TestTool>>
   /** Entries per page of a list. Default: all on one page. */
   readonly pageSize?: number
-  /** How long it waits before it answers anything but its handshake. */
+  /** Time before it answers anything but its handshake. */
   readonly delayMs?: number
-  /** What a modern list says of its freshness. Default 0. */
+  /** Freshness of a modern list. Default 0. */
   readonly ttlMs?: number
   /** Default `private`. */
   readonly cacheScope?: 'public' | 'private'

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { META } from '../protocol/names.ts'
+import { META } from '../protocol/methods.ts'
 
 /** One message that a test upstream got. */
 export interface ReceivedCall {
@@ -11,7 +11,7 @@ export interface ReceivedCall {
   readonly id: RpcId | undefined
   /** HTTP headers, lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Whether the caller gave it up: by notification (legacy) or by closing the stream (modern). */
+  /** True when the caller gave it up: by notification (legacy) or by closing the stream (modern). */
   readonly isCancelled: boolean
   /** Aborted when it is. */
   readonly signal: AbortSignal
@@ -68,7 +68,7 @@ interface Waiter {
   readonly resolve: (call: ReceivedCall) => void
 }
 
-/** What a test upstream remembers while it runs. */
+/** State of a test upstream while it runs. */
 export class UpstreamState {
   readonly calls: Received[] = []
   readonly #sessions = new Set<string>()

@@ -1,10 +1,9 @@
-import type { TestUpstreamOptions } from './types.ts'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { TestUpstreamOptions } from './types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import { KeptPort } from './kept-port.ts'
+import { KeptPort, respond } from './upstream-http.ts'
 import { Offer } from './offer.ts'
-import { respond } from './upstream-http.ts'
 import { UpstreamState, type ReceivedCall } from './upstream-state.ts'
 
 export type { TestContext, TestPrompt, TestResource, TestTool } from './types.ts'
@@ -28,7 +27,7 @@ export async function testUpstream(options: TestUpstreamOptions = {}): Promise<T
 
 /** A running MCP server for tests. */
 export class TestUpstream implements AsyncDisposable {
-  /** What it offers; change it and `notify` to see whether the change arrives. */
+  /** Offer of the upstream; change it and `notify` to see whether the change arrives. */
   readonly offer: Offer
   readonly #state: UpstreamState
   #server: Server | undefined

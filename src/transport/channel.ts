@@ -1,14 +1,29 @@
-import type { Principal } from '../api/index.ts'
-import type { Written } from '../protocol/jsonrpc.ts'
+import type { Duplex } from 'node:stream'
+import type { RawData, WebSocket } from 'ws'
+import type { Clock, Principal } from '../api/index.ts'
+import { inOnePiece, type Written } from '../protocol/jsonrpc.ts'
+import { within } from '../util/clock.ts'
+import { visible } from '../util/log.ts'
+import { Backlog, type BacklogOptions } from './backlog.ts'
 
-/** What came with one message, where it is an HTTP request of its own or the connection began as one. */
+/** The subprotocol that both sides must name. */
+export const SUBPROTOCOL = 'mcp'
+/** Close codes of RFC 6455. */
+const GOING_AWAY = 1001
+const UNSUPPORTED_DATA = 1003
+const PING_MS = 30_000
+/** The time that the other side may take to say good-bye. */
+const GOODBYE_MS = 1000
+const AS_TEXT = { binary: false }
+
+/** The circumstances of one message, where it is an HTTP request of its own or the connection began as one. */
 export interface Arrived {
   readonly headers: Readonly<Record<string, string>>
-  /** Who sent this one, where that was asked anew. */
+  /** The caller that sent this one, where that was asked anew. */
   readonly caller?: Principal
 }
 
-/** What a conversation hears of its carrier. */
+/** The events of a carrier, for its conversation. */
 export interface Ears {
   /** One message or batch. */
   message(bytes: Buffer, arrived?: Arrived): void
@@ -22,9 +37,9 @@ export interface Ears {
   flow(): void
 }
 
-/** What carries one client's conversation: whole messages in, whole messages out. */
+/** Carries one client's conversation: whole messages in, whole messages out. */
 export interface Channel {
-  /** Whether the reader of our messages is behind. */
+  /** True while the reader of our messages is behind. */
   readonly isBlocked: boolean
   open(ears: Ears): void
   pause(): void
@@ -34,4 +49,159 @@ export interface Channel {
   write(message: Written): void
   /** Resolves when all that was written has left, or never will. */
   finished(): Promise<void>
+}
+
+interface WebSocketChannelOptions {
+  readonly clock: Clock
+  /** Headers of the request that opened it. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Bounds of what its client leaves unread, and of for how long it may. */
+  readonly unread?: Pick<BacklogOptions, 'hold' | 'patienceMs'>
+}
+
+/** A WebSocket, one message per text frame; either side of it. */
+export class WebSocketChannel implements Channel {
+  readonly #socket: WebSocket
+  readonly #options: WebSocketChannelOptions
+  readonly #backlog: Backlog
+  readonly #gone: Promise<void>
+  readonly #written: () => void
+  #ears: Ears | undefined
+  #tcp: Duplex | undefined
+  #isCorked = false
+  #hasLife = true
+  #lastError: string | undefined
+  #onEmpty: (() => void) | undefined
+  #stopPing: (() => void) | undefined
+
+  constructor(socket: WebSocket, options: WebSocketChannelOptions) {
+    this.#socket = socket
+    this.#options = options
+    this.#backlog = new Backlog({
+      clock: options.clock,
+      ...options.unread,
+      unsent: () => socket.bufferedAmount,
+      onFlow: () => this.#ears?.flow(),
+      onStuck: () => this.#cut('it does not read what it is sent'),
+    })
+    this.#gone = new Promise(resolve => socket.once('close', () => resolve()))
+    this.#written = () => this.#shrank()
+    // Whatever goes wrong ends in `close`.
+    socket.on('error', error => (this.#lastError ??= error.message))
+  }
+
+  get isBlocked(): boolean {
+    return this.#backlog.isBlocked
+  }
+
+  /** Bytes that wait for the reader. */
+  get unsent(): number {
+    return this.#socket.bufferedAmount
+  }
+
+  open(ears: Ears): void {
+    const socket = this.#socket
+    this.#ears = ears
+    const { headers } = this.#options
+    const arrived = headers && { headers }
+    socket.on('message', (data: RawData, isBinary: boolean) => {
+      this.#hasLife = true
+      if (isBinary) this.#refuseBinary()
+      // Text comes as one Buffer, as `binaryType` is left alone.
+      else if (this.#lastError === undefined) ears.message(data as Buffer, arrived)
+    })
+    for (const event of ['ping', 'pong'] as const) socket.on(event, () => (this.#hasLife = true))
+    socket.once('close', (code: number, reason: Buffer) => {
+      this.#backlog.end()
+      this.#stopPing?.()
+      this.#onEmpty?.()
+      ears.gone(this.#whyClosed(code, reason))
+    })
+  }
+
+  /** The connection is there: messages of one tick leave together on it, and it is asked for signs of life. */
+  connected(tcp: Duplex): void {
+    this.#tcp = tcp
+    this.#armPing()
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#hasLife = true
+    this.#socket.resume()
+  }
+
+  tell(message: string): boolean {
+    if (!this.#backlog.mayTell || this.#socket.readyState !== this.#socket.OPEN) return false
+    this.write(message)
+    return true
+  }
+
+  write(message: Written): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return
+    const piece = inOnePiece(message)
+    if (!this.#backlog.hasRoom(piece.length)) return
+    this.#cork()
+    this.#socket.send(piece, AS_TEXT, this.#written)
+    this.#backlog.grew()
+  }
+
+  async finished(): Promise<void> {
+    if (this.#socket.readyState !== this.#socket.OPEN || this.unsent === 0) return
+    await new Promise<void>(resolve => (this.#onEmpty = resolve))
+  }
+
+  /** Says good-bye, waits for the other side a moment, and is gone. */
+  async close(code = GOING_AWAY): Promise<void> {
+    if (this.#socket.readyState === this.#socket.CLOSED) return
+    this.#socket.resume()
+    this.#socket.close(code)
+    if (!(await within(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
+    await this.#gone
+  }
+
+  #refuseBinary(): void {
+    this.#lastError ??= 'it sent a binary frame'
+    this.#socket.close(UNSUPPORTED_DATA, 'one JSON-RPC message per text frame')
+  }
+
+  #cut(why: string): void {
+    this.#lastError ??= why
+    this.#socket.terminate()
+  }
+
+  #cork(): void {
+    if (this.#isCorked || this.#tcp === undefined) return
+    this.#isCorked = true
+    this.#tcp.cork()
+    setImmediate(() => {
+      this.#isCorked = false
+      this.#tcp?.uncork()
+    })
+  }
+
+  #shrank(): void {
+    this.#backlog.shrank()
+    if (this.unsent === 0) this.#onEmpty?.()
+  }
+
+  #armPing(): void {
+    this.#stopPing = this.#options.clock.after(PING_MS, () => {
+      // What we do not read cannot tell us anything.
+      if (!this.#hasLife && !this.#socket.isPaused && !this.isBlocked)
+        return this.#cut('it does not answer our pings')
+      this.#hasLife = false
+      if (this.#socket.readyState === this.#socket.OPEN) this.#socket.ping()
+      this.#armPing()
+    })
+  }
+
+  #whyClosed(code: number, reason: Buffer): string {
+    if (this.#lastError !== undefined) return visible(this.#lastError, 200)
+    const said = reason.length === 0 ? '' : `: ${visible(reason.toString(), 200)}`
+    return `it closed the WebSocket (code ${code}${said})`
+  }
 }

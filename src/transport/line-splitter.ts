@@ -10,9 +10,9 @@ export interface LineSplitterOptions {
   readonly maxLine: number
   /** Gets each line that is not empty, without its end and without a byte order mark. The bytes stay as they are. */
   onLine(line: Buffer): void
-  /** Told once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
+  /** Runs once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
   onTooLong(bytes: number): void
-  /** Whether nobody else holds the chunks: then the memory of those that were copied is given back at once. */
+  /** True where nobody else holds the chunks: then the memory of those that were copied is given back at once. */
   readonly ownsChunks?: boolean
 }
 

@@ -1,7 +1,9 @@
-import type { Log } from '../api/index.ts'
-import type { GarbageBudget } from './garbage-budget.ts'
-import { visible } from './printable.ts'
+import type { Clock, Log } from '../api/index.ts'
+import { visible } from '../util/log.ts'
 
+const WINDOW_MS = 10_000
+const MAX_LINES = 1000
+const MAX_BYTES = 1024 * 1024
 const WHAT = {
   garbage: 'skipped what is no message',
   entry: 'withheld an entry of a list that nests too deep',
@@ -15,7 +17,7 @@ const WHAT = {
   completion: 'dropped the completion of an elicitation that nobody was asked for',
 } as const
 
-/** What a server can send in vain. */
+/** The kinds of messages that a server can send in vain. */
 export type Dropped = keyof typeof WHAT
 
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
@@ -29,12 +31,12 @@ export class Drops {
     this.#budget = budget
   }
 
-  /** What is wrong with a server that sends mostly garbage. */
+  /** The complaint about a server that sends mostly garbage. */
   get degraded(): string | undefined {
     return this.#budget?.degraded
   }
 
-  /** How often each happened; undefined when nothing did. */
+  /** The count of each kind; undefined when nothing came in vain. */
   get counts(): Readonly<Record<string, number>> | undefined {
     return Object.keys(this.#counts).length === 0 ? undefined : { ...this.#counts }
   }
@@ -57,5 +59,43 @@ export class Drops {
     const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
     if (what === 'garbage' || what === 'entry') this.#log.warn(WHAT[what], fields)
     else this.#log.debug(WHAT[what], fields)
+  }
+}
+
+/** Bounds what a server may send that is no message: 1,000 lines or 1 MiB in ten seconds. */
+export class GarbageBudget {
+  readonly #clock: Clock
+  #startedAt = -Infinity
+  #lines = 0
+  #bytes = 0
+  #exceededAt = -Infinity
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** True for the message that breaks the budget, once in a window. */
+  spend(bytes: number): boolean {
+    const now = this.#clock.now()
+    if (now - this.#startedAt >= WINDOW_MS) {
+      this.#startedAt = now
+      this.#lines = this.#bytes = 0
+    }
+    const wasWithin = this.#isWithin()
+    this.#lines++
+    this.#bytes += bytes
+    if (this.#isWithin()) return false
+    this.#exceededAt = now
+    return wasWithin
+  }
+
+  /** The complaint, as one line for people; undefined ten seconds after the last message too many. */
+  get degraded(): string | undefined {
+    if (this.#clock.now() - this.#exceededAt >= WINDOW_MS) return undefined
+    return `it sends what is no message: ${this.#lines} lines, ${this.#bytes} bytes within 10 s; the log has a sample`
+  }
+
+  #isWithin(): boolean {
+    return this.#lines <= MAX_LINES && this.#bytes <= MAX_BYTES
   }
 }

@@ -1,19 +1,19 @@
 import path from 'node:path'
+import { realpath } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import type { AskReply, Call, Clock, Session, UpstreamContext } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { lacking, neutralCapabilities } from '../protocol/era/capabilities.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { HEADER } from '../protocol/names.ts'
-import { realpath } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { BoundedMap } from '../util/bounded-map.ts'
 
-/** How long a client may think about where it works. */
+/** Longest wait for a client's list of roots. */
 const ASK_MS = 10_000
 const ROOTS = { method: 'roots/list', params: undefined }
 /** Sessions whose project is remembered. */
 const MAX_KNOWN = 10_000
 
-/** Where clients work, as far as they say so: their first root, if it lies where roots may lie. */
+/** The directories that clients work in, as far as they say so: the first root, if it lies where roots may lie. */
 export class Projects {
   /** For clients that say nothing. */
   readonly home: string
@@ -21,7 +21,10 @@ export class Projects {
   readonly #clock: Clock
   readonly #allowed: readonly string[]
   readonly #known = new Map<string, string>()
-  readonly #asked = new Map<string, Promise<string>>()
+  readonly #asked = new BoundedMap<string, Promise<string>>({
+    max: MAX_KNOWN,
+    onForget: id => this.#known.delete(id),
+  })
 
   constructor({ name, clock, directory }: UpstreamContext, allowed: readonly string[] | undefined) {
     this.home = path.resolve('.')
@@ -38,10 +41,10 @@ export class Projects {
   /** The project of a call's session; its client is asked once. Rejects with a GatewayError when it may not be there. */
   of(call: Call): Promise<string> {
     const { id } = call.exchange.session
-    const asked = this.#asked.get(id) ?? this.#find(call)
+    const known = this.#asked.get(id)
+    if (known !== undefined) return known
+    const asked = this.#find(call)
     this.#asked.set(id, asked)
-    const oldest = this.#asked.keys().next().value
-    if (this.#asked.size > MAX_KNOWN && oldest !== undefined) this.#forget(oldest)
     return asked
   }
 
@@ -64,7 +67,7 @@ export class Projects {
   async #root({ exchange }: Call): Promise<string | undefined> {
     const { client } = exchange.session
     // A modern request on HTTP is a session of its own, and would be asked each time.
-    const isAlone = client.era === 'modern' && exchange.headers[HEADER.method] !== undefined
+    const isAlone = client.era === 'modern' && exchange.via === 'http'
     if (isAlone || lacking(neutralCapabilities(client), ROOTS.method, undefined) !== undefined)
       return undefined
     return rootIn(await this.#inTime(exchange.ask(ROOTS)))

@@ -4,16 +4,27 @@ import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
+import { IdleSweeper } from '../util/idle-sweeper.ts'
+import { parseDuration } from '../util/units.ts'
 import type { Link } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
-import { WarmLinks } from './warm-connections.ts'
+
+/** Links beside the main one, unless the configuration says otherwise. */
+const MAX_LINKS = 64
+
+/** Most of them for one caller. */
+const MAX_EACH = 16
+
+/** Time after which one that nobody uses is ended. */
+export const LINK_IDLE_MS = 5 * 60_000
 
 /** Links that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
+
 const EVERYTHING = '*'
 
-/** What a pool needs from its upstream. */
+/** Dependencies of a pool: the upstream that it belongs to. */
 export interface PoolHost {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
@@ -21,24 +32,24 @@ export interface PoolHost {
   /** Links beside the main one, at most, and how many of them are opened ahead. */
   readonly max: number
   readonly min: number
-  /** How many of one caller; those of nobody in particular may be many. */
+  /** Most of one caller; those of nobody in particular may be many. */
   readonly maxEach: number
   /** Headers of a caller's requests that go upstream: who sends others shares no link with him. */
   readonly forwarded: readonly string[]
-  /** How long one is kept that nobody uses. */
+  /** Time after which one that nobody uses is ended. */
   readonly idleMs: number
   /** The link of the upstream itself, for lists and for all who need none of their own. */
-  readonly main: Supervisor
-  /** Whether somebody waits for what is said on its link. */
+  main(): Supervisor
+  /** True while somebody waits for notifications on its link. */
   isWatched(supervisor: Supervisor): boolean
   /** Makes the supervisor of another link, for clients that can be asked for this. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
 export interface PoolOptions {
-  /** Where its process runs. */
+  /** The working directory of its process. */
   readonly cwd?: string | undefined
-  /** Whether it still waits for its owner; it tries again by itself that long. */
+  /** True while it waits for its owner; it tries again by itself that long. */
   readonly waits?: (supervisor: Supervisor) => boolean
 }
 
@@ -47,10 +58,9 @@ interface PooledConnection {
   readonly supervisor: Supervisor
   /** The session with which it ends; a labelled one ends when nobody uses it. */
   readonly session: string | undefined
-  /** Whose it is; undefined where nobody in particular has it. */
+  /** The caller that it belongs to; undefined where nobody in particular has it. */
   readonly caller: string | undefined
   readonly openedAt: number
-  takeBackCheck: () => void
 }
 
 interface Declared {
@@ -60,6 +70,7 @@ interface Declared {
 }
 
 type Headers = Readonly<Record<string, string>>
+
 const NO_HEADERS: Headers = Object.freeze({})
 
 /** The links to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
@@ -70,39 +81,46 @@ export class LinkPool {
   readonly #leaving = new Map<Supervisor, Promise<void>>()
   readonly #declared = new WeakMap<JsonObject, Declared>()
   readonly #warm: WarmLinks
+  readonly #sweeper: IdleSweeper<PooledConnection>
 
   constructor(host: PoolHost) {
     this.#host = host
+    this.#sweeper = new IdleSweeper(host.clock, {
+      idleMs: () => host.idleMs,
+      all: () => this.#pooled.values(),
+      idleSince: pooled => (host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled)),
+      end: pooled => this.#leave(pooled),
+    })
     this.#warm = new WarmLinks(host.min, waits => host.supervisor(ALL, { waits }))
   }
 
-  /** Whose link a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
+  /** Finds the supervisor of the link that a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
   supervisorFor({ method, exchange, headers }: Call, main: Link, project?: string): Supervisor {
-    if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main
+    if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main()
     const { session } = exchange
     const key = this.#keyOf(session, headers, main, project)
-    if (key === undefined) return this.#host.main
+    if (key === undefined) return this.#host.main()
     const pooled =
       this.#pooled.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
-    return pooled?.supervisor ?? this.#host.main
+    return pooled?.supervisor ?? this.#host.main()
   }
 
-  /** Whose link a session has already, beside the main one. */
+  /** Finds the supervisor of the link that a session has already, beside the main one. */
   supervisorOf(session: Session, main: Link, project?: string): Supervisor | undefined {
-    // Which one that is depends on headers that nobody knows without a call.
+    // The headers decide which one that is, and nobody knows them without a call.
     if (this.#host.forwarded.length > 0) return undefined
     const key = this.#keyOf(session, NO_HEADERS, main, project)
     return key === undefined ? undefined : this.#pooled.get(key)?.supervisor
   }
 
-  /** Who only watches takes nobody's place, and can watch on the main link. */
+  /** A subscription alone opens no link while there is no room; it uses the main one. */
   #mayOpen(method: string): boolean {
     return method !== SUBSCRIBE || this.#room() > 0
   }
 
   /** Undefined for who takes the main link. */
   #keyOf(session: Session, headers: Headers, main: Link, project: string | undefined): string | undefined {
-    if (project === undefined && this.#isShared(main)) return undefined
+    if (project === undefined && this.isShared(main)) return undefined
     const owner = this.#owner(session, headers)
     if (project !== undefined) return JSON.stringify([owner, project])
     return `${owner}\n${this.#declares(session, main).fingerprint}`
@@ -165,12 +183,13 @@ export class LinkPool {
   }
 
   async stop(): Promise<void> {
+    this.#sweeper.stop()
     this.leave()
     await Promise.all([...this.#leaving.keys()].map(supervisor => supervisor.stop()))
   }
 
   /** A modern server on HTTP keeps nothing between requests; one on a pipe has a single process for all who share it. */
-  #isShared({ wire, server }: Link): boolean {
+  isShared({ wire, server }: Link): boolean {
     return wire.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
@@ -183,7 +202,7 @@ export class LinkPool {
   }
 
   /**
-   * What `initialize` says for this client. The programs of one caller, or of one label, share a process, whatever each
+   * Declares this client in `initialize`. The programs of one caller, or of one label, share a process, whatever each
    * of them can; and a process that was started ahead did not know for whom.
    */
   #declares({ client, label }: Session, main: Link): Declared {
@@ -199,13 +218,13 @@ export class LinkPool {
   }
 
   #room(): number {
-    // What only stops has no client any more; the bound on all processes still counts it.
+    // A link that only stops has no client any more; the bound on all processes still counts it.
     const busy = [...this.#leaving.keys()].filter(({ link }) => link !== undefined).length
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
 
   #open(key: string, session: Session, main: Link, cwd?: string): PooledConnection | undefined {
-    const { isolation, clock, idleMs } = this.#host
+    const { isolation, clock } = this.#host
     if (isolation === 'shared' && cwd === undefined && this.#pooled.size >= MAX_SHARED) return undefined
     this.#makeRoomFor(session)
     const pooled: PooledConnection = {
@@ -214,10 +233,9 @@ export class LinkPool {
       session: isolation === 'session' && session.label === undefined ? session.id : undefined,
       caller: callerOf(session),
       openedAt: clock.now(),
-      takeBackCheck: () => undefined,
     }
     this.#pooled.set(key, pooled)
-    this.#check(pooled, idleMs)
+    this.#sweeper.arm()
     this.fill()
     return pooled
   }
@@ -249,18 +267,7 @@ export class LinkPool {
     return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
   }
 
-  #check(pooled: PooledConnection, ms: number): void {
-    const { clock, idleMs } = this.#host
-    pooled.takeBackCheck = clock.after(ms, () => {
-      const since = idleSince(pooled)
-      const left = since === undefined ? 0 : since + idleMs - clock.now()
-      if (since !== undefined && left <= 0 && !this.#host.isWatched(pooled.supervisor)) this.#leave(pooled)
-      else this.#check(pooled, Math.max(left, 1000))
-    })
-  }
-
   #leave(pooled: PooledConnection): void {
-    pooled.takeBackCheck()
     this.#pooled.delete(pooled.key)
     this.#end(pooled.supervisor)
   }
@@ -268,14 +275,15 @@ export class LinkPool {
   #end(supervisor: Supervisor): void {
     const left = supervisor.leave().finally(() => {
       this.#leaving.delete(supervisor)
-      if (this.#host.main.state === 'ready') this.fill()
+      if (this.#host.main().state === 'ready') this.fill()
     })
     this.#leaving.set(supervisor, left)
   }
 }
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
-/** What the upstream is told in everybody's name. */
+
+/** The method that is sent upstream in everybody's name. */
 const SET_LEVEL = 'logging/setLevel'
 
 function ownerIn(isolation: 'session' | 'principal', session: Session): string {
@@ -295,4 +303,90 @@ function idleSince({ supervisor, openedAt }: PooledConnection): number | undefin
   if (supervisor.state === 'starting') return undefined
   const { link } = supervisor
   return link === undefined ? openedAt : link.use.idleSince
+}
+
+/** Links that were opened ahead, for clients to come. Each is given away once. */
+class WarmLinks {
+  readonly #min: number
+  readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
+  readonly #waiting = new Set<Supervisor>()
+
+  constructor(min: number, make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor) {
+    this.#min = min
+    this.#make = make
+  }
+
+  get size(): number {
+    return this.#waiting.size
+  }
+
+  get supervisors(): readonly Supervisor[] {
+    return [...this.#waiting]
+  }
+
+  /** Opens what is missing, as far as there is room for it. */
+  fill(room: number): void {
+    const missing = Math.min(this.#min - this.#waiting.size, room)
+    for (let count = 0; count < missing; count++) {
+      const supervisor = this.#make(one => this.#waiting.has(one))
+      this.#waiting.add(supervisor)
+      void supervisor.start()
+    }
+  }
+
+  /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
+  take(): Supervisor | undefined {
+    const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
+    const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
+    if (best !== undefined) this.#waiting.delete(best)
+    return best
+  }
+
+  /** Gives all of them away, to be ended. */
+  empty(): Supervisor[] {
+    const all = [...this.#waiting]
+    this.#waiting.clear()
+    return all
+  }
+}
+
+/** Numbers of links of each sort. */
+interface Sizes {
+  readonly replicas: number
+  readonly min: number
+  readonly max: number
+  readonly maxEach: number
+  readonly idleMs: number | undefined
+}
+
+/** Reads the numbers of links from a spec; all but processes have one, and more as clients come. */
+export function sizesOf(spec: UpstreamConfig): Sizes {
+  const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
+  const { min, max, perPrincipal: maxEach } = spec.pool ?? { min: 0, max: MAX_LINKS, perPrincipal: MAX_EACH }
+  // The directory of a project's process is not known ahead.
+  const isAhead = spec.isolation !== 'shared' && !isPerProject(spec)
+  const hasReplicas = spec.type === 'stdio' && spec.isolation === 'shared' && !isPerProject(spec)
+  return {
+    replicas: hasReplicas ? spec.replicas : 1,
+    min: isAhead ? min : 0,
+    max,
+    maxEach,
+    idleMs,
+  }
+}
+
+/** Lower case, as calls carry them. */
+export function forwardedTo(spec: UpstreamConfig): readonly string[] {
+  const names = 'forwardHeaders' in spec ? spec.forwardHeaders : undefined
+  return (names ?? []).map(name => name.toLowerCase())
+}
+
+/** True where each project has a process of its own. */
+export function isPerProject(spec: UpstreamConfig): boolean {
+  return spec.type === 'stdio' && spec.cwd === 'project'
+}
+
+/** Directories that projects may lie in. */
+export function allowedIn(spec: UpstreamConfig): readonly string[] | undefined {
+  return spec.type === 'stdio' ? spec.projects : undefined
 }

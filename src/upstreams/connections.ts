@@ -1,3 +1,4 @@
+import { Replicas } from './supervisor-factory.ts'
 import type {
   Call,
   Session,
@@ -6,26 +7,33 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
+import { forOwner, ownerProblemOf, type Reason } from '../errors/errors.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
+import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { Projects } from './client-roots.ts'
-import { LINK_IDLE_MS, allowedIn, forwardedTo, isPerProject, sizesOf } from './connection-limits.ts'
-import { type PoolOptions, LinkPool } from './connection-pool.ts'
+import {
+  allowedIn,
+  forwardedTo,
+  isPerProject,
+  LINK_IDLE_MS,
+  LinkPool,
+  type PoolOptions,
+  sizesOf,
+} from './connection-pool.ts'
 import type { Link } from './connection/connection.ts'
-import { IdleRest } from './idle-timer.ts'
-import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
-import type { Supervisors } from './supervisors.ts'
+import type { Supervisors } from './supervisor-factory.ts'
 
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
-/** What a set of connections needs from its upstream. */
+/** Dependencies of a set of connections: the upstream that it belongs to. */
 export interface ConnectionsHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: Supervisors
-  /** Whether somebody waits for what the server says unasked, on any link or on the one of this supervisor. */
+  /** True while somebody waits for notifications, on any link or on the one of this supervisor. */
   isWatched(supervisor?: Supervisor): boolean
   /** The main link is another one, or gone. */
   changed(state: UpstreamState, link: Link | undefined): void
@@ -41,8 +49,10 @@ export class Connections {
   readonly #host: ConnectionsHost
   readonly #replicas: Replicas | undefined
   readonly #pool: LinkPool
-  readonly #idle: IdleRest | undefined
+  readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: Projects | undefined
+  /** The main link, where all calls take it. */
+  #shared: Link | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
   /** Restarts of supervisors that are gone. */
   #restarts = 0
@@ -51,38 +61,37 @@ export class Connections {
   constructor(host: ConnectionsHost) {
     this.#host = host
     const { spec, context } = host
-    const { replicas, min, max, maxEach, idleMs } = sizesOf(spec)
+    const { replicas, idleMs, ...sizes } = sizesOf(spec)
     const forwarded = forwardedTo(spec)
     this.#projects = isPerProject(spec) ? new Projects(context, allowedIn(spec)) : undefined
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
-    const main = (): Supervisor => this.main
     this.#pool = new LinkPool({
       name: context.name,
-      // What a caller's headers made of a session is not for others.
+      // A session with a server depends on the caller's forwarded headers, so others must not share it.
       isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
       forwarded,
-      maxEach,
+      ...sizes,
       clock: context.clock,
-      max,
-      min,
       idleMs: idleMs ?? LINK_IDLE_MS,
-      get main() {
-        return main()
-      },
+      main: () => this.main,
       isWatched: supervisor => host.isWatched(supervisor),
       supervisor: (capabilities, also) => this.#makeAnother(capabilities, also),
     })
-    const rest = (): void => this.#rest(`it was not called for ${String(spec.idle)}`)
-    const restful = { idleSince: () => this.#idleSince(), rest }
-    this.#idle = idleMs === undefined ? undefined : new IdleRest(idleMs, context.clock, restful)
+    if (idleMs !== undefined)
+      this.#idle = new IdleSweeper<unknown>(context.clock, {
+        idleMs: () => idleMs,
+        all: () => [this],
+        idleSince: () => this.#idleSince(),
+        end: () => this.#rest(`it was not called for ${String(spec.idle)}`),
+      })
   }
 
   /** The link that a call takes, where it is up already. */
   now(call: Call): Link | undefined {
     const main = this.main.link
-    if (main === undefined) return undefined
+    if (main === undefined || main === this.#shared) return main
     if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#supervisorFor(call, main).link
     const project = this.#projects.known(call.exchange.session)
     // A subscription is nobody's exchange, and asks nobody where it works.
@@ -102,7 +111,7 @@ export class Connections {
     return this.#supervisorFor(call, main, project).readyFor(call)
   }
 
-  /** Whose link the calls of a session take, where that is up and not the main one. */
+  /** Finds the supervisor whose link the calls of a session take, where that is up and not the main one. */
   home(session: Session): Supervisor | undefined {
     const supervisor = this.#supervisorOf(session)
     return supervisor?.link === undefined ? undefined : supervisor
@@ -169,7 +178,7 @@ export class Connections {
     if (link.closedBecause === undefined) await link.notify('notifications/roots/list_changed')
   }
 
-  /** Which sessions use a link; undefined where all of them may. */
+  /** Tells the sessions that use a link; undefined where all of them may. */
   #sessionsOn(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     if (this.#host.spec.isolation === 'shared' || this.#mains().includes(supervisor)) return undefined
     return session => this.#supervisorOf(session) === supervisor
@@ -211,9 +220,9 @@ export class Connections {
         if (supervisor === this.main) this.#mainChanged(state, link)
         else this.#besides(supervisor, state, link)
       },
-      lost: (supervisor, link, why) => {
-        if (supervisor === this.main && supervisor.link === link) this.#handOver(why)
-        supervisor.lost(link, why)
+      lost: (supervisor, link, reason) => {
+        if (supervisor === this.main && supervisor.link === link) this.#handOver(reason)
+        supervisor.lost(link, reason)
       },
     })
   }
@@ -231,10 +240,10 @@ export class Connections {
         if (state === 'stopped') this.#restarts += supervisor.restarts
         this.#besides(supervisor, state, link)
       },
-      lost: (supervisor, link, why) => {
+      lost: (supervisor, link, reason) => {
         // The server is away for all: what was watched here is not to be told to the main link in its last moment.
-        if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, why)
-        supervisor.lost(link, why)
+        if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, reason)
+        supervisor.lost(link, reason)
         if (link.wire.streams) this.#pool.drop(supervisor)
       },
     })
@@ -242,16 +251,21 @@ export class Connections {
   }
 
   #mainChanged(state: UpstreamState, link: Link | undefined): void {
+    this.#shared = link !== undefined && this.#isForAll(link) ? link : undefined
     this.#host.changed(state, link)
     if (state !== 'ready') return
     this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
     for (const supervisor of this.#replicas?.others(this.main) ?? []) void supervisor.start()
     this.#pool.fill()
-    this.#idle?.watch()
+    this.#idle?.arm()
+  }
+
+  #isForAll(link: Link): boolean {
+    return this.#projects === undefined && this.#replicas === undefined && this.#pool.isShared(link)
   }
 
   #besides(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void {
-    const { problem } = supervisor
+    const problem = ownerProblemOf(supervisor)
     const { log, name } = this.#host.context
     const pid = link?.wire.pid
     if (state === 'failed' && this.#mains().includes(supervisor))
@@ -262,19 +276,20 @@ export class Connections {
   }
 
   /** The main link is about to be lost: a replica that is up takes its place, and nobody misses anything. */
-  #handOver(why: string): void {
+  #handOver(reason: Reason): void {
     const heir = this.#replicas?.others(this.main).find(({ link }) => link !== undefined)
     if (heir === undefined) return
-    this.#host.context.log.warn('a replica has ended; another one takes its place', { why })
+    this.#host.context.log.warn('a replica has ended; another one takes its place', { why: forOwner(reason) })
     this.main = heir
     this.#host.changed('ready', heir.link)
   }
 
-  #note({ problem }: Supervisor, state: UpstreamState): void {
+  #note(supervisor: Supervisor, state: UpstreamState): void {
+    const problem = ownerProblemOf(supervisor)
     if (state === 'failed' && problem !== undefined) this.note(problem)
   }
 
-  /** What went wrong last, for the owner. */
+  /** Notes the last failure, for the owner. */
   note(problem: string): void {
     this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
@@ -312,7 +327,7 @@ export class Connections {
   }
 }
 
-/** What belongs to the main link, or is the same everywhere and better asked of one. */
+/** Methods of the main link: their results are the same everywhere, and better asked of one. */
 const OF_MAIN: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',

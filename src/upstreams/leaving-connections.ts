@@ -1,4 +1,5 @@
 import type { ProcessPermit } from '../api/index.ts'
+import type { Reason } from '../errors/errors.ts'
 import type { Link } from './connection/connection.ts'
 
 /** Links of one supervisor that are being ended, and the right of each link's process to run. */
@@ -16,27 +17,27 @@ export class LeavingLinks {
   }
 
   /** Ends a link at once. */
-  close(link: Link | undefined, why: string): void {
+  close(link: Link | undefined, reason: Reason): void {
     if (link !== undefined)
       this.#watch(
         link,
-        this.#end(link, () => link.close(why)),
+        this.#end(link, () => link.close(reason)),
       )
   }
 
   /** Ends a link that is of no use any more; what is under way over HTTP ends by itself. */
-  retire(link: Link, why: string): void {
+  retire(link: Link, reason: Reason): void {
     this.#watch(
       link,
-      this.#end(link, () => link.retire(why)),
+      this.#end(link, () => link.retire(reason)),
     )
   }
 
   /** Ends a link with its last call. */
-  drain(link: Link, why: string): void {
+  drain(link: Link, reason: Reason): void {
     this.#watch(
       link,
-      link.use.free().then(() => this.#end(link, () => link.close(why))),
+      link.use.free().then(() => this.#end(link, () => link.close(reason))),
     )
   }
 

@@ -10,18 +10,33 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
-import { GatewayError } from '../errors/errors.ts'
+import { forOwner, GatewayError, ownerProblemOf } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
-import { cancelledAnswer } from './connection/read-answer.ts'
-import { EraDoubt } from './connection/era-check.ts'
+import { cancelledAnswer } from './connection/translate-call.ts'
+import { EraDoubt } from './connection/handshake.ts'
 import { Connections } from './connections.ts'
-import { Supervisors, type Connect } from './supervisors.ts'
+import { type Connect, Supervisors } from './supervisor-factory.ts'
+import { tlsFingerprint } from './tls-files.ts'
 import type { Link } from './connection/connection.ts'
-import { Remembered } from './saved-server-info.ts'
-import { Refusals } from './refusal-log.ts'
-import { UNSUBSCRIBE, ClientInterest } from './subscriptions/client-interest.ts'
+import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
+import { isObject } from '../protocol/json/json.ts'
+import { isLegacy, isModern } from '../protocol/versions.ts'
+
+const PART = 'server'
+
+/** Longest description of a server that is saved, in characters of JSON. */
+const MAX_LENGTH = 256 * 1024
+
+/** An equal answer is noted again after this time, so that the age of a verdict is known. */
+const NOTED_MS = 60 * 60_000
+
+const WINDOW_MS = 1000
+
+/** Beyond these in a second they are counted, so that a failing server does not flood the log. */
+const MOST = 10
 
 const OTHER_ERA = 'it speaks another era of the protocol now'
+
 /** Methods that may be sent twice: they read. */
 const REPEATABLE: ReadonlySet<string> = new Set(
   [...METHODS]
@@ -33,7 +48,7 @@ const REPEATABLE: ReadonlySet<string> = new Set(
 export class McpUpstream implements Upstream {
   readonly name: string
   readonly spec: UpstreamConfig
-  /** What the server said of itself last; kept while it is away, so that others know what they miss. */
+  /** The server's last description of itself; kept while it is away, so that others know what they miss. */
   server: ServerSide | undefined
   readonly #context: UpstreamContext
   readonly #supervisors: Supervisors
@@ -42,11 +57,13 @@ export class McpUpstream implements Upstream {
   readonly #interest: ClientInterest
   readonly #remembered: Remembered
   readonly #refusals: Refusals
+  readonly #tlsFiles: string
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
     this.name = context.name
     this.spec = spec
     this.#context = context
+    this.#tlsFiles = tlsFingerprint(spec, context)
     this.#doubt = new EraDoubt(context)
     this.#interest = new ClientInterest(context, session => this.#connections.home(session))
     this.#supervisors = new Supervisors(spec, context, connect, supervisor =>
@@ -75,6 +92,10 @@ export class McpUpstream implements Upstream {
     return this.#connections.main.problem
   }
 
+  get problemDetail(): string | undefined {
+    return this.#connections.main.problemDetail
+  }
+
   get pid(): number | undefined {
     return this.#connections.main.link?.wire.pid
   }
@@ -93,6 +114,10 @@ export class McpUpstream implements Upstream {
 
   get isRemembered(): boolean {
     return this.server !== undefined && !this.#remembered.isConfirmed
+  }
+
+  get isOutdated(): boolean {
+    return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
   }
 
   get degraded(): string | undefined {
@@ -139,7 +164,7 @@ export class McpUpstream implements Upstream {
   #changed(state: UpstreamState, link: Link | undefined): void {
     const { name, pid } = this
     const { log } = this.#context
-    const { problem } = this
+    const problem = ownerProblemOf(this)
     if (link?.server !== undefined) this.#meets(link.server)
     const { era, version } = link?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
@@ -195,4 +220,82 @@ export class McpUpstream implements Upstream {
       link.use.letGo()
     }
   }
+}
+
+/** Tells the owner what a server said when it refused a call, as callers are not told: it may quote our credentials. */
+class Refusals {
+  readonly #context: UpstreamContext
+  readonly #keep: (problem: string) => void
+  #windowStart = -Infinity
+  #count = 0
+
+  /** `keep` gets the last one, for `ps` and `inspect`. */
+  constructor(context: UpstreamContext, keep: (problem: string) => void) {
+    this.#context = context
+    this.#keep = keep
+  }
+
+  note(error: unknown, method: string): void {
+    if (!(error instanceof GatewayError) || error.detail === undefined) return
+    const { log, clock, hide } = this.#context
+    const why = hide(forOwner({ why: String(error.fields.why ?? error.message), detail: error.detail }))
+    this.#keep(why)
+    if (clock.now() - this.#windowStart >= WINDOW_MS) this.#nextWindow()
+    if (++this.#count <= MOST) log.warn('a call was refused', { method, code: error.code, why })
+  }
+
+  #nextWindow(): void {
+    if (this.#count > MOST) this.#context.log.warn('more calls were refused', { count: this.#count - MOST })
+    this.#windowStart = this.#context.clock.now()
+    this.#count = 0
+  }
+}
+
+/** A server's description of itself from an earlier run, so that clients can be greeted before it runs. */
+class Remembered {
+  readonly server: ServerSide | undefined
+  /** Milliseconds since it said so. */
+  readonly ageMs: number
+  /** True once it has been spoken to in this run. */
+  isConfirmed = false
+  readonly #memory: UpstreamMemory | undefined
+  #text = ''
+  #seenAt = 0
+
+  constructor(memory: UpstreamMemory | undefined) {
+    this.#memory = memory
+    const saved = memory?.read(PART)
+    const { server, seenAt } = isObject(saved) ? saved : {}
+    const age = Date.now() - Number(seenAt)
+    // A clock that was set back proves nothing, so what is from the future is of today.
+    this.ageMs = age > 0 ? age : 0
+    this.server = isServerSide(server) ? server : undefined
+    if (this.server === undefined) return
+    this.#text = JSON.stringify(this.server)
+    this.#seenAt = Date.now() - this.ageMs
+  }
+
+  /** Notes what it says now. */
+  keep(server: ServerSide): void {
+    this.isConfirmed = true
+    if (this.#memory === undefined) return
+    const text = JSON.stringify(server)
+    const now = Date.now()
+    if (text.length > MAX_LENGTH || (text === this.#text && now - this.#seenAt < NOTED_MS)) return
+    this.#text = text
+    this.#seenAt = now
+    this.#memory.write(PART, { server, seenAt: now })
+  }
+}
+
+function isServerSide(value: unknown): value is ServerSide {
+  if (!isObject(value) || !isObject(value.info) || !isObject(value.capabilities)) return false
+  const { era, version, info, instructions } = value
+  const isOfEra = era === 'modern' ? isModern : era === 'legacy' ? isLegacy : () => false
+  return (
+    isOfEra(String(version)) &&
+    typeof info.name === 'string' &&
+    typeof info.version === 'string' &&
+    (instructions === undefined || typeof instructions === 'string')
+  )
 }

@@ -1,21 +1,21 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
-import { gatewayError, GatewayError, reasonOf, OWNER_ONLY } from '../errors/errors.ts'
+import { gatewayError, GatewayError, ownerReasonOf, reasonOf, type Reason } from '../errors/errors.ts'
 import { LeavingLinks } from './leaving-connections.ts'
-import type { Link } from './connection/connection.ts'
+import { closedError, type Link } from './connection/connection.ts'
 import { Restarts, type Pause } from './restart-policy.ts'
-import { visible } from '../transport/printable.ts'
+import { visible } from '../util/log.ts'
 
-/** What a supervisor needs from its upstream. */
+/** Dependencies of a supervisor: the upstream that it belongs to. */
 export interface SupervisorHost {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
-  /** How long one link is kept; undefined for ever. */
+  /** Longest life of one link; undefined for no limit. */
   readonly lifetimeMs?: number | undefined
-  /** Whether each start costs a process. */
+  /** True where each start costs a process. */
   readonly isProcess: boolean
-  /** Whether it is started again by itself; if not, by the next who needs it. */
+  /** True where it is started again by itself; otherwise the next call starts it. */
   retries(): boolean
   /** Asks for the right to start; undefined where nothing bounds that. */
   enter(): ProcessTurn | undefined
@@ -37,9 +37,12 @@ const RENEW_AGAIN_MS = 60_000
 /** Keeps one link to a server alive: starts it, notices its end, and tries again with growing pauses. */
 export class Supervisor {
   state: UpstreamState = 'idle'
+  /** Why it is not ready, for anybody. */
   problem: string | undefined = undefined
+  /** The server's own words on that, for the owner alone. */
+  problemDetail: string | undefined = undefined
   link: Link | undefined = undefined
-  /** How often it was started again, but for waking from idleness. */
+  /** Number of restarts, but for waking from idleness. */
   restarts = 0
   readonly #host: SupervisorHost
   readonly #restarts: Restarts
@@ -75,7 +78,7 @@ export class Supervisor {
     this.link = undefined
     this.#become('stopped', undefined)
     this.#turn?.leave()
-    for (const link of links) this.#leaving.close(link, 'the gateway has stopped it')
+    for (const link of links) this.#leaving.close(link, { why: 'the gateway has stopped it' })
     await this.#starting
     await this.#leaving.done()
   }
@@ -95,7 +98,7 @@ export class Supervisor {
     this.#takeBackRenewal?.()
     this.link = undefined
     this.#become('idle', undefined)
-    this.#leaving.close(link, why)
+    this.#leaving.close(link, { why })
   }
 
   /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
@@ -117,24 +120,24 @@ export class Supervisor {
   }
 
   /** A link has ended by itself. */
-  lost(link: Link, why: string): void {
+  lost(link: Link, reason: Reason): void {
     if (link !== this.link) return
     this.link = undefined
-    this.#leaving.retire(link, why)
+    this.#leaving.retire(link, reason)
     const now = this.#host.clock.now()
     this.#restarts.lasted(now - this.#readyAt)
     this.#restarts.wasted(now)
-    this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why }))
+    this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
   /** A link is up but of no use any more: takes a new one at once. */
   replace(link: Link, why: string): void {
     if (link !== this.link) return
     const { clock, log } = this.#host
-    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, why)
+    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, { why })
     this.#replacedAt = clock.now()
     this.link = undefined
-    this.#leaving.retire(link, why)
+    this.#leaving.retire(link, { why })
     log.info('connecting anew', { why })
     void this.#attempt()
   }
@@ -143,14 +146,14 @@ export class Supervisor {
     return this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
   }
 
-  /** Who waited for an attempt hears how it failed; others, that the upstream is down. */
+  /** The error of a call without a link: how the attempt failed that it waited for, or that the upstream is down. */
   #whyNotReady(hasWaited: boolean): GatewayError {
     const isStopped = this.state === 'stopped'
     if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
     // No room here says nothing of the server.
     if (!isStopped && this.#failure?.code === 'GW_UPSTREAM_BUSY') return this.#failure
     const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
-    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why })
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why, detail: this.problemDetail })
   }
 
   #attempt(): Promise<void> {
@@ -177,9 +180,9 @@ export class Supervisor {
   /** Waits for its turn, then opens a link within the start-up time. */
   async #open(): Promise<void> {
     const permit = await this.#entered()
-    let over: string | undefined
+    let over: Reason | undefined
     const disarm = this.#host.clock.after(this.#host.startupMs, () => {
-      over = `no handshake within ${this.#host.startupMs} ms${this.#saidInstead()}`
+      over = this.#whyTooLate()
       this.#leaving.close(this.#opening, over)
     })
     try {
@@ -191,20 +194,22 @@ export class Supervisor {
       if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
       if (this.#opening === undefined) permit?.ended()
       else this.#leaving.permit(this.#opening, permit)
-      this.#leaving.close(this.#opening, 'it did not start')
+      this.#leaving.close(this.#opening, { why: 'it did not start' })
       throw over === undefined
         ? error
-        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, why: over })
+        : gatewayError('GW_UPSTREAM_START', { upstream: this.#host.name, ...over })
     } finally {
       disarm()
       this.#opening = undefined
     }
   }
 
-  #saidInstead(): string {
+  #whyTooLate(): Reason {
     const { stray, wire } = this.#opening ?? {}
-    if (stray === undefined || wire?.streams === true) return wire?.lastWords ?? ''
-    return `: it wrote a line on stdout that is no JSON${OWNER_ONLY}${visible(this.#host.hide(stray), 200)}`
+    const why = `no handshake within ${this.#host.startupMs} ms`
+    if (stray === undefined || wire?.streams === true) return { why, detail: wire?.lastWords }
+    const detail = visible(this.#host.hide(stray), 200)
+    return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
   }
 
   async #entered(): Promise<ProcessPermit | undefined> {
@@ -224,12 +229,12 @@ export class Supervisor {
     }
   }
 
-  #own(make: () => Link, over: string | undefined): Link {
+  #own(make: () => Link, over: Reason | undefined): Link {
     if (over !== undefined || !this.#isRunning()) throw gatewayError('GW_STOPPING')
     if (this.#opening !== undefined && !this.#restarts.wasted(this.#host.clock.now()))
       throw gatewayError('GW_UPSTREAM_CLOSED', {
         upstream: this.#host.name,
-        why: this.#opening.closedBecause ?? 'it ends again and again',
+        ...(this.#opening.closedBecause ?? { why: 'it ends again and again' }),
       })
     this.#opening = make()
     return this.#opening
@@ -237,8 +242,7 @@ export class Supervisor {
 
   #opened(link: Link): void {
     if (!this.#isRunning()) return
-    if (link.closedBecause !== undefined)
-      throw gatewayError('GW_UPSTREAM_CLOSED', { upstream: this.#host.name, why: link.closedBecause })
+    if (link.closedBecause !== undefined) throw closedError(this.#host.name, link.closedBecause)
     const before = this.link
     this.#takeBackRetry?.()
     this.link = link
@@ -246,7 +250,7 @@ export class Supervisor {
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
     this.#become('ready', undefined)
-    if (before !== undefined) this.#leaving.drain(before, 'a fresh one has taken over')
+    if (before !== undefined) this.#leaving.drain(before, { why: 'a fresh one has taken over' })
   }
 
   #armRenewal(ms: number | undefined): void {
@@ -265,7 +269,7 @@ export class Supervisor {
 
   /** The fresh one did not come up: better an old link than none. */
   #keepOn(error: unknown): void {
-    this.#host.log.warn('no fresh one came up; the old one goes on', { why: reasonOf(error) })
+    this.#host.log.warn('no fresh one came up; the old one goes on', { why: ownerReasonOf(error) })
     this.#armRenewal(RENEW_AGAIN_MS)
   }
 
@@ -278,7 +282,7 @@ export class Supervisor {
     if (!(error instanceof GatewayError))
       return gatewayError('GW_UPSTREAM_START', { upstream, why: visible(reasonOf(error), 500), cause: error })
     return error.code === 'GW_UPSTREAM_CLOSED'
-      ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why })
+      ? gatewayError('GW_UPSTREAM_START', { upstream, why: error.fields.why, detail: error.detail })
       : error
   }
 
@@ -293,12 +297,13 @@ export class Supervisor {
     if (this.#host.retries()) this.#takeBackRetry = clock.after(ms, () => void this.#attempt())
     const why = typeof failure.fields.why === 'string' ? failure.fields.why : failure.message
     const hint = note === undefined ? '' : ` – ${note}, or \`gateway start ${name}\``
-    this.#become('failed', `${why}${hint}`)
+    this.#become('failed', `${why}${hint}`, failure.detail)
   }
 
-  #become(state: UpstreamState, problem: string | undefined): void {
+  #become(state: UpstreamState, problem: string | undefined, detail?: string): void {
     this.state = state
     this.problem = problem === undefined ? undefined : this.#host.hide(problem)
+    this.problemDetail = detail === undefined ? undefined : this.#host.hide(detail)
     this.#host.changed(state, this.link)
   }
 }

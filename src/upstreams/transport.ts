@@ -2,27 +2,26 @@ import type {
   ListedRoots,
   Session,
   Ask,
-  AskReply,
   Call,
   Clock,
-  Exchange,
   Log,
   Notification,
   ServerSide,
+  UpstreamContext,
 } from '../api/index.ts'
+import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { Drops } from '../transport/unexpected-messages.ts'
-import type { ProgressLimit } from './connection/progress-limit.ts'
 import { type Behaviour, type Behaviours } from './serialization/tool-behaviour.ts'
 
-/** What carries the messages of a link: the pipes of a process, or POSTs to a server. */
+/** Carries the messages of a link: the pipes of a process, or POSTs to a server. */
 export interface Wire {
   readonly pid: number | undefined
-  /** Whether each request has a stream of its own (HTTP), or all share one pipe. */
+  /** True where each request has a stream of its own (HTTP); false where all share one pipe. */
   readonly streams: boolean
-  /** What the server said last on stderr, for error texts; empty where there is none. */
-  readonly lastWords: string
+  /** The last lines of the server's stderr, for the detail of errors. */
+  readonly lastWords?: string | undefined
   /** Sends a request; throws a GatewayError when it cannot even be queued. */
   request(pending: Pending, params: JsonObject | undefined): void
   /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
@@ -38,7 +37,7 @@ export interface Wire {
   close(): Promise<void>
 }
 
-/** What a wire tells its link. */
+/** Events of a wire, for its link. */
 export interface WireEvents {
   /** One message, and the request on whose stream it came, where streams tell. */
   received(bytes: Buffer, of: Pending | undefined): void
@@ -47,7 +46,13 @@ export interface WireEvents {
   /** The stream of what belongs to no request has been away, and may have missed something. */
   reopened(): void
   /** The wire is gone for good. */
-  closed(why: string): void
+  closed(reason: Reason): void
+}
+
+/** Events of a wire that has not found out yet how the server is spoken to. */
+export interface LinkEvents extends WireEvents {
+  /** Another wire carries the link from now on. */
+  carriedBy(wire: Wire): void
 }
 
 /** A request that stays open, and is answered with notifications. */
@@ -65,16 +70,16 @@ export class Pending {
   readonly resolve: (response: RpcResponse) => void
   readonly reject: (error: Error) => void
   open = true
-  /** Takes back the wish to hear of the client's cancellation. */
-  takeBack: (() => void) | undefined = undefined
+  /** Stops watching for the cancellation by its client. */
+  stopWatching: (() => void) | undefined = undefined
   /** The HTTP request that carries it. */
   carrier: { abort(): void } | undefined = undefined
   /** The observed behaviour of what it calls, where calls are scheduled. */
   behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */
-  progress: ProgressLimit | undefined = undefined
-  /** Hears the notifications of a subscription. */
-  hear: ((notification: Notification) => void) | undefined = undefined
+  progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
+  /** Takes the notifications of a subscription. */
+  onNotification: ((notification: Notification) => void) | undefined = undefined
 
   constructor(
     id: RpcId,
@@ -91,7 +96,7 @@ export class Pending {
   }
 }
 
-/** What a link needs from its upstream. */
+/** Dependencies of a link: the upstream that it belongs to. */
 export interface LinkHost<Link = unknown> {
   readonly name: string
   readonly log: Log
@@ -100,13 +105,14 @@ export interface LinkHost<Link = unknown> {
   /** The observed behaviour of the server, over all its links. */
   readonly behaviours: Behaviours
   notify(notification: Notification): void
-  ask(ask: Ask, exchange: Exchange): Promise<AskReply>
-  /** Whether a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
+  /** Takes a server's requests to clients. */
+  readonly clients: Pick<UpstreamContext, 'ask'>
+  /** True where a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
   isOnlyClient?: ((session: Session) => boolean) | undefined
   /** Asks a client for its roots outside any call; absent where nobody can be asked. */
   listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
-  /** What the server said meanwhile is lost. */
+  /** Notifications of the server may have been lost meanwhile. */
   missed(link: Link): void
   /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
-  closed(link: Link, why: string): void
+  closed(link: Link, reason: Reason): void
 }

@@ -1,14 +1,16 @@
-import { hideIn, Secrets, type Hide } from './secrets.ts'
+import { type Hide, hideIn, Secrets } from './secrets.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
+
 type Level = (typeof LEVELS)[number]
+
 type Fields = Record<string, unknown>
 
 export interface LogOptions {
   readonly level: Level
   /** `pretty` for people, `json` for machines. */
   readonly format: 'pretty' | 'json'
-  /** Where lines go; stderr in the CLI, as stdout belongs to the protocol. */
+  /** Writes a line; to stderr in the CLI, as stdout belongs to the protocol. */
   readonly write: (line: string) => void
   /** Wall-clock time of a line. */
   readonly time?: () => Date
@@ -88,4 +90,9 @@ export function hidingLog(log: Logger, hide: Hide): Logger {
     error: at('error'),
     child: fields => hidingLog(log.child(hideIn(fields, hide)), hide),
   }
+}
+
+/** Text of a peer as it may stand in a log or an error: control characters escaped, cut to `limit`. */
+export function visible(text: string, limit: number): string {
+  return printable(text.length > limit ? `${text.slice(0, limit)}…` : text)
 }

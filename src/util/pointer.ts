@@ -14,7 +14,7 @@ export function pointerParent(pointer: string): string {
   return pointer.slice(0, Math.max(0, pointer.lastIndexOf('/')))
 }
 
-/** Whether a pointer fits a pattern in which `*` stands for any one key. Allocates nothing: each value is held against each pattern. */
+/** True when a pointer fits a pattern in which `*` stands for any one key. Allocates nothing: each value is held against each pattern. */
 export function pointerFits(pointer: string, pattern: string): boolean {
   let at = 0
   for (let i = 0; i < pattern.length; i++) {

@@ -1,4 +1,4 @@
-/** What is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
+/** Place that is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
 export interface PrivatePlace {
   /** Absolute. */
   readonly directory: string

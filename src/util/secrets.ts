@@ -1,4 +1,4 @@
-/** What stands in the place of a secret. */
+/** Text in the place of a secret. */
 export const HIDDEN = '***'
 
 /** Takes every secret out of a text. */
@@ -18,12 +18,12 @@ const CUT = '…'
 const DEEPEST = 200
 const SECRET_NAME = /token|key|secret|pass|pwd|auth|credential|cookie|dsn|private|bearer|signature|^sig$/i
 
-/** Whether a value of this name is worth hiding: long, or short with a name that says so. */
+/** True when a value of this name is worth hiding: long, or short with a name that says so. */
 export function isWorthHiding(name: string, value: string): boolean {
   return value.length >= (isSecretName(name) ? SHORTEST : LONG)
 }
 
-/** Whether a variable, header or parameter of this name holds a secret. */
+/** True when a variable, header or parameter of this name holds a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name)
 }
@@ -78,7 +78,7 @@ export class Secrets {
     }
   }
 
-  /** How many characters from here on are a secret; 0 for none. */
+  /** Number of characters from here on that are a secret; 0 for none. */
   #lengthAt(text: string, at: number): number {
     const forms = this.#forms.get(headAt(text, at))
     if (forms === undefined) return 0
@@ -120,7 +120,9 @@ function hiddenMap(value: object, hide: Hide, depth: number): object {
 /** The same error, with what it says of itself without secrets. */
 export function hideInError(thrown: unknown, hide: Hide): unknown {
   if (!(thrown instanceof Error)) return thrown
-  thrown.message = hide(thrown.message)
+  const error: Error & { detail?: unknown } = thrown
+  error.message = hide(error.message)
+  if (typeof error.detail === 'string') error.detail = hide(error.detail)
   if (thrown.stack !== undefined) thrown.stack = hide(thrown.stack)
   return thrown
 }

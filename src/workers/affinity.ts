@@ -1,16 +1,18 @@
 import type { Inbound } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
 
-const OF_SESSION = /^w(\d{1,3})_/
-const OF_SEALED = /^w(\d{1,3})\./
-const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
+export const OF_SESSION = /^w(\d{1,3})_/
 
-/** What the ids of a worker's sessions begin with. */
+export const OF_SEALED = /^w(\d{1,3})\./
+
+export const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
+
+/** Prefix of the ids of a worker's sessions. */
 export function sessionPrefix(number: number): string {
   return `w${number}_`
 }
 
-/** What a sealed value begins with that only one worker can do something with. */
+/** Prefix of a sealed value that only one worker can use. */
 export function sealedPrefix(number: number): string {
   return `w${number}.`
 }
@@ -38,11 +40,11 @@ export function whoseWork({ params }: Inbound): number | undefined {
     : undefined
 }
 
-function numberIn(value: unknown): number | undefined {
+export function numberIn(value: unknown): number | undefined {
   return typeof value === 'string' ? readSealed(value)?.number : undefined
 }
 
-function mostOf(numbers: readonly (number | undefined)[]): number | undefined {
+export function mostOf(numbers: readonly (number | undefined)[]): number | undefined {
   const counts = new Map<number, number>()
   for (const number of numbers) if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1)
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]

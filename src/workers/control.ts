@@ -7,7 +7,7 @@ import { askedConfig } from '../gateway/inspect.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
-/** What the owner of a gateway asks of it. */
+/** Request of the gateway's owner. */
 export interface Verb {
   readonly verb: string
   readonly params: JsonObject
@@ -38,14 +38,14 @@ export async function controlAll(
   return joined(await askAll(workers, asked))
 }
 
-/** What a client asks is done once. */
+/** Has one ready worker carry out the verb: a client's request must be made only once. */
 async function askOne(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
   const ready = workers.processes.find(({ isReady }) => isReady)
   if (ready === undefined) throw gatewayError('GW_WORKER_GONE')
   return (await ready.request('control', asked)) as JsonObject
 }
 
-/** What one worker says, with the servers that all share as their owner sees them, and the workers. */
+/** The answer of one worker, with the shared servers as their owner sees them, and the list of workers. */
 async function overview(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
   const [own, [first, ...others]] = await Promise.all([
     workers.owned.control(asked.verb === 'ps' ? 'ps' : 'inspect'),

@@ -2,8 +2,9 @@ import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
 import type { Port } from './ipc/control-channel.ts'
+import { MARK_VARIABLE, marked } from '../processes/environment.ts'
 
-/** What workers are started as: a program that knows it is one. */
+/** Program that workers are started as; it knows that it is a worker. */
 export interface Program {
   readonly file: string
   readonly args: readonly string[]
@@ -60,10 +61,18 @@ export function ownEnds(host: NodeJS.Process): { readonly port: Port; readonly s
       send: message => void host.send?.(message, undefined, undefined, () => undefined),
       onMessage: listener => {
         host.on('message', listener)
-        // What was said before would have been lost.
+        // Messages that were sent before this would have been lost.
         host.send?.({ up: true })
       },
     },
     stream: new Socket({ fd: LINE_FD, readable: true, writable: true }),
   }
+}
+
+/** Variables that a worker's environment has besides ours: the mark by which it is ended when the gateway has died. */
+export function markedFor(
+  environment: Readonly<Record<string, string | undefined>>,
+  mark: string,
+): Record<string, string> {
+  return marked({}, environment[MARK_VARIABLE], mark)
 }

@@ -1,9 +1,10 @@
 import type { Config, ListenerConfig, LoadedConfig, UpstreamConfig } from '../config/index.ts'
 import { gatewayError } from '../errors/errors.ts'
-import { parseSize } from '../util/units.ts'
+import { builtins } from '../gateway/builtins.ts'
+import type { Plugin } from '../plugin.ts'
 
 /**
- * Whether one process has this server for all workers: a process of ours, one that keeps callers apart by connection, or
+ * True if one process has this server for all workers: a process of ours, one that keeps callers apart by connection, or
  * one that may get fewer calls at a time than there are workers. All others are dialled by each worker.
  */
 export function isOwned(spec: UpstreamConfig, count: number): boolean {
@@ -13,7 +14,7 @@ export function isOwned(spec: UpstreamConfig, count: number): boolean {
   return concurrency > 0 && concurrency < count
 }
 
-/** What the owner runs: the servers that all share, and nothing that clients see. */
+/** Configuration of the owner: the servers that all workers share, and nothing that clients see. */
 export function forOwner({ config, ...loaded }: LoadedConfig, count: number): LoadedConfig {
   const upstreams = Object.entries(config.upstreams).filter(([, spec]) => isOwned(spec, count))
   return {
@@ -22,7 +23,7 @@ export function forOwner({ config, ...loaded }: LoadedConfig, count: number): Lo
   }
 }
 
-/** What workers that have not heard of the change yet may still call is kept until they have. */
+/** Keeps the upstreams of the former configuration: workers that have not heard of the change may still call them. */
 export function withThoseOf(next: LoadedConfig, before: LoadedConfig): LoadedConfig {
   const isKept = (name: string): boolean => Object.hasOwn(next.config.upstreams, name)
   if (Object.keys(before.config.upstreams).every(isKept)) return next
@@ -30,22 +31,25 @@ export function withThoseOf(next: LoadedConfig, before: LoadedConfig): LoadedCon
   return { ...next, config: { ...next.config, upstreams } }
 }
 
-/** What one worker is to run. */
+/** Configuration of one worker. */
 export interface Share {
   readonly loaded: LoadedConfig
   /** The servers that it reaches through their owner. */
   readonly owned: readonly string[]
 }
 
-/** What each worker runs: all of it, with its share of what is bounded. */
+/** Configuration that each worker runs: all of it, with its share of what is bounded. */
 export function forWorker({ config, ...loaded }: LoadedConfig, count: number): Share {
   const listeners = mapped(config.listeners, spec => listenerShare(spec, count))
   const upstreams = mapped(config.upstreams, spec =>
     isOwned(spec, count) ? leftToOwner(spec) : upstreamShare(spec, count),
   )
-  const cache = cacheShare(config.cache, count)
   const owned = Object.keys(config.upstreams).filter(name => isOwnedBy(config, name, count))
-  return { loaded: { ...loaded, config: { ...config, listeners, upstreams, cache, state: false } }, owned }
+  const shares = sharesOf(config, count).flatMap(({ section, share }) =>
+    'options' in share ? [[section, share.options]] : [],
+  )
+  const divided = { ...config, listeners, upstreams, ...Object.fromEntries(shares), state: false } as Config
+  return { loaded: { ...loaded, config: divided }, owned }
 }
 
 function isOwnedBy({ upstreams }: Config, name: string, count: number): boolean {
@@ -62,8 +66,7 @@ export function checkWorkers(config: Config, count: number): void {
 function problems(config: Config, count: number): string[] {
   return [
     ...Object.entries(config.listeners).flatMap(([name, spec]) => listenerProblems(name, spec, count)),
-    ...auditProblems(config),
-    ...(config.agents === undefined ? [] : ['agents keep their conversations in one process']),
+    ...sharesOf(config, count).flatMap(({ share }) => ('refused' in share ? [share.refused] : [])),
   ]
 }
 
@@ -74,13 +77,17 @@ function listenerProblems(name: string, spec: ListenerConfig, count: number): st
   )
 }
 
-function auditProblems({ audit }: Config): string[] {
-  if (audit === undefined || audit.file?.includes('{pid}') === true) return []
-  if (audit.file !== undefined)
-    return ['audit.file is written by one process: put {pid} in its name, so that each worker has its own']
-  return audit.chain
-    ? ['audit.chain needs an audit.file with {pid} in its name: all workers share stderr']
-    : []
+/** Results of the plugins' `share` for their sections. */
+function sharesOf(
+  config: Config,
+  count: number,
+): { section: string; share: ReturnType<NonNullable<Plugin['share']>> }[] {
+  return builtins.flatMap(plugin => {
+    const { section } = plugin.claims ?? {}
+    const options = section === undefined ? undefined : config[section]
+    const share = options === undefined ? undefined : plugin.share?.(options as never, count)
+    return section === undefined || share === undefined ? [] : [{ section, share }]
+  })
 }
 
 /** Bounds of a listener that hold for all workers together, as each has its part of them. */
@@ -91,17 +98,6 @@ function listenerShare(spec: ListenerConfig, count: number): ListenerConfig {
   const limits: { -readonly [K in keyof typeof spec.limits]: (typeof spec.limits)[K] } = { ...spec.limits }
   for (const key of SHARED_OUT) limits[key] = Math.floor(limits[key] / count)
   return { ...spec, limits }
-}
-
-/** Each worker has a cache of its own. */
-function cacheShare(cache: Config['cache'], count: number): Config['cache'] {
-  if (cache === false) return false
-  const { maxEntries, maxBytes } = cache
-  return {
-    ...cache,
-    maxEntries: Math.floor(maxEntries / count),
-    maxBytes: Math.floor(parseSize(maxBytes) / count),
-  }
 }
 
 function upstreamShare(spec: UpstreamConfig, count: number): UpstreamConfig {

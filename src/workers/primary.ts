@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { builtins } from '../gateway/builtins.ts'
 import type { LoadedConfig } from '../config/index.ts'
-import type { Gate, JsonObject } from '../api/index.ts'
+import type { Gate, JsonObject, TextReply } from '../api/index.ts'
 import { gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
 import { Events } from '../gateway/events.ts'
 import type {
@@ -12,38 +12,27 @@ import type {
   RequestOptions,
 } from '../api/gateway.ts'
 import { makeGateway, type Gateway } from '../gateway/gateway.ts'
-import { changesOf } from '../gateway/config-diff.ts'
-import { ProcessTable } from '../processes/cleanup/process-table.ts'
+import { changesOf } from '../gateway/reloader.ts'
+import { ProcessTable } from '../processes/cleanup/own-processes.ts'
 import { systemClock } from '../util/clock.ts'
 import { createLog } from '../util/log.ts'
 import { parseDuration } from '../util/units.ts'
 import { checkWorkers, forOwner, forWorker, withThoseOf, type Share } from './partition.ts'
-import { forkWorker, type Program } from './fork.ts'
-import { joinPages, pageOf, type Page } from './proxy/merge-metrics.ts'
-import { markedFor } from './marks.ts'
+import { forkWorker, markedFor, type Program } from './fork.ts'
+import { merged, ownReply } from './proxy/gather.ts'
 import { Owner } from './proxy/upstream-host.ts'
 import { makePlace, removePlace, type Place } from './socket-directory.ts'
 import { controlAll } from './control.ts'
 import { WorkerProcess, type Listening } from './worker-process.ts'
 import type { Beginning } from './worker.ts'
 
-/** What the primary of several workers is started with. */
+/** Options of the primary of several workers. */
 export interface WorkersOptions extends GatewayOptions {
   readonly count: number
   readonly program: Program
   readonly load: () => Promise<LoadedConfig>
 }
 
-/** What runs in the primary only. */
-const OWNER_PLUGINS: ReadonlySet<string> = new Set([
-  'call-stdio',
-  'call-http',
-  'call-sse',
-  'call-ws',
-  'resilience',
-  'metrics',
-  'rate-limit',
-])
 /** Beside the grace: what a worker that stops may take for all else. */
 const STOP_MS = 5000
 
@@ -62,7 +51,7 @@ export async function createWorkers(source: LoadedConfig, options: WorkersOption
     return heard.gateway.generation.graph
   })
   const gateway = await makeGateway(forOwner(source, count), options, {
-    builtins: builtins.filter(({ name }) => OWNER_PLUGINS.has(name)),
+    builtins: builtins.filter(({ scope }) => scope === 'shared'),
     sharedState: plugin => owner.sharedState(plugin),
     said: (name, notification, upstream, isMeant) => {
       if (upstream !== undefined) owner.said(name, notification, isMeant)
@@ -92,7 +81,7 @@ export class Workers {
   readonly #key = randomBytes(32)
   readonly #all: readonly WorkerProcess[]
   readonly #log
-  /** What each worker was told when it began. */
+  /** Configuration that each worker began with, by its number. */
   readonly #begunWith = new Map<number, LoadedConfig>()
   #source: LoadedConfig
   #last: Promise<unknown> = Promise.resolve()
@@ -162,15 +151,15 @@ export class Workers {
 
   async #serve(what: string, value: unknown): Promise<unknown> {
     if (what !== 'gather') throw gatewayError('GW_VERB_UNKNOWN', { verb: what, known: 'gather' })
-    const pages = new Map<string, Page>()
-    if (this.#gate !== undefined) pages.set('0', await pageOf(this.#gate, value))
+    const replies = new Map<string, TextReply>()
+    if (this.#gate !== undefined) replies.set('0', await ownReply(this.#gate, value))
     await Promise.all(
       this.#all.map(async worker => {
-        const page = await worker.request('page', value).catch(() => undefined)
-        if (page !== undefined) pages.set(String(worker.number), page as Page)
+        const reply = await worker.request('page', value).catch(() => undefined)
+        if (reply !== undefined) replies.set(String(worker.number), reply as TextReply)
       }),
     )
-    return joinPages(pages)
+    return merged(replies, value, this.#source.config)
   }
 
   get listeners(): readonly Listening[] {

@@ -4,7 +4,7 @@ import type { Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** What the sockets of one gateway's workers have in common. */
+/** Socket directory and token that the workers of one gateway have in common. */
 export interface Place {
   /** Of this user alone. */
   readonly directory: string
@@ -12,7 +12,7 @@ export interface Place {
   readonly token: string
 }
 
-/** What an address of a socket has room for on every system. */
+/** Length of a socket's address that every system has room for. */
 const MAX_BYTES = 100
 const LONGEST_NAME = '/w999.http'.length
 
@@ -31,7 +31,7 @@ export async function removePlace({ directory }: Place): Promise<void> {
   await rm(directory, { recursive: true, force: true })
 }
 
-/** Where a worker takes what others hand on: whole HTTP requests, or what is in the pipeline already. */
+/** Socket at which a worker takes what others hand on: whole HTTP requests, or what is in the pipeline already. */
 export function socketOf({ directory }: Place, number: number, of: 'http' | 'line'): string {
   return join(directory, `w${number}.${of}`)
 }

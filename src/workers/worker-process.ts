@@ -4,11 +4,11 @@ import { Backoff, HEALTHY_MS } from '../transport/backoff.ts'
 import { Channel, type Serve } from './ipc/control-channel.ts'
 import type { Forked } from './fork.ts'
 
-/** What a worker needs of those who start it. */
+/** Services that a worker's process needs from its starter. */
 export interface WorkerHost {
   readonly log: Log
   fork(number: number): Forked
-  /** What a new process of this number is told first. */
+  /** Gives the first message to a new process of this number. */
   begins(number: number): unknown
   /** Does what a worker asks for. */
   readonly serve: Serve

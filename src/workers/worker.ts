@@ -1,32 +1,31 @@
 import type { Gate, JsonObject, Log, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { collectAfterReloads } from '../gateway/collect-after-reloads.ts'
+import { collectAfterReloads } from '../gateway/reloader.ts'
 import { type Gateway, makeGateway } from '../gateway/gateway.ts'
 import type { Inside } from '../gateway/process-hooks.ts'
-import { deepFreeze } from '../util/freeze.ts'
+import { deepFreeze } from '../util/plain-data.ts'
 import { ownEnds } from './fork.ts'
 import { Channel } from './ipc/control-channel.ts'
 import { type Share, isOwned } from './partition.ts'
 import { HandedRequests } from './proxy/forwarded-requests.ts'
-import { OwnerLine } from './proxy/host-client.ts'
-import { gatherFor, pageOf } from './proxy/merge-metrics.ts'
+import { OwnerLine, SharedSeal } from './proxy/host-client.ts'
+import { gatherFor, ownReply } from './proxy/gather.ts'
 import { Peers } from './proxy/peers.ts'
 import { RoutingGate } from './proxy/routing-gate.ts'
-import { SharedSeal } from './proxy/shared-seal.ts'
 
-/** What a worker is told first. */
+/** First message to a worker. */
 export interface Beginning extends Share {
   readonly number: number
   readonly count: number
   /** Of the seal that all share. */
   readonly key: Uint8Array
-  /** Where the workers' sockets are, and what who connects says. */
+  /** Directory of the workers' sockets, and the token that a connecting process sends first. */
   readonly directory: string
   readonly token: string
 }
 
-/** What a worker's process brings along. */
+/** Dependencies of a worker's process. */
 export interface WorkerOptions {
   readonly host: NodeJS.Process
   readonly log: Log
@@ -86,7 +85,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     const { sessions, running } = gate().status()
     return { sessions, running, rss: process.memoryUsage.rss(), load: gateway.load }
   },
-  page: ({ gate }, value) => pageOf(gate(), value),
+  page: ({ gate }, value) => ownReply(gate(), value),
 }
 
 class Worker {
@@ -172,7 +171,7 @@ class Worker {
     }
   }
 
-  /** What a plugin adds is in no file, so nobody has shared it out. */
+  /** Refuses an owned upstream that a plugin adds: it is in no file, so it is not among those that the owner runs. */
   #upstream(spec: UpstreamConfig, context: UpstreamContext, workers: number): Upstream | undefined {
     const { name } = context
     if (this.#owned.has(name)) return this.#owner.upstream(spec, context)

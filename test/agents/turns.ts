@@ -150,7 +150,7 @@ describe('opencode and gemini-cli behind the gateway', { skip }, () => {
   })
 })
 
-/** What gemini has not saved yet it cannot load; as it had changed nothing, its prompt was said once more. */
+/** Gemini cannot load what it has not saved yet; as it had changed nothing, its prompt was said once more. */
 function assertBegunAnew({ text, warnings }: Told): void {
   assert.equal(text, 'done')
   assert.match(warnings.join(), /could not be taken up again/)

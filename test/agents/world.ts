@@ -12,7 +12,7 @@ import { startChild, type Child } from '../peers/child.ts'
 import { LAUNCHER, requireBuild } from '../peers/gateway.ts'
 import { connectV2, type ClientEra } from '../peers/sdk-v2-client.ts'
 
-/** What a task is told as, as far as tests look at it. */
+/** A task as clients read it, as far as tests look at it. */
 export interface Told {
   readonly task_id: string
   readonly state: string
@@ -87,7 +87,7 @@ export class World {
     return userWith(client)
   }
 
-  /** What the model was asked, with this in the prompt. */
+  /** All that the model was asked, with this in the prompt. */
   async asked(part: string): Promise<ModelRequest[]> {
     const all = (await (await fetch(`${this.#modelUrl}/requests`)).json()) as ModelRequest[]
     return all.filter(({ script, path }) => script.includes(part) && !path.endsWith(':generateContent'))

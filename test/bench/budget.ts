@@ -48,7 +48,7 @@ async function isWithin(usual: Result): Promise<boolean> {
   return isTooBusy()
 }
 
-/** Where others wait for a processor all the time, code is not even compiled in time, and no figure says anything. */
+/** Load above which no figure says anything: code is not even compiled in time. */
 function isTooBusy(): boolean {
   const [load = 0] = loadavg()
   const isBusy = load > MOST_LOAD * availableParallelism()

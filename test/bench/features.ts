@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 
-/** What one plugin needs in a configuration: sections, and keys of each upstream. */
+/** All that one plugin needs in a configuration: sections, and keys of each upstream. */
 interface Feature {
   readonly sections?: Readonly<Record<string, unknown>>
   readonly upstream?: Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ export type FeatureName = keyof typeof FEATURES
 
 export const FEATURE_NAMES = Object.keys(FEATURES) as readonly FeatureName[]
 
-/** Which of them are on: none, all, all and authentication too, or one. */
+/** Plugins that are on: none, all, all and authentication too, or one. */
 export type Plugins = 'none' | 'all' | 'auth too' | FeatureName
 
 /** Nothing that taps a hook: not even deadlines, turns, breakers and retries, which are on by default. */
@@ -73,7 +73,7 @@ const BARE: Feature = {
   upstream: { timeout: 0, limits: { concurrency: 0 }, breaker: false, retry: false },
 }
 
-/** What a configuration needs for these plugins. */
+/** All that a configuration needs for these plugins. */
 export function featuresOf(plugins: Plugins, place: Place): Required<Feature> {
   const parts = [BARE, ...namesOf(plugins).map(name => FEATURES[name](place))]
   return {

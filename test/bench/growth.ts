@@ -1,4 +1,4 @@
-/** How the cost of a call grows with what a gateway has: one gateway for each point. */
+/** Measures how the cost of a call grows with what a gateway has: one gateway for each point. */
 import { groups } from './setup/gateways.ts'
 import type { Subject, Workshop } from './setup/workshop.ts'
 

@@ -6,7 +6,7 @@ import type { Pins } from './setup/pin.ts'
 import type { Work } from './works.ts'
 import type { Label, Subject } from './setup/workshop.ts'
 
-/** How long and how often everything is measured. */
+/** Times and rounds of every measurement. */
 export interface Pace {
   readonly rounds: number
   readonly ms: number
@@ -22,11 +22,11 @@ export interface Pace {
   readonly subjectWarmCalls: number
 }
 
-/** What came of one subject: figures, or why there are none. */
+/** Outcome of one subject: figures, or why there are none. */
 export type SubjectResult =
   { readonly label: Label; readonly measured: Measured } | { readonly label: Label; readonly failed: string }
 
-/** What came of one work with so many requests in flight, for each subject. */
+/** Outcome of one work with so many requests in flight, for each subject. */
 export interface WorkResult {
   readonly key: string
   readonly title: string
@@ -34,7 +34,7 @@ export interface WorkResult {
   readonly subjects: readonly SubjectResult[]
 }
 
-/** What measuring needs. */
+/** All that measuring needs. */
 export interface Bench {
   readonly lab: Lab
   readonly load: Load
@@ -42,13 +42,13 @@ export interface Bench {
   readonly pace: Pace
   /** Those that have been kept busy for a while. */
   readonly warm: WeakSet<Subject>
-  /** What rounds come to: medians, unless it says otherwise. */
+  /** All that rounds come to: medians, unless it says otherwise. */
   readonly sum?: (rounds: readonly Measured[]) => Measured
   /** Tells of progress. */
   say(text: string): void
 }
 
-/** What is wanted: works, each with so many requests in flight. */
+/** Works to measure, each with so many requests in flight. */
 export type Wanted = readonly { readonly work: Work; readonly flights: readonly number[] }[]
 
 interface Row {
@@ -104,7 +104,7 @@ async function measureRow(row: Row, bench: Bench, round: number): Promise<void> 
       const measured = await measureOne(subject, row, bench, round)
       row.rounds.set(subject.label, [...(row.rounds.get(subject.label) ?? []), measured])
     } catch (error) {
-      // What others cannot do is a result too; once is enough.
+      // A failure of another gateway is a result too; once is enough.
       row.failures.set(subject.label, firstLine(error))
     }
   }

@@ -1,4 +1,4 @@
-/** What a gateway keeps in memory: idle, for each session, and when it is busy. */
+/** All that a gateway keeps in memory: idle, for each session, and when it is busy. */
 import type { Load } from './setup/children.ts'
 import { stdioUpstreams, type GatewaySpec } from './setup/gateways.ts'
 import { pause } from './load/calls.ts'
@@ -67,7 +67,7 @@ async function idle(bench: Bench): Promise<number> {
   return end(bench, gateway)
 }
 
-/** What a thousand sessions add to a gateway that has worked a little, so that its code is no part of it. */
+/** All that a thousand sessions add to a gateway that has worked a little, so that its code is no part of it. */
 async function perSession(bench: Bench, spec: GatewaySpec, hasStreams: boolean): Promise<number> {
   const gateway = await bench.workshop.gateway(spec)
   await calls(bench, gateway, 16, 500)

@@ -5,7 +5,7 @@ import { benchFile } from './setup/children.ts'
 import type { Pace, Wanted } from './measure.ts'
 import { WORKS, type Work } from './works.ts'
 
-/** What is measured beside works. */
+/** All that is measured beside works. */
 export type Other = 'start-up' | 'memory' | 'in-process' | 'profiles'
 
 export type Mode = 'quick' | 'normal' | 'full'
@@ -15,21 +15,21 @@ export interface Options {
   readonly mode: Mode
   readonly pace: Pace
   readonly works: Wanted
-  /** How often commands are started, how long each round of the in-process figures lasts, and each profile. */
+  /** Number of times that commands are started, how long each round of the in-process figures lasts, and each profile. */
   readonly starts: number
   readonly roadMs: number
   readonly profileMs: number
-  /** How long a gateway is kept busy to see its memory. */
+  /** The time that a gateway is kept busy to see its memory. */
   readonly busyMs: number
   /** Until garbage is collected and pages are given back. */
   readonly settleMs: number
-  /** How many stdio servers a cold start has. */
+  /** Number of stdio servers a cold start has. */
   readonly cold: readonly number[]
-  /** What is wanted beside works. */
+  /** All that is wanted beside works. */
   readonly others: ReadonlySet<Other>
-  /** Whether the other gateways are measured beside this one. */
+  /** Says whether the other gateways are measured beside this one. */
   readonly hasPeers: boolean
-  /** Whether the result is kept: that of a full run is, that of a part in the place of that part. */
+  /** Says whether the result is kept: that of a full run is, that of a part in the place of that part. */
   readonly isKept: boolean
   readonly isPartial: boolean
   /** Writes BENCHMARKS.md from what is kept; alone, nothing is measured. */
@@ -60,7 +60,7 @@ const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
 const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
 const PROFILE_MS = 4000
 const SETTLE_MS: Readonly<Record<Mode, number>> = { quick: 500, normal: 2000, full: 3000 }
-/** How many stdio servers a cold start has. */
+/** Number of stdio servers a cold start has. */
 const COLD: Readonly<Record<Mode, readonly number[]>> = { quick: [1], normal: [1, 20], full: [1, 5, 20] }
 const BUSY_MS: Readonly<Record<Mode, number>> = { quick: 300, normal: 1000, full: 4000 }
 

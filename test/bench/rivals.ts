@@ -45,7 +45,7 @@ export class Rivals {
     return [...programs, ...Object.values(SDKS).map(name => `${name} ${ownVersion(name)}`)]
   }
 
-  /** What Node runs; undefined when it could not be had. */
+  /** All that Node runs; undefined when it could not be had. */
   fileOf(name: keyof typeof ENTRIES): string | undefined {
     return this.#programs.get(name)?.file
   }
@@ -205,7 +205,7 @@ export function hubConfig(upstreams: Upstreams): object {
   return { mcpServers: Object.fromEntries(places) }
 }
 
-/** What it keeps stays in the directory, and it finds no curl to reach its maker's site with. */
+/** All that it keeps stays in the directory, and it finds no curl to reach its maker's site with. */
 export function hubEnv(directory: string): NodeJS.ProcessEnv {
   return {
     HOME: directory,

@@ -1,15 +1,15 @@
 /** The cost of the road alone: one exchange with 0 and 8 plugins, and of reading and writing messages. No I/O. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plugin.ts'
 import { PipelineGate } from '../../src/core/gate.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { encodeResult, parseMessage } from '../../src/protocol/jsonrpc.ts'
-import { newestReader } from '../../src/protocol/era/reader.ts'
+import { newestReader } from '../../src/protocol/versions.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
 import { encodeAnswer } from '../../src/listeners/client/encode-answer.ts'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Plugins } from './features.ts'
 import { configOf } from './setup/gateways.ts'
 import { inMemory } from './setup/memory-upstream.ts'
@@ -24,7 +24,7 @@ export interface RoadResult {
   readonly micros: number
 }
 
-/** Where the audit is written. */
+/** File that the audit is written to. */
 const directory = mkdtempSync(join(tmpdir(), 'gateway-road-'))
 process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
 

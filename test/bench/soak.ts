@@ -6,10 +6,10 @@ import { keep, machine, type Machine } from './output/result.ts'
 import { slopeOf } from './statistics.ts'
 import { Workshop, type Subject, type WorkshopOptions } from './setup/workshop.ts'
 
-/** What came of a soak. */
+/** Outcome of one soak. */
 export interface SoakResult extends Machine {
   readonly ms: number
-  /** How many calls were answered. */
+  /** Number of calls were answered. */
   readonly calls: number
   /** Memory over time: minutes since its start, and MB. */
   readonly samples: readonly (readonly [minutes: number, rss: number])[]

@@ -7,7 +7,7 @@ import type { Rivals } from './rivals.ts'
 import { median } from './statistics.ts'
 import { ended, toEnd, toHttpList, toList } from './output/to-list.ts'
 
-/** How long one command takes from its start to its end, or to its first answer. */
+/** The time that one command takes from its start to its end, or to its first answer. */
 export interface StartResult {
   readonly key: string
   readonly title: string
@@ -33,7 +33,7 @@ const SAVED_MS = 1500
 interface Bench {
   readonly launcher: string
   readonly configs: Configs
-  /** How many stdio servers a cold start has: each of these. */
+  /** Number of stdio servers a cold start has: each of these. */
   readonly cold: readonly number[]
   readonly rivals: Rivals | undefined
 }

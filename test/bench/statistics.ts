@@ -33,7 +33,7 @@ export function cheapest(rounds: readonly Measured[]): Measured {
   return first ?? medians(rounds)
 }
 
-/** How much y grows with each unit of x: the slope of the line with the least squares. */
+/** Slope of the line with the least squares: the growth of y with each unit of x. */
 export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (of: (point: readonly [number, number]) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length

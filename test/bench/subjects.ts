@@ -6,7 +6,7 @@ import { hasNginx } from './setup/nginx.ts'
 import type { Rivals } from './rivals.ts'
 import { direct, type Subject, type Workshop } from './setup/workshop.ts'
 
-/** What stands where, for one kind of work. */
+/** All that stands where, for one kind of work. */
 export type Wiring =
   | 'http-http'
   | 'http-http-modern'

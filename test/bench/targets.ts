@@ -1,4 +1,4 @@
-/** What a gateway nobody notices must reach, and what of it a result reaches. */
+/** All that a gateway nobody notices must reach, and what of it a result reaches. */
 import type { Measured } from './load/messages.ts'
 import { measuredOf } from './measure.ts'
 import type { Result } from './output/result.ts'

@@ -105,7 +105,7 @@ const ONE_CORE = WIRINGS.map(([wiring, words]) =>
   work(`one-core-${wiring}`, `small call, ${words}, one core`, wiring, SMALL, { at: [1, 16], cores: 1 }),
 )
 
-/** How it grows: the subjects are gateways with so many of something. */
+/** Growth: the subjects are gateways with so many of something. */
 const GROWTH: readonly Work[] = [
   work('grow-tools', 'small call, tools listed', 'tools', SMALL, { isFullOnly: true }),
   work('grow-upstreams', 'small call, upstreams', 'upstreams', SMALL, { isFullOnly: true }),

@@ -10,11 +10,11 @@ export interface KnownFailure {
   /** Globs over cell names. */
   readonly cells: readonly string[]
   readonly because: string
-  /** Whether it fails only now and then, so that passing does not make it stale. */
+  /** Says whether it fails only now and then, so that passing does not make it stale. */
   readonly sometimes?: boolean
 }
 
-/** Whether everything is as expected, in words. */
+/** Says whether everything is as expected, in words. */
 export interface Verdict {
   readonly ok: boolean
   readonly text: string

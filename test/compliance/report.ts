@@ -20,7 +20,7 @@ export function tableOf(reports: readonly CellReport[]): string {
   ].join('\n')
 }
 
-/** What failed, by requirement. */
+/** All that failed, by requirement. */
 export function failuresOf(reports: readonly CellReport[]): string {
   return Object.keys(REQUIREMENTS)
     .map(id => ({ id, failed: failedIn(reports, id) }))

@@ -13,11 +13,11 @@ export interface Requirement {
   readonly behaviour: string
   /** Era of the client it holds for; both by default. */
   readonly client?: Era
-  /** Whether it is of the gateway alone. */
+  /** Says whether it is of the gateway alone. */
   readonly route?: Cell['route']
   /** The only transport of the client that has it. */
   readonly transport?: Transport
-  /** What the server must have for it. */
+  /** All that the server must have for it. */
   readonly needs?: keyof Offer
   /** Why it is not asked of whom the limits above leave out. */
   readonly why?: string

@@ -10,7 +10,7 @@ import { parse, stringify } from 'yaml'
 /** The revisions whose requirement sets the suite has frozen. */
 export const REVISIONS = ['2025-11-25', '2026-07-28']
 
-/** What came of one scenario. */
+/** Outcome of one scenario. */
 export interface Row {
   scenario: string
   passed: number
@@ -20,7 +20,7 @@ export interface Row {
   expected: boolean
 }
 
-/** What came of one requirement set. `ok` is the suite's own verdict against the baseline. */
+/** Outcome of one requirement set. `ok` is the suite's own verdict against the baseline. */
 export interface Report {
   revision: string
   ok: boolean
@@ -36,7 +36,7 @@ interface Check {
 
 const PACKAGE = packageDirectory()
 
-/** What may fail before a fixture of one era, or of both (`dual`), each with its reason. */
+/** All that may fail before a fixture of one era, or of both (`dual`), each with its reason. */
 export function baselineOf(era: string): string {
   return fileURLToPath(new URL(`expected-failures.${era}.yml`, import.meta.url))
 }
@@ -70,7 +70,7 @@ export function tableOf({ revision, rows }: Report): string {
   return [`${revision}: ${clean.length} of ${scored.length} scored scenarios pass`, ...lines].join('\n')
 }
 
-/** What the suite itself said about the baseline: unexpected failures and stale entries. */
+/** All that the suite itself said about the baseline: unexpected failures and stale entries. */
 export function verdictOf({ output }: Report): string {
   return /(Unexpected failures|Stale baseline)[^]*$/.exec(output)?.[0] ?? ''
 }

@@ -7,13 +7,13 @@ import { WAYS } from './matrix/ways.ts'
 import { REQUIREMENTS } from './requirements.ts'
 import type { Requirement } from './requirements.ts'
 
-/** What came of one requirement in one cell. */
+/** Outcome of one requirement in one cell. */
 export type Outcome =
   | { readonly state: 'passed' }
   | { readonly state: 'failed'; readonly why: string }
   | { readonly state: 'not applicable'; readonly why: string }
 
-/** What came of a cell, or why there is none. */
+/** Outcome of one cell, or why there is none. */
 export interface CellReport {
   readonly cell: Cell
   readonly name: string

@@ -35,7 +35,7 @@ after(async () => {
   await issuer.close()
 })
 
-/** What the clients of both SDK versions have in common. */
+/** All that the clients of both SDK versions have in common. */
 interface Peer {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(params: { name: string }): Promise<unknown>

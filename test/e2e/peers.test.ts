@@ -8,7 +8,7 @@ import { connectV1 } from '../peers/sdk-v1-client.ts'
 import { connectV2 } from '../peers/sdk-v2-client.ts'
 import type { Target } from '../peers/target.ts'
 
-/** What the clients of both SDK versions have in common. */
+/** All that the clients of both SDK versions have in common. */
 interface Peer {
   listTools(): Promise<{ tools: { name: string }[] }>
   listPrompts(): Promise<{ prompts: { name: string }[] }>

@@ -16,7 +16,7 @@ listeners: { main: { type: http, port: 0 } }
 `
 const ON_STDIO = CONFIG.replace('main: { type: http, port: 0 }', 'pipe: { type: stdio }')
 const HELLO = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-/** What takes long to load, and no start needs before somebody asks for it: any package, and some of Node's own. */
+/** All that takes long to load, and no start needs before somebody asks for it: any package, and some of Node's own. */
 const PACKAGES = /\/node_modules\//
 const DEAR_BUILTINS = ['internal/deps/undici/undici', 'http', 'sqlite', 'tls', 'https']
 
@@ -131,4 +131,18 @@ test('a home that nothing can be written to is no obstacle', async t => {
   assert.equal(code, 0, stderr)
   assert.match(stdout, /is valid/)
   assert.equal(stderr, '')
+})
+
+const skip = process.platform === 'linux' ? false : 'the directory is of Linux alone'
+
+test('a home that takes nothing and says so in no way hangs nothing', { skip }, async t => {
+  const cwd = await directory(t, { 'gateway.yaml': CONFIG })
+  const env = { HOME: '/proc/1', XDG_CACHE_HOME: '', XDG_STATE_HOME: '', NODE_COMPILE_CACHE: '' }
+
+  const { code, stderr } = await gateway(['validate', '-c', 'gateway.yaml'], { cwd, env })
+  const served = serving(t, ['serve', '-c', 'gateway.yaml', '--stdio'], { cwd, env })
+  served.child.stdin.end()
+
+  assert.equal(code, 0, stderr)
+  assert.equal(await served.exit, 0, served.stderr())
 })

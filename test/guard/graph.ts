@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix'
 import type { Source } from './sources.ts'
 
-/** What each name imports: a file, or a folder. */
+/** All that each name imports: a file, or a folder. */
 type Edges = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Every ring of files that import each other, as one text per ring; imports of types and `import()` count as well. */

@@ -2,7 +2,7 @@
 export interface Part {
   readonly part: string
   readonly path: RegExp
-  /** What belongs there, in a few words. */
+  /** All that belongs there, in a few words. */
   readonly holds: string
   readonly may: readonly string[]
 }
@@ -78,7 +78,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'http-client',
     path: /^src\/http-client\//,
-    holds: 'the HTTP/1.1 client of the upstreams',
+    holds: 'HTTP clients of the upstreams: a fast one for HTTP/1.1, and one on undici for all else',
     may: ['api'],
   },
   {
@@ -135,7 +135,17 @@ export const PARTS: readonly Part[] = [
     part: 'workers',
     path: /^src\/workers\//,
     holds: 'several processes that share a port; `ipc/` talks between them',
-    may: [...CONTRACT, 'config', 'core', 'transport', 'listeners', 'processes', 'gateway api', 'gateway'],
+    may: [
+      ...CONTRACT,
+      'plugin',
+      'config',
+      'core',
+      'transport',
+      'listeners',
+      'processes',
+      'gateway api',
+      'gateway',
+    ],
   },
   {
     part: 'testing',
@@ -147,7 +157,7 @@ export const PARTS: readonly Part[] = [
     part: 'cli',
     path: /^src\/cli\//,
     holds: 'the commands; oclif is only in `commands/`',
-    may: [...CONTRACT, 'config', 'plugin-host', 'gateway api', 'gateway', 'workers', 'control'],
+    may: [...CONTRACT, 'plugin', 'config', 'plugin-host', 'gateway api', 'gateway', 'workers', 'control'],
   },
 ]
 
@@ -160,7 +170,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
     vendor: /^(@modelcontextprotocol\/|ws$|eventsource-parser(\/|$))/,
     homes: /^src\/(transport|listeners|upstreams|testing)\//,
   },
-  { vendor: /^undici$/, homes: /^src\/testing\// },
+  { vendor: /^undici$/, homes: /^src\/(testing|http-client)\// },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
   { vendor: /^re2js$/, homes: /^plugins\/agents\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },

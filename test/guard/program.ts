@@ -13,7 +13,7 @@ export function compile(...files: string[]): ts.Program {
   )
 }
 
-/** What the compiler says of one file, a line each. */
+/** All that the compiler says of one file, a line each. */
 export function complaints(program: ts.Program, file: string): string[] {
   const source = program.getSourceFile(join(ROOT, file))
   const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]

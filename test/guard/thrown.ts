@@ -1,6 +1,6 @@
 import ts from 'typescript'
 
-/** One `gatewayError(CODE, { … })` with the fields it is given. */
+/** One `gatewayError(CODE, { … })`, or that of a plugin, with the fields it is given. */
 export interface ThrownError {
   readonly code: string
   readonly at: string
@@ -23,7 +23,7 @@ export function thrownErrors(texts: ReadonlyMap<string, string>): ThrownError[] 
 }
 
 function thrownAt(node: ts.Node, tree: ts.SourceFile): ThrownError | undefined {
-  if (!ts.isCallExpression(node) || node.expression.getText(tree) !== 'gatewayError') return undefined
+  if (!ts.isCallExpression(node) || !/^\w+Error$/.test(node.expression.getText(tree))) return undefined
   const [code, given] = node.arguments
   const fields = given === undefined ? new Set<string>() : keysOf(given)
   if (code === undefined || !ts.isStringLiteralLike(code) || fields === undefined) return undefined

@@ -3,7 +3,7 @@ import type { ClientOptions } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { Target } from './target.ts'
 
-/** Which era the client insists on; `auto` asks the server. */
+/** The era the client insists on; `auto` asks the server. */
 export type ClientEra = 'legacy' | 'modern' | 'auto'
 
 const MODES = { legacy: 'legacy', modern: { pin: '2026-07-28' }, auto: 'auto' } as const

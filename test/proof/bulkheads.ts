@@ -17,7 +17,7 @@ const PHASE_MS = Number(process.env.PHASE_MS ?? 8000)
 const WARM_MS = PHASE_MS / 2
 const PER_SECOND = Number(process.env.PER_SECOND ?? 25)
 const TIMEOUT_MS = 4000
-/** What a timer and a busy machine may add to a deadline. */
+/** All that a timer and a busy machine may add to a deadline. */
 const SLACK_MS = 250
 const LISTS = ['tools/list', 'server/discover']
 

@@ -168,7 +168,7 @@ interface Note {
   readonly tools?: number
 }
 
-/** What the gateway saw of the client. */
+/** All that the gateway saw of the client. */
 function noted(file: string): { era: string; tools: string } {
   const notes = existsSync(file)
     ? readFileSync(file, 'utf8')

@@ -32,7 +32,7 @@ interface Start {
   readonly ms: number
   readonly list: string
   readonly processes: number
-  /** How many different lists some starts gave. */
+  /** Number of different lists that some starts gave. */
   readonly lists?: number
 }
 

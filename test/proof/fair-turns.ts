@@ -1,4 +1,4 @@
-// What others lose to one caller with 200 calls at once, at a server of 8 places. `npm run proof -- fair-turns`, about 40 s.
+// Measures what others lose to one caller with 200 calls at once, at a server of 8 places. `npm run proof -- fair-turns`, about 40 s.
 import { lossOf } from './fair-turns/loss.ts'
 
 const MOST = 10

@@ -28,7 +28,7 @@ const TARGETS = ['http__echo', 'pipe__echo', 'file:///public/one']
 
 interface Phase {
   readonly title: string
-  /** How the hostile servers behave meanwhile. */
+  /** The way the hostile servers behave meanwhile. */
   readonly mode?: string
   readonly attack: string
 }

@@ -31,7 +31,7 @@ interface Reply {
 
 let failures = 0
 
-/** What the gateway says of itself. */
+/** All that the gateway says of itself. */
 interface Told {
   readonly slowestMs: number
   readonly rss: number

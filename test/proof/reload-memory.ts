@@ -1,4 +1,4 @@
-// What 500 reloads leave that add and remove servers, and 50 configurations that are refused. `npm run proof -- reload-memory`, about a minute; Linux only.
+// Measures what 500 reloads leave that add and remove servers, and 50 configurations that are refused. `npm run proof -- reload-memory`, about a minute; Linux only.
 import { grow, refuseAll } from './reloads/memory.ts'
 
 const WARM_UP = Number(process.env['WARM_UP'] ?? 50)

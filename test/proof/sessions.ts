@@ -1,5 +1,5 @@
 /**
- * Who asks gets his own state and nobody else's: 50 callers with two labels each against a server that counts, on stdio
+ * Each caller gets its own state and nobody else's: 50 callers with two labels each against a server that counts, on stdio
  * and on HTTP, and then 10,000 requests with session ids of others, made up, doubled and chosen by the client.
  *
  *     npm run proof -- sessions
@@ -97,12 +97,12 @@ interface Attempt {
   readonly status: number
   /** The count that it must get, where it gets one. */
   readonly count?: number
-  /** Whose own sequence of counts it belongs to. */
+  /** Owner of the sequence of counts that it belongs to. */
   readonly who?: string
   send(): Promise<Response>
 }
 
-/** What others try: none of it may count for anybody else, and each gets the status that it should. */
+/** All that others try: none of it may count for anybody else, and each gets the status that it should. */
 async function hostile(): Promise<void> {
   const start = performance.now()
   const victims = callers.slice(0, 10)

@@ -37,7 +37,7 @@ for (const name of SCENARIOS) {
 await gateway.gateway.close()
 await server.stop()
 
-/** How many checks of a scenario pass, of how many. */
+/** Checks of a scenario that pass, and all of them. */
 function passed(name: string, url: string): Promise<string> {
   const args = [SUITE, 'server', '--url', url, '--scenario', `tasks-${name}`]
   return new Promise(resolve => {

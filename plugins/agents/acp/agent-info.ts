@@ -5,7 +5,7 @@ import type { AgentSettings } from '../types/settings.ts'
 /** The one version that is spoken. */
 export const PROTOCOL = 1
 
-/** What we say of ourselves in `initialize`. */
+/** Parameters of our `initialize`. */
 export function initializeParams(client: AgentSettings['client'], version: string): JsonObject {
   return {
     protocolVersion: PROTOCOL,
@@ -19,7 +19,7 @@ export function initializeParams(client: AgentSettings['client'], version: strin
   }
 }
 
-/** What the agent answered. @throws AgentFailure when it cannot be talked to */
+/** Reads the agent's answer to `initialize`. @throws AgentFailure when it cannot be talked to */
 export function readFacts(answer: unknown, agent: string): AgentFacts {
   if (!isObject(answer) || typeof answer.protocolVersion !== 'number')
     throw wrong(agent, 'answered initialize without a protocolVersion')

@@ -1,15 +1,15 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { CODES, errorOf, faultFrom, type RpcFault } from './rpc-error.ts'
+import { isObject, RpcPeer, type JsonObject } from '../../../src/plugin.ts'
+import { CODES, errorOf, faultFrom, type RpcFault } from './failures.ts'
 
-/** Where lines go. `send` says false when too much waits there. */
+/** The way out for lines. `send` says false when too much waits there. */
 export interface LineWriter {
   send(line: string): boolean
   reply(line: string): void
 }
 
-/** Who stands behind a connection. */
+/** The other side of a connection within the gateway. */
 export interface ConnectionSide {
-  /** A request of the peer. `signal` is aborted when the peer takes it back. A thrown error with a `code` is answered with it. */
+  /** A request of the peer. `signal` is aborted when the peer cancels it. A thrown error with a `code` is answered with it. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void
   /** The peer is beyond repair. */
@@ -22,10 +22,8 @@ interface Waiting {
   readonly failed: (why: RpcFault | Error) => void
 }
 
-/** Requests of ours that may wait for an answer. */
-const MAX_WAITING = 1024
-/** The same for those of the peer. */
-const MAX_ASKED = 256
+/** Requests that may wait for an answer: ours, and those of the peer. */
+const BOUNDS = { sent: 1024, received: 256 }
 /** Lines in a row that are no message. */
 const MAX_JUNK = 1000
 
@@ -33,10 +31,8 @@ const MAX_JUNK = 1000
 export class Connection {
   readonly #writer: LineWriter
   readonly #side: ConnectionSide
-  readonly #waiting = new Map<number, Waiting>()
-  readonly #asked = new Map<Id, AbortController>()
+  readonly #requests = new RpcPeer<Waiting, AbortController>(BOUNDS)
   #ended: Error | undefined
-  #nextId = 1
   #junkInRow = 0
   #junk = 0
 
@@ -56,11 +52,14 @@ export class Connection {
    */
   request(method: string, params: JsonObject): Promise<unknown> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
-    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(new Error('too many requests wait for it'))
-    const id = this.#nextId++
-    if (!this.#writer.send(JSON.stringify({ jsonrpc: '2.0', id, method, params })))
-      return Promise.reject(new Error('it does not read what it is sent'))
-    return new Promise((done, failed) => this.#waiting.set(id, { done, failed }))
+    return new Promise((done, failed) => {
+      const id = this.#requests.nextId()
+      if (!this.#requests.send(id, { done, failed }))
+        return failed(new Error('too many requests wait for it'))
+      if (this.#writer.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))) return
+      this.#requests.answered(id)
+      failed(new Error('it does not read what it is sent'))
+    })
   }
 
   notify(method: string, params: JsonObject): void {
@@ -71,10 +70,9 @@ export class Connection {
   end(why: Error): void {
     if (this.#ended !== undefined) return
     this.#ended = why
-    for (const { failed } of this.#waiting.values()) failed(why)
-    for (const asked of this.#asked.values()) asked.abort()
-    this.#waiting.clear()
-    this.#asked.clear()
+    const { sent, received } = this.#requests.end()
+    for (const { failed } of sent) failed(why)
+    for (const request of received) request.abort()
   }
 
   /** One line that the peer wrote. */
@@ -87,7 +85,7 @@ export class Connection {
     if (typeof method !== 'string') return this.#settle(message)
     const given = isObject(params) ? params : {}
     if (isId(id)) void this.#answer(id, method, given)
-    else if (method === '$/cancel_request') this.#takeBack(given.requestId)
+    else if (method === '$/cancel_request') this.#requests.cancelled(given.requestId)?.abort()
     else this.#side.notification(method, given)
   }
 
@@ -97,29 +95,21 @@ export class Connection {
   }
 
   #settle({ id, result, error }: JsonObject): void {
-    const waiting = typeof id === 'number' ? this.#waiting.get(id) : undefined
-    if (waiting === undefined) return
-    this.#waiting.delete(id as number)
-    if (error === undefined) waiting.done(result)
-    else waiting.failed(faultFrom(error))
-  }
-
-  #takeBack(id: unknown): void {
-    if (isId(id)) this.#asked.get(id)?.abort()
+    const waiting = this.#requests.answered(id)
+    if (error === undefined) waiting?.done(result)
+    else waiting?.failed(faultFrom(error))
   }
 
   async #answer(id: Id, method: string, params: JsonObject): Promise<void> {
-    if (this.#asked.has(id) || this.#asked.size >= MAX_ASKED)
+    const request = new AbortController()
+    if (this.#requests.receive(id, request) !== 'taken')
       return this.#reply(id, { error: { code: CODES.internal, message: 'Too many requests at a time' } })
-    const asked = new AbortController()
-    this.#asked.set(id, asked)
-    const takenBack = new Promise<'taken back'>(resolve => {
-      asked.signal.addEventListener('abort', () => resolve('taken back'), { once: true })
+    const cancelled = new Promise<JsonObject>(resolve => {
+      request.signal.addEventListener('abort', () => resolve(CANCELLED), { once: true })
     })
-    const answered = this.#perform(method, params, asked.signal)
-    const answer = await Promise.race([answered, takenBack])
-    this.#asked.delete(id)
-    this.#reply(id, answer === 'taken back' ? CANCELLED : answer)
+    const answer = await Promise.race([this.#perform(method, params, request.signal), cancelled])
+    this.#requests.answers(id, request)
+    this.#reply(id, answer)
   }
 
   async #perform(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {

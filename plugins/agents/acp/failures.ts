@@ -1,7 +1,18 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { isObject, type JsonObject, RPC } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind } from '../types/agent.ts'
-import { CODES, RpcFault } from './rpc-error.ts'
-import { isHeavierThan } from './json-size.ts'
+import { isHeavierThan } from './updates.ts'
+
+/** Codes of the Agent Client Protocol (its schema v1, ErrorCode); some mean something else in MCP. */
+export const CODES = {
+  invalidParams: RPC.invalidParams,
+  methodNotFound: RPC.methodNotFound,
+  internal: RPC.internal,
+  cancelled: -32800,
+  /** The same number, and another meaning. */
+  authRequired: RPC.legacyBadRequest,
+} as const
+
+const MAX_MESSAGE = 2048
 
 /** Why a request to an agent failed, as a failure of the agent. */
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
@@ -13,13 +24,14 @@ export function failureOf(thrown: unknown, agent: string, phase: string): AgentF
   return new AgentFailure(kind, phase, words, detailsOf(thrown))
 }
 
-/** What it says beside its message, which is often no more than "Internal error". */
+/** Details of an error beside its message, which is often no more than "Internal error". */
 function causeIn({ message, data }: RpcFault): string {
   const cause = textIn(data, 0)?.slice(0, MAX_CAUSE)
   return cause === undefined || message.includes(cause) ? '' : `: ${cause}`
 }
 
 const CAUSE_KEYS = ['details', 'detail', 'message', 'error', 'cause', 'reason']
+
 const MAX_CAUSE = 1000
 
 function textIn(data: unknown, depth: number): string | undefined {
@@ -43,7 +55,9 @@ function kindOf({ code, data }: RpcFault): FailureKind {
 }
 
 const TOO_MANY = 429
+
 const MAX_DEPTH = 4
+
 /** Keys that hold an HTTP status or the name of an error, as SDKs of model providers write them. */
 const STATUS_KEYS = [
   'status',
@@ -55,6 +69,7 @@ const STATUS_KEYS = [
   'type',
   'reason',
 ]
+
 const LIMIT_NAMES = new Set([
   ...['429', 'resource_exhausted', 'rate_limit', 'rate_limited', 'rate_limit_error', 'rate_limit_exceeded'],
   ...['ratelimited', 'ratelimiterror', 'too_many_requests', 'quota_exceeded', 'insufficient_quota'],
@@ -102,4 +117,32 @@ function detailsOf({ code, message, data }: RpcFault): JsonObject {
 
 function reason(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+/** An error as JSON-RPC has it: what a peer answered, or is answered. */
+export class RpcFault extends Error {
+  override readonly name = 'RpcFault'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+/** Reads the error of a peer, whatever shape it has. */
+export function faultFrom(error: unknown): RpcFault {
+  const { code, message, data } = isObject(error) ? error : ({} as JsonObject)
+  const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'an error without words'
+  return new RpcFault(typeof code === 'number' ? code : CODES.internal, text, data)
+}
+
+/** Error that is answered when a handler of ours has thrown: its own code where it has one, and no internals otherwise. */
+export function errorOf(thrown: unknown): { code: number; message: string; data?: unknown } {
+  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'number')
+    return { code: CODES.internal, message: 'Internal error' }
+  const data = 'data' in thrown && thrown.data !== undefined ? { data: thrown.data } : {}
+  return { code: thrown.code, message: thrown.message, ...data }
 }

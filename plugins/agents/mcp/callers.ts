@@ -1,8 +1,16 @@
-import { type Exchange, type Principal, isObject, principalKey } from '../../../src/plugin.ts'
-import type { Caller, TaskService, TaskView, CallerIdentity } from '../types/tasks.ts'
+import {
+  BoundedMap,
+  type Clock,
+  type Exchange,
+  isObject,
+  type Principal,
+  principalKey,
+} from '../../../src/plugin.ts'
+import type { Caller, CallerIdentity, TaskService, TaskView } from '../types/tasks.ts'
 
-/** Tasks of which it is known who began them; of older ones nobody calls back. */
-const MAX_KNOWN = 10_000
+/** Tasks whose caller is known, of all owners and of one; the agents of older ones call nobody back. */
+const MAX_KNOWN = 40_000
+const MAX_OF_OWNER = 10_000
 
 interface Known {
   readonly identity: CallerIdentity
@@ -19,7 +27,7 @@ interface Grants {
 
 /** Identifies callers, and finds the tasks they may touch: a client all of its principal, an agent only those it began. */
 export class Callers {
-  readonly #known = new Map<string, Known>()
+  readonly #known = new BoundedMap<string, Known>({ max: MAX_KNOWN, share: MAX_OF_OWNER })
   /** Set once there are callback tokens, which need to know the callers. */
   callbackTokens: Grants | undefined
 
@@ -36,14 +44,12 @@ export class Callers {
     }
   }
 
-  /** Notes who began a task, or took it up again. */
-  note(task: string, { identity, parent }: Caller): void {
+  /** Notes the caller that began a task, or took it up again. */
+  note(task: string, { owner, identity, parent }: Caller): void {
     if (identity === undefined) return
     const before = this.#known.get(task)
-    this.#known.delete(task)
-    this.#known.set(task, { identity, parent: before === undefined ? parent?.task : before.parent })
-    const oldest = this.#known.keys().next().value
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest)
+    const known = { identity, parent: before === undefined ? parent?.task : before.parent }
+    this.#known.set(task, known, owner)
   }
 
   identityOf(task: string): CallerIdentity | undefined {
@@ -81,4 +87,51 @@ function traceOf({ params, headers }: Exchange): Readonly<Record<string, string>
     return typeof value === 'string' ? [[key, value] as const] : []
   })
   return found.length === 0 ? undefined : Object.fromEntries(found)
+}
+
+/** Dependencies of every tool, task and resource. */
+export interface McpParts {
+  /** As it is now: a reload may replace it. */
+  readonly service: () => TaskService
+  readonly clock: Clock
+  readonly foreground: Foreground
+  readonly callers: Callers
+  /** Called with each task that was begun here. */
+  readonly begun: (task: string, caller: Caller) => void
+}
+
+/** Tasks that only open calls know of: they end with the last such call. */
+export class Foreground {
+  readonly #held = new Map<string, number>()
+  readonly #enders = new Set<() => void>()
+
+  /** A call waits for it. Returns the way to say that it does no more: whether the task has nobody left. */
+  hold(task: string): () => boolean {
+    this.#held.set(task, (this.#held.get(task) ?? 0) + 1)
+    let isHeld = true
+    return () => {
+      const count = this.#held.get(task)
+      if (!isHeld || count === undefined) return false
+      isHeld = false
+      if (count > 1) this.#held.set(task, count - 1)
+      else this.#held.delete(task)
+      return count === 1
+    }
+  }
+
+  /** Listens for the moment when open calls must be answered; returns the way to stop. */
+  onEnd(end: () => void): () => void {
+    this.#enders.add(end)
+    return () => void this.#enders.delete(end)
+  }
+
+  /** Every open call is answered, as far as its task is. */
+  end(): void {
+    for (const end of [...this.#enders]) end()
+  }
+
+  /** Its owner knows its id: it goes on, whatever becomes of the calls. */
+  free(task: string): void {
+    this.#held.delete(task)
+  }
 }

@@ -1,12 +1,43 @@
-import { GatewayError, Payload, type Answer, type Call, type JsonObject } from '../../../src/plugin.ts'
+import {
+  type Answer,
+  type Call,
+  GatewayError,
+  isObject,
+  type JsonObject,
+  Payload,
+} from '../../../src/plugin.ts'
 import type { Caller, TaskRequest, TaskView } from '../types/tasks.ts'
-import type { McpParts } from './parts.ts'
-import { giveAnswers } from './questions.ts'
-import { failed, hasEnded, toldTask, unknownTask } from './said.ts'
-import { taskState } from './tasks.ts'
-import { taskOfRetry, waitFor } from './waiting.ts'
+import type { McpParts } from './callers.ts'
+import { giveAnswers, failed, hasEnded, taskAnswer, unknownTask } from './results.ts'
+import { taskState, taskOfRetry, waitFor } from './wait-for-task.ts'
 
-/** What ends within this time is answered at once, also where a task could be made of it. */
+const CHECKS = {
+  string: (value: unknown, { minLength = 0, maxLength = Infinity }: JsonObject) => {
+    const fits =
+      typeof value === 'string' &&
+      value.length >= Number(minLength) &&
+      value.length <= Number(maxLength) &&
+      !value.includes('\0')
+    return fits
+      ? undefined
+      : `a string of ${Number(minLength)} to ${Number(maxLength)} characters, without NUL`
+  },
+  integer: (value: unknown, { minimum = 0, maximum = Infinity }: JsonObject) => {
+    const fits =
+      Number.isInteger(value) && Number(value) >= Number(minimum) && Number(value) <= Number(maximum)
+    return fits ? undefined : `a whole number from ${Number(minimum)} to ${Number(maximum)}`
+  },
+  boolean: (value: unknown) => (typeof value === 'boolean' ? undefined : 'true or false'),
+  object: (value: unknown) => (isObject(value) ? undefined : 'an object'),
+  array: (value: unknown, { items, maxItems = Infinity }: JsonObject) => {
+    if (!Array.isArray(value) || value.length > Number(maxItems))
+      return `a list of at most ${Number(maxItems)}`
+    const wrong = (value as unknown[]).map(item => wrongIn(item, items as JsonObject)).find(Boolean)
+    return wrong === undefined ? undefined : `a list, each of it ${wrong}`
+  },
+} as const
+
+/** A call that ends within this time is answered at once, also where a task could be made of it. */
 const INLINE_MS = 250
 
 /** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
@@ -31,18 +62,18 @@ export async function begin(
     const view = await parts.service().delegate({ ...apart(request, caller), background: isKept }, caller)
     parts.begun(view.id, caller)
     if (call.mayBeTask === true) return await asTask(view, caller.owner, parts)
-    if (request.background) return toldTask(view)
+    if (request.background) return taskAnswer(view)
     if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
     return await waitFor(parts, view, { call, owner: caller.owner, waitMs: waitOf(given), isHeld: true })
   } catch (error) {
-    if (error instanceof GatewayError) return failed(error.publicMessage, error.fields.retryAfterMs)
+    if (error instanceof GatewayError) return failed(error.message, error.fields.retryAfterMs)
     throw error
   }
 }
 
 async function asTask(first: TaskView, owner: string, parts: McpParts): Promise<Answer> {
   const view = (await parts.service().wait(first.id, owner, { ms: INLINE_MS })) ?? first
-  if (hasEnded(view)) return toldTask(view)
+  if (hasEnded(view)) return taskAnswer(view)
   return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
 }
 
@@ -73,7 +104,7 @@ export function waitOf({ wait_ms }: JsonObject): number | undefined {
   return typeof wait_ms === 'number' ? wait_ms : undefined
 }
 
-/** What `delegate_task` was given, checked against its schema already. */
+/** Arguments of `delegate_task`, checked against its schema already. */
 export function requestOf(given: JsonObject): TaskRequest {
   const text = (key: string): string | undefined => given[key] as string | undefined
   const texts = (key: string): readonly string[] => (given[key] as readonly string[] | undefined) ?? []
@@ -97,4 +128,29 @@ export function requestOf(given: JsonObject): TaskRequest {
 /** The next prompt for the session of a task. */
 export function nextRequest(task: string, prompt: string, background: boolean): TaskRequest {
   return { ...requestOf({ prompt }), continues: task, background }
+}
+
+/** Why arguments do not fit their schema, for whoever sent them; undefined when they do. */
+export function problemWith(given: JsonObject, schema: JsonObject): string | undefined {
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
+  const missing = required.find(key => given[String(key)] === undefined)
+  if (missing !== undefined) return `"${String(missing)}" is missing`
+  for (const [key, value] of Object.entries(given)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (!isObject(property))
+      return `"${key.slice(0, 64)}" is not known; known: ${Object.keys(properties).join(', ') || 'nothing'}`
+    const wrong = value === undefined ? undefined : wrongIn(value, property)
+    if (wrong !== undefined) return `"${key}" must be ${wrong}`
+  }
+  return undefined
+}
+
+/** Says what a value must be, and is not. */
+function wrongIn(value: unknown, schema: JsonObject): string | undefined {
+  if (Array.isArray(schema.enum)) {
+    const choices = schema.enum as unknown[]
+    return choices.includes(value) ? undefined : `one of ${choices.join(', ')}`
+  }
+  return CHECKS[schema.type as keyof typeof CHECKS](value, schema)
 }

@@ -40,7 +40,7 @@ const QUESTION = output(
   ['question_id', 'kind', 'message', 'schema'],
 )
 
-/** What every answer about a task has: which, how it does, why that agent, and what was cut or denied. */
+/** Members of every answer about a task: which, how it does, why that agent, and what was cut or denied. */
 const TASK = {
   task_id: { type: 'string' },
   state: {

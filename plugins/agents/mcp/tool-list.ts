@@ -73,6 +73,4 @@ export const TOOL_LIST = Payload.of(
   'modern',
 )
 
-/** The tools that begin work or steer it: what an agent may not do that has reached its depth. */
-export const DELEGATING: ReadonlySet<string> = new Set(['delegate_task', 'agent_reply'])
 export const TOOLS: ReadonlySet<string> = new Set(Object.keys(WORDS))

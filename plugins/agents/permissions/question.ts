@@ -1,17 +1,22 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { AgentToolCall } from '../types/agent.ts'
-import { COMMAND_KEYS, commandLinesOf } from './permission-facts.ts'
-import { quoted, type Hide } from './quoted.ts'
+import { COMMAND_KEYS, commandLinesOf } from './rules.ts'
+
+/** Characters that a reader does not see, or takes for something else: controls, formats, other line ends and blanks, unassigned. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu
 
 /** Characters of each part that are shown, from both ends; together they stay readable. */
 const MAX = { title: 300, command: 2000, path: 200, content: 500, input: 1000 } as const
+
 const MAX_PATHS = 10
+
 const MAX_BLOCKS = 4
+
 /** Parts of one line in the log. */
 const MAX_LINE = 200
 
 /**
- * What a person is asked to allow: what the call itself says of the action – command, files, content, the rest of its
+ * Words for a person who is asked to allow an action: what the call itself says of it – command, files, content, the rest of its
  * input –, then what it does not say. The title is the agent's own words, and only names the call.
  */
 export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hide): string {
@@ -82,9 +87,10 @@ function inputIn({ rawInput }: AgentToolCall, hide: Hide): string[] {
 }
 
 const SHOWN: ReadonlySet<string> = new Set([...COMMAND_KEYS])
+
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
-/** What a call of its kind would have to say, and what was too much to be taken. */
+/** Parts that a call of its kind would have to have, and those that were too much to be taken. */
 function missingIn(call: AgentToolCall): string[] {
   const { kind, paths, rawInput, content, unseen = {} } = call
   const isBlind = rawInput === undefined && unseen.input === undefined && content.length === 0
@@ -96,4 +102,35 @@ function missingIn(call: AgentToolCall): string[] {
     [isBlind, 'its input'],
   ]
   return [...missing.flatMap(([isMissing, what]) => (isMissing ? [what] : [])), ...Object.values(unseen)]
+}
+
+/** The text without secrets. */
+type Hide = (text: string) => string
+
+/**
+ * A value of an agent's as it is on the wire, in the notation of JSON, with everything invisible written out. Of more than
+ * `max` characters both ends are shown, and how much is missing between them.
+ */
+function quoted(value: unknown, max: number, hide: Hide): string {
+  if (typeof value === 'string') return ends(hide(value), max, part => visible(JSON.stringify(part)))
+  const json = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'string' ? hide(inner) : inner))
+  return ends(json ?? 'nothing', max, visible)
+}
+
+function ends(text: string, max: number, write: (part: string) => string): string {
+  if (text.length <= max) return write(text)
+  const tail = Math.floor(max / 3)
+  const head = max - tail
+  const [first, last] = [text.slice(0, head), text.slice(-tail)].map(part => write(part.toWellFormed()))
+  return `${first} [… ${text.length - max} characters are not shown …] ${last}`
+}
+
+function visible(text: string): string {
+  return text.replace(INVISIBLE, character =>
+    [...Array(character.length).keys()].map(at => escaped(character.charCodeAt(at))).join(''),
+  )
+}
+
+function escaped(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`
 }

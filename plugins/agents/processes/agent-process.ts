@@ -3,20 +3,18 @@ import { isObject } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentFacts, type SessionRequest } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { Connection } from '../acp/connection.ts'
-import { failureOf } from '../acp/failures.ts'
+import { failureOf, CODES, RpcFault } from '../acp/failures.ts'
 import { initializeParams, readFacts } from '../acp/agent-info.ts'
-import { logIn } from '../sessions/login.ts'
-import { openSession } from '../sessions/open-session.ts'
-import { CODES, RpcFault } from '../acp/rpc-error.ts'
-import { type LiveSession, type SessionHome } from '../sessions/session.ts'
+import { logIn, openSession } from '../acp/open-session.ts'
+import { type LiveSession, type SessionHome } from '../acp/session.ts'
 
-/** What a process is made of. */
+/** Parts of a process. */
 export interface ProcessParts {
   readonly settings: AgentSettings
   /** The file that is run. */
   readonly program: string
   readonly cwd: string
-  /** What it may write in a sandbox. */
+  /** Paths that it may write in a sandbox. */
   readonly writable: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly programs: Programs
@@ -137,7 +135,7 @@ export class AgentProcess implements SessionHome {
         writable: this.#parts.writable,
         maxLine: settings.output.maxLine,
         onLine: line => this.#connection.receive(line),
-        onEnd: why => this.#whenGone(why),
+        onEnd: (why, _exit, lastWords) => this.#whenGone(why, lastWords),
       })
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error)
@@ -149,9 +147,11 @@ export class AgentProcess implements SessionHome {
     throw this.#ended
   }
 
-  #whenGone(why: string): void {
+  #whenGone(why: string, lastWords: string | undefined): void {
     const hasBegun = this.#facts !== undefined
-    this.end(this.#failure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why))
+    const failure = this.#failure(hasBegun ? 'crash' : 'spawn', hasBegun ? 'process' : 'initialize', why)
+    failure.lastWords = lastWords
+    this.end(failure)
   }
 
   async #initialize(): Promise<void> {
@@ -168,7 +168,7 @@ export class AgentProcess implements SessionHome {
   /** A request that must be answered in time. @throws AgentFailure; a late answer costs the process */
   async demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown> {
     const late = Promise.withResolvers<never>()
-    const takeBack = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
+    const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
       const failure = this.#failure('timeout', phase, `it did not answer ${method} within ${ms} ms`)
       late.reject(failure)
       this.giveUp(failure)
@@ -178,7 +178,7 @@ export class AgentProcess implements SessionHome {
     } catch (error) {
       throw failureOf(error, this.settings.id, phase)
     } finally {
-      takeBack()
+      stopTimer()
     }
   }
 
@@ -252,17 +252,17 @@ export class AgentProcess implements SessionHome {
     this.#parts.changed(this)
   }
 
-  /** Ends the process, and with it every session in it. Who was too late has been told so; the others hear of a crash. */
+  /** Ends the process, and with it every session in it. The turn that was too late ends as such, the others with a crash. */
   end(why: AgentFailure): void {
     if (this.#ended !== undefined) return
     this.#ended = why
     this.isRetiring = true
-    const told =
+    const failure =
       why.kind === 'timeout'
-        ? this.#failure('crash', 'process', `its process was ended: ${why.publicMessage}`)
+        ? this.#failure('crash', 'process', `its process was ended: ${why.message}`)
         : why
-    this.#connection.end(told)
-    for (const session of this.sessions.values()) session.fail(told)
+    this.#connection.end(failure)
+    for (const session of this.sessions.values()) session.fail(failure)
     this.sessions.clear()
     this.#gone = this.#program?.stop() ?? Promise.resolve()
     this.#parts.ended(this, this.#gone)
@@ -272,7 +272,7 @@ export class AgentProcess implements SessionHome {
     if (method !== 'session/update' || typeof sessionId !== 'string' || !isObject(update)) return
     const session = this.sessions.get(sessionId)
     if (session !== undefined) return session.receive(update)
-    // What the agent says of a session may come before we have read which one it is.
+    // Updates of a session may come before we have read its id.
     if (this.#opening > 0 && this.#early.length < MAX_EARLY) this.#early.push({ sessionId, update })
   }
 

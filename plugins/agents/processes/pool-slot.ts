@@ -1,6 +1,12 @@
-import type { AgentFailure } from '../types/agent.ts'
+import { AgentFailure, type AgentHealth, type FailureKind } from '../types/agent.ts'
 import type { Places } from './process-quota.ts'
 import type { AgentProcess } from './agent-process.ts'
+import { GatewayError, reasonOf } from '../../../src/plugin.ts'
+
+const OUT: ReadonlySet<FailureKind> = new Set(['spawn', 'timeout', 'crash', 'protocol', 'refused'])
+
+/** Phases that every task would fail in. */
+const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
 
 /** A process of a pool, from the moment that it is wanted: first a place for it, then its start, then its sessions. */
 export class PoolSlot {
@@ -34,7 +40,7 @@ export class PoolSlot {
     return this.process?.takenSlots ?? this.#early
   }
 
-  /** Whether it takes sessions, or will. */
+  /** True while it takes sessions, or will. */
   get isOpen(): boolean {
     return !this.#hasFailed && !this.#wanted.signal.aborted && this.process?.isRetiring !== true
   }
@@ -95,4 +101,26 @@ export class PoolSlot {
       throw this.#stopped ?? error
     }
   }
+}
+
+/** Health of an agent after an error of a start or a session. */
+export function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
+  if (!(error instanceof AgentFailure)) return before
+  const facts = before.facts === undefined ? {} : { facts: before.facts }
+  if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
+  const isOut = OUT.has(error.kind) && STARTS.has(error.phase)
+  return isOut ? { state: 'unavailable', why: error.message, ...facts } : before
+}
+
+/** Whatever kept a process from being started, as a failure of the agent. */
+export function whyNotStarted(error: unknown): AgentFailure {
+  if (error instanceof AgentFailure) return error
+  const failure = new AgentFailure(
+    'spawn',
+    'spawn',
+    reasonOf(error),
+    error instanceof GatewayError ? { code: error.code } : undefined,
+  )
+  failure.cause = error
+  return failure
 }

@@ -1,4 +1,7 @@
-import { reasonOf, type Clock, type Log, type Programs } from '../../../src/plugin.ts'
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type Clock, type Log, makeDirectory, type Programs, reasonOf } from '../../../src/plugin.ts'
 import {
   AgentFailure,
   type AgentHealth,
@@ -7,15 +10,13 @@ import {
   type SessionRequest,
 } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { healthAfter, whyNotStarted } from './health.ts'
-import { AgentHome } from './home.ts'
-import { RecyclePolicy } from './recycle-policy.ts'
+import { healthAfter, PoolSlot, whyNotStarted } from './pool-slot.ts'
+import { RecyclePolicy } from './recycler.ts'
 import type { Places } from './process-quota.ts'
 import { AgentProcess } from './agent-process.ts'
-import { findProgram } from './program.ts'
-import { PoolSlot } from './pool-slot.ts'
+import { programOf } from './program.ts'
 
-/** What an agent is run with. */
+/** Settings and dependencies of a pool. */
 export interface HostParts {
   readonly settings: AgentSettings
   readonly programs: Programs
@@ -71,7 +72,7 @@ export class AgentPool implements AgentHost {
   #program(searchPath: string | undefined): string {
     const { directory, commands } = this.#parts
     const { command, where } = this.settings
-    return findProgram(command, { searchPath, directory, commands, where })
+    return programOf(command, { searchPath, directory, commands, where })
   }
 
   get load(): AgentHost['load'] {
@@ -86,7 +87,7 @@ export class AgentPool implements AgentHost {
     if (this.settings.sandbox !== undefined || this.#stopped !== undefined) return
     const fresh = [...this.#slots].filter(({ isOpen }) => isOpen).length
     const missing = Math.min(warm - fresh, processes - this.#slots.size)
-    // What is started ahead must not push out what others keep.
+    // Processes that are started ahead must not push out those that others keep.
     for (let count = 0; count < missing && this.#parts.places.hasFree; count++)
       this.#start(undefined).ready.catch(() => undefined)
   }
@@ -256,7 +257,10 @@ export class AgentPool implements AgentHost {
       if (this.#health.state === 'needs_auth') this.#health = { ...this.#health, state: 'ready' }
       await session.close()
     } catch (error) {
-      this.#parts.log.debug('an agent that was looked at opened no session', { why: reasonOf(error) })
+      this.#parts.log.debug('an agent that was looked at opened no session', {
+        why: reasonOf(error),
+        lastWords: error instanceof AgentFailure ? error.lastWords : undefined,
+      })
     }
     return this.#health
   }
@@ -302,4 +306,36 @@ function orGivenUp<T>(promise: Promise<T>, signal: AbortSignal | undefined): Pro
     signal.addEventListener('abort', leave, { once: true })
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
   })
+}
+
+/** The HOME of one agent: nobody else's, and kept where anything is kept. */
+class AgentHome {
+  readonly #kept: string | undefined
+  #made: Promise<string> | undefined
+
+  /** `state` is the directory of the plugin; without one the HOME is temporary. */
+  constructor(state: string | undefined, agent: string) {
+    this.#kept = state === undefined ? undefined : path.join(state, 'homes', agent)
+  }
+
+  /** Its path; the directory is there then, for its owner only. */
+  directory(): Promise<string> {
+    this.#made ??= this.#make()
+    return this.#made
+  }
+
+  async #make(): Promise<string> {
+    if (this.#kept === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
+    await makeDirectory(this.#kept, 0o700)
+    await chmod(this.#kept, 0o700)
+    return realpath(this.#kept)
+  }
+
+  /** A temporary one is removed. */
+  async leave(): Promise<void> {
+    if (this.#kept !== undefined || this.#made === undefined) return
+    const made = await this.#made.catch(() => undefined)
+    this.#made = undefined
+    if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
+  }
 }

@@ -19,12 +19,12 @@ export class Places {
     this.#max = max
   }
 
-  /** Whether somebody waits: an idle process should not be kept. */
+  /** True while somebody waits: an idle process should not be kept then. */
   get isWanted(): boolean {
     return this.#waiting.size > 0
   }
 
-  /** Whether one is to be had at once. */
+  /** True if one is to be had at once. */
   get hasFree(): boolean {
     return this.#taken < this.#max && !this.isWanted
   }

@@ -1,17 +1,16 @@
-import type { ClientSideOptions } from './client-side-options.ts'
+import type { ClientSideOptions } from './gateway-files.ts'
 import { GatewayError, type JsonObject, RPC } from '../../../src/plugin.ts'
 import type { SessionSide } from '../types/agent.ts'
 import { readText, writeText } from './files.ts'
 import { Roots } from './paths.ts'
-import { RequestRefused } from './refused.ts'
-import { Terminals } from './terminals.ts'
+import { RequestRefused, Terminals } from './terminals.ts'
 
 /** Requests of one method and session that go on at a time: each may hold a file. */
 const MAX_FILES = 8
 /** As many as a task may have terminals to wait for. */
 const MAX_TERMINALS = 64
 
-/** What a gateway does for the agent of one session. */
+/** Services of the gateway for the agent of one session. */
 export interface ClientSide {
   /** For `SessionSide.handlers`: what is off is absent. */
   readonly handlers: SessionSide['handlers']
@@ -76,5 +75,5 @@ function forAgent(error: unknown): RequestRefused {
   if (!(error instanceof GatewayError)) return new RequestRefused(RPC.internal, 'internal error')
   const isMissing = error.code === 'GW_AGENT_PATH' && error.fields.missing === true
   const code = isMissing ? RPC.legacyNoResource : (error.entry.rpc ?? RPC.internal)
-  return new RequestRefused(code, error.publicMessage)
+  return new RequestRefused(code, error.message)
 }

@@ -28,7 +28,7 @@ const MAY_SET = globs([
   'PYTHONUNBUFFERED',
 ])
 
-/** What an agent wants to run, as far as it is well formed. */
+/** Reads the program that an agent wants to run, as far as it is well formed. */
 export interface TerminalRequest {
   readonly command: string
   readonly args: readonly string[]

@@ -1,13 +1,19 @@
 import { randomBytes } from 'node:crypto'
 import path from 'node:path'
-import { globs, type JsonObject, RPC } from '../../../src/plugin.ts'
-import type { ClientSideOptions } from './client-side-options.ts'
-import { lookUp } from './lookup.ts'
-import { existing, type Roots, wrongPath } from './paths.ts'
-import { RequestRefused } from './refused.ts'
+import {
+  type Clock,
+  globs,
+  type JsonObject,
+  type Program,
+  type ProgramExit,
+  type Programs,
+  type ProgramSpec,
+  RPC,
+} from '../../../src/plugin.ts'
+import type { ClientSideOptions } from './gateway-files.ts'
+import { existing, lookUp, type Roots, wrongPath } from './paths.ts'
 import { realProgram, terminalRequest, type TerminalRequest } from './terminal-request.ts'
-import { Terminal } from './terminal.ts'
-import { cleanLine } from './text.ts'
+import { cleanLine, OutputRing } from './text.ts'
 
 type TerminalSettings = NonNullable<ClientSideOptions['settings']['client']['terminal']>
 
@@ -91,7 +97,7 @@ export class Terminals {
         // Not the agent's own variables: they hold its keys.
         env: { ...base, HOME: home ?? directory, ...request.env },
         ceilings,
-        // What runs for an agent in a sandbox runs in one like it.
+        // Programs of an agent in a sandbox run in one like it.
         sandbox,
         writable: home === undefined ? [directory] : [directory, home],
       },
@@ -114,7 +120,7 @@ export class Terminals {
     return found.real
   }
 
-  /** What a program does with its arguments nobody knows: none that names a file of the gateway is passed. */
+  /** Refuses arguments that name a file of the gateway, as nobody knows what a program does with them. */
   async #refuseOwnFiles({ args }: TerminalRequest, cwd: string): Promise<void> {
     const { own } = this.#options
     const names = args.flatMap(arg => [arg, arg.slice(arg.indexOf('=') + 1)]).filter(name => name !== '')
@@ -152,5 +158,93 @@ export class Terminals {
     const terminal = this.#terminals.get(String(terminalId))
     if (terminal !== undefined) return terminal
     throw new RequestRefused(RPC.legacyNoResource, 'there is no such terminal')
+  }
+}
+
+/** Thrown by a handler to answer a request of the agent with an error. */
+export class RequestRefused extends Error {
+  override readonly name = 'RequestRefused'
+  /** JSON-RPC code. */
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Bounds of one terminal. */
+interface TerminalBounds {
+  readonly clock: Clock
+  readonly timeoutMs: number
+  /** Most bytes of output kept. */
+  readonly output: number
+}
+
+/** One program that an agent runs through the gateway, with the end of its output. */
+class Terminal {
+  readonly #ring: OutputRing
+  readonly #ended: Promise<void>
+  #end!: () => void
+  #exit: ProgramExit | undefined
+  #hasEnded = false
+  #program: Program | undefined
+
+  constructor(bytes: number) {
+    this.#ring = new OutputRing(bytes)
+    this.#ended = new Promise(resolve => (this.#end = resolve))
+  }
+
+  /** @throws Error when it cannot be run, and GatewayError when there is no room */
+  static async run(
+    programs: Programs,
+    spec: Omit<ProgramSpec, 'maxLine' | 'onLine' | 'onEnd'>,
+    { clock, timeoutMs, output }: TerminalBounds,
+    signal: AbortSignal,
+  ): Promise<Terminal> {
+    const terminal = new Terminal(output)
+    terminal.#program = await programs.launch(
+      {
+        ...spec,
+        maxLine: 0,
+        onLine: () => undefined,
+        onOutput: chunk => terminal.#ring.push(chunk),
+        onEnd: (why, exit) => terminal.#over(why, exit),
+      },
+      signal,
+    )
+    if (!terminal.#hasEnded) {
+      const stopTimer = clock.after(timeoutMs, () => void terminal.kill())
+      void terminal.#ended.then(stopTimer)
+    }
+    return terminal
+  }
+
+  /** The result of `terminal/output`. */
+  read(): JsonObject {
+    const output = this.#ring.read(this.#hasEnded)
+    return this.#hasEnded ? { ...output, exitStatus: this.#status } : { ...output }
+  }
+
+  /** The result of `terminal/wait_for_exit`. */
+  async wait(): Promise<JsonObject> {
+    await this.#ended
+    return this.#status
+  }
+
+  /** Ends it, and all that it started. */
+  async kill(): Promise<void> {
+    await this.#program?.stop()
+  }
+
+  get #status(): JsonObject {
+    return { exitCode: this.#exit?.code ?? null, signal: this.#exit?.signal ?? null }
+  }
+
+  #over(why: string, exit: ProgramExit | undefined): void {
+    this.#hasEnded = true
+    this.#exit = exit
+    if (exit === undefined) this.#ring.push(Buffer.from(`${why}\n`))
+    this.#end()
   }
 }

@@ -1,8 +1,12 @@
+import type { JsonObject } from '../../../src/plugin.ts'
+
 const ESCAPE = 0x1b
+
 const BELL = 0x07
+
 const MAX_SEQUENCE = 4096
 
-/** Where a cleaner is inside of what a terminal would not show. */
+/** Place of a cleaner inside of what a terminal would not show. */
 type Place =
   | 'text'
   /** After ESC. */
@@ -27,6 +31,7 @@ const INTRODUCERS = new Map<number, Place>([
   [0x9e, 'string'],
   [0x9f, 'string'],
 ])
+
 /** `[`, and `P`, `X`, `]`, `^`, `_`. */
 const AFTER_ESCAPE = new Map<number, Place>([
   [0x5b, 'control'],
@@ -56,7 +61,7 @@ export class TextCleaner {
     return text
   }
 
-  /** What was held back at the end. */
+  /** Bytes that were held back at the end. */
   end(): string {
     const rest = this.#half === '' ? '' : '\ufffd'
     this.#half = ''
@@ -119,7 +124,7 @@ export function cleanText(text: string): string {
 
 /** One line of it, for logs and messages: line ends and tabs become spaces, at most so many characters. */
 export function cleanLine(text: string, most = 200): string {
-  // What is cut off need not be cleaned.
+  // The part that is cut off need not be cleaned.
   const line = cleanText(text.slice(0, most * 4)).replace(/[\t\n]+/g, ' ')
   return line.length <= most && text.length <= most * 4 ? line : `${line.slice(0, most).toWellFormed()}…`
 }
@@ -142,7 +147,79 @@ export function boundaryBefore(bytes: Buffer, index: number): number {
   return at
 }
 
-/** Whether a byte can only be inside of a character. */
+/** True if a byte can only be inside of a character. */
 export function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+/** Takes secrets and control characters out of texts of others. */
+export interface Cleaner {
+  readonly environment: { hide(text: string): string }
+  readonly parts: { readonly containment: { clean(text: string): string } }
+}
+
+/** Data of others without secrets; empty where nothing would be left that can be read. */
+export function withoutSecrets({ environment }: Cleaner, value: JsonObject): JsonObject {
+  try {
+    return JSON.parse(environment.hide(JSON.stringify(value))) as JsonObject
+  } catch {
+    // A secret was more than the inside of a text, or it is too deep to be written.
+    return {}
+  }
+}
+
+/** Text of others as one line: without secrets and control characters, and not too long. */
+export function lineOf(cleaner: Cleaner, text: string, max = 500): string {
+  const clean = cleaner.environment.hide(cleaner.parts.containment.clean(text)).replace(/\s+/g, ' ').trim()
+  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`
+}
+
+/** The last bytes that a program wrote; what is older is dropped. */
+export class OutputRing {
+  readonly #most: number
+  #chunks: Buffer[] = []
+  #length = 0
+  #dropped = false
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  push(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    // Copied together now and then only, so that each byte is moved a few times at most.
+    if (this.#length > 2 * this.#most || this.#chunks.length > 1024) this.#trim()
+  }
+
+  /** As text, from the start of a character to the end of one. */
+  read(hasEnded: boolean): { readonly output: string; readonly truncated: boolean } {
+    const bytes = this.#trim()
+    const end = hasEnded ? bytes.length : wholeCharacters(bytes)
+    return { output: bytes.subarray(0, end).toString(), truncated: this.#dropped }
+  }
+
+  #trim(): Buffer {
+    const all = Buffer.concat(this.#chunks, this.#length)
+    let from = Math.max(0, all.length - this.#most)
+    if (from > 0) {
+      this.#dropped = true
+      for (let skipped = 0; skipped < 3 && isContinuation(all[from]); skipped++) from++
+    }
+    // A copy, or the rest would be kept in memory behind it.
+    const kept = from > 0 ? Buffer.from(all.subarray(from)) : all
+    this.#chunks = [kept]
+    this.#length = kept.length
+    return kept
+  }
+}
+
+/** End of the last character that is all there: the rest of another may be on its way. */
+function wholeCharacters(bytes: Buffer): number {
+  const last = bytes[bytes.length - 1]
+  if (last === undefined || last < 0x80) return bytes.length
+  const start = boundaryBefore(bytes, bytes.length - 1)
+  const lead = bytes[start] ?? 0
+  const length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return bytes.length - start < length ? start : bytes.length
 }

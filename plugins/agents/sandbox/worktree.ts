@@ -1,19 +1,53 @@
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { gatewayError, type Programs, reasonOf } from '../../../src/plugin.ts'
-import { Git } from './git.ts'
+import { type Programs, reasonOf } from '../../../src/plugin.ts'
+import { agentError } from '../errors.ts'
 import { Roots } from './paths.ts'
-import { cleanText, cutToBytes } from './text.ts'
+import { cleanLine, cleanText, cutToBytes } from './text.ts'
+import { makeDirectory } from '../../../src/plugin.ts'
+
+const MAX_WORDS = 4096
+
+const TIMEOUT_MS = 120_000
+
+/** Nothing of the user's or of an agent's makes it run programs, ask, or reach the network. */
+const CAREFUL = {
+  'core.hooksPath': '/dev/null',
+  'core.fsmonitor': 'false',
+  'core.attributesFile': '/dev/null',
+  'diff.ignoreSubmodules': 'all',
+  'submodule.recurse': 'false',
+  'commit.gpgSign': 'false',
+  'protocol.allow': 'never',
+  'gc.auto': '0',
+  'maintenance.auto': 'false',
+  'advice.detachedHead': 'false',
+  'user.name': 'tapgate',
+  'user.email': 'tapgate@localhost',
+}
+
+const VARIABLES = {
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '/bin/false',
+  GIT_EDITOR: '/bin/false',
+  GIT_PAGER: 'cat',
+  GIT_OPTIONAL_LOCKS: '0',
+  LC_ALL: 'C',
+}
 
 const TASK = /^[A-Za-z0-9_-]{1,128}$/
+
 const MAX_NAMES = 1024 * 1024
 
-/** What is kept beside a worktree, so that nothing inside of it has to be believed. */
+/** Record beside a worktree, so that nothing inside of it has to be believed. */
 interface Record {
   readonly task: string
   /** The top of the repository that it belongs to. */
   readonly repository: string
-  /** Where git keeps what it knows of the worktree. */
+  /** Directory in which git keeps what it knows of the worktree. */
   readonly gitDirectory: string
   /** The commit it began with. */
   readonly base: string
@@ -22,7 +56,7 @@ interface Record {
   readonly top: string
 }
 
-/** What a task has changed in its worktree. */
+/** Changes of a task in its worktree. */
 export interface WorktreeChanges {
   /** As `git diff` has it, new files included; binary ones are only named. */
   readonly diff: string
@@ -30,17 +64,17 @@ export interface WorktreeChanges {
   readonly bytesTotal: number
   /** Relative to the top of the repository. */
   readonly filesChanged: readonly string[]
-  /** Where the changes are, when there are any: they are never removed with the task. */
+  /** Branch and directory of the changes, when there are any: they are never removed with the task. */
   readonly kept: { readonly branch: string; readonly directory: string } | undefined
 }
 
 /** A git worktree of one task. */
 export interface Worktree {
-  /** Where the agent works: the directory in the worktree that `cwd` is in the repository. */
+  /** Directory that the agent works in: in the worktree what `cwd` is in the repository. */
   readonly directory: string
   readonly branch: string
   readonly warnings: readonly string[]
-  /** What has changed so far, with at most so many bytes of diff. Without any change the worktree and its branch are removed. */
+  /** Collects the changes so far, with at most so many bytes of diff. Without any change the worktree and its branch are removed. */
   finish(maxDiff: number): Promise<WorktreeChanges>
 }
 
@@ -61,11 +95,11 @@ export class Worktrees {
    */
   async begin(cwd: string, task: string): Promise<Worktree> {
     if (!TASK.test(task))
-      throw gatewayError('GW_AGENT_WORKTREE', { directory: cwd, why: 'the task has no usable id' })
+      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: 'the task has no usable id' })
     try {
       return await this.#add(cwd, task)
     } catch (cause) {
-      throw gatewayError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
+      throw agentError('GW_AGENT_WORKTREE', { directory: cwd, why: reasonOf(cause), cause })
     }
   }
 
@@ -94,7 +128,7 @@ export class Worktrees {
     const base = await git.ask('rev-parse', '--verify', 'HEAD^{commit}').catch(() => undefined)
     if (base === undefined) throw new Error('the repository has no commit')
     const branch = `tapgate/${task}`
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await makeDirectory(this.#folder, 0o700)
     const top = path.join(await realpath(this.#folder), task)
     await git.ask('worktree', 'add', '--quiet', '--no-track', '-b', branch, top, base)
     const gitDirectory = await new Git(this.#programs, top).ask('rev-parse', '--absolute-git-dir')
@@ -135,7 +169,7 @@ export class Worktrees {
         kept: isChanged ? { branch, directory } : undefined,
       }
     } catch (cause) {
-      throw gatewayError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
+      throw agentError('GW_AGENT_WORKTREE', { directory, why: reasonOf(cause), cause })
     }
   }
 
@@ -166,7 +200,7 @@ export class Worktrees {
   async #below({ repository, top }: Record, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
     const place = await (await Roots.of([top], top)).place('cwd', directory)
-    await mkdir(place.real, { recursive: true })
+    await makeDirectory(place.real)
     return place.real
   }
 
@@ -194,7 +228,7 @@ const PLAIN = [
   '--ignore-submodules=all',
 ]
 
-/** What the worktree does not have of the directory it stands for. */
+/** Parts of the directory that the worktree does not have. */
 async function warningsOf(git: Git): Promise<string[]> {
   const [status, index] = await Promise.all([
     git.run(['status', '--porcelain', '--ignore-submodules=all'], 1),
@@ -204,4 +238,82 @@ async function warningsOf(git: Git): Promise<string[]> {
     ...(status.total > 0 ? ['changes that are not committed are not in the worktree'] : []),
     ...(/^160000 /m.test(index.bytes.toString()) ? ['submodules are empty in the worktree'] : []),
   ]
+}
+
+/** Result of one run of git. */
+interface GitAnswer {
+  readonly ok: boolean
+  /** The first bytes of its stdout. */
+  readonly bytes: Buffer
+  /** All that it wrote there, kept or not. */
+  readonly total: number
+  /** Why it failed, as one line. */
+  readonly why: string
+}
+
+/** Runs git in one directory, for its answer. */
+class Git {
+  readonly #programs: Programs
+  readonly #cwd: string
+  readonly #before: readonly string[]
+
+  /** `before`: arguments before each command, such as `--git-dir`. */
+  constructor(programs: Programs, cwd: string, before: readonly string[] = []) {
+    this.#programs = programs
+    this.#cwd = cwd
+    this.#before = before
+  }
+
+  /** Its answer, with at most `most` bytes. Never rejects for what git says. */
+  async run(args: readonly string[], most = 1024 * 1024): Promise<GitAnswer> {
+    const settings = Object.entries(CAREFUL).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const gathered = { stdout: new Gathered(most), stderr: new Gathered(MAX_WORDS) }
+    const ended = Promise.withResolvers<{ why: string; code: number | null | undefined }>()
+    const program = await this.#programs.launch({
+      name: 'git',
+      command: 'git',
+      args: [...settings, ...this.#before, ...args],
+      cwd: this.#cwd,
+      env: { ...this.#programs.environment(['PATH'], {}), ...VARIABLES },
+      maxLine: 0,
+      onLine: () => undefined,
+      onOutput: (chunk, from) => gathered[from].push(chunk),
+      onEnd: (why, exit) => ended.resolve({ why, code: exit?.code }),
+    })
+    const late = setTimeout(() => void program.stop(), TIMEOUT_MS).unref()
+    const { why, code } = await ended.promise.finally(() => clearTimeout(late))
+    const words = cleanLine(gathered.stderr.bytes.toString(), 400).trim()
+    const { bytes, total } = gathered.stdout
+    return { ok: code === 0, bytes, total, why: words === '' ? why : words }
+  }
+
+  /** Its answer as text without the line end. @throws Error with what git says */
+  async ask(...args: readonly string[]): Promise<string> {
+    const { ok, bytes, why } = await this.run(args)
+    if (!ok) throw new Error(why)
+    return bytes.toString().replace(/\n$/, '')
+  }
+}
+
+/** The first bytes of a stream, and how many there were. */
+class Gathered {
+  readonly #most: number
+  readonly #chunks: Buffer[] = []
+  #kept = 0
+  total = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  push(chunk: Buffer): void {
+    this.total += chunk.length
+    const part = chunk.subarray(0, this.#most - this.#kept)
+    this.#kept += part.length
+    if (part.length > 0) this.#chunks.push(part)
+  }
+
+  get bytes(): Buffer {
+    return Buffer.concat(this.#chunks)
+  }
 }

@@ -1,7 +1,7 @@
-import type { Clock } from '../../../src/plugin.ts'
+import { FairQueue, type Clock } from '../../../src/plugin.ts'
 
-/** Why a task gets no place. */
-export type NoPlace = 'full' | 'late' | 'taken-back'
+/** Reasons why a task gets no place. */
+export type NoPlace = 'full' | 'late' | 'cancelled'
 
 /** Called when the place is not needed any more; the second time it does nothing. */
 export type Leave = () => void
@@ -10,15 +10,13 @@ interface Waiting {
   readonly grant: (leave: Leave) => void
 }
 
-/** The places of one agent, and who waits for one: owners take turns, and each owner's tasks come in their order. */
+/** The places of one agent, and the tasks that wait for one: owners take turns, and each owner's tasks come in their order. */
 export class PlaceQueue {
   #concurrent: number
   #max: number
   readonly #clock: Clock
-  /** By owner; a Map keeps the order, and who was served goes to the end. */
-  readonly #waiting = new Map<string, Waiting[]>()
+  readonly #waiting = new FairQueue<Waiting>()
   #running = 0
-  #queued = 0
 
   constructor(clock: Clock, { concurrent, queue }: { concurrent: number; queue: number }) {
     this.#clock = clock
@@ -31,33 +29,35 @@ export class PlaceQueue {
   }
 
   get queued(): number {
-    return this.#queued
+    return this.#waiting.size
   }
 
-  /** New bounds from now on; whoever has a place keeps it. */
+  /** New bounds from now on; a task that has a place keeps it. */
   resize({ concurrent, queue }: { concurrent: number; queue: number }): void {
     this.#concurrent = concurrent
     this.#max = queue
     this.#serve()
   }
 
-  /** A place, at once or when it is this owner's turn. Who was admitted before waits even where the queue is full. */
+  /** A place, at once or when it is this owner's turn. A task that was admitted before waits even where the queue is full. */
   enter(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<Leave | NoPlace> {
-    if (signal.aborted) return Promise.resolve('taken-back')
-    if (this.#running < this.#concurrent && this.#queued === 0) return Promise.resolve(this.#occupy())
-    if (this.#queued >= this.#max && !wasAdmitted) return Promise.resolve('full')
+    if (signal.aborted) return Promise.resolve('cancelled')
+    if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupy())
+    if (this.queued >= this.#max && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
       const settle = (result: Leave | NoPlace): void => {
-        takeBack()
+        stopTimer()
         signal.removeEventListener('abort', onAbort)
         resolve(result)
       }
       const waiting = { grant: settle }
-      const onAbort = (): void => this.#giveUp(owner, waiting, () => settle('taken-back'))
-      const takeBack = this.#clock.after(maxMs, () => this.#giveUp(owner, waiting, () => settle('late')))
+      const giveUp = (why: NoPlace): void => {
+        if (this.#waiting.delete(waiting)) settle(why)
+      }
+      const onAbort = (): void => giveUp('cancelled')
+      const stopTimer = this.#clock.after(maxMs, () => giveUp('late'))
       signal.addEventListener('abort', onAbort, { once: true })
-      this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), waiting])
-      this.#queued++
+      this.#waiting.add(owner, waiting)
       this.#serve()
     })
   }
@@ -75,24 +75,9 @@ export class PlaceQueue {
 
   #serve(): void {
     while (this.#running < this.#concurrent) {
-      const [next] = this.#waiting
+      const next = this.#waiting.take()
       if (next === undefined) return
-      const [owner, [first, ...others]] = next
-      this.#waiting.delete(owner)
-      if (others.length > 0) this.#waiting.set(owner, others)
-      if (first === undefined) continue
-      this.#queued--
-      first.grant(this.#occupy())
+      next.grant(this.#occupy())
     }
-  }
-
-  #giveUp(owner: string, waiting: Waiting, then: () => void): void {
-    const all = this.#waiting.get(owner) ?? []
-    if (!all.includes(waiting)) return
-    const others = all.filter(other => other !== waiting)
-    if (others.length > 0) this.#waiting.set(owner, others)
-    else this.#waiting.delete(owner)
-    this.#queued--
-    then()
   }
 }

@@ -6,13 +6,13 @@ const DAY_MS = 86_400_000
 
 type Limits = Pick<AgentSettings['limits'], 'perMinute' | 'perDay'>
 
-/** What is left of a limit; undefined where there is none. */
+/** Rest of a limit; undefined where there is none. */
 export interface Left {
   readonly perMinute: number | undefined
   readonly perDay: number | undefined
 }
 
-/** Which limit is spent, and in how many milliseconds there is room again. */
+/** The limit that is spent, and in how many milliseconds there is room again. */
 export interface Spent {
   readonly limit: 'perMinute' | 'perDay'
   readonly retryAfterMs: number

@@ -1,11 +1,16 @@
+import { RE2JS, RE2JSException } from 're2js'
 import { callers, type Principal } from '../../../src/plugin.ts'
 import type { RouteDecision } from '../types/tasks.ts'
 import type { AgentsConfig } from '../types/settings.ts'
-import { keywordTest } from './keywords.ts'
+
+/** Characters of a prompt that are looked through: what a task is about is said early. */
+const MAX_EXAMINED = 16_384
+
+const REGEX = 're:'
 
 type RoutingConfig = AgentsConfig['routing']
 
-/** What a task wants, as far as it decides who gets it. */
+/** Requirements of a task that decide which agent gets it. */
 export interface RouteRequest {
   readonly agent: string | undefined
   readonly taskType: string | undefined
@@ -27,7 +32,7 @@ export interface AgentFactsNow {
   readonly queued: number
   readonly queue: number
   readonly queueTimeoutMs: number
-  /** Which limit is spent, and for how long. */
+  /** The limit that is spent, and for how long. */
   readonly spent: { readonly limit: 'perMinute' | 'perDay'; readonly retryAfterMs: number } | undefined
 }
 
@@ -44,7 +49,7 @@ export interface Routed {
     | undefined
 }
 
-/** Who is preferred, in order, and whether nobody else may have it. */
+/** Agents that are preferred, in order, and whether no other may have it. */
 interface Preference {
   readonly by: string
   readonly prefer: readonly string[]
@@ -61,7 +66,7 @@ interface Standing {
 const PLACE_MS = 1000
 
 /**
- * Who gets a task: the agent that was named; else by the first rule that fits, those of a higher priority first, else by `default`; the others behind
+ * Chooses the agent of a task: the one that was named; else by the first rule that fits, those of a higher priority first, else by `default`; the others behind
  * them by priority, then the least busy one, then by id. Of those, only who can do it, is healthy, and within its limits.
  * The same facts make the same decision. @throws SyntaxError for a keyword that is no pattern
  */
@@ -163,7 +168,7 @@ function passedOver(standings: readonly Standing[], chosen: string | undefined):
     .map(({ agent, why }) => ({ agent: agent.id, why }))
 }
 
-/** Whether it is a choice at once, behind those that are free, ends the search, or is passed over. */
+/** Rank of an agent: a choice at once, behind those that are free, the end of the search, or passed over. */
 function roleOf({ agent: { onLimit }, is }: Standing, only: boolean): 'first' | 'later' | 'refuses' | 'none' {
   if (is === 'unfit') return 'none'
   if (is === 'free' || (is !== 'full' && onLimit === 'queue')) return 'first'
@@ -205,4 +210,42 @@ function whyUnfit(
   const missing = wanted.capabilities.filter(capability => !capabilities.has(capability))
   if (missing.length > 0) return `it lacks ${missing.join(', ')}`
   return unfit
+}
+
+/** A test for "does this prompt have one of these words"; `re:` begins a regular expression. @throws SyntaxError */
+export function keywordTest(keywords: readonly string[]): (prompt: string) => boolean {
+  const patterns = keywords
+    .filter(keyword => keyword.startsWith(REGEX))
+    .map(keyword => pattern(keyword.slice(REGEX.length)))
+  const words = keywords.filter(keyword => !keyword.startsWith(REGEX)).map(keyword => keyword.toLowerCase())
+  return prompt => {
+    const examined = prompt.slice(0, MAX_EXAMINED)
+    const lower = examined.toLowerCase()
+    return words.some(word => hasWord(lower, word)) || patterns.some(found => found.matcher(examined).find())
+  }
+}
+
+/** Its time is linear in the text, whoever wrote the pattern; so it has neither look-around nor references. */
+function pattern(written: string): RE2JS {
+  try {
+    return RE2JS.compile(written, RE2JS.CASE_INSENSITIVE)
+  } catch (error) {
+    if (error instanceof RE2JSException) throw new SyntaxError(error.message, { cause: error })
+    throw error
+  }
+}
+
+function hasWord(text: string, word: string): boolean {
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
+    if (!isJoined(text, at) && !isJoined(text, at + word.length)) return true
+  return false
+}
+
+/** True if there are letters or digits on both sides of this place: then the word is a part of another one. */
+function isJoined(text: string, at: number): boolean {
+  return isLetter(text.charAt(at - 1)) && isLetter(text.charAt(at))
+}
+
+function isLetter(character: string): boolean {
+  return /^[\p{L}\p{N}_]$/u.test(character)
 }

@@ -2,12 +2,12 @@ import { type OutputStore, lastBoundary } from './output-store.ts'
 import type { TaskStore, Change } from './task-store.ts'
 import type { Database } from './database.ts'
 import type { ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
-import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/clean-text.ts'
+import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/text.ts'
 import type { JsonObject } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
 
-/** What comes within this time is written together. */
+/** Events within this time are written together. */
 const GATHER_MS = 200
 /** Characters held back while more may come: a secret that is not there as a whole could not be hidden. */
 const HELD = 2048
@@ -38,7 +38,7 @@ export class Journal {
   #text = ''
   #events: TaskEvent[] = []
   #isChanged = false
-  #takeBack: (() => void) | undefined
+  #stopTimer: (() => void) | undefined
   /** Called when it turns out that the task has ended elsewhere. */
   onLost: () => void = () => undefined
 
@@ -61,7 +61,7 @@ export class Journal {
     else this.#soon()
   }
 
-  /** Whether the agent has said anything but blanks. */
+  /** True once the agent has written anything but blanks. */
   get hasText(): boolean {
     return this.data.said > 0 || this.#text.trim() !== ''
   }
@@ -95,9 +95,9 @@ export class Journal {
   }
 
   usage(usage: JsonObject): void {
-    const said = withoutSecrets(this.#context, usage)
-    const all = { ...this.data.usage, ...said }
-    const kept = [all, said].find(each => JSON.stringify(each).length <= MAX_USAGE)
+    const clean = withoutSecrets(this.#context, usage)
+    const all = { ...this.data.usage, ...clean }
+    const kept = [all, clean].find(each => JSON.stringify(each).length <= MAX_USAGE)
     if (kept === undefined) return
     this.data.usage = kept
     this.#soon()
@@ -112,7 +112,7 @@ export class Journal {
     if (kept.length > 0) this.#context.output.addChunk(this.#id, 'diff', 0, kept)
   }
 
-  /** What was said is not the answer: another agent begins anew. */
+  /** Drops the text so far, as another agent begins anew. */
   forgetText(): void {
     this.#text = ''
     this.#context.output.dropChunks(this.#id, 'text')
@@ -147,8 +147,8 @@ export class Journal {
 
   /** Writes what has gathered; with `isLast` all of it. */
   flush(isLast = false): void {
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     if (!this.#isChanged || !this.#context.database.isOpen) return
     this.#isChanged = false
     let isMine = true
@@ -160,10 +160,10 @@ export class Journal {
     if (!isMine) this.onLost()
   }
 
-  /** What came after the end, such as the changes of a task that was cancelled. */
+  /** Notes what came after the end, such as the changes of a task that was cancelled. */
   last(): void {
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     if (!this.#context.database.isOpen) return
     this.#context.database.wholeSoon(() => {
       if (this.#context.tasks.find(this.#id, this.#owner) !== undefined) this.#write(true)
@@ -173,7 +173,7 @@ export class Journal {
 
   #soon(): void {
     this.#isChanged = true
-    this.#takeBack ??= this.#context.environment.clock.after(GATHER_MS, () => this.flush())
+    this.#stopTimer ??= this.#context.environment.clock.after(GATHER_MS, () => this.flush())
   }
 
   #write(isLast: boolean): void {
@@ -181,7 +181,7 @@ export class Journal {
     const { output, tasks } = this.#context
     const bytes = Buffer.from(this.#takeText(isLast))
     const kept = cutTo(bytes, Math.max(0, this.#output.keep - this.data.kept))
-    // What comes after a cut would not follow on what is kept.
+    // Text that comes after a cut would not follow on what is kept.
     const isWhole = this.data.said === this.data.kept
     if (kept.length > 0 && isWhole) {
       output.addChunk(this.#id, 'text', this.data.kept, kept)

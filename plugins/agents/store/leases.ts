@@ -49,7 +49,7 @@ export class Runners {
   }
 }
 
-/** Where process ids mean the same: containers may share the file and a name. */
+/** Key of the system in which process ids mean the same: containers may share the file and a name. */
 function hostOf(): string {
   try {
     return `${hostname()} ${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}`

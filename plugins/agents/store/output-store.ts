@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import type { Page, Question, QuestionAnswer, TaskEvent } from '../types/tasks.ts'
 import { numberOf, textOf, type Database, type Row } from './database.ts'
 
-/** Whose it must be; nothing is read without that. */
+/** Owner that it must belong to; nothing is read without that. */
 const OF_OWNER = 'task = (SELECT id FROM tasks WHERE id = ? AND owner = ?)'
 
 /** A question, and what was answered. */
@@ -10,7 +10,7 @@ export interface AskedQuestion extends Question {
   readonly answer: QuestionAnswer | undefined
 }
 
-/** What tasks say, do and ask, on disk. */
+/** Text, events and questions of tasks, on disk. */
 export class OutputStore {
   readonly #database: Database
 
@@ -133,14 +133,14 @@ export function pageOf(
   }
 }
 
-/** Where the first whole character begins. */
+/** Start of the first whole character. */
 function firstBoundary(bytes: Buffer): number {
   let at = 0
   while (at < 3 && at < bytes.length && isInside(bytes[at])) at++
   return at
 }
 
-/** Where the last whole character ends; all of it when it is too short to hold one. */
+/** End of the last whole character; all of it when it is too short to hold one. */
 export function lastBoundary(bytes: Buffer): number {
   let start = bytes.length - 1
   while (start > 0 && start > bytes.length - 4 && isInside(bytes[start])) start--

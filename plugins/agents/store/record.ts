@@ -6,7 +6,7 @@ export const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']
 /** In the hands of a runner. */
 export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'input_required']
 
-/** What a task began with; never changes. */
+/** Beginning of a task; never changes. */
 export interface TaskStart {
   /** Absent in tasks of earlier versions. */
   readonly issuer?: string
@@ -27,7 +27,7 @@ export interface TaskStart {
   readonly digest?: string | undefined
 }
 
-/** What has become of it so far. */
+/** State of it so far. */
 export interface TaskData {
   sessionId?: string | undefined
   stopReason?: string | undefined
@@ -57,9 +57,9 @@ export interface TaskRecord {
   readonly createdAt: number
   readonly updatedAt: number
   readonly endedAt: number | undefined
-  /** Whether an agent may have begun with it. */
+  /** True once an agent may have begun with it. */
   readonly wasPrompted: boolean
-  /** Whether an agent may have changed something. */
+  /** True once an agent may have changed something. */
   readonly hadEffect: boolean
   readonly start: TaskStart
   readonly data: TaskData

@@ -4,7 +4,7 @@ import type { TaskState } from '../types/tasks.ts'
 import { numberOf, textOf, type Database, type Row } from './database.ts'
 import { hasEnded, type TaskData, type TaskRecord, type TaskStart } from './record.ts'
 
-/** What a change writes; what is undefined stays as it is. */
+/** Columns that a change writes; those that are undefined stay. */
 export interface Change {
   readonly state?: TaskState
   readonly why?: string
@@ -107,7 +107,7 @@ export class TaskStore {
     return this.#database.run(sql, ...given.map(([, value]) => value), id, owner, ...from) === 1
   }
 
-  /** What has become of a task besides its state; only its runner writes that. */
+  /** Writes what a task has besides its state; only its runner does. */
   write(id: string, owner: string, data: TaskData): void {
     const sql = 'UPDATE tasks SET data = ? WHERE id = ? AND owner = ?'
     this.#database.run(sql, JSON.stringify(data), id, owner)
@@ -125,13 +125,13 @@ export class TaskStore {
     return rows.map(({ cwd }) => String(cwd))
   }
 
-  /** How many tasks one task and its children have begun; they are its owner's. */
+  /** Number of tasks that one task and its children have begun; they are its owner's. */
   descendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
     return numberOf(this.#database.get(sql, root, owner)?.n)
   }
 
-  /** What has not ended and is in the hands of none of these runners. For the gateway itself, whoever's it is. */
+  /** Tasks that have not ended and are in the hands of none of these runners. For the gateway itself, whoever's they are. */
   abandoned(alive: readonly string[], limit: number): TaskRecord[] {
     return this.#database
       .all(

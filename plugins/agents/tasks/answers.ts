@@ -1,9 +1,9 @@
-import { gatewayError, isObject, type JsonObject } from '../../../src/plugin.ts'
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { agentError } from '../errors.ts'
 import type { QuestionAnswer } from '../types/tasks.ts'
-import { absentCaller, beginningAgain } from './interruption.ts'
-import { liveOf } from './running-task.ts'
-import { type TaskContext } from './context.ts'
-import { lineOf, withoutSecrets } from '../sandbox/clean-text.ts'
+import { absentCaller, beginningAgain } from './questions.ts'
+import { liveOf, type TaskContext } from './context.ts'
+import { lineOf, withoutSecrets } from '../sandbox/text.ts'
 import type { AskedQuestion } from '../store/output-store.ts'
 import type { TaskRecord } from '../store/record.ts'
 import { recordOf } from './create-task.ts'
@@ -14,7 +14,7 @@ const MAX_ANSWER = 64 * 1024
 /** Answers a question of a task, once. @throws GatewayError GW_AGENT_QUESTION */
 export function answer(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
   const wrong = (why: string): Error =>
-    gatewayError('GW_AGENT_QUESTION', { question: lineOf(context, id, 64), task: record.id, why })
+    agentError('GW_AGENT_QUESTION', { question: lineOf(context, id, 64), task: record.id, why })
   const question = context.output.question(record.id, record.owner, id)
   if (question === undefined) throw wrong('there is no such question')
   if (question.answer !== undefined) throw wrong('it has been answered already')
@@ -30,12 +30,12 @@ export function answer(context: TaskContext, record: TaskRecord, id: string, giv
   context.watchers.tell(record.id)
 }
 
-/** What is kept of an answer. */
+/** The part of an answer that is kept. */
 function writtenOf(context: TaskContext, given: QuestionAnswer): QuestionAnswer {
   return given.action === 'accept' ? { ...given, content: withoutSecrets(context, given.content) } : given
 }
 
-/** What is wrong with an answer; nothing is when it fits the question. */
+/** Says what is wrong with an answer; undefined when it fits the question. */
 function flawOf(given: QuestionAnswer, { kind, schema }: AskedQuestion): string | undefined {
   if (given.action !== 'accept') return undefined
   const { content } = given

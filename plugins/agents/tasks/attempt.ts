@@ -1,24 +1,19 @@
 import { basename } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { Beginning } from './questions.ts'
 import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentHost, type AgentSession, type TurnEnd } from '../types/agent.ts'
+import {
+  AgentFailure,
+  type AgentHost,
+  type AgentSession,
+  type TurnEnd,
+  type Worktree,
+} from '../types/agent.ts'
 import type { CallbackToken } from '../types/tasks.ts'
-import type { Worktree } from '../types/containment.ts'
 import { CannotGoOn } from './outcome.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import type { TaskStart } from '../store/record.ts'
 import { sideOf } from './session-handler.ts'
-
-/** What a turn begins with. */
-export interface Beginning {
-  /** A session of this agent to go on in. */
-  readonly resume: string | undefined
-  /** What is said there; the same as `anew` where the prompt is said in any case. */
-  readonly there: string | undefined
-  /** What is said in a new session; undefined where that must not be, for the reason `whyNot`. */
-  readonly anew: string | undefined
-  readonly whyNot: string
-}
 
 interface Place {
   readonly cwd: string
@@ -132,7 +127,7 @@ async function turn(
   const onAbort = (): void => session.cancel()
   signal.addEventListener('abort', onAbort, { once: true })
   const ms = Math.min(record.start.request.timeoutMs ?? Infinity, settings.timeouts.turnMs)
-  const takeBack = clock.after(ms, () => giveUp(live, session))
+  const stopTimer = clock.after(ms, () => giveUp(live, session))
   const began = clock.now()
   try {
     // From here on the agent may have begun: that must be known whatever happens to us.
@@ -143,7 +138,7 @@ async function turn(
     context.counters.tokens(settings.id, end.usage)
     return end
   } finally {
-    takeBack()
+    stopTimer()
     signal.removeEventListener('abort', onAbort)
     context.counters.turn(settings.id, (clock.now() - began) / 1000)
   }
@@ -176,7 +171,7 @@ async function leave({ journal }: LiveTask, worktree: Worktree | undefined): Pro
   await worktree.close()
 }
 
-/** What fails behind a turn does not change what came of it. */
+/** Does what follows a turn; a failure there does not change its result. */
 async function quietly({ environment }: TaskContext, work: () => Promise<void>): Promise<void> {
   try {
     await work()

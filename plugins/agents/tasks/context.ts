@@ -4,16 +4,16 @@ import type { PlaceQueue } from '../scheduling/queue.ts'
 import type { TurnCounts } from '../scheduling/rate-limits.ts'
 import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
 import type { Database } from '../store/database.ts'
-import type { Journal } from '../store/journal.ts'
+import { Journal } from '../store/journal.ts'
 import type { Runners } from '../store/leases.ts'
 import type { OutputStore } from '../store/output-store.ts'
 import type { TaskRecord } from '../store/record.ts'
 import type { TaskStore } from '../store/task-store.ts'
-import type { AgentHost, AgentSession } from '../types/agent.ts'
-import type { Containment } from '../types/containment.ts'
+import type { AgentHost, AgentSession, Containment } from '../types/agent.ts'
 import type { AgentsConfig } from '../types/settings.ts'
-import type { Callback, Caller, ServiceEnvironment, QuestionAnswer } from '../types/tasks.ts'
-import type { Watchers } from './watchers.ts'
+import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types/tasks.ts'
+
+const USUAL_OUTPUT = { inline: 65_536, keep: 8 * 1024 * 1024, maxLine: 0, events: 500, thoughts: false }
 
 /** Parts of the task service that come from a configuration; a reload brings others. */
 export interface ServiceParts {
@@ -70,12 +70,63 @@ export interface LiveTask {
   agent: string | undefined
   session: AgentSession | undefined
   hadEffect: boolean
-  /** Whether the agent has said or done anything in this turn. */
+  /** True once the agent has said or done anything in this turn. */
   hasSigned: boolean
   /** Questions so far. */
   asked: number
-  /** Who denied the agent something last. */
+  /** Author of the last denial. */
   deniedBy: 'policy' | 'owner' | 'time' | undefined
   /** Its time was over. */
   isLate: boolean
+}
+
+/** Watchers of one task at a time. */
+const MAX_PER_TASK = 256
+
+/** Listeners to changes of tasks. */
+export class Watchers {
+  readonly #listeners = new Map<string, Set<() => void>>()
+
+  /** Returns the way to stop. A listener too many is never called. */
+  add(task: string, listener: () => void): () => void {
+    const all = this.#listeners.get(task) ?? new Set()
+    if (all.size >= MAX_PER_TASK) return () => undefined
+    this.#listeners.set(task, all.add(listener))
+    return () => {
+      all.delete(listener)
+      if (all.size === 0 && this.#listeners.get(task) === all) this.#listeners.delete(task)
+    }
+  }
+
+  tell(task: string): void {
+    for (const listener of [...(this.#listeners.get(task) ?? [])]) listener()
+  }
+
+  get tasks(): readonly string[] {
+    return [...this.#listeners.keys()]
+  }
+}
+
+/** A task in the hands of this gateway, with nobody at work on it yet. */
+export function liveOf(
+  context: TaskContext,
+  record: TaskRecord,
+  prompt: string | undefined,
+  caller: Caller,
+): LiveTask {
+  const agent = record.agent ?? record.start.decision.chosen[0] ?? ''
+  const output = context.parts.agents.get(agent)?.settings.output ?? USUAL_OUTPUT
+  return {
+    ...{ record, prompt, caller },
+    journal: new Journal(context, record, output),
+    controller: new AbortController(),
+    asks: new Map(),
+    agent: undefined,
+    session: undefined,
+    hadEffect: record.hadEffect,
+    hasSigned: false,
+    asked: 0,
+    deniedBy: undefined,
+    isLate: false,
+  }
 }

@@ -1,15 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { gatewayError } from '../../../src/plugin.ts'
-import type { Caller, TaskRequest } from '../types/tasks.ts'
+import type { AgentRow, Caller, RouteDecision, TaskRequest } from '../types/tasks.ts'
+import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { beginningOf } from './interruption.ts'
-import { liveOf } from './running-task.ts'
-import type { TaskContext } from './context.ts'
+import { beginningOf } from './questions.ts'
+import { liveOf, type TaskContext } from './context.ts'
 import { emptyData, hasEnded, type TaskRecord, type TaskStart } from '../store/record.ts'
-import type { Routed, RouteRequest } from '../scheduling/routing.ts'
+import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
 import { run } from './runner.ts'
-import { routeNow, whyNobody } from './candidates.ts'
 import type { NewTask } from '../store/task-store.ts'
+import type { AgentHealth, AgentHost } from '../types/agent.ts'
+import { lineOf } from '../sandbox/text.ts'
+
+/** An agent that was not well is tried again no sooner than this. */
+const PROBE_PAUSE_MS = 30_000
 
 /** Takes a task: it is on disk when this resolves, and goes on by itself. @throws GatewayError GW_AGENT_* */
 export async function delegate(
@@ -25,7 +29,7 @@ export async function delegate(
   const parent = parentOf(context, caller)
   const place = await context.parts.containment.resolve({ cwd: request.cwd ?? before?.start.cwd, files })
   if (before !== undefined && place.cwd !== before.start.cwd)
-    throw gatewayError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
+    throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
   const wanted = routeRequestOf(request, caller, before)
   const routed = await routeNow(context, wanted, caller)
   if (context.isStopping) throw gatewayError('GW_STOPPING')
@@ -38,7 +42,7 @@ export async function delegate(
 function sameTask(known: TaskRecord, request: TaskRequest): TaskRecord {
   const { digest } = known.start
   if (digest === undefined || digest === digestOf(request)) return known
-  throw gatewayError('GW_AGENT_KEY_USED', { task: known.id })
+  throw agentError('GW_AGENT_KEY_USED', { task: known.id })
 }
 
 function digestOf({ idempotencyKey: _, background: __, ...request }: TaskRequest): string {
@@ -73,7 +77,7 @@ function newTask(
   return { id, owner, key: request.idempotencyKey, root, runner: runners.id, start, data: emptyData() }
 }
 
-/** What a task would be routed by. */
+/** Builds the routing request of a task. */
 export function routeRequestOf(request: TaskRequest, caller: Caller, before?: TaskRecord): RouteRequest {
   const { agent, taskType, capabilities, prompt } = request
   // A session is its agent's: nobody else can go on in it.
@@ -85,11 +89,11 @@ function begin(context: TaskContext, task: NewTask, request: TaskRequest, caller
   const { prompt } = request
   const kept = context.tasks.add(task, context.parts.tasks)
   if (kept === 'full')
-    throw gatewayError('GW_AGENT_TASKS_FULL', {
+    throw agentError('GW_AGENT_TASKS_FULL', {
       why: 'as many are kept as may be, and none of them has ended',
     })
   if (kept === 'full-of-caller')
-    throw gatewayError('GW_AGENT_TASKS_FULL', {
+    throw agentError('GW_AGENT_TASKS_FULL', {
       why: `${context.parts.tasks.maxPerCaller} of yours have not ended`,
     })
   if (kept !== undefined) return sameTask(kept, request)
@@ -106,7 +110,7 @@ function begin(context: TaskContext, task: NewTask, request: TaskRequest, caller
 /** @throws GatewayError GW_AGENT_TASK_UNKNOWN */
 export function recordOf(context: TaskContext, task: string, owner: string): TaskRecord {
   const record = context.tasks.find(task, owner)
-  if (record === undefined) throw gatewayError('GW_AGENT_TASK_UNKNOWN', { task })
+  if (record === undefined) throw agentError('GW_AGENT_TASK_UNKNOWN', { task })
   return record
 }
 
@@ -118,7 +122,7 @@ function endedBefore(
 ): TaskRecord | undefined {
   if (continues === undefined) return undefined
   const before = recordOf(context, continues, owner)
-  const busy = (why: string): Error => gatewayError('GW_AGENT_TASK_BUSY', { task: continues, why })
+  const busy = (why: string): Error => agentError('GW_AGENT_TASK_BUSY', { task: continues, why })
   if (before.state === 'interrupted') throw busy('it was interrupted; answer its question')
   if (!hasEnded(before.state) || context.live.has(continues)) throw busy('it has not ended')
   if (before.data.sessionId === undefined || before.agent === undefined)
@@ -131,7 +135,7 @@ function parentOf(context: TaskContext, { owner, parent }: Caller): TaskRecord |
   if (parent === undefined) return undefined
   const record = recordOf(context, parent.task, owner)
   const why = hasEnded(record.state) ? 'its task has ended' : whyNoMore(context, record)
-  if (why !== undefined) throw gatewayError('GW_AGENT_BUDGET', { why })
+  if (why !== undefined) throw agentError('GW_AGENT_BUDGET', { why })
   return record
 }
 
@@ -151,16 +155,114 @@ function refuseUnlessChosen(
   { agent }: RouteRequest,
 ): void {
   if (agent !== undefined && !parts.agents.has(agent))
-    throw gatewayError('GW_AGENT_UNKNOWN', { agent, meant: '' })
+    throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
   if (refused !== undefined) {
     const { isQueue, why, retryAfterMs } = refused
     const code = isQueue ? 'GW_AGENT_QUEUE_FULL' : 'GW_AGENT_LIMIT'
-    throw gatewayError(code, { agent: refused.agent, why, retryAfterMs, decision })
+    throw agentError(code, { agent: refused.agent, why, retryAfterMs, decision })
   }
   if (decision.chosen.length === 0)
-    throw gatewayError('GW_AGENT_NONE_FITS', { why: whyNobody(decision), decision })
+    throw agentError('GW_AGENT_NONE_FITS', { why: whyNobody(decision), decision })
 }
 
 function withoutPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest): TaskStart['request'] {
   return request
+}
+
+/** The decision for a task now; where nobody is well, those who were not are looked at once more. */
+async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Caller): Promise<Routed> {
+  const routed = context.route(wanted, factsNow(context, caller))
+  if (routed.decision.chosen.length > 0 || routed.refused !== undefined) return routed
+  const now = context.environment.clock.now()
+  const ill = [...context.parts.agents.values()].filter(
+    ({ health, settings: { id } }) =>
+      (health.state === 'unavailable' || health.state === 'needs_auth') &&
+      (wanted.agent === undefined || wanted.agent === id) &&
+      now - (context.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
+  )
+  if (ill.length === 0) return routed
+  for (const { settings } of ill) context.probed.set(settings.id, now)
+  await Promise.all(ill.map(host => host.probe()))
+  return context.route(wanted, factsNow(context, caller))
+}
+
+/** Every agent as a decision sees it. */
+export function factsNow(context: TaskContext, caller: Caller): AgentFactsNow[] {
+  return [...context.parts.agents.values()].map(host => factsOf(context, host, caller))
+}
+
+function factsOf(context: TaskContext, host: AgentHost, caller: Caller): AgentFactsNow {
+  const { id, capabilities, priority, limits } = host.settings
+  const { onLimit, concurrent, queue, queueTimeoutMs } = limits
+  const places = context.queues.get(id)
+  return {
+    ...{ id, capabilities, priority, onLimit, concurrent, queue, queueTimeoutMs },
+    running: places?.running ?? 0,
+    queued: places?.queued ?? 0,
+    unfit: illnessOf(healthOf(context, host)) ?? lockOf(context, id, concurrent, caller),
+    spent: context.turns.spent(id, limits),
+  }
+}
+
+function illnessOf({ state, why }: AgentHealth): string | undefined {
+  if (state === 'unavailable') return `it is not available: ${why ?? 'it did not start'}`
+  return state === 'needs_auth' ? `it needs a login: ${why ?? 'it says no more'}` : undefined
+}
+
+/** Health of an agent as others may read it: the words in it are the agent's own. */
+function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
+  const { why, facts, ...rest } = health
+  const clean = (text: string): string => lineOf(context, text)
+  return {
+    ...rest,
+    ...(why === undefined ? {} : { why: clean(why) }),
+    ...(facts === undefined
+      ? {}
+      : {
+          facts: {
+            ...facts,
+            name: facts.name && clean(facts.name),
+            version: facts.version && clean(facts.version),
+            authMethods: facts.authMethods.map(({ id, name, type }) => ({
+              ...{ id: clean(id), name: clean(name), type: clean(type) },
+            })),
+          },
+        }),
+  }
+}
+
+/** A task that waits for a place which its own ancestors hold would wait for ever. */
+function lockOf(
+  context: TaskContext,
+  agent: string,
+  concurrent: number,
+  { owner, parent }: Caller,
+): string | undefined {
+  let held = 0
+  let id = parent?.task
+  while (id !== undefined) {
+    if (context.live.get(id)?.agent === agent) held++
+    id = context.tasks.find(id, owner)?.start.parent
+  }
+  return held >= concurrent ? 'all its places are held by the tasks that this one is for' : undefined
+}
+
+/** One agent as callers see it. */
+export function rowOf(context: TaskContext, host: AgentHost): AgentRow {
+  const { settings, load } = host
+  const { id, title, description, capabilities, priority, limits } = settings
+  const places = context.queues.get(id)
+  return {
+    ...{ id, title, description, priority, health: healthOf(context, host), load },
+    capabilities: [...capabilities],
+    running: places?.running ?? 0,
+    queued: places?.queued ?? 0,
+    left: context.turns.left(id, limits),
+  }
+}
+
+/** Why nobody can have it, in one line. */
+function whyNobody({ candidates }: RouteDecision): string {
+  if (candidates.length === 0) return 'none is configured'
+  return candidates.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
 }

@@ -1,11 +1,15 @@
 import { basename } from 'node:path'
 import { reasonOf } from '../../../src/plugin.ts'
-import type { TaskContext } from './context.ts'
-import { hasEnded } from '../store/record.ts'
-import { recover } from './recovery.ts'
-import { stop } from './runner.ts'
+import { liveOf, type TaskContext } from './context.ts'
+import { hasEnded, type TaskRecord } from '../store/record.ts'
+import { run, stop } from './runner.ts'
+import { absentCaller, askToContinue, beginningOf } from './questions.ts'
+
+/** Tasks that one look takes over. */
+const MAX_AT_ONCE = 1000
 
 const LOOK_MS = 500
+
 const TIDY_MS = 30_000
 
 /** Another gateway with the same file may have cancelled or answered what runs here, or run what is watched here. */
@@ -61,9 +65,9 @@ export async function prune(context: TaskContext): Promise<void> {
 }
 
 function everyNow({ environment }: TaskContext, ms: number, work: () => void): () => void {
-  let takeBack = (): void => undefined
+  let stopTimer = (): void => undefined
   const again = (): void => {
-    takeBack = environment.clock.after(ms, () => {
+    stopTimer = environment.clock.after(ms, () => {
       try {
         work()
       } catch (error) {
@@ -73,5 +77,37 @@ function everyNow({ environment }: TaskContext, ms: number, work: () => void): (
     })
   }
   again()
-  return () => takeBack()
+  return () => stopTimer()
+}
+
+/** Takes over what gateways that are gone have left: what no agent has begun is queued again, the rest is for its owner to say. */
+export function recover(context: TaskContext): void {
+  const alive = context.runners.alive()
+  for (const record of context.tasks.abandoned(alive, MAX_AT_ONCE)) {
+    try {
+      if (context.tasks.takeOver(record, context.runners.id)) takeUp(context, record)
+    } catch (error) {
+      context.environment.log.warn('a task could not be taken over', {
+        task: record.id,
+        why: reasonOf(error),
+      })
+    }
+  }
+}
+
+function takeUp(context: TaskContext, record: TaskRecord): void {
+  const { start, wasPrompted } = record
+  const live = liveOf(context, record, start.prompt, absentCaller(record))
+  // Whoever waited in the foreground has gone with the gateway.
+  if (wasPrompted || !start.request.background || start.prompt === undefined) {
+    askToContinue(context, live, 'the gateway ended while it was at work')
+    return
+  }
+  if (!live.journal.move(['queued', 'starting'], 'queued', { why: 'the gateway was started again' })) return
+  const course = {
+    agents: start.decision.chosen,
+    beginning: beginningOf(record, start.prompt),
+    wasAdmitted: true,
+  }
+  void run(context, live, course)
 }

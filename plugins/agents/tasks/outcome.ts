@@ -1,18 +1,18 @@
 import { GatewayError, reasonOf } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind, type TurnEnd } from '../types/agent.ts'
 
-/** What is known of a turn when it is over. */
+/** Facts of a turn when it is over. */
 export interface TurnFacts {
   readonly isLate: boolean
   readonly hasText: boolean
-  /** Who denied the agent something last; undefined where nothing was denied. */
+  /** Author of the last denial; undefined where nothing was denied. */
   readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
 }
 
-/** What came of a task, for counting: few words, whoever made it. */
+/** Outcome of a task, for counting: one of few words. */
 export type Outcome = 'completed' | 'denied' | 'gateway' | FailureKind
 
-/** How a task ends; `interrupted` may go on. */
+/** End of a task; `interrupted` may go on. */
 export interface Ending {
   readonly state: 'completed' | 'failed' | 'interrupted'
   readonly outcome: Outcome
@@ -31,7 +31,7 @@ const DENIED_BY = {
   time: 'denied, as nobody answered in time',
 } as const
 
-/** What a turn that the agent ended means for its task. What only looks like success is none. */
+/** End of a task by a turn that the agent ended. What only looks like success is none. */
 export function endingOf({ stopReason }: TurnEnd, { isLate, hasText, deniedBy }: TurnFacts): Ending {
   const failed = (outcome: Outcome, why: string): Ending => ({ state: 'failed', outcome, why, stopReason })
   if (isLate) return failed('timeout', 'timeout: its time was over')
@@ -43,7 +43,7 @@ export function endingOf({ stopReason }: TurnEnd, { isLate, hasText, deniedBy }:
   return { state: 'completed', outcome: 'completed', why, stopReason }
 }
 
-/** What a turn that could not be made means. */
+/** End of a task by a turn that could not be made. */
 export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
   const failed = (outcome: Outcome, why: string): Ending => {
     return { state: 'failed', outcome, why, stopReason: undefined }
@@ -52,13 +52,13 @@ export function endingOfFailure(error: unknown, { isLate }: TurnFacts): Ending {
   if (error instanceof AgentFailure)
     return error.kind === 'stopped'
       ? { ...failed('stopped', 'the gateway ended its agent'), state: 'interrupted' }
-      : failed(error.kind, `${error.kind} in ${error.phase}: ${error.publicMessage}`)
-  const why = error instanceof GatewayError ? error.publicMessage : undefined
+      : failed(error.kind, `${error.kind} in ${error.phase}: ${error.message}`)
+  const why = error instanceof GatewayError ? error.message : undefined
   const isSaid = error instanceof CannotGoOn
   return failed('gateway', why ?? (isSaid ? error.message : `the gateway failed: ${reasonOf(error)}`))
 }
 
-/** Whether somebody else may try: the agent said so in so many words, and nothing has happened yet. */
+/** True if another agent may try: this one said so in so many words, and nothing has happened yet. */
 export function mayFallBack(error: unknown, hadEffect: boolean): boolean {
   const kinds: readonly string[] = ['spawn', 'auth', 'limit', 'busy', 'empty']
   return error instanceof AgentFailure && !hadEffect && kinds.includes(error.kind)

@@ -1,15 +1,29 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import type { Question, QuestionAnswer } from '../types/tasks.ts'
-import { type LiveTask, type TaskContext } from './context.ts'
-import { lineOf } from '../sandbox/clean-text.ts'
+import type { Caller, Question, QuestionAnswer } from '../types/tasks.ts'
+import type { LiveTask, TaskContext } from './context.ts'
+import { lineOf } from '../sandbox/text.ts'
+
+import { ACTIVE, type TaskRecord } from '../store/record.ts'
+
+/** Prompt for an agent whose turn was cut off, when its owner has no other. */
+const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'
+
+const SCHEMA = {
+  type: 'object',
+  properties: {
+    message: { type: 'string', title: 'Message', description: 'What the agent is told; may be left out.' },
+  },
+}
 
 /** Questions of one task that may be open at a time. */
 const MAX_OPEN = 16
+
 /** And all together: each is kept, and whoever asks for ever would fill the disk. */
 const MAX_ASKED = 200
+
 const MAX_SCHEMA = 64 * 1024
 
-/** How a question of an agent came out; `late` when nobody answered, `ended` when the task has. */
+/** Answer to a question of an agent; `late` when nobody answered, `ended` when the task has. */
 export type Outcome = QuestionAnswer | 'late' | 'ended'
 
 /** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
@@ -33,14 +47,14 @@ export function ask(
   const outcome = new Promise<Outcome>(resolve => {
     const settle = (result: Outcome): void => {
       if (!asks.delete(id)) return
-      takeBack()
+      stopTimer()
       for (const signal of gone) signal.removeEventListener('abort', onAbort)
       if (typeof result === 'string') context.output.answer(record.id, record.owner, id, { action: 'cancel' })
       if (asks.size === 0) journal.move(['input_required'], 'running')
       resolve(result)
     }
     const onAbort = (): void => settle('ended')
-    const takeBack = context.environment.clock.after(maxMs, () => settle('late'))
+    const stopTimer = context.environment.clock.after(maxMs, () => settle('late'))
     for (const signal of gone) signal.addEventListener('abort', onAbort, { once: true })
     asks.set(id, settle)
   })
@@ -60,7 +74,7 @@ export function questionId(seq: number): string {
   return `q${String(seq).padStart(6, '0')}`
 }
 
-/** What an `elicitation/create` of the agent is answered with. */
+/** Result of an `elicitation/create` of the agent. */
 export async function elicit(
   context: TaskContext,
   live: LiveTask,
@@ -78,4 +92,58 @@ export async function elicit(
   return outcome.action === 'accept'
     ? { action: 'accept', content: outcome.content }
     : { action: outcome.action }
+}
+
+/** Puts a task that was cut off into the hands of its owner. False when it has ended meanwhile. */
+export function askToContinue(
+  context: TaskContext,
+  { record, journal }: Pick<LiveTask, 'record' | 'journal'>,
+  why: string,
+): boolean {
+  context.output.withdraw(record.id)
+  // Before the state says so: whoever sees that it waits finds what for.
+  const id = questionId(journal.data.seq + 1)
+  context.output.ask(record.id, {
+    id,
+    kind: 'continue',
+    message: `${why}. Shall the task go on?`,
+    schema: SCHEMA,
+  })
+  if (journal.move(ACTIVE, 'interrupted', { why })) return true
+  context.output.withdraw(record.id)
+  return false
+}
+
+/** Beginning of a task that was cut off: in its session, and anew only when nothing can have happened. */
+export function beginningAgain(
+  { data, start, hadEffect, wasPrompted }: TaskRecord,
+  message: string | undefined,
+): Beginning {
+  const prompt = start.prompt ?? (wasPrompted ? undefined : message)
+  const whyNot = hadEffect
+    ? 'its session is lost, and the agent may have changed something already: it is not done a second time'
+    : 'its session is lost, and its prompt was not kept'
+  const resume = data.sessionId
+  return { resume, there: message ?? GO_ON, anew: hadEffect ? undefined : prompt, whyNot }
+}
+
+/** Beginning of a new task. */
+export function beginningOf({ start }: TaskRecord, prompt: string | undefined): Beginning {
+  return { resume: start.resume, there: prompt, anew: prompt, whyNot: 'its prompt was not kept' }
+}
+
+/** The owner of a task, after a restart: nobody that an agent may call back as. */
+export function absentCaller({ owner, start }: TaskRecord): Caller {
+  return { owner, issuer: start.issuer ?? '', subject: start.subject, parent: undefined }
+}
+
+/** Beginning of a turn. */
+export interface Beginning {
+  /** A session of this agent to go on in. */
+  readonly resume: string | undefined
+  /** Prompt in the session that is there; the same as `anew` where it is said in any case. */
+  readonly there: string | undefined
+  /** Prompt in a new session; undefined where that must not be, for the reason `whyNot`. */
+  readonly anew: string | undefined
+  readonly whyNot: string
 }

@@ -1,15 +1,18 @@
 import { reasonOf } from '../../../src/plugin.ts'
-import { AgentFailure, type AgentHost } from '../types/agent.ts'
-import type { Beginning } from './attempt.ts'
-import { endingOf, endingOfFailure, mayFallBack, type Ending, type Outcome } from './outcome.ts'
-import { askToContinue } from './interruption.ts'
-import { type LiveTask, type TaskContext } from './context.ts'
-import { lineOf } from '../sandbox/clean-text.ts'
+import { AgentFailure, type AgentHost, type TurnEnd } from '../types/agent.ts'
+import { attempt } from './attempt.ts'
+import type { Beginning } from './questions.ts'
+import { type Ending, endingOf, endingOfFailure, mayFallBack, type Outcome } from './outcome.ts'
+import { askToContinue } from './questions.ts'
+import type { LiveTask, TaskContext } from './context.ts'
+import { lineOf } from '../sandbox/text.ts'
 import type { Leave } from '../scheduling/queue.ts'
 import { ACTIVE } from '../store/record.ts'
-import { attemptTwice } from './second-attempt.ts'
 
-/** Who is asked, in order, and how a turn begins. */
+/** Failures of an agent that has lost the session, or never begun. */
+const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
+
+/** Agents that are tried, in order, and the beginning of a turn. */
 export interface Course {
   readonly agents: readonly string[]
   readonly beginning: Beginning
@@ -98,7 +101,7 @@ async function placeAt(
   const { signal } = controller
   const until = context.environment.clock.now() + limits.queueTimeoutMs
   const leave = await context.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
-  if (leave === 'taken-back') return undefined
+  if (leave === 'cancelled') return undefined
   if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
   if (typeof leave !== 'function')
     return { passed: `no place was free within ${limits.queueTimeoutMs} ms`, outcome: 'limit' }
@@ -132,11 +135,11 @@ async function takeTurn(
 function pause({ environment }: TaskContext, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
-      takeBack()
+      stopTimer()
       signal.removeEventListener('abort', done)
       resolve()
     }
-    const takeBack = environment.clock.after(ms, done)
+    const stopTimer = environment.clock.after(ms, done)
     signal.addEventListener('abort', done, { once: true })
   })
 }
@@ -154,7 +157,7 @@ async function once(
     return endingOf(await attemptTwice(context, live, host, beginning), factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
-    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.publicMessage}` : reasonOf(error)
+    const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : reasonOf(error)
     context.output.endAttempt(record.id, number, lineOf(context, failure))
     if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
     journal.forgetText()
@@ -188,4 +191,70 @@ function countEnd(context: TaskContext, { id, owner }: LiveTask['record'], endin
   const ended = context.tasks.find(id, owner)
   if (ended?.endedAt === undefined) return
   context.counters.task(ended.agent ?? 'none', ended.state, ending?.outcome ?? 'gateway')
+}
+
+/**
+ * One turn of one agent; once more, in another session, where the first one ended before the agent had said or done
+ * anything. @throws AgentFailure, CannotGoOn
+ */
+async function attemptTwice(
+  context: TaskContext,
+  live: LiveTask,
+  host: AgentHost,
+  beginning: Beginning,
+): Promise<TurnEnd> {
+  const { id, limits } = host.settings
+  const first = await outcomeOf(context, live, host, beginning)
+  const why = whyAgain(live, first)
+  const mayTurn = why !== undefined && context.turns.take(id, limits) === undefined
+  if (mayTurn && live.journal.move(['running'], 'starting', { why: `once more: ${why}` })) {
+    live.journal.warn(`${id} was asked once more: ${why}`)
+    return endOf(live, host, await outcomeOf(context, live, host, beginning))
+  }
+  return endOf(live, host, first)
+}
+
+type TurnResult = { readonly end: TurnEnd } | { readonly error: unknown }
+
+async function outcomeOf(
+  context: TaskContext,
+  live: LiveTask,
+  host: AgentHost,
+  beginning: Beginning,
+): Promise<TurnResult> {
+  live.hasSigned = false
+  try {
+    return { end: await attempt(context, live, host, beginning) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** Why nothing has happened so far; undefined where something may have, or nobody wants it any more. */
+function whyAgain(live: LiveTask, outcome: TurnResult): string | undefined {
+  const { hasSigned, hadEffect, isLate, controller } = live
+  if (hasSigned || hadEffect || isLate || controller.signal.aborted) return undefined
+  return 'end' in outcome ? whyEmpty(outcome.end) : whyPassing(outcome.error)
+}
+
+function whyEmpty({ stopReason, usage }: TurnEnd): string | undefined {
+  const isEnd = stopReason === 'end_turn' || stopReason === 'cancelled'
+  return isEnd && usage === undefined ? 'it ended the turn at once' : undefined
+}
+
+function whyPassing(error: unknown): string | undefined {
+  const mayPass = error instanceof AgentFailure && error.phase === 'prompt' && MAY_PASS.has(error.kind)
+  return mayPass ? error.message : undefined
+}
+
+/** A turn in which nothing was said, done or used is none: some agents end it so when their model refuses. */
+function endOf(
+  { hasSigned, hadEffect }: LiveTask,
+  { settings: { id } }: AgentHost,
+  outcome: TurnResult,
+): TurnEnd {
+  if ('error' in outcome) throw outcome.error
+  const { end } = outcome
+  if (end.stopReason !== 'end_turn' || hasSigned || hadEffect || end.usage !== undefined) return end
+  throw new AgentFailure('empty', 'prompt', `agent "${id}" ended the turn without saying or doing anything`)
 }

@@ -3,11 +3,10 @@ import { Counters } from '../metrics.ts'
 import { PlaceQueue } from '../scheduling/queue.ts'
 import { TurnCounts } from '../scheduling/rate-limits.ts'
 import { routing } from '../scheduling/routing.ts'
-import { Database } from '../store/database.ts'
+import { Database, openDatabase } from '../store/database.ts'
 import { Runners } from '../store/leases.ts'
 import { OutputStore } from '../store/output-store.ts'
 import { ACTIVE, hasEnded } from '../store/record.ts'
-import { openDatabase } from '../store/sqlite.ts'
 import { TaskStore } from '../store/task-store.ts'
 import type { AgentsConfig } from '../types/settings.ts'
 import type {
@@ -23,17 +22,12 @@ import type {
   TaskView,
 } from '../types/tasks.ts'
 import { answer } from './answers.ts'
-import { factsNow, rowOf } from './candidates.ts'
-import type { ServiceParts, TaskContext, TaskSettings } from './context.ts'
-import { delegate, recordOf, routeRequestOf } from './create-task.ts'
-import { askToContinue } from './interruption.ts'
-import { lookAround, prune, tidyUp } from './maintenance.ts'
-import { recover } from './recovery.ts'
+import { factsNow, rowOf, delegate, recordOf, routeRequestOf } from './create-task.ts'
+import { liveOf, Watchers, type ServiceParts, type TaskContext, type TaskSettings } from './context.ts'
+import { askToContinue } from './questions.ts'
+import { lookAround, prune, tidyUp, recover } from './maintenance.ts'
 import { stop } from './runner.ts'
-import { liveOf } from './running-task.ts'
-import { pieceOf, viewOf } from './views.ts'
-import { waitFor } from './wait-for.ts'
-import { Watchers } from './watchers.ts'
+import { pieceOf, viewOf, waitFor } from './views.ts'
 
 const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
@@ -47,7 +41,7 @@ export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
 /** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
 export class LocalTaskService implements TaskService {
   readonly #context: TaskContext
-  readonly #takeBack: (() => void)[] = []
+  readonly #stops: (() => void)[] = []
 
   /** @throws SyntaxError for a keyword that is no pattern, Error when there can be no database */
   constructor(environment: ServiceEnvironment, parts: ServiceParts) {
@@ -73,7 +67,7 @@ export class LocalTaskService implements TaskService {
     this.renew(parts)
     recover(this.#context)
     void prune(this.#context)
-    this.#takeBack.push(lookAround(this.#context), tidyUp(this.#context))
+    this.#stops.push(lookAround(this.#context), tidyUp(this.#context))
   }
 
   /** Other parts from now on; what runs goes on with those that it began with. @throws SyntaxError */
@@ -89,12 +83,12 @@ export class LocalTaskService implements TaskService {
     }
   }
 
-  /** What runs is interrupted and can go on after the next start; what waits is queued again then. */
+  /** Interrupts running tasks, which can go on after the next start; those that wait are queued again then. */
   stop(): void {
     const context = this.#context
     if (context.isStopping) return
     context.isStopping = true
-    for (const takeBack of this.#takeBack) takeBack()
+    for (const stop of this.#stops) stop()
     for (const live of context.live.values()) {
       const { id, owner } = live.record
       if (context.tasks.find(id, owner)?.wasPrompted === true)
@@ -168,7 +162,7 @@ export class LocalTaskService implements TaskService {
     context.output.withdraw(id)
     if (live === undefined) context.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
     else stop(live, why)
-    // What it began for itself nobody waits for any more.
+    // Tasks that a cancelled task began have nobody left who waits for them.
     for (const { record: other } of context.live.values())
       if (other.start.parent === id)
         this.cancel(other.id, other.owner, `the task that began it was cancelled`)

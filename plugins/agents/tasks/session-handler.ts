@@ -1,19 +1,41 @@
 import type { JsonObject } from '../../../src/plugin.ts'
-import type { AgentToolCall, SessionSide, SessionUpdate } from '../types/agent.ts'
+import type {
+  AgentToolCall,
+  PermissionOutcome,
+  PermissionRequest,
+  SessionSide,
+  SessionUpdate,
+  Verdict,
+} from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { elicit } from './questions.ts'
-import { countEffect, filesOf } from './effects.ts'
+import { ask, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { permit } from './permission-requests.ts'
+import { lineOf } from '../sandbox/text.ts'
+import { callInOneLine, permissionQuestion } from '../permissions/question.ts'
+
+/** Kinds of calls that only look; one of any other kind, or of none, may change something. */
+const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])
+
+const CHANGING: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
+
+const ALLOW = 'allow'
+
+const SCHEMA = {
+  type: 'object',
+  properties: { decision: { type: 'string', title: 'Decision', enum: [ALLOW, 'deny'] } },
+  required: ['decision'],
+}
 
 /** Tool calls of one turn whose status is remembered. */
 const MAX_CALLS = 1000
+
 const THOUGHT = 500
 
 type Handlers = SessionSide['handlers']
+
 type Handler = (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>
 
-/** Who stands behind the session of a task: writes down what the agent does, and answers what it asks. */
+/** Handler of a task's session: writes down what the agent does, and answers its requests. */
 export function sideOf(
   context: TaskContext,
   live: LiveTask,
@@ -72,14 +94,14 @@ function updates(
       context.counters.output(id, Buffer.byteLength(update.text))
       journal.say(update.text)
     } else if (update.is === 'content') journal.say(placeholder(update.content))
-    else if (update.is === 'tool') heard(live, update.call, statuses)
+    else if (update.is === 'tool') onToolCall(live, update.call, statuses)
     else if (update.is === 'plan') planned(live, update.entries)
     else if (update.is === 'usage') journal.usage(update.usage)
     return undefined
   }
 }
 
-function heard(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>): void {
+function onToolCall(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>): void {
   countEffect(live, call)
   for (const file of filesOf(call)) live.journal.changedFile(file)
   if (statuses.get(call.id) === call.status) return
@@ -101,4 +123,121 @@ function planned({ journal }: LiveTask, entries: readonly JsonObject[]): void {
 function placeholder({ type, uri, name }: JsonObject): string {
   const what = typeof uri === 'string' ? uri : typeof name === 'string' ? name : ''
   return `\n[${String(type)}${what === '' ? '' : ` ${what}`}]\n`
+}
+
+/** Answers what an agent asks to do: by rule, or as its owner says. Never rejects, and never grants more than once. */
+async function permit(
+  context: TaskContext,
+  live: LiveTask,
+  settings: AgentSettings,
+  cwd: string,
+  request: PermissionRequest,
+): Promise<PermissionOutcome> {
+  try {
+    if (isGone(live, request)) return 'cancelled'
+    const verdict = await verdictOf(context, settings, cwd, request)
+    const decided = verdict.do === 'ask' ? await asked(context, live, settings, request, verdict) : verdict
+    if (isGone(live, request) || decided === 'ended') return 'cancelled'
+    return answer(context, live, settings, request, decided)
+  } catch (error) {
+    context.environment.log.error('a permission could not be decided, and is denied', { error })
+    return answer(context, live, settings, request, { do: 'deny', by: 'the gateway failed to decide' })
+  }
+}
+
+/** True once nobody waits for the answer any more. */
+function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest): boolean {
+  return controller.signal.aborted || isLate || signal?.aborted === true
+}
+
+interface Decided extends Verdict {
+  /** Author of the answer, where it was no rule. */
+  readonly who?: 'owner' | 'time'
+}
+
+function verdictOf(
+  { parts }: TaskContext,
+  { permissions }: AgentSettings,
+  cwd: string,
+  { call }: PermissionRequest,
+): Promise<Verdict> {
+  return parts.containment.decide(call, permissions, cwd)
+}
+
+async function asked(
+  context: TaskContext,
+  live: LiveTask,
+  settings: AgentSettings,
+  { call, signal }: PermissionRequest,
+  { by }: Verdict,
+): Promise<Decided | 'ended'> {
+  const message = permissionQuestion(settings.id, call, context.environment.hide)
+  const question = { kind: 'permission', message, schema: SCHEMA } as const
+  const outcome = await ask(context, live, question, settings.permissions.askTimeoutMs, signal)
+  if (outcome === 'ended') return 'ended'
+  if (outcome === 'late') return { do: 'deny', by: 'nobody answered in time', who: 'time' }
+  const isAllowed = outcome.action === 'accept' && outcome.content.decision === ALLOW
+  return {
+    do: isAllowed ? 'allow' : 'deny',
+    by: `${by}, and its owner ${isAllowed ? 'allowed' : 'denied'} it`,
+    who: 'owner',
+  }
+}
+
+function answer(
+  context: TaskContext,
+  live: LiveTask,
+  settings: AgentSettings,
+  { call, options }: PermissionRequest,
+  decided: Decided,
+): PermissionOutcome {
+  const { journal } = live
+  const offered = (kind: string): string | undefined => options.find(option => option.kind === kind)?.optionId
+  const allowing = decided.do === 'allow' ? offered('allow_once') : undefined
+  const line = `${callInOneLine(call, context.environment.hide)} (${decided.by})`
+  record(context, live, settings.id, { call, isAllowed: allowing !== undefined, by: decided.by })
+  context.counters.permission(settings.id, allowing === undefined ? 'deny' : 'allow', call.kind ?? 'unknown')
+  if (allowing !== undefined) {
+    // The record comes first: what was allowed may have happened, whatever becomes of us.
+    countEffect(live, call)
+    journal.event('permission', `allowed: ${line}`)
+    return { optionId: allowing }
+  }
+  const why = decided.do === 'allow' ? `${line}: it offered no way to allow it once` : line
+  journal.event('permission', `denied: ${why}`)
+  live.deniedBy = decided.who ?? 'policy'
+  journal.deny(lineOf(context, why))
+  const refusing = offered('reject_once') ?? offered('reject_always')
+  return refusing === undefined ? 'cancelled' : { optionId: refusing }
+}
+
+/** Gives an audit who allowed what. */
+function record(
+  { environment }: TaskContext,
+  live: LiveTask,
+  agent: string,
+  { call, isAllowed, by }: { call: PermissionRequest['call']; isAllowed: boolean; by: string },
+): void {
+  environment.record?.({
+    kind: 'permission',
+    name: callInOneLine(call, environment.hide),
+    outcome: isAllowed ? 'allowed' : 'denied',
+    fields: { agent, task: live.record.id, by },
+  })
+}
+
+/** Notes on disk, once, that an agent may have changed something: from then on nobody else may begin the task anew. */
+function countEffect(live: LiveTask, { kind }: AgentToolCall): void {
+  if (live.hadEffect || (kind !== undefined && HARMLESS.has(kind))) return
+  live.hadEffect = true
+  live.journal.effect()
+}
+
+/** The files that a call of an agent has changed. */
+function filesOf({ kind, status, paths, content }: AgentToolCall): readonly string[] {
+  if (status !== 'completed') return []
+  const diffs = content
+    .map(({ type, path }) => (type === 'diff' && typeof path === 'string' ? path : undefined))
+    .filter(path => path !== undefined)
+  return kind !== undefined && CHANGING.has(kind) ? [...paths, ...diffs] : diffs
 }

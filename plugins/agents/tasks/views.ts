@@ -1,12 +1,58 @@
 import type { Page, TaskEvent, TaskView } from '../types/tasks.ts'
 import type { TaskContext } from './context.ts'
+import { hasEnded, type TaskRecord } from '../store/record.ts'
 import { pageOf } from '../store/output-store.ts'
-import type { TaskRecord } from '../store/record.ts'
 
 const USUAL_INLINE = 64 * 1024
+
 /** Shorter pages could hold no character at all. */
 const MIN_PAGE = 16
+
 const MAX_PAGE = 4 * 1024 * 1024
+
+/** Longest that one call waits. */
+const MAX_MS = 10 * 60_000
+
+/** End of a wait. */
+interface Until {
+  readonly ms: number
+  readonly since?: number
+  readonly signal?: AbortSignal
+}
+
+/** The task when it has ended, needs somebody, has an event after `since`, or the time is over. */
+export function waitFor(
+  { watchers, environment }: TaskContext,
+  look: () => TaskView | undefined,
+  id: string,
+  { ms, since, signal }: Until,
+): Promise<TaskView | undefined> {
+  const first = look()
+  if (first === undefined || isOver(first, since) || ms <= 0 || signal?.aborted === true)
+    return Promise.resolve(first)
+  return new Promise(resolve => {
+    const done = (view: TaskView | undefined): void => {
+      stopTimer()
+      leave()
+      signal?.removeEventListener('abort', onAbort)
+      resolve(view)
+    }
+    const onAbort = (): void => done(look())
+    const stopTimer = environment.clock.after(Math.min(ms, MAX_MS), () => done(look()))
+    const leave = watchers.add(id, () => {
+      const view = look()
+      if (view === undefined || isOver(view, since)) done(view)
+    })
+    signal?.addEventListener('abort', onAbort, { once: true })
+  })
+}
+
+/** True if the wait is over. A caller that has seen all events up to `since` has seen the questions too, and waits for what comes next. */
+function isOver({ state, seq, questions }: TaskView, since: number | undefined): boolean {
+  if (hasEnded(state)) return true
+  if (since !== undefined) return seq > since
+  return state === 'interrupted' || (state === 'input_required' && questions.length > 0)
+}
 
 /** A task as its owner sees it, with what has been said up to now. */
 export function viewOf(context: TaskContext, record: TaskRecord): TaskView {

@@ -1,7 +1,7 @@
-import { OWNER_ONLY, type JsonObject } from '../../../src/plugin.ts'
-import type { AgentSettings, ToolKind } from './settings.ts'
+import type { JsonObject } from '../../../src/plugin.ts'
+import type { AgentSettings, PermissionPolicy, ToolKind } from './settings.ts'
 
-/** What an agent said of itself in `initialize`. */
+/** Facts that an agent gave in `initialize`. */
 export interface AgentFacts {
   readonly name: string | undefined
   readonly version: string | undefined
@@ -16,7 +16,7 @@ export interface AgentFacts {
   readonly authMethods: readonly { readonly id: string; readonly name: string; readonly type: string }[]
 }
 
-/** How an agent does: what the last probe or start of a process said. */
+/** Health of an agent, by the last probe or start of a process. */
 export interface AgentHealth {
   readonly state: 'unknown' | 'ready' | 'needs_auth' | 'unavailable'
   readonly why?: string
@@ -36,7 +36,7 @@ export interface AgentHost {
   stop(): Promise<void>
 }
 
-/** What a session is opened with. */
+/** Request to open a session. */
 export interface SessionRequest {
   /** The real path of the directory of the task. */
   readonly cwd: string
@@ -65,7 +65,7 @@ export interface AgentSession {
   close(): Promise<void>
 }
 
-/** How a turn ended. */
+/** End of a turn. */
 export interface TurnEnd {
   readonly stopReason: 'end_turn' | 'max_tokens' | 'max_turn_requests' | 'refusal' | 'cancelled'
   /** As the agent said it. */
@@ -105,11 +105,11 @@ export interface AgentToolCall {
   readonly paths: readonly string[]
   readonly rawInput: JsonObject | undefined
   readonly content: readonly JsonObject[]
-  /** What could not be taken of what the agent said, in words, by what it is about; undefined where nothing is missing. */
+  /** Parts of the agent's words that could not be taken, described by what they are about; undefined where nothing is missing. */
   readonly unseen?: { readonly title?: string; readonly input?: string; readonly content?: string }
 }
 
-/** What the agent wants to do; `call` is merged with what it announced before. */
+/** Action that the agent wants to take; `call` is merged with what it announced before. */
 export interface PermissionRequest {
   readonly call: AgentToolCall
   readonly options: readonly {
@@ -137,7 +137,7 @@ export type FailureKind =
   | 'busy'
   | 'stopped'
 
-/** What an agent, or the way to it, answers instead of doing what it was asked. */
+/** Failure of an agent, or of the way to it, to do what was requested. */
 export class AgentFailure extends Error {
   override readonly name = 'AgentFailure'
   readonly kind: FailureKind
@@ -145,6 +145,8 @@ export class AgentFailure extends Error {
   readonly phase: string
   /** As the agent said it; untrusted. */
   readonly details: JsonObject | undefined
+  /** The last words of its process, which may be about other callers: for logs alone. */
+  lastWords: string | undefined = undefined
 
   constructor(kind: FailureKind, phase: string, message: string, details?: JsonObject) {
     super(message)
@@ -152,10 +154,52 @@ export class AgentFailure extends Error {
     this.phase = phase
     this.details = details
   }
+}
 
-  /** What callers may read: without the last words of a process, which may be about other callers. */
-  get publicMessage(): string {
-    const end = this.message.indexOf(OWNER_ONLY)
-    return end < 0 ? this.message : this.message.slice(0, end)
-  }
+/** Bounds on the work of an agent, as the task service needs them. */
+export interface Containment {
+  /**
+   * The directory of a task, and the files it is given, as real paths below the roots; the first root where none is named.
+   * Without roots, a task has an empty directory of its own, and may name nothing else.
+   * @throws GatewayError that says which of them is outside, or not there
+   */
+  resolve(wanted: {
+    readonly cwd: string | undefined
+    readonly files: readonly string[]
+  }): Promise<{ readonly cwd: string; readonly files: readonly string[] }>
+  /** Decides by policy on a tool call of an agent that works in `cwd`. Never rejects. */
+  decide(call: AgentToolCall, policy: PermissionPolicy, cwd: string): Promise<Verdict>
+  /** Services of the gateway for one session of an agent, inside `cwd`; `files` may be read too, wherever they are. */
+  clientSide(settings: AgentSettings, cwd: string, files: readonly string[]): ClientSide
+  /** A worktree for a task; the one it had before where that is still there. @throws Error that says why there can be none */
+  worktree(task: string, cwd: string): Promise<Worktree>
+  /** Removes the worktrees and own directories, by name, of tasks that are kept no more; changes of a worktree stay on its branch. Says of which tasks. */
+  prune(isKept: (task: string) => boolean): Promise<readonly string[]>
+  /** Agent text without control and escape sequences. */
+  clean(text: string): string
+}
+
+export interface Verdict {
+  readonly do: 'allow' | 'deny' | 'ask'
+  /** Name of the rule, for people. */
+  readonly by: string
+}
+
+/** Handlers of `fs/*` and `terminal/*` for `SessionSide.handlers`. */
+export interface ClientSide {
+  readonly handlers: SessionSide['handlers']
+  /** Ends what still runs. */
+  close(): Promise<void>
+}
+
+/** A git worktree in which one task works. */
+export interface Worktree {
+  /** Directory in it that the task works in. */
+  readonly cwd: string
+  /** Parts of the directory that it does not have. */
+  readonly warnings: readonly string[]
+  /** Differences from where it began: a unified diff, and the paths inside the repository. */
+  changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
+  /** Removes it where nothing has changed; else it stays for whoever takes the changes over. */
+  close(): Promise<void>
 }

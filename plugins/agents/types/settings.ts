@@ -11,7 +11,7 @@ export interface AgentSettings {
   readonly description: string | undefined
   /** As configured; see `program.ts` for the real path. */
   readonly command: string
-  /** Where that was written, for people: `agents.list.gemini.command`. */
+  /** Place at which that was written, for people: `agents.list.gemini.command`. */
   readonly where: string
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<string>
@@ -75,7 +75,7 @@ export interface AgentSettings {
   readonly ceilings: AgentConfig['ceilings']
 }
 
-/** What may be done when an agent asks. */
+/** Answer to a permission request. */
 export interface PermissionPolicy {
   readonly rules: readonly {
     readonly kinds?: readonly ToolKind[]

@@ -1,12 +1,12 @@
-import type { AuditEvent, Clock, JsonObject, Log, Principal } from '../../../src/plugin.ts'
+import type { AuditEvent, Clock, Figure, JsonObject, Log, PluginApi, Principal } from '../../../src/plugin.ts'
 import type { AgentHealth, AgentHost } from './agent.ts'
-import type { AgentSettings } from './settings.ts'
+import type { AgentSettings, AgentsConfig } from './settings.ts'
 
 /** `interrupted`: the gateway ended in the middle; its owner may let it go on. The last four are final. */
 export type TaskState =
   'queued' | 'starting' | 'running' | 'input_required' | 'interrupted' | 'completed' | 'failed' | 'cancelled'
 
-/** What a caller asks for. Checked: paths are real and below the roots. */
+/** Task as a caller wants it. Checked: paths are real and below the roots. */
 export interface TaskRequest {
   readonly prompt: string
   readonly agent: string | undefined
@@ -26,14 +26,14 @@ export interface TaskRequest {
   readonly background: boolean
 }
 
-/** Who wants it. `owner` is the key of the principal: it is part of every query. */
+/** The caller of a task. `owner` is the key of the principal: it is part of every query. */
 export interface Caller {
   readonly owner: string
   readonly issuer: string
   readonly subject: string
   /** The task whose agent called back; undefined for a client. */
   readonly parent: { readonly task: string; readonly root: string; readonly depth: number } | undefined
-  /** What an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
+  /** Identity that an agent may call back as; undefined where nobody is there any more, as after a restart: then it calls nothing back. */
   readonly identity?: CallerIdentity | undefined
   /** Trace context of the call – `traceparent`, `tracestate`, `baggage` –, passed on to the agent in `_meta`. */
   readonly trace?: Readonly<Record<string, string>> | undefined
@@ -62,7 +62,7 @@ export interface Callback {
 export interface CallbackToken {
   /** An entry of `mcpServers`; it holds a secret. */
   readonly server: JsonObject
-  /** Whether any request came with its token. */
+  /** True once any request came with its token. */
   readonly wasUsed: boolean
   close(): void
 }
@@ -85,7 +85,7 @@ export interface TaskView {
   readonly bytesTotal: number
   readonly filesChanged: readonly string[]
   readonly hasDiff: boolean
-  /** What was not allowed, one line each. */
+  /** Actions that were not allowed, one line each. */
   readonly denied: readonly string[]
   readonly warnings: readonly string[]
   readonly usage: JsonObject | undefined
@@ -101,7 +101,7 @@ export interface TaskView {
   readonly progress: string | undefined
 }
 
-/** What the task waits for. Answered by `reply`, once. */
+/** Question that the task waits for. Answered by `reply`, once. */
 export interface Question {
   readonly id: string
   readonly kind: 'permission' | 'elicitation' | 'continue'
@@ -118,14 +118,14 @@ export interface TaskEvent {
   readonly text: string
 }
 
-/** Who gets a task, and why; the same for the same facts. */
+/** Choice of the agent of a task, and why; the same for the same facts. */
 export interface RouteDecision {
   /** In order: the first one gets it, the others are for fallback. Empty when nobody can. */
   readonly chosen: readonly string[]
   /** `explicit`, `rule:<id>`, `default`, `priority`, as one line for people. */
   readonly by: string
   readonly candidates: readonly { readonly agent: string; readonly why: string; readonly fits: boolean }[]
-  /** Who would have had it, and has reached a limit or is not well. */
+  /** Agents that would have had it, and have reached a limit or are not well. */
   readonly passedOver?: readonly { readonly agent: string; readonly why: string }[]
 }
 
@@ -148,7 +148,7 @@ export interface Page {
   readonly text: string
   readonly next: number | undefined
   readonly total: number
-  /** Whether something is missing because it was too much to keep. */
+  /** True if something is missing because it was too much to keep. */
   readonly cut: boolean
 }
 
@@ -182,10 +182,10 @@ export interface TaskService {
   answer(id: string, owner: string, question: string, answer: QuestionAnswer): TaskView
   /** False when it had ended. */
   cancel(id: string, owner: string, why: string): boolean
-  /** Hears each change; returns the way to take it back. */
+  /** Listens to each change; returns the way to stop. */
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void
   agents(): readonly AgentRow[]
-  /** What would be done with it, without doing it. */
+  /** Routes it without doing it. */
   route(request: TaskRequest, caller: Caller): RouteDecision
   probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]>
 }
@@ -193,7 +193,7 @@ export interface TaskService {
 export type QuestionAnswer =
   { readonly action: 'accept'; readonly content: JsonObject } | { readonly action: 'decline' | 'cancel' }
 
-/** What the gateway gives. */
+/** Dependencies of the task service. */
 export interface ServiceEnvironment {
   /** The database; undefined for memory. */
   readonly file: string | undefined
@@ -206,3 +206,21 @@ export interface ServiceEnvironment {
   /** Gives an audit what was permitted and denied. */
   record?(event: AuditEvent): void
 }
+
+/** Task service and agents, over all generations. */
+export interface AgentRuntime {
+  readonly service: TaskService
+  /** Opens what is kept, and ends what a gateway that died has left; `version` is this gateway’s. May follow a `stop`. */
+  start(version: string): Promise<void>
+  /** Ends every process; what goes on in the background is kept, and can go on when its owner wants it to. */
+  stop(): Promise<void>
+  /** Another configuration is in force: tasks go on, agents that are others now are begun anew. */
+  adopt(api: PluginApi<AgentsConfig>, agents: readonly AgentSettings[]): void
+  figures(): readonly Figure[]
+}
+
+export type OpenRuntime = (
+  api: PluginApi<AgentsConfig>,
+  agents: readonly AgentSettings[],
+  callback: Callback,
+) => AgentRuntime

@@ -37,11 +37,11 @@ export default class Call extends GatewayCommand {
   async run(): Promise<number> {
     const { args, argv, flags } = await this.parse(Call)
     const { callTool } = await import('../local/call.ts')
-    const { readArguments } = await import('../local/call-arguments.ts')
+    const { readArguments } = await import('../local/call.ts')
     const pairs = (argv as string[]).slice(1)
     const given = await readArguments({ json: flags.args, pairs, stdin: process.stdin })
     const result = await callTool(flags, args.tool, given, this.terminal)
-    const { exitCode, resultLines } = await import('../local/call-result.ts')
+    const { exitCode, resultLines } = await import('../local/call.ts')
     if (flags.json) this.printJson(result)
     else for (const line of resultLines(result, this.terminal.out)) this.terminal.out.line(line)
     return exitCode(result)

@@ -27,7 +27,7 @@ export default class Logs extends GatewayCommand {
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Logs)
-    const { followLines, logText, recentLines } = await import('../remote/upstream-logs.ts')
+    const { followLines, logText, recentLines } = await import('../remote/steer.ts')
     if (flags.follow) return followLines(args.upstream, flags, this.terminal)
     const lines = await recentLines(args.upstream, flags, this.terminal)
     if (flags.json) return this.printJson({ lines })

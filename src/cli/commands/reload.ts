@@ -11,7 +11,7 @@ export default class Reload extends GatewayCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Reload)
-    const { changeLines, reloadRunning } = await import('../remote/reload-running.ts')
+    const { changeLines, reloadRunning } = await import('../remote/steer.ts')
     const changes = await reloadRunning(flags, this.terminal)
     if (flags.json) return this.printJson(changes)
     for (const line of changeLines(changes, this.terminal.out)) this.terminal.out.line(line)

@@ -6,7 +6,7 @@ export interface CommandRow {
   readonly name: string
   readonly summary: string
   readonly flags: readonly FlagRow[]
-  /** What its first argument may be, where that is known. */
+  /** Values of its first argument, where they are known. */
   readonly values: readonly string[]
   /** Its first argument is an upstream of the running gateway: `gateway ps --quiet` names them. */
   readonly takesUpstream: boolean
@@ -16,7 +16,7 @@ export interface FlagRow {
   /** `--config`, and `-c` where there is one. */
   readonly names: readonly string[]
   readonly summary: string
-  /** What comes after it. */
+  /** Words that may follow it. */
   readonly takes: 'nothing' | 'file' | 'directory' | 'text'
 }
 

@@ -1,15 +1,15 @@
-import type { JsonObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { convert } from './server.ts'
 
-/** How a client is told of a server on a pipe: a command of its own, or what to write into its settings. */
+/** Adds a server on a pipe to a client: a command of its own, or what to write into its settings. */
 interface Way {
-  /** Whose settings these are: by what their file is called, or by what `import` made of them. */
+  /** Tells the client of settings by the name of their file, or by what `import` made of them. */
   readonly fits: RegExp
   line(args: readonly string[]): string
 }
 
 const NAME = 'gateway'
 const COMMAND = 'gateway'
-
 const WAYS: readonly Way[] = [
   { fits: /codex/i, line: args => `codex mcp add ${NAME} -- ${shell(args)}` },
   { fits: /\.gemini\b/, line: args => `gemini mcp add ${NAME} ${shell(args)}` },
@@ -27,7 +27,7 @@ const WAYS: readonly Way[] = [
   { fits: /Amp/, line: args => setting('amp.mcpServers', entry(args)) },
 ]
 
-/** What the owner of these settings does next, so that the client uses the gateway in place of its servers. */
+/** Next step of the owner of these settings, so that the client uses the gateway in place of its servers. */
 export function connectLine(settings: string, format: string, config: string): string {
   const args = ['serve', '--stdio', '-c', config]
   const way = WAYS.find(({ fits }) => fits.test(settings)) ?? WAYS.find(({ fits }) => fits.test(format))
@@ -46,4 +46,41 @@ function shell(args: readonly string[]): string {
   return [COMMAND, ...args]
     .map(arg => (/^[\w./:@=-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`))
     .join(' ')
+}
+
+/** Receives notes on what becomes of the servers. */
+export interface Hearing {
+  note(name: string, text: string): void
+  leave(name: string, key: string): void
+}
+
+/** A file that says which tools are remote and which servers are local. */
+export function isSplit(settings: JsonObject): boolean {
+  return isObject(settings.localServers) || Array.isArray(settings.remoteTools)
+}
+
+/** The configuration of a local gateway in front of a remote one, with the names as they are. */
+export function splitConfig(settings: JsonObject, remote: string, { note, leave }: Hearing): JsonObject {
+  const locals = Object.entries(isObject(settings.localServers) ? settings.localServers : {})
+  const upstreams: JsonObject = {}
+  for (const [name, server] of locals) {
+    if (!isObject(server)) continue
+    const { workingDirectory, ...rest } = server
+    const converted = convert(rest, 'braces', {
+      note: text => note(name, text),
+      leave: key => leave(name, key),
+    })
+    if ('why' in converted) note(name, `left out: ${converted.why}`)
+    else upstreams[name] = { ...converted.upstream, prefix: '', ...directoryOf(workingDirectory) }
+  }
+  const tools = Array.isArray(settings.remoteTools) ? settings.remoteTools.map(String) : undefined
+  if (tools === undefined) return { upstreams }
+  upstreams.remote = { type: 'http', url: remote, prefix: '', tools: { allow: tools } }
+  return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
+}
+
+/** `project_root` is where the client works. */
+function directoryOf(value: unknown): JsonObject {
+  if (typeof value !== 'string') return {}
+  return { cwd: /^\$?\{?project_?root\}?$/i.test(value) ? 'project' : value }
 }

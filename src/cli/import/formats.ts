@@ -1,12 +1,12 @@
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
-/** How a client writes what is filled in from the environment. */
+/** Form in which a client writes what is filled in from the environment. */
 export type Placeholders = 'braces' | 'opencode' | 'none'
 
 /** A list of servers as one family of clients writes it. */
 export interface Format {
-  /** Whose it is, for people. */
+  /** Name of the client, for people. */
   readonly title: string
   readonly placeholders: Placeholders
   /** The servers by name; undefined when the settings are not of this format. */
@@ -77,4 +77,25 @@ const MARKS = ['command', 'cmd', 'url', 'uri', 'serverUrl', 'server_url', 'httpU
 
 function isServer(server: JsonObject): boolean {
   return MARKS.some(mark => mark in server) || isObject(server.transport) || isObject(server.command)
+}
+
+/**
+ * Claude Code keeps what belongs to one project beside what belongs to its user, by the project's directory; its own
+ * `mcp add` does so unless told otherwise. These are the servers that it has in `directory`.
+ */
+export function ofProject(
+  settings: JsonObject,
+  directory: string,
+  note: (name: string, text: string) => void,
+): JsonObject {
+  if (!isObject(settings.projects)) return settings
+  let mcpServers = isObject(settings.mcpServers) ? settings.mcpServers : {}
+  for (const [project, own] of Object.entries(settings.projects)) {
+    const servers = isObject(own) && isObject(own.mcpServers) ? own.mcpServers : {}
+    const names = Object.keys(servers)
+    if (project === directory) mcpServers = { ...mcpServers, ...servers }
+    else if (names.length > 0)
+      note(names.join(', '), `left out: of the project ${project}; run "gateway import" there`)
+  }
+  return { ...settings, mcpServers }
 }

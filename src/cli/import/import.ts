@@ -4,15 +4,12 @@ import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { ofProject } from './claude-projects.ts'
-import { connectLine } from './connect.ts'
-import { formatOf } from './formats.ts'
+import { ofProject, formatOf } from './formats.ts'
+import { connectLine, isSplit, splitConfig, type Hearing } from './connect.ts'
 import { readSettings } from './read.ts'
-import { isSplit, splitConfig, type Hearing } from './seed.ts'
 import { convert } from './server.ts'
 import { tokensIn, writeTokens } from './tokens.ts'
-import { oneLine } from '../output/plain-text.ts'
-import { plural } from '../output/plural.ts'
+import { oneLine, plural } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 interface ImportOptions {
@@ -21,21 +18,21 @@ interface ImportOptions {
   readonly force: boolean
   /** Shows what would be written instead. */
   readonly dryRun: boolean
-  /** Where the remote gateway of a split configuration is. */
+  /** URL of the remote gateway of a split configuration. */
   readonly remote: string
-  /** Where tokens go, each into a file of its own; undefined to leave them where they are. */
+  /** Directory for tokens, each in a file of its own; undefined to leave them where they are. */
   readonly secrets?: string | undefined
   readonly cwd: string
 }
 
-/** What was read and written. */
+/** Result of an import: what was read and written. */
 export interface Imported {
   /** Relative to the working directory, with forward slashes; undefined on a dry run. */
   readonly file: string | undefined
-  /** Whose settings they were. */
+  /** Client that the settings are of. */
   readonly format: string
   readonly upstreams: readonly string[]
-  /** What could not be carried over, or has another name now. */
+  /** Notes on what could not be carried over, or has another name now. */
   readonly notes: readonly string[]
   /** Keys that are the client's own business, and stay with it. */
   readonly left: readonly string[]
@@ -43,7 +40,7 @@ export interface Imported {
   readonly variables: readonly string[]
   /** Tokens that stood in the settings as they are, and where they are now. */
   readonly tokens: { readonly places: readonly string[]; readonly directory: string | undefined }
-  /** How each client is told of the gateway. */
+  /** Line for each client that adds the gateway to it. */
   readonly connect: readonly string[]
   readonly text: string
 }
@@ -83,7 +80,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   }
 }
 
-/** What is said of the servers on the way. */
+/** Collects the notes on servers. */
 class Heard implements Hearing {
   readonly #notes = new Set<string>()
   readonly #left = new Set<string>()
@@ -194,7 +191,7 @@ function variablesIn(text: string): string[] {
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
 }
 
-/** What was done, and what is left to do. */
+/** Report of what was done, and of what is left to do. */
 export function importLines(imported: Imported, { out }: Terminal): string[] {
   const { file, format, upstreams, notes, left, variables, connect, text } = imported
   if (file === undefined) return text.trimEnd().split('\n')
@@ -215,7 +212,7 @@ export function importLines(imported: Imported, { out }: Terminal): string[] {
   ]
 }
 
-/** What a token is readable by now is to be known. */
+/** Says where tokens went, and which can be read where they are. */
 function tokenLines({ file = '', tokens: { places, directory } }: Imported, out: Terminal['out']): string[] {
   if (places.length === 0) return []
   const what = `${plural(places.length, 'token')} (${places.join(', ')})`

@@ -1,11 +1,11 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { Placeholders } from './formats.ts'
-import { REWRITES } from './placeholders.ts'
+import { REWRITES } from './tokens.ts'
 
 /** One server of a client as one of our upstreams, or why it cannot be one. */
 export type Converted = { readonly upstream: JsonObject } | { readonly why: string }
 
-/** What a key of a client's entry becomes. Returns false when it could not be carried over. */
+/** Carries a key of a client's entry over. Returns false when it could not. */
 type Carry = (value: unknown, into: Draft) => boolean | void
 
 interface Draft {
@@ -14,9 +14,9 @@ interface Draft {
   type: string | undefined
 }
 
-/** Who hears what becomes of an entry. */
+/** Receives notes on what becomes of an entry. */
 export interface Listening {
-  /** What could not be carried over. */
+  /** Notes what could not be carried over. */
   note(text: string): void
   /** A key that is the client's own business. */
   leave(key: string): void

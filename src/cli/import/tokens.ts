@@ -1,14 +1,31 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { secretsIn } from '../../config/secrets.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { makeDirectory } from '../../util/make-directory.ts'
+import type { Placeholders } from './formats.ts'
+
+/** A function, as `$$` has a meaning of its own in a replacement. */
+const escaped = (): string => '$${'
+
+/** A client's text in our form: `${VAR}`, `${VAR:-default}`, `${file:path}`, and `$${` for a plain `${`. */
+export const REWRITES: Readonly<Record<Placeholders, Rewrite>> = {
+  braces: (text, filling) =>
+    text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => ofBraces(whole, inside, filling)),
+  opencode: text =>
+    text
+      .replaceAll('${', escaped)
+      .replace(/\{env:(\w+)\}/g, (_, name: string) => `\${${name}}`)
+      .replace(/\{file:([^}]+)\}/g, (_, path: string) => `\${file:${path}}`),
+  none: text => text.replaceAll('${', escaped),
+}
 
 /** A secret that stood in a client's settings as it is. */
 interface Token {
   /** `web: headers.Authorization` */
   readonly place: string
   readonly value: string
-  /** Where it can be put, relative to the directory of tokens. */
+  /** Path for it, relative to the directory of tokens. */
   readonly file: string
 }
 
@@ -38,7 +55,7 @@ export function tokensIn(
 export async function writeTokens(tokens: readonly Token[], directory: string): Promise<void> {
   for (const { file, value } of tokens) {
     const path = resolve(directory, file)
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await makeDirectory(dirname(path), 0o700)
     await writeFile(path, value, { mode: 0o600 })
   }
 }
@@ -62,4 +79,35 @@ function fileFor(path: readonly string[], taken: readonly Token[]): string {
     .toLowerCase()
   const isTaken = taken.some(({ file }) => file === name)
   return isTaken ? `${name}-${taken.length}` : name
+}
+
+/** Servers that were read, with notes for people. */
+interface Filling {
+  /** Says something once. */
+  note(text: string): void
+}
+
+type Rewrite = (text: string, filling: Filling) => string
+
+function ofBraces(whole: string, inside: string, { note }: Filling): string {
+  const [kind = '', name = ''] = inside.split(/:(?![-?])/, 2)
+  if (kind === 'workspaceFolder' || kind === 'workspaceRoot') {
+    note(`${whole} became ".", the directory of gateway.yaml`)
+    return '.'
+  }
+  if (kind === 'userHome') return '${HOME}'
+  if (inside === 'pathSeparator' || inside === '/') return '/'
+  if (kind === 'input') {
+    const variable = variableOf(name)
+    note(`${whole}, which the client asks its user for, became the variable ${variable}`)
+    return `\${${variable}}`
+  }
+  return whole
+}
+
+function variableOf(name: string): string {
+  return name
+    .replace(/\W+/g, '_')
+    .replace(/^(?=\d)/, '_')
+    .toUpperCase()
 }

@@ -1,16 +1,19 @@
-import { type Inspection, RpcFailure } from '../../api/gateway.ts'
-import { type DescribedConfig, type LoadedConfig, describeConfig } from '../../config/index.ts'
+import { relative } from 'node:path'
+import { constants } from 'node:os'
+import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
+import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
-import { type SourceFlags, loadSource } from '../load-source.ts'
+import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type ControlFlags, inRunning } from '../remote/connect.ts'
-import { withGateway } from './with-gateway.ts'
-import { relative } from 'node:path'
+import { silentLog } from '../serve/logs.ts'
+import { stayAlive } from '../serve/run-gateway.ts'
+import { isThere } from '../serve/summary.ts'
 
-/** Which gateway: the one that runs with the configuration, or one of the command's own. */
+/** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
 export interface AskFlags extends ControlFlags, SourceFlags {
   /** Not the one that runs. */
   readonly fresh?: boolean | undefined
@@ -66,8 +69,51 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
   }
 }
 
-/** What a gateway beside others must leave alone: the audit's chain is one writer's, and quotas are for those who are served. */
+/** Leaves out what a gateway beside others must not touch: the audit's chain is one writer's, and quotas are for those who are served. */
 function withoutTraces(source: LoadedConfig): LoadedConfig {
   const { audit: _audit, rateLimit: _rateLimit, ...config } = source.config
   return { ...source, config: { ...config, state: false } }
+}
+
+/** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
+export async function withGateway<T>(
+  source: LoadedConfig,
+  { environment }: Terminal,
+  use: (gateway: Gateway) => Promise<T>,
+): Promise<T> {
+  const { createGateway } = await import('../../gateway/gateway.ts')
+  const gateway = await createGateway(withListeners(source, {}), { log: silentLog(), environment })
+  const forget = closeOnSignal(gateway, process)
+  const release = stayAlive()
+  try {
+    await gateway.start()
+    await gateway.settled()
+    return await use(gateway)
+  } finally {
+    await gateway.close()
+    forget()
+    release()
+  }
+}
+
+/** One line on stderr for each upstream that is not there. */
+export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
+  for (const { name, state, problem } of upstreams.filter(upstream => !isThere(upstream))) {
+    err.line(
+      `${err.paint('yellow', 'warning')} upstream "${name}" ${state === 'failed' ? 'failed' : `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
+    )
+  }
+}
+
+// Children have process groups of their own: the terminal's Ctrl-C does not reach them.
+function closeOnSignal(gateway: Gateway, host: NodeJS.Process): () => void {
+  const stop = (signal: 'SIGINT' | 'SIGTERM'): void => {
+    void gateway.close().finally(() => host.exit(128 + constants.signals[signal]))
+  }
+  host.once('SIGINT', stop)
+  host.once('SIGTERM', stop)
+  return () => {
+    host.off('SIGINT', stop)
+    host.off('SIGTERM', stop)
+  }
 }

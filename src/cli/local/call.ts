@@ -1,13 +1,18 @@
+import { text } from 'node:stream/consumers'
+import type { Readable } from 'node:stream'
 import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { type GatewayError, gatewayError } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { textAt } from '../../util/plain.ts'
+import { gatewayError, type GatewayError, reasonOf } from '../../errors/errors.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { textAt } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
-import type { Terminal } from '../output/terminal.ts'
+import type { Output, Terminal } from '../output/terminal.ts'
 import { type AskFlags, withAsked } from './ask-gateway.ts'
-import { type GivenArguments, argumentsFor } from './call-arguments.ts'
-import { listAllTools } from './list-all.ts'
+import { listAllTools } from './tools.ts'
+import { plainText } from '../../util/plain-text.ts'
+
+/** The tool, or its server, said no. */
+const SAID_NO = 5
 
 /** Calls a tool by the same pipeline as any client and gives back the raw result. */
 export async function callTool(
@@ -58,4 +63,116 @@ function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatu
     tool,
     meant: found === undefined ? '' : ` – did you mean "${found}"?`,
   })
+}
+
+/** Arguments as they were given, before the tool's schema is known. */
+export interface GivenArguments {
+  readonly whole: JsonObject
+  readonly pairs: readonly (readonly [key: string, value: string])[]
+}
+
+interface ArgumentSource {
+  /** `-` reads stdin. */
+  readonly json: string | undefined
+  readonly pairs: readonly string[]
+  readonly stdin: Readable
+}
+
+/** Reads `--args` and KEY=VALUE. */
+export async function readArguments({ json, pairs, stdin }: ArgumentSource): Promise<GivenArguments> {
+  const source = json === '-' ? await text(stdin) : json
+  return { whole: source === undefined ? {} : parsed(source), pairs: pairs.map(pair) }
+}
+
+/** The arguments for the tool: a value is text where its schema says so, else JSON if it is JSON. */
+export function argumentsFor({ whole, pairs }: GivenArguments, schema: JsonObject | undefined): JsonObject {
+  const properties = isObject(schema?.['properties']) ? schema['properties'] : {}
+  const values = pairs.map(
+    ([key, value]) => [key, wantsText(properties[key]) ? value : jsonOrText(value)] as const,
+  )
+  return { ...whole, ...Object.fromEntries(values) }
+}
+
+function parsed(source: string): JsonObject {
+  const value = parse(source)
+  if (!isObject(value)) throw gatewayError('GW_USAGE', { what: '--args must be a JSON object' })
+  return value
+}
+
+function parse(source: string): unknown {
+  try {
+    return JSON.parse(source)
+  } catch (thrown) {
+    throw gatewayError('GW_USAGE', { what: `--args is not JSON: ${reasonOf(thrown)}` })
+  }
+}
+
+function pair(given: string): readonly [string, string] {
+  const at = given.indexOf('=')
+  if (at < 1) throw gatewayError('GW_USAGE', { what: `"${given}" is not KEY=VALUE` })
+  return [given.slice(0, at), given.slice(at + 1)]
+}
+
+function wantsText(property: unknown): boolean {
+  if (!isObject(property)) return false
+  const { type, enum: options } = property
+  return type === 'string' || (Array.isArray(options) && options.every(option => typeof option === 'string'))
+}
+
+function jsonOrText(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** 0, or 5 where the result says that the tool failed. */
+export function exitCode(result: JsonObject): number {
+  return result['isError'] === true ? SAID_NO : 0
+}
+
+/** A result as people read it: its text as it is, everything else as a note of what it is. */
+export function resultLines(result: JsonObject, output: Output): string[] {
+  const content = Array.isArray(result['content']) ? result['content'].filter(isObject) : []
+  const lines = content.map(block => contentText(block, output))
+  if (lines.length > 0) return lines
+  const rest = result['structuredContent'] ?? result
+  return [JSON.stringify(rest, undefined, 2)]
+}
+
+function contentText(block: JsonObject, output: Output): string {
+  const note = (text: string): string => output.paint('dim', `[${plainText(text)}]`)
+  const resource = isObject(block['resource']) ? block['resource'] : {}
+  switch (block['type']) {
+    case 'text':
+      return shown(String(block['text']), output)
+    case 'image':
+    case 'audio':
+      return note(`${block['type']} ${textOf(block['mimeType'])}, ${sizeOf(block['data'])}`)
+    case 'resource':
+      return typeof resource['text'] === 'string'
+        ? shown(resource['text'], output)
+        : note(
+            `resource ${textOf(resource['uri'])} ${textOf(resource['mimeType'])}, ${sizeOf(resource['blob'])}`,
+          )
+    case 'resource_link':
+      return note(`resource ${textOf(block['uri'])} ${textOf(block['name'])}`)
+    default:
+      return shown(JSON.stringify(block, undefined, 2), output)
+  }
+}
+
+// A file or the next program gets what was sent, a terminal only what cannot harm it.
+function shown(text: string, output: Output): string {
+  return output.width === undefined ? text : plainText(text)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function sizeOf(base64: unknown): string {
+  const bytes = Math.floor((textOf(base64).length * 3) / 4)
+  return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} KiB`
 }

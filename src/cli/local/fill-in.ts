@@ -1,8 +1,8 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { plainText } from '../output/plain-text.ts'
+import { plainText } from '../../util/plain-text.ts'
 
-/** What was typed does not fit, and is asked for again. */
+/** Stands for input that does not fit, and is asked for again. */
 const WRONG = Symbol('wrong')
 
 /** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */

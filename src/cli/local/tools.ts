@@ -1,13 +1,10 @@
 import { globs } from '../../util/globs.ts'
-import { withAsked, type AskFlags } from './ask-gateway.ts'
-import { listAllTools } from './list-all.ts'
-import type { ToolEntry } from './list-all.ts'
-import { oneLine } from '../output/plain-text.ts'
-import { plural } from '../output/plural.ts'
+import { withAsked, sayWhatIsMissing, type AskedGateway, type AskFlags } from './ask-gateway.ts'
+import { oneLine, plural } from '../../util/plain-text.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { warningLines } from './validate.ts'
-import { sayWhatIsMissing } from './with-gateway.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 
 /** A tool with the upstream that owns it. */
 export interface OwnedTool extends ToolEntry {
@@ -47,4 +44,26 @@ export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): strin
 // A plain word is meant as a part of the name.
 function fitting(pattern: string): (name: string) => boolean {
   return /[*?[{]/.test(pattern) ? globs(pattern) : name => name.includes(pattern)
+}
+
+/** A tool as a client sees it. */
+interface ToolEntry extends JsonObject {
+  readonly name: string
+  readonly description?: string
+  readonly inputSchema?: JsonObject
+}
+
+/** Every page of `tools/list`. */
+export async function listAllTools(connection: Pick<AskedGateway, 'request'>): Promise<ToolEntry[]> {
+  const tools: ToolEntry[] = []
+  let cursor: unknown
+  do {
+    const page = await connection.request(
+      'tools/list',
+      cursor === undefined ? {} : { cursor: String(cursor) },
+    )
+    tools.push(...(page['tools'] as ToolEntry[]))
+    cursor = page['nextCursor']
+  } while (cursor !== undefined)
+  return tools
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Problem } from '../../config/index.ts'
-import { plural } from '../output/plural.ts'
+import { plural } from '../../util/plain-text.ts'
 import { problemLine } from '../output/report.ts'
 import { warningLog } from '../serve/logs.ts'
 import { erasOf } from '../../gateway/inspect.ts'
@@ -10,7 +10,7 @@ import { loadSource } from '../load-source.ts'
 import type { SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** What `gateway validate --json` prints. */
+/** Output of `gateway validate --json`. */
 export interface Validation {
   readonly valid: true
   readonly file: string | undefined
@@ -18,7 +18,7 @@ export interface Validation {
   readonly listeners: number
   readonly plugins: number
   readonly warnings: readonly Problem[]
-  /** What modern clients get of listeners that do not give them everything, by listener. */
+  /** Eras that modern clients get of listeners that do not give them everything, by listener. */
   readonly eras: Readonly<Record<string, string>>
 }
 
@@ -63,7 +63,7 @@ export async function validate(flags: SourceFlags, terminal: Terminal): Promise<
   }
 }
 
-/** What a plugin says of the configuration as a whole. */
+/** Makes a warning of a plugin about the configuration as a whole. */
 function warningOf(message: string, file: string | undefined): Problem {
   return { file, line: undefined, col: undefined, pointer: '', message, severity: 'warning' }
 }

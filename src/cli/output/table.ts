@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util'
-import { shortened } from './plain-text.ts'
+import { shortened } from '../../util/plain-text.ts'
 import type { Output } from './terminal.ts'
 
 const GAP = '  '
 const BELOW = '    '
-/** Where the last column gets less than this, it goes to a line of its own. */
+/** Least width of the last column; with less it goes to a line of its own. */
 const LEAST_LAST = 24
 
 /** Rows as aligned lines. On a terminal the last column is cut to what fits; elsewhere nothing is. */
@@ -30,7 +30,7 @@ export function uncut(output: Output): Output {
   return { ...output, width: undefined }
 }
 
-/** How wide all columns but the last are. */
+/** Width of all columns but the last. */
 export function fixedWidth(rows: readonly (readonly string[])[]): number {
   const widths = columnWidths(rows).slice(0, -1)
   return widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length)

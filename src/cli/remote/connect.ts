@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { connectControl, type ControlClient } from '../../control/client.ts'
-import { answers } from '../../control/guard.ts'
-import { livingSockets, type Place } from '../../control/place.ts'
+import { answers, livingSockets, type Place } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -19,12 +18,7 @@ export async function withControl<T>(
   terminal: Terminal,
   use: (client: ControlClient) => Promise<T>,
 ): Promise<T> {
-  const client = await connectControl(await findSocket(flags, terminal))
-  try {
-    return await use(client)
-  } finally {
-    client.close()
-  }
+  return use(await connectControl(await findSocket(flags, terminal)))
 }
 
 /** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */

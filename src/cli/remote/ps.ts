@@ -1,14 +1,13 @@
+import { relative } from 'node:path'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { loadText } from '../load-text.ts'
-import { amountText, durationText } from '../output/amounts.ts'
-import { oneLine } from '../output/plain-text.ts'
+import { amountText, durationText, oneLine } from '../../util/plain-text.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
 import { type ControlFlags, withControl } from './connect.ts'
 import type { Ps } from './running-gateways.ts'
-import { relative } from 'node:path'
 
 const EVERY_MS = 1000
 const CLEAR = '\u001b[H\u001b[2J'
@@ -27,7 +26,7 @@ const HEAD = [
 /** Columns that go first where a terminal is too narrow for all. */
 const LEAST_NEEDED = ['queue', 'restarts', 'up', 'protocol', 'memory', 'in flight', 'pid']
 
-/** How the running gateway does. */
+/** State of the running gateway. */
 export function ps(flags: ControlFlags, terminal: Terminal): Promise<Ps> {
   return withControl(flags, terminal, async client => (await client.request('ps')) as unknown as Ps)
 }
@@ -116,14 +115,14 @@ function pidsOf({ pid, runtime }: UpstreamStatus): number[] {
   return pids.length > 0 ? pids : [pid].filter(one => one !== undefined)
 }
 
-/** What a plugin says of its queue: how many wait. */
+/** Number of calls that wait, as a plugin's queue has it. */
 function queueText(queue: unknown): string {
   if (typeof queue === 'number') return String(queue)
   const { waiting } = isObject(queue) ? queue : ({} as JsonObject)
   return typeof waiting === 'number' ? String(waiting) : '-'
 }
 
-/** What is wrong now, or was last. */
+/** Problem of now, or the last one. */
 function problemText({ problem, runtime, ...row }: UpstreamStatus, now: number): string {
   const degraded = row['degraded']
   const current = problem ?? (typeof degraded === 'string' ? degraded : undefined)

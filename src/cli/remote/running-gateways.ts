@@ -1,11 +1,9 @@
+import { relative } from 'node:path'
 import { type Load } from '../../api/index.ts'
 import type { UpstreamStatus } from '../../api/gateway.ts'
-import { relative } from 'node:path'
 import { connectControl } from '../../control/client.ts'
-import { allLivingSockets } from '../../control/place.ts'
-import { durationText } from '../output/amounts.ts'
-import { oneLine } from '../output/plain-text.ts'
-
+import { allLivingSockets } from '../../control/sockets.ts'
+import { durationText, oneLine } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** A gateway that runs, and the socket it is steered by. */
@@ -19,7 +17,7 @@ export async function allRunning({ environment }: Terminal): Promise<RunningOne[
   return found.filter(one => one !== undefined)
 }
 
-/** What tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
+/** Text that tells several apart: `pid 4711, up 2h 5m, http://127.0.0.1:8080/mcp, gateway.yaml: --socket /run/…`. */
 export async function aboutThem(sockets: readonly string[], cwd: string): Promise<string> {
   const found = await Promise.all(sockets.map(askedOf))
   const texts = found.map((one, i) => (one === undefined ? String(sockets[i]) : about(one, cwd)))
@@ -40,18 +38,14 @@ function about({ gateway, listeners, socket }: RunningOne, cwd: string): string 
 async function askedOf(socket: string): Promise<RunningOne | undefined> {
   try {
     const client = await connectControl(socket)
-    try {
-      return { ...((await client.request('ps')) as unknown as Ps), socket }
-    } finally {
-      client.close()
-    }
+    return { ...((await client.request('ps')) as unknown as Ps), socket }
   } catch {
     // It may have ended since it was seen.
     return undefined
   }
 }
 
-/** What `gateway ps --json` prints. */
+/** Output of `gateway ps --json`. */
 export interface Ps {
   readonly gateway: {
     readonly name: string

@@ -1,8 +1,10 @@
-import type { UpstreamStatus } from '../../api/gateway.ts'
-import { oneLine } from '../output/plain-text.ts'
+import type { ConfigChanges, Differences, UpstreamStatus } from '../../api/gateway.ts'
+import { oneLine, plainText } from '../../util/plain-text.ts'
 import { stateText } from '../serve/summary.ts'
-import type { Terminal } from '../output/terminal.ts'
-import { withControl, type ControlFlags } from './connect.ts'
+import type { Output, Terminal } from '../output/terminal.ts'
+import { type ControlFlags, withControl } from './connect.ts'
+import { table } from '../output/table.ts'
+import type { LogLine, Notification } from '../../api/index.ts'
 
 /** Starts, stops or restarts one upstream of the running gateway. */
 export function steer(
@@ -20,4 +22,71 @@ export function steer(
 /** `web is ready, pid 4711` */
 export function steerLine({ name, state, pid }: UpstreamStatus, { out }: Terminal): string {
   return `${oneLine(name)} is ${stateText(state, out)}${pid === undefined ? '' : `, pid ${pid}`}`
+}
+
+/** Lets the running gateway read its configuration again. */
+export function reloadRunning(flags: ControlFlags, terminal: Terminal): Promise<ConfigChanges> {
+  return withControl(
+    flags,
+    terminal,
+    async client => (await client.request('reload')) as unknown as ConfigChanges,
+  )
+}
+
+/** Changes of another configuration, as people read them. */
+export function changeLines({ upstreams, listeners, settings }: ConfigChanges, out: Output): string[] {
+  const rows = [
+    ...namedRows('upstream', upstreams, out),
+    ...namedRows('listener', listeners, out),
+    ...settings.map(key => [out.paint('yellow', 'changed'), key]),
+  ]
+  return rows.length === 0
+    ? ['reloaded: nothing is different']
+    : [`${out.paint('green', 'reloaded')}:`, ...table(rows, out, 2)]
+}
+
+function namedRows(noun: string, { added, removed, changed }: Differences, out: Output): string[][] {
+  const row = (what: string, style: 'green' | 'red' | 'yellow') => (name: string) => [
+    out.paint(style, what),
+    `${noun} ${oneLine(name)}`,
+  ]
+  return [
+    ...added.map(row('added', 'green')),
+    ...removed.map(row('removed', 'red')),
+    ...changed.map(row('changed', 'yellow')),
+  ]
+}
+
+interface LogsFlags extends ControlFlags {
+  readonly lines: number
+  readonly json: boolean
+}
+
+/** The last lines of one upstream of the running gateway. */
+export function recentLines(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<LogLine[]> {
+  return withControl(flags, terminal, async client => {
+    const { lines } = await client.request('upstream.logs', { upstream, lines: flags.lines })
+    return lines as LogLine[]
+  })
+}
+
+/** Prints the same and what follows, until the upstream or the gateway is gone. */
+export function followLines(upstream: string, flags: LogsFlags, terminal: Terminal): Promise<void> {
+  const { out, err } = terminal
+  return withControl(flags, terminal, async client => {
+    const onNotification = ({ params }: Notification): void => {
+      const { line, missed } = (params ?? {}) as { line?: LogLine; missed?: number }
+      if (missed !== undefined)
+        err.line(`${missed} lines were left out: they came faster than they were read`)
+      if (line !== undefined) out.line(flags.json ? JSON.stringify(line) : logText(line, terminal))
+    }
+    await client.request('upstream.logs', { upstream, lines: flags.lines, follow: true }, { onNotification })
+  })
+}
+
+/** `12:00:01.250 4711 what it wrote` */
+export function logText({ at, pid, text }: LogLine, { out }: Terminal): string {
+  const time = new Date(at).toISOString().slice(11, 23)
+  const about = [time, ...(pid === undefined ? [] : [String(pid)])].join(' ')
+  return `${out.paint('dim', about)} ${plainText(text).replaceAll('\n', ' ')}`
 }

@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../../config/index.ts'
 import type { Control } from '../../control/server.ts'
 import type { Log } from '../../api/index.ts'
 import { GatewayError, reasonOf } from '../../errors/errors.ts'
-import type { RunningGateway } from './running-gateway.ts'
+import type { RunningGateway } from './run-gateway.ts'
 import { ownPackage } from '../../util/version.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -57,7 +57,7 @@ async function pathFor(
   const { enabled, socket } = config.control
   if (!enabled) return undefined
   if (socket !== undefined) return host.platform === 'win32' ? socket : resolve(directory, socket)
-  const { ownSocket } = await import('../../control/place.ts')
+  const { ownSocket } = await import('../../control/sockets.ts')
   return ownSocket({ file, env, environment: terminal.environment }, host.pid)
 }
 
@@ -67,9 +67,7 @@ async function openFor(
   { gateway, log, host }: ControlOptions,
 ): Promise<Control> {
   const { openControl } = await import('../../control/server.ts')
-  const { PROTOCOL } = await import('../../control/protocol.ts')
   const about = {
-    protocol: PROTOCOL,
     ...ownPackage(),
     pid: host.pid,
     ...(file === undefined ? {} : { config: file }),

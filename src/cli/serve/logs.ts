@@ -1,9 +1,12 @@
-import type { LoadedConfig } from '../../config/index.ts'
+import { formatProblem, type LoadedConfig, type Problem } from '../../config/index.ts'
 import type { Log } from '../../api/index.ts'
-import { createLog } from '../../util/log.ts'
-import type { LogOptions } from '../../util/log.ts'
+import { createLog, type LogOptions } from '../../util/log.ts'
 import { Secrets } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { RunningGateway } from './run-gateway.ts'
+import { erasOf } from '../../gateway/inspect.ts'
+import { summaryFields, summaryLines } from './summary.ts'
+import { ownerReasonOf } from '../../errors/errors.ts'
 
 /** A log on stderr that follows the configuration through reloads. */
 export interface ServeLog {
@@ -59,4 +62,74 @@ function problemOptions(terminal: Terminal): Changeable<LogOptions> {
 function formatFor(format: LoadedConfig['config']['log']['format'], { err }: Terminal): LogOptions['format'] {
   if (format !== 'auto') return format
   return err.width === undefined ? 'json' : 'pretty'
+}
+
+/** A function that says where clients connect, of each address once. */
+export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void {
+  const said = new WeakMap<object, string | undefined>()
+  return () => {
+    for (const listener of gateway.listeners) {
+      if (said.has(listener) && said.get(listener) === listener.url) continue
+      said.set(listener, listener.url)
+      log.info('listening', { listener: listener.name, type: listener.type, url: listener.url })
+    }
+  }
+}
+
+/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line. */
+export async function announceWhenSettled(
+  gateway: RunningGateway,
+  { config, file }: LoadedConfig,
+  log: Log,
+  { cwd, err }: Terminal,
+): Promise<void> {
+  await gateway.settled()
+  const inspection = {
+    ...(await gateway.inspect()),
+    listeners: gateway.listeners.map(({ name, type, url }) => ({
+      ...{ name, type, ...erasOf(name, config) },
+      ...(url === undefined ? {} : { url }),
+    })),
+  }
+  for (const problem of inspection.unmatched) log.warn(formatProblem(problem, cwd))
+  if (err.width === undefined || config.log.format === 'json')
+    return log.info('serving', summaryFields(inspection))
+  const about = { name: config.server.name, asksForKey: config.auth !== undefined, file }
+  for (const line of summaryLines(inspection, about, err)) err.line(line)
+}
+
+interface ReloadOptions {
+  readonly log: Log
+  readonly cwd: string
+  /** Told of each configuration that took effect. */
+  readonly loaded: (source: LoadedConfig) => void
+}
+
+/** Logs each reload, whoever asked for it, and why a configuration was refused. */
+export function logReloads(gateway: RunningGateway, { log, cwd, loaded }: ReloadOptions): void {
+  gateway.on('reloaded', ({ source, changes: { upstreams, listeners, settings } }) => {
+    log.info('configuration reloaded', {
+      file: source.file,
+      ...named('upstreams', upstreams),
+      ...named('listeners', listeners),
+      ...(settings.length === 0 ? {} : { settings }),
+    })
+    loaded(source)
+  })
+  gateway.on('refused', ({ error }) => {
+    log.error('configuration not reloaded, the running one stays', {
+      code: error.code,
+      reason: ownerReasonOf(error),
+    })
+    for (const problem of (error.fields['problems'] ?? []) as Problem[])
+      log[problem.severity === 'warning' ? 'warn' : 'error'](formatProblem(problem, cwd))
+  })
+}
+
+/** Only what is different. */
+function named(key: string, differences: object): Record<string, unknown> {
+  const said = Object.entries(differences).filter(
+    ([what, names]) => what !== 'kept' && (names as readonly string[]).length > 0,
+  )
+  return said.length === 0 ? {} : { [key]: Object.fromEntries(said) }
 }

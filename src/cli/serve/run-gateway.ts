@@ -1,12 +1,18 @@
 import { constants } from 'node:os'
 import { isatty } from 'node:tty'
-import type { Log } from '../../api/index.ts'
-import { reasonOf } from '../../errors/errors.ts'
-import type { RunningGateway } from './running-gateway.ts'
-import { stayAlive } from './stay-alive.ts'
+import type { Listener, Log } from '../../api/index.ts'
+import { ownerReasonOf } from '../../errors/errors.ts'
+import type { Gateway } from '../../gateway/gateway.ts'
 
+const LONG_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
 const FIRST_WORDS_MS = 50
+
+/** A gateway as the commands need it, be it one process or several. */
+export type RunningGateway = Pick<
+  Gateway,
+  'start' | 'close' | 'ended' | 'settled' | 'inspect' | 'control' | 'on' | 'reload'
+> & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url' | 'ended'>[] }
 
 interface RunOptions {
   readonly host: NodeJS.Process
@@ -19,7 +25,7 @@ interface RunOptions {
   readonly stopped?: () => Promise<void>
   /** Resolves when whom it is run for has gone; default: when the clients of all listeners have. */
   readonly ended?: () => Promise<void>
-  /** What SIGHUP asks for. */
+  /** Runs on SIGHUP. */
   readonly hangUp?: () => void
 }
 
@@ -74,7 +80,7 @@ function reportStrays(host: NodeJS.Process, log: Log): Promise<number> {
 function internal(thrown: unknown): Record<string, unknown> {
   return {
     code: 'GW_INTERNAL',
-    reason: reasonOf(thrown),
+    reason: ownerReasonOf(thrown),
     stack: thrown instanceof Error ? thrown.stack : undefined,
   }
 }
@@ -87,4 +93,19 @@ function onHangUp(host: NodeJS.Process, hangUp: (() => void) | undefined): void 
     if (terminalGone || hangUp === undefined) host.emit('SIGTERM', 'SIGTERM')
     else hangUp()
   })
+}
+
+/** Sends what code prints with `console` to stderr: stdout belongs to the protocol. */
+export function guardStdout(target: Console = console): void {
+  const toStderr = target.error.bind(target)
+  target.log = toStderr
+  target.info = toStderr
+  target.debug = toStderr
+  target.dir = toStderr
+}
+
+/** Keeps the process from ending while something is awaited: the gateway's own timers never do. Returns the way to take it back. */
+export function stayAlive(): () => void {
+  const timer = setInterval(() => {}, LONG_MS)
+  return () => clearInterval(timer)
 }

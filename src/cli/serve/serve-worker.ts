@@ -1,8 +1,7 @@
 import type { Terminal } from '../output/terminal.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { guardStdout } from './guard-stdout.ts'
+import { guardStdout, stayAlive } from './run-gateway.ts'
 import { serveLog } from './logs.ts'
-import { stayAlive } from './stay-alive.ts'
 
 /** Runs as one worker of the gateway that started this process; returns the exit code. */
 export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Promise<number> {

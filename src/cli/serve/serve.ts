@@ -1,24 +1,21 @@
 import { flushCompileCache } from 'node:module'
-import { collectAfterReloads } from '../../gateway/collect-after-reloads.ts'
+import { availableParallelism } from 'node:os'
+import { collectAfterReloads } from '../../gateway/reloader.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { GatewayOptions } from '../../api/gateway.ts'
-import { reloadUnlessInReach } from './agent-reach.ts'
-import { announceWhenSettled, listenerAnnouncer } from './announce.ts'
+import { reloadUnlessInReach } from './reload-guard.ts'
+import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
-import { serveLog } from './logs.ts'
-import { guardStdout } from './guard-stdout.ts'
-import { logReloads } from './log-reloads.ts'
-import { runGateway } from './run-gateway.ts'
-import type { RunningGateway } from './running-gateway.ts'
+import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
 import { stateDirectory } from './state-directory.ts'
-import { loadSource, withListeners } from '../load-source.ts'
-import type { SourceFlags } from '../load-source.ts'
+import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { watchFiles } from './watch-files.ts'
-import { workerCount } from './worker-count.ts'
 
+/** More are of no use on any machine, and each is a process. */
+const MOST = 256
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
 
@@ -29,7 +26,7 @@ interface ServeFlags extends SourceFlags {
   readonly watch: boolean
   readonly fresh: boolean
   readonly workers?: string | undefined
-  /** What the client on stdio sees. */
+  /** Profile of the client on stdio. */
   readonly profile?: string | undefined
 }
 
@@ -102,7 +99,7 @@ async function gatewayFor(
   return (await import('../../workers/primary.ts')).createWorkers(source, { ...options, count, program })
 }
 
-/** What is read at the start and by each reload; both refuse the same. */
+/** Reads the configuration, at the start and by each reload; both refuse the same. */
 async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
   const source = await loadSet(flags, terminal)
   const { listeners } = source.config
@@ -134,4 +131,12 @@ function setByFlags({ stdio, profile }: ServeFlags, { config }: LoadedConfig): s
     throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
   const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
   return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
+}
+
+/** Number of processes that `--workers` asks for; 1 is the gateway of one process that runs without it. */
+function workerCount(asked: string | undefined): number {
+  if (asked === undefined) return 1
+  const count = asked === 'auto' ? Math.min(availableParallelism(), MOST) : Number(asked)
+  if (Number.isInteger(count) && count >= 1 && count <= MOST) return count
+  throw gatewayError('GW_USAGE', { what: `--workers is a number from 1 to ${MOST}, or auto` })
 }

@@ -5,7 +5,7 @@ import type { Terminal } from '../output/terminal.ts'
 
 const DIGITS = 16
 
-/** Where what is known of the servers of a configuration file is kept; undefined where there is no file, or no home. */
+/** Directory that keeps what is known of the servers of a configuration file; undefined where there is no file, or no home. */
 export function stateDirectory(
   { file }: Pick<LoadedConfig, 'file'>,
   { environment }: Pick<Terminal, 'environment'>,

@@ -1,6 +1,6 @@
 import type { CatalogRow, Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { Kind } from '../../protocol/methods.ts'
-import { plural } from '../output/plural.ts'
+import { plural } from '../../util/plain-text.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Output } from '../output/terminal.ts'
 
@@ -11,14 +11,14 @@ const NOUNS: Readonly<Record<Kind, string>> = {
   resourceTemplates: 'template',
 }
 
-/** What a summary needs besides what runs. */
+/** Input of a summary besides what runs. */
 interface About {
   readonly name: string
   readonly asksForKey: boolean
   readonly file?: string | undefined
 }
 
-/** What is served and how to point a client at it, for people. */
+/** Summary of what is served, and how to point a client at it, for people. */
 export function summaryLines(
   inspection: Inspection,
   { name, asksForKey, file }: About,
@@ -47,7 +47,7 @@ function pipeLines(name: string, file: string | undefined, { paint }: Output): s
   ]
 }
 
-/** How a modern client keeps what a server keeps for its conversation. */
+/** Hint for modern clients: how to keep what a server keeps for their conversation. */
 function eraLines(
   { eras, label, url = '' }: Inspection['listeners'][number],
   name: string,
@@ -72,7 +72,7 @@ export function summaryFields({ upstreams, catalog, withheld }: Inspection): Rec
   }
 }
 
-/** Whether calls reach it: what is idle starts with the next one. */
+/** True when calls reach it: what is idle starts with the next one. */
 export function isThere({ state }: Pick<UpstreamStatus, 'state'>): boolean {
   return state === 'ready' || state === 'idle'
 }
@@ -98,7 +98,7 @@ function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[],
   return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
 }
 
-/** What is known, and whether it was said in this run. */
+/** Marks a text that is known from before this run. */
 export function knownText({ remembered }: Pick<UpstreamStatus, 'remembered'>, text: string): string {
   return [text, remembered === true ? 'known from before' : ''].filter(Boolean).join(' · ')
 }

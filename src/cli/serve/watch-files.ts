@@ -73,7 +73,7 @@ class RestingFiles implements FileWatch {
   }
 }
 
-/** What tells one state of a file from another. A file that is not there has no size. */
+/** Stamp that tells one state of a file from another. A file that is not there has no size. */
 interface Stamp {
   readonly size: number
   readonly mtimeMs: number

@@ -1,9 +1,8 @@
 import { basename, extname } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { guardStdout } from './guard-stdout.ts'
+import { guardStdout, runGateway } from './run-gateway.ts'
 import { problemLog } from './logs.ts'
-import { runGateway } from './run-gateway.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 interface WrapOptions {

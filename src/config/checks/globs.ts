@@ -1,22 +1,28 @@
 import { globs, unclosedIn } from '../../util/globs.ts'
-import { isPlain } from '../../util/plain.ts'
+import { isPlain } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import { GLOB_PATHS } from '../keys.gen.ts'
-import type { Report } from '../problem.ts'
+import type { Report } from '../../util/finding.ts'
 
 /** Globs that are not what somebody meant: a brace or bracket that is not closed, or more alternatives than are tried. */
 export function checkGlobs(config: unknown, report: Report): void {
-  for (const path of GLOB_PATHS) visit(config, '', path.split('/'), 1, report)
+  for (const path of GLOB_PATHS) visitAt(config, path, (value, pointer) => checkAt(value, pointer, report))
 }
 
-/** `keys` from `at` on lead to the globs. */
-function visit(value: unknown, pointer: string, keys: readonly string[], at: number, report: Report): void {
-  const key = keys[at]
-  if (key === undefined) return checkAt(value, pointer, report)
+type Visit = (value: unknown, pointer: string) => void
+
+/** Calls `visit` with each value at a path of the schema, `*` standing for any name or index. */
+export function visitAt(config: unknown, path: string, visit: Visit): void {
+  visitBelow(config, '', path.split('/').slice(1), visit)
+}
+
+function visitBelow(value: unknown, pointer: string, keys: readonly string[], visit: Visit): void {
+  const [key, ...more] = keys
+  if (key === undefined) return visit(value, pointer)
   if (!isPlain(value) && !Array.isArray(value)) return
   const inner = value as Readonly<Record<string, unknown>>
   const names = key === '*' ? Object.keys(inner) : Object.hasOwn(inner, key) ? [key] : []
-  for (const name of names) visit(inner[name], pointerTo(pointer, name), keys, at + 1, report)
+  for (const name of names) visitBelow(inner[name], pointerTo(pointer, name), more, visit)
 }
 
 function checkAt(value: unknown, pointer: string, report: Report): void {

@@ -1,6 +1,6 @@
-import { listAt, mapAt, textAt, valueAt } from '../../util/plain.ts'
+import type { Report } from '../../util/finding.ts'
+import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
-import type { Report } from '../problem.ts'
 
 interface Place {
   readonly name: string
@@ -34,7 +34,7 @@ export function checkListeners(config: unknown, report: Report): void {
   }
 }
 
-/** Whether `auth` covers it; whether a plugin of somebody else's does, only the listener can tell. */
+/** True if `auth` covers the listener; whether a plugin of somebody else's does, only the listener can tell. */
 function asksWho(config: unknown, listener: string): boolean {
   if (valueAt(config, 'auth') === undefined) return false
   return (
@@ -80,4 +80,29 @@ function exposed({ pointer, host }: Place, report: Report): void {
     message,
     hint: 'use 127.0.0.1, ask who they are with "auth", or say that it is meant with "exposeWithoutAuth: true"',
   })
+}
+
+/** Keys of a listener's paths, in the order in which they are looked up. */
+const PLACES = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
+const PROBES: ReadonlySet<string> = new Set(['/livez', '/healthz', '/readyz'])
+
+/** One path of a listener leads to one thing. */
+export function checkPaths(config: unknown, report: Report): void {
+  const listeners = mapAt(config, 'listeners')
+  for (const name of Object.keys(listeners)) {
+    const taken = new Map<string, string>()
+    for (const place of PLACES) {
+      const path = textAt(listeners, name, ...place)
+      if (path === undefined) continue
+      const owner = PROBES.has(path) ? 'the probes' : taken.get(path)
+      const pointer = place.reduce<string>(pointerTo, pointerTo('/listeners', name))
+      if (owner === undefined) taken.set(path, `"${place.join('.')}"`)
+      else
+        report({
+          pointer,
+          message: `${path} already belongs to ${owner} of this listener`,
+          hint: 'choose another path',
+        })
+    }
+  }
 }

@@ -27,7 +27,7 @@ export async function findConfig(directory: string, home: string | undefined): P
   return found.filepath
 }
 
-/** Who may write a configuration may run commands as whoever starts it; root may anyway. */
+/** Reason why others may write the file, and so run commands as whoever starts the gateway; root may anyway. */
 function whyUntrusted(file: string): string | undefined {
   const own = process.geteuid?.()
   if (own === undefined) return undefined

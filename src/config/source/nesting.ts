@@ -8,7 +8,7 @@ const INVISIBLE = new Set(['\u{FEFF}', '\u{02}', '\u{18}', '\u{1f}'])
 const OPENS = new Set(['[', '{'])
 const CLOSES = new Set([']', '}'])
 
-/** What makes a YAML text unfit for parsing, and the offset at which it does. */
+/** Reason why a YAML text is unfit for parsing, and its offset. */
 export interface Unfit {
   readonly offset: number
   readonly message: string

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, extname, join } from 'node:path'
-import type { Finding } from '../problem.ts'
+import type { Finding } from '../../util/finding.ts'
 
 /** `gateway.<env>.yaml` beside `gateway.yaml`, or what is wrong with that wish. */
 export function overlayFile(file: string, environment: string): { readonly file: string } | Finding {

@@ -1,6 +1,6 @@
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 
-/** What a file held, or why it could not be read. */
+/** Text of a file, or the reason why it could not be read. */
 export type Contents = { readonly text: string } | { readonly why: string }
 
 /** Reads a text file of bounded size; anything but a plain file is refused before it is opened. */

@@ -1,7 +1,7 @@
-import { isPlain, setOwn } from '../../util/plain.ts'
+import { isPlain, setOwn } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 
-/** Where a value came from. */
+/** Origin of a value. */
 export type Origin =
   | { readonly from: 'file'; readonly file: string; readonly line: number; readonly col: number }
   | { readonly from: 'set'; readonly text: string }

@@ -50,7 +50,7 @@ function compose(syntax: readonly CST.Token[], end: number): Document.Parsed {
 
 function mistakesIn(document: Document): (YAMLParseError | YAMLWarning)[] {
   const { errors } = document
-  // Where the parser has lost its way, each following word is another mistake to it, and none to the reader.
+  // After the parser has lost its way, each following word is another mistake to it, and none to the reader.
   const lost = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
   const told = errors.filter(({ code }, index) => index <= lost || code !== 'UNEXPECTED_TOKEN')
   return [...told, ...document.warnings]

@@ -1,16 +1,19 @@
 import { type CatalogEntry, entryOf, isCalled } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
+import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
 import { listForm } from '../../protocol/era/entries.ts'
 import { KINDS, type Kind, LISTS, METHODS } from '../../protocol/methods.ts'
-import { HEADER } from '../../protocol/names.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
 import { offersCapability } from '../capabilities.ts'
-import type { Graph, UpstreamNode, Viewer } from '../types.ts'
-import { isUp } from '../up.ts'
+import { isModernHttp } from '../exchange.ts'
+import type { Graph, UpstreamNode, Viewer } from '../graph-types.ts'
+import { isUp } from '../upstream.ts'
 import { Parts } from './list-cache.ts'
+import { merge, type Cut } from './merge.ts'
 import type { LateList, Part } from './part.ts'
 import { type Freshness, View } from './view.ts'
 
@@ -19,22 +22,29 @@ const MAX_VIEWS = 4096
 /** Things said in the log once. */
 const MAX_REPORTED = 10_000
 
-/** Whose view it is, and through which profile. */
-
+/** A view that is kept, and the lists that it was made from. */
 interface Kept {
   readonly view: View
   readonly identity: readonly unknown[]
 }
 
-/** Which exposed name belongs to whom. A view is made anew only when one of the lists behind it is another object. */
+/** Maps exposed names to their owners. A view is made anew only when one of the lists behind it is another object. */
 export class Catalog {
   readonly #graph: Graph
   readonly #parts: Parts
-  readonly #kept = new Map<string, Kept>()
+  readonly #kept = new BoundedMap<string, Kept>({
+    max: MAX_VIEWS,
+    onForget: () => (this.#hasForgotten = true),
+  })
   readonly #reported = new Set<string>()
-  /** Whether clients have seen views that nobody can compare with any more. */
+  /** Set once a view was let go: clients may have seen it, and nobody can compare with it any more. */
   #hasForgotten = false
   readonly #partial = new Set<Kind>()
+  /** Upstreams of which merged lists hold only a part, as there is too much of all together. */
+  readonly #cut = new Map<string, Map<Kind, string>>()
+  /** Written once for each principal: every call looks its view up. */
+  readonly #mirrors = new WeakMap<CatalogEntry, readonly ParamHeader[] | undefined>()
+  readonly #viewKeys = new WeakMap<Principal, Map<Kind, string>>()
 
   constructor(graph: Graph) {
     this.#graph = graph
@@ -82,19 +92,28 @@ export class Catalog {
     return typeof opened === 'number' ? opened : undefined
   }
 
-  /** The view as it was last made; undefined before the first list. */
-  current(kind: Kind, session: Session): View | undefined {
-    return this.#kept.get(viewKey(kind, session))?.view
+  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
+  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined {
+    const known = this.#mirrors.get(entry)
+    if (known !== undefined || this.#mirrors.has(entry)) return known
+    const read = paramHeaders(entry.value.inputSchema)
+    this.#mirrors.set(entry, read)
+    return read
   }
 
-  /** Whether an upstream has listed anything of this kind that somebody may see. */
+  /** The view as it was last made; undefined before the first list. */
+  current(kind: Kind, session: Session): View | undefined {
+    return this.#kept.get(this.#viewKey(kind, session))?.view
+  }
+
+  /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
   shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const known = node && this.#parts.lastKnown(node, kind, viewKey(kind, viewer))?.entries
+    const known = node && this.#parts.lastKnown(node, kind, this.#viewKey(kind, viewer))?.entries
     return known !== undefined && this.#tapped(known, kind, viewer).length > 0
   }
 
-  /** Whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
+  /** Tells whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
   isDoubtful(kind: Kind): boolean {
     return this.#hasForgotten || this.#partial.has(kind)
   }
@@ -104,12 +123,14 @@ export class Catalog {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     const isWhole = this.#isWhole(names)
-    const key = isWhole ? viewKey(kind, session) : `${viewKey(kind, session)}${JSON.stringify(names)}`
+    const key = isWhole
+      ? this.#viewKey(kind, session)
+      : `${this.#viewKey(kind, session)}${JSON.stringify(names)}`
     if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
   }
 
-  /** Whether a list of these upstreams is one of all, which others can be compared with. */
+  /** Tells whether a list of these upstreams covers all of them, so that others can be compared with it. */
   #isWhole(upstreams: readonly string[]): boolean {
     return upstreams.length === this.#graph.upstreams.size
   }
@@ -120,7 +141,7 @@ export class Catalog {
    */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
     const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
-    const view = Promise.all(parts).then(all => this.#view(viewKey(kind, session), kind, session, all))
+    const view = Promise.all(parts).then(all => this.#view(this.#viewKey(kind, session), kind, session, all))
     view.catch(() => undefined)
     for (const part of parts) {
       const entries = this.#tapped((await part)?.entries ?? [], kind, session)
@@ -138,7 +159,7 @@ export class Catalog {
     const kept = this.#kept.get(key)
     if (kept !== undefined && sameMembers(kept.identity, identity)) return kept.view
     const view = this.#make(kind, session, parts)
-    this.#keep(key, { view, identity })
+    this.#kept.set(key, { view, identity })
     return view
   }
 
@@ -147,7 +168,7 @@ export class Catalog {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const part = await this.#parts.take(node, kind, session, viewKey(kind, session))
+      const part = await this.#parts.take(node, kind, session, this.#viewKey(kind, session))
       if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
@@ -160,15 +181,17 @@ export class Catalog {
 
   /** A first list of an upstream that is late for this caller, and still worth waiting for. */
   late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined {
-    return this.#parts.late(node, kind, viewKey(kind, viewer))
+    return this.#parts.late(node, kind, this.#viewKey(kind, viewer))
   }
 
-  /** What is amiss with an upstream's lists, by kind. */
+  /** Problems with an upstream's lists, by kind; undefined when there are none. */
   troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
-    return this.#parts.troubles(upstream)
+    const cut = this.#cut.get(upstream)
+    const own = this.#parts.troubles(upstream)
+    return cut === undefined ? own : { ...Object.fromEntries(cut), ...own }
   }
 
-  /** Whether an upstream may have things of this kind that could not be listed in time, or at all. */
+  /** Tells whether an upstream may have things of this kind that could not be listed in time, or at all. */
   isMissing(node: UpstreamNode, kind: Kind): boolean {
     return this.#parts.isMissing(node, kind)
   }
@@ -178,7 +201,7 @@ export class Catalog {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
       // A list that was late may have arrived since it was looked for.
-      const known = this.#parts.lastKnown(node, kind, viewKey(kind, session))?.entries
+      const known = this.#parts.lastKnown(node, kind, this.#viewKey(kind, session))?.entries
       const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
       const entry = entries.find(candidate => isCalled(candidate, exposed))
       if (entry !== undefined) return entry
@@ -186,7 +209,7 @@ export class Catalog {
     return undefined
   }
 
-  /** Whether the `catalog` taps let this principal see an upstream's thing, listed or not. */
+  /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
   permits(entry: CatalogEntry, session: Viewer): CatalogEntry | undefined {
     return this.#tapped([entry], entry.kind, session)[0]
   }
@@ -198,7 +221,7 @@ export class Catalog {
       method: LISTS[kind].method,
       upstream: name,
       code,
-      reason: reasonOf(error),
+      reason: ownerReasonOf(error),
     })
   }
 
@@ -211,11 +234,9 @@ export class Catalog {
 
   #make(kind: Kind, session: Session, parts: readonly Part[]): View {
     const graph = this.#graph
-    const entries = this.#tapped(
-      parts.flatMap(part => part.entries),
-      kind,
-      session,
-    )
+    const merged = merge(parts)
+    this.#noteCuts(kind, merged.cuts, parts)
+    const entries = this.#tapped(merged.entries, kind, session)
     const perCaller =
       graph.hooks.runner('catalog') !== undefined &&
       principalKey(session.principal) !== principalKey(ANONYMOUS)
@@ -227,10 +248,27 @@ export class Catalog {
       freshness: stale.length === 0 ? freshnessOf(parts, perCaller) : OUTDATED,
       pageSize: graph.config.lists.pageSize,
       serverInfo: graph.identity(),
+      mirrors: entry => this.mirrors(entry),
       cursor: offset => graph.seal.close(offset, binding(kind, session)),
     })
     for (const { entry, owner } of view.withheld) this.#reportWithheld(entry, owner)
     return view
+  }
+
+  #noteCuts(kind: Kind, cuts: readonly Cut[], parts: readonly Part[]): void {
+    if (cuts.length === 0 && this.#cut.size === 0) return
+    for (const { upstream } of parts) this.#cut.get(upstream)?.delete(kind)
+    for (const { upstream, kept, of } of cuts) {
+      const why = `${kept} of ${of} are listed: the servers together list too much`
+      const known = this.#cut.get(upstream) ?? new Map<Kind, string>()
+      this.#cut.set(upstream, known.set(kind, why))
+      if (!this.#isNew(JSON.stringify(['cut', kind, upstream]))) continue
+      this.#graph.log.warn(`${kind} of upstream "${upstream}" are cut`, {
+        upstream,
+        reason: why,
+        hint: 'let servers offer less, or serve them by gateways of their own',
+      })
+    }
   }
 
   #tapped(entries: readonly CatalogEntry[], kind: Kind, session: Viewer): readonly CatalogEntry[] {
@@ -249,13 +287,13 @@ export class Catalog {
     )
   }
 
-  #keep(key: string, kept: Kept): void {
-    this.#kept.delete(key)
-    this.#kept.set(key, kept)
-    const oldest = this.#kept.keys().next().value
-    if (this.#kept.size <= MAX_VIEWS || oldest === undefined) return
-    this.#kept.delete(oldest)
-    this.#hasForgotten = true
+  #viewKey(kind: Kind, session: Viewer): string {
+    if (session.profile !== undefined) return writeViewKey(kind, session)
+    let keys = this.#viewKeys.get(session.principal)
+    if (keys === undefined) this.#viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
+    let key = keys.get(kind)
+    if (key === undefined) keys.set(kind, (key = writeViewKey(kind, session)))
+    return key
   }
 }
 
@@ -265,7 +303,7 @@ function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: strin
   return prefix === '' && isNamed ? [entryOf(kind, upstream.name, name, prefix, { name })] : []
 }
 
-/** What nobody should keep. */
+/** Freshness of a list that nobody should keep. */
 const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
 
 /** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
@@ -279,7 +317,7 @@ function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
   return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
 }
 
-/** What was kept for a while has as much less time left; what nobody keeps was made just now. */
+/** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
 function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
   return payloads.reduce(
     (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
@@ -289,23 +327,6 @@ function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): numbe
 
 function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((member, index) => member === b[index])
-}
-
-/** Only there do arguments travel in headers. */
-function isModernHttp({ headers, session }: Exchange): boolean {
-  return headers[HEADER.method] !== undefined && session.client.era === 'modern'
-}
-
-/** Written once for each principal: every call looks its view up. */
-const viewKeys = new WeakMap<Principal, Map<Kind, string>>()
-
-function viewKey(kind: Kind, session: Viewer): string {
-  if (session.profile !== undefined) return writeViewKey(kind, session)
-  let keys = viewKeys.get(session.principal)
-  if (keys === undefined) viewKeys.set(session.principal, (keys = new Map<Kind, string>()))
-  let key = keys.get(kind)
-  if (key === undefined) keys.set(kind, (key = writeViewKey(kind, session)))
-  return key
 }
 
 function writeViewKey(kind: Kind, session: Viewer): string {

@@ -1,33 +1,19 @@
-import { type CatalogEntry, entriesOf } from '../../api/catalog-entry.ts'
 import type { Session } from '../../api/index.ts'
 import { type GatewayError, gatewayError } from '../../errors/errors.ts'
-import { servesTasks } from '../../protocol/era/tasks.ts'
 import { type Kind, LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk } from '../client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../exchange.ts'
-import type { Graph, UpstreamNode } from '../types.ts'
-import { EMPTY, type Part } from './part.ts'
+import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUnlisted, noteListed } from './unlisted.ts'
 
-/** Pages asked of one upstream for one list, and entries taken from it. */
-const MAX_PAGES = 64
-const MAX_ENTRIES = 10_000
+/** Pages asked of one upstream for one list. */
+export const MAX_PAGES = 64
 /** Most bytes of one list, over all its pages. */
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** The parsed entries of payloads, kept as long as somebody keeps the payloads. */
-const parsed = new WeakMap<Payload, Parsed>()
-
-/** A reload may name what a kept list says otherwise, and two gateways may have one list. */
-interface Parsed {
-  readonly upstream: string
-  readonly prefix: string
-  readonly entries: CatalogEntry[]
-}
-
-/** Whether an upstream is known to have nothing of this kind. */
+/** Tells whether an upstream is known to have nothing of this kind. */
 export function lacks(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server !== undefined && !offers(node, kind)
 }
@@ -48,59 +34,30 @@ export function listCall(
 }
 
 /**
- * Asks one upstream for one list, beginning with this call. Waits at most `lists.grace` for an upstream that is still starting.
+ * Asks one upstream for the pages of one list, beginning with this call; undefined where it has none. Waits at most `lists.grace` for an upstream that is still starting.
  * @throws GatewayError when it cannot be asked.
  */
-export async function fetchPart(
+export async function fetchList(
   graph: Graph,
   node: UpstreamNode,
   kind: Kind,
   session: Session,
   first: PipelineCall,
-): Promise<Part> {
+): Promise<Payload[] | undefined> {
   const hasWaited = await ready(graph, node, kind)
-  if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return EMPTY
+  if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
   const call = hasWaited ? listCall(graph, node, kind, session) : first
-  const payloads = await fetchPages(graph, node, kind, session, call)
-  const entries =
-    payloads.length === 1
-      ? entriesIn(payloads[0] as Payload, kind, node)
-      : payloads.flatMap(page => entriesIn(page, kind, node))
-  return {
-    upstream: node.upstream.name,
-    payloads,
-    entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
-  }
+  return fetchPages(graph, node, kind, session, call)
 }
 
-function entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
-  const { prefix } = node
-  const upstream = node.upstream.name
-  const known = parsed.get(payload)
-  if (known?.prefix === prefix && known.upstream === upstream) return known.entries
-  const listed = entriesOf(payload, kind, upstream, prefix)
-  const entries = kind === 'tools' && mayBeTasks(node) ? listed.map(asOptional) : listed
-  parsed.set(payload, { upstream, prefix, entries })
-  return entries
-}
-
-/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
-function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
-  return server?.era === 'modern' && servesTasks(server)
-}
-
-function asOptional(entry: CatalogEntry): CatalogEntry {
-  return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
-}
-
-/** Whether it took a while until the upstream had been spoken to; fails when longer would make others wait for it. */
+/** Waits until the upstream has been spoken to; true if it had to. Throws when longer would make others wait for it. */
 async function ready({ grace }: Graph, { upstream }: UpstreamNode, kind: Kind): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
   await grace.wait(upstream, kind)
   if (upstream.server !== undefined) return true
   const why = upstream.problem ?? 'it is still starting'
-  throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why })
+  throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })
 }
 
 function offers(node: UpstreamNode, kind: Kind): boolean {

@@ -1,15 +1,35 @@
+import { type CatalogEntry, entriesOf } from '../../api/catalog-entry.ts'
+import type { Payload } from '../../protocol/payload.ts'
+import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { Session } from '../../api/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import {
+  GatewayError,
+  forOwner,
+  gatewayError,
+  ownerReasonOf,
+  reasonOf,
+  type Reason,
+} from '../../errors/errors.ts'
 import { type Kind, LISTS } from '../../protocol/methods.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
 import { parseDuration } from '../../util/units.ts'
-import { within } from '../../util/within.ts'
+import { within } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
-import type { Graph, UpstreamNode } from '../types.ts'
-import { fetchPart, lacks, listCall } from './fetch-lists.ts'
+import type { Graph, UpstreamNode } from '../graph-types.ts'
+import { fetchList, lacks, listCall, MAX_PAGES } from './fetch-lists.ts'
 import { EMPTY, type LateList, type Part } from './part.ts'
 
-/** Lists kept of one upstream: by kind, caller, and what was sent along. */
-const MAX_SHELVES = 1024
+/** Lists kept of one upstream: by kind, caller, and what was sent along, of which one caller may send many. */
+const SHELVES = { max: 1024, share: 64 }
+
+/** Entries taken from one list of one upstream. */
+const MAX_ENTRIES = 10_000
+
+/** The entries of a page; two upstreams may have one page. */
+interface Parsed {
+  readonly upstream: string
+  readonly entries: CatalogEntry[]
+}
 
 /** One list of one upstream, as one caller sees it. */
 interface Shelf {
@@ -20,7 +40,7 @@ interface Shelf {
   /** Since when no list has come that anybody could use. */
   lateSince: number | undefined
   /** Why the last one that took too long was not taken in the end. */
-  failure: string | undefined
+  failure: Reason | undefined
 }
 
 const NEVER = new Promise<never>(() => undefined)
@@ -28,13 +48,16 @@ const NEVER = new Promise<never>(() => undefined)
 type Outcome = { readonly part: Part } | { readonly error: unknown }
 
 /**
- * What each upstream lists, without waiting long for a slow one: what is late is used when it arrives, and what was
- * known last in the meantime.
+ * The list of each upstream per caller, kept because a late one must be stood in for by the last one, though its cache entry is old.
+ * Nobody waits long for a slow upstream: a late list is used when it arrives, and the last known one in the
+ * meantime.
  */
 export class Parts {
   readonly #graph: Graph
-  readonly #shelves = new Map<UpstreamNode, Map<string, Shelf>>()
+  readonly #shelves = new Map<UpstreamNode, BoundedMap<string, Shelf>>()
   readonly #troubles = new Map<string, Map<Kind, string>>()
+  /** Entries by page, for as long as somebody keeps that: many callers may have been given the same. */
+  readonly #parsed = new WeakMap<Payload, Parsed>()
   readonly #waitMs: number
 
   constructor(graph: Graph) {
@@ -42,20 +65,20 @@ export class Parts {
     this.#waitMs = parseDuration(graph.config.lists.wait)
   }
 
-  /** What is amiss with an upstream's lists, by kind; undefined when nothing is. */
+  /** Problems with an upstream's lists, by kind; undefined when there are none. */
   troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
     const troubles = this.#troubles.get(upstream)
     return troubles === undefined ? undefined : Object.fromEntries(troubles)
   }
 
-  /** Whether an upstream may have things that it could not list in time, or at all. */
+  /** Tells whether an upstream may have things that it could not list in time, or at all. */
   isMissing({ upstream }: UpstreamNode, kind: Kind): boolean {
     return this.#troubles.get(upstream.name)?.has(kind) === true
   }
 
-  /** What an upstream listed to this caller last; undefined when it never did. */
+  /** Returns the last list of an upstream for this caller; undefined when there was none. */
   lastKnown(node: UpstreamNode, kind: Kind, caller: string): Part | undefined {
-    const shelves = [...(this.#shelves.get(node) ?? [])].reverse()
+    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
     return shelves.find(
       ([key, { known }]) => key.startsWith(`${kind}\n${caller}\n`) && known !== undefined,
     )?.[1].known
@@ -77,7 +100,7 @@ export class Parts {
 
   #lateList(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
     const { clock, grace } = this.#graph
-    for (const [key, { known, late, lateSince }] of this.#shelves.get(node) ?? []) {
+    for (const [key, { known, late, lateSince }] of this.#shelves.get(node)?.entries() ?? []) {
       if (late === undefined || known !== undefined || !key.startsWith(`${kind}\n${caller}\n`)) continue
       return { done: late, leftMs: grace.ms - (clock.now() - (lateSince ?? 0)) }
     }
@@ -96,12 +119,39 @@ export class Parts {
     const call = listCall(this.#graph, node, kind, session)
     const shelf = this.#shelf(node, kind, caller, call)
     if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
-    const flight = settled(fetchPart(this.#graph, node, kind, session, call))
+    const flight = settled(this.#fetch(node, kind, session, call))
     if (await this.#waits(node, kind, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
     shelf.late = flight
     shelf.lateSince ??= this.#graph.clock.now()
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
     return this.#meanwhile(node, kind, shelf)
+  }
+
+  async #fetch(node: UpstreamNode, kind: Kind, session: Session, call: PipelineCall): Promise<Part> {
+    const payloads = await fetchList(this.#graph, node, kind, session, call)
+    if (payloads === undefined) return EMPTY
+    const [only, second] = payloads
+    const entries =
+      only !== undefined && second === undefined
+        ? this.#entriesIn(only, kind, node)
+        : payloads.flatMap(page => this.#entriesIn(page, kind, node))
+    const cut = whyCut(payloads, entries.length)
+    return {
+      upstream: node.upstream.name,
+      payloads,
+      entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
+      ...(cut === undefined ? {} : { cut }),
+    }
+  }
+
+  #entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
+    const upstream = node.upstream.name
+    const known = this.#parsed.get(payload)
+    if (known?.upstream === upstream) return known.entries
+    const listed = entriesOf(payload, kind, upstream, node.prefix)
+    const entries = kind === 'tools' && mayBeTasks(node) ? listed.map(asOptional) : listed
+    this.#parsed.set(payload, { upstream, entries })
+    return entries
   }
 
   /** Waits for a list; true when it came in time. One of an upstream that starts has its grace on top. */
@@ -121,49 +171,50 @@ export class Parts {
     if ('error' in outcome) {
       const { known } = shelf
       if (known === undefined || node.upstream.spec.onFailure !== 'keep') {
-        this.#note(node, kind, `left out: ${reasonOf(outcome.error)}`)
+        this.#note(node, kind, `left out: ${ownerReasonOf(outcome.error)}`)
         throw outcome.error
       }
-      return this.#stale(node, kind, known, reasonOf(outcome.error))
+      return this.#stale(node, kind, known, ownerReasonOf(outcome.error))
     }
     shelf.known = outcome.part
     shelf.failure = undefined
     shelf.lateSince = undefined
-    this.#isWell(node, kind)
+    this.#took(node, kind, outcome.part)
     this.#graph.grace.listed(kind)
     return outcome.part
   }
 
   #cameLate(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): void {
     shelf.late = undefined
-    if ('error' in outcome) return this.#failedLate(node, kind, shelf, reasonOf(outcome.error))
+    if ('error' in outcome) return this.#failedLate(node, kind, shelf, outcome.error)
     shelf.failure = undefined
     shelf.lateSince = undefined
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
-    this.#isWell(node, kind)
+    this.#took(node, kind, outcome.part)
     if (isNew) this.#graph.notifier.listChanged(LISTS[kind].changed, node.upstream.name)
   }
 
   /** Says each reason once: whoever asked has been told only that it takes long. */
-  #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, why: string): void {
+  #failedLate(node: UpstreamNode, kind: Kind, shelf: Shelf, error: unknown): void {
     const { name } = node.upstream
-    if (why !== shelf.failure)
+    const why = ownerReasonOf(error)
+    if (shelf.failure === undefined || why !== forOwner(shelf.failure))
       this.#graph.log.warn(`a list of upstream "${name}" took long, and failed then`, {
         method: LISTS[kind].method,
         upstream: name,
         reason: why,
       })
-    shelf.failure = why
+    shelf.failure = { why: reasonOf(error), detail: error instanceof GatewayError ? error.detail : undefined }
     this.#note(node, kind, why)
   }
 
-  /** What stands in for a list that is on its way. */
+  /** Stands in for a list that is on its way: gives the last known one, or throws if there is none. */
   #meanwhile(node: UpstreamNode, kind: Kind, { known, failure }: Shelf): Part {
-    const why = failure ?? `${LISTS[kind].method} takes longer than others should wait`
-    if (known !== undefined) return this.#stale(node, kind, known, why)
-    this.#note(node, kind, `left out: ${why}`)
-    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, why })
+    const reason = failure ?? { why: `${LISTS[kind].method} takes longer than others should wait` }
+    if (known !== undefined) return this.#stale(node, kind, known, forOwner(reason))
+    this.#note(node, kind, `left out: ${forOwner(reason)}`)
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: node.upstream.name, ...reason })
   }
 
   #stale(node: UpstreamNode, kind: Kind, known: Part, why: string): Part {
@@ -184,6 +235,20 @@ export class Parts {
     troubles.set(kind, why)
   }
 
+  /** A list has come: all is well, unless it is too long to be taken whole. */
+  #took(node: UpstreamNode, kind: Kind, { cut }: Part): void {
+    if (cut === undefined) return this.#isWell(node, kind)
+    const { name } = node.upstream
+    if (this.#troubles.get(name)?.get(kind) !== cut)
+      this.#graph.log.warn(`a list of upstream "${name}" is cut`, {
+        method: LISTS[kind].method,
+        upstream: name,
+        reason: cut,
+        hint: 'let the server offer less, or split it in two upstreams',
+      })
+    this.#note(node, kind, cut)
+  }
+
   #isWell({ upstream }: UpstreamNode, kind: Kind): void {
     const troubles = this.#troubles.get(upstream.name)
     if (troubles?.delete(kind) === true && troubles.size === 0) this.#troubles.delete(upstream.name)
@@ -191,14 +256,13 @@ export class Parts {
 
   #shelf(node: UpstreamNode, kind: Kind, caller: string, { headers }: PipelineCall): Shelf {
     let shelves = this.#shelves.get(node)
-    if (shelves === undefined) this.#shelves.set(node, (shelves = new Map<string, Shelf>()))
+    if (shelves === undefined) this.#shelves.set(node, (shelves = new BoundedMap<string, Shelf>(SHELVES)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
     const key = `${kind}\n${caller}\n${sent}`
-    const shelf = shelves.get(key) ?? emptyShelf()
-    shelves.delete(key)
-    shelves.set(key, shelf)
-    const oldest = shelves.keys().next().value
-    if (shelves.size > MAX_SHELVES && oldest !== undefined) shelves.delete(oldest)
+    const known = shelves.use(key)
+    if (known !== undefined) return known
+    const shelf = emptyShelf()
+    shelves.set(key, shelf, caller)
     return shelf
   }
 }
@@ -221,4 +285,20 @@ function isSame(one: Part, other: Part): boolean {
 
 function values({ entries }: Part): unknown[] {
   return entries.map(({ value }) => value)
+}
+
+/** Why a list is not all that its upstream has; undefined where it is. */
+function whyCut(payloads: readonly Payload[], entries: number): string | undefined {
+  if (entries > MAX_ENTRIES) return `only the first ${MAX_ENTRIES} of its ${entries} entries are taken`
+  const isMore = payloads.length === MAX_PAGES && typeof payloads.at(-1)?.value().nextCursor === 'string'
+  return isMore ? `only the first ${MAX_PAGES} of its pages are taken` : undefined
+}
+
+/** A modern server decides by itself what becomes a task, so any of its tools may (2026-07-28, tasks extension). */
+function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
+  return server?.era === 'modern' && servesTasks(server)
+}
+
+function asOptional(entry: CatalogEntry): CatalogEntry {
+  return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
 }

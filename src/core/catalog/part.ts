@@ -8,12 +8,14 @@ export interface Part {
   readonly entries: readonly CatalogEntry[]
   /** As it was last known: the upstream is slow or away. */
   readonly isStale?: boolean
+  /** Why it is not all that the upstream has. */
+  readonly cut?: string
 }
 
-/** What an upstream lists that has nothing of a kind. */
+/** List of an upstream that has nothing of a kind. */
 export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
 
-/** What a first list waits for, and how much longer it is worth waiting for. */
+/** A first list that is late: the promise to wait for, and the milliseconds that it is still worth waiting for. */
 export interface LateList {
   readonly done: Promise<unknown>
   readonly leftMs: number

@@ -1,13 +1,13 @@
-import { liveOf } from '../kept-upstream.ts'
+import { liveOf } from '../upstream.ts'
 import type { Upstream } from '../../api/index.ts'
 
 const PART = 'unlisted'
-/** What was found in this run, by what runs behind an upstream. */
+/** List methods known to be missing, by what runs behind an upstream. */
 const found = new WeakMap<Upstream, Set<string>>()
 
 /**
- * Whether an upstream that does not run has no such list method, though its capabilities suggest one: many have resources, and
- * no templates. Once it runs it is asked.
+ * Tells whether an upstream that does not run is known to lack a list method, though its capabilities suggest one: many
+ * have resources, and no templates. Once it runs it is asked.
  */
 export function isUnlisted(upstream: Upstream, method: string): boolean {
   const isAsleep = upstream.state === 'idle' || upstream.state === 'starting'

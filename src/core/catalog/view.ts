@@ -1,25 +1,24 @@
 import { entryFor, type ListForm } from '../../protocol/era/entries.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { LISTS, type Kind } from '../../protocol/methods.ts'
-import { META } from '../../protocol/names.ts'
+import { LISTS, META, type Kind } from '../../protocol/methods.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { canonicalUri } from '../../protocol/uri.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { paramHeaders, type ParamHeader } from '../../protocol/headers.ts'
+import type { ParamHeader } from '../../protocol/headers.ts'
 import { lookupName, type CatalogEntry } from '../../api/catalog-entry.ts'
 
 /** Key in the `_meta` of a list: names of upstreams whose part may be out of date. */
 const STALE = 'io.tapgate/stale'
 
-/** What is withheld because another upstream owns its name. */
+/** Entry that is withheld because another upstream owns its name. */
 export interface Withheld {
   readonly entry: CatalogEntry
   readonly owner: string
 }
 
-/** How long a list may be kept, and by whom (2026-07-28, caching). */
+/** Time that a list may be kept, and by whom (2026-07-28, caching). */
 export interface Freshness {
-  /** How much longer, at this time of the clock. */
+  /** Milliseconds left at this time of the clock. */
   readonly ttlMs: (now: number) => number
   readonly cacheScope: 'public' | 'private'
 }
@@ -33,6 +32,8 @@ export interface ViewInit {
   readonly pageSize: number
   readonly serverInfo: JsonObject
   readonly cursor: (offset: number) => string
+  /** The parameters of a tool that travel in headers too; undefined when its annotations are invalid. */
+  readonly mirrors: (entry: CatalogEntry) => readonly ParamHeader[] | undefined
 }
 
 /** A page as it was written, and as it goes out now. */
@@ -52,7 +53,6 @@ export class View {
   readonly #index = new Map<string, CatalogEntry>()
   /** By upstream, then by the name it has there. */
   readonly #byOriginal = new Map<string, Map<string, CatalogEntry>>()
-  readonly #mirrors = new Map<CatalogEntry, readonly ParamHeader[] | undefined>()
   readonly #pages = new Map<string, Page>()
   #unfit: readonly CatalogEntry[] | undefined
   readonly #init: ViewInit
@@ -95,16 +95,10 @@ export class View {
     if (name !== undefined && !names.has(name)) names.set(name, entry)
   }
 
-  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
-  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined {
-    if (!this.#mirrors.has(entry)) this.#mirrors.set(entry, paramHeaders(entry.value.inputSchema))
-    return this.#mirrors.get(entry)
-  }
-
   /** Tools whose header annotations are invalid: clients of modern HTTP must not see them. */
   unfit(): readonly CatalogEntry[] {
     this.#unfit ??=
-      this.kind === 'tools' ? this.entries.filter(entry => this.mirrors(entry) === undefined) : []
+      this.kind === 'tools' ? this.entries.filter(entry => this.#init.mirrors(entry) === undefined) : []
     return this.#unfit
   }
 

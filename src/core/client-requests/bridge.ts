@@ -1,5 +1,5 @@
 import type { Answer, Ask, AskReply, Dispatch, Exchange } from '../../api/index.ts'
-import { askFor, toModernAsk } from '../../protocol/era/asks.ts'
+import { askFor, toModernAsk } from '../../protocol/era/client-requests.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
@@ -15,13 +15,12 @@ import {
 } from '../client-request.ts'
 import { PipelineCall } from '../exchange.ts'
 import { callAsTask } from '../tasks/task-calls.ts'
-import type { Graph } from '../types.ts'
-import { HeldCall } from './parking.ts'
-import { type RequestState, invalidState, openState, sealState } from './request-state.ts'
+import type { Graph } from '../graph-types.ts'
+import { HeldCall, invalidState, openState, sealState, type RequestState } from './parking.ts'
 
 /** The methods whose answer may be a wish for input (2026-07-28, multi round-trip requests). */
 const MAY_ASK: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
-/** How often a server may come back with another wish before it is given up. */
+/** Rounds of input that a server may ask for before the call fails. */
 const MAX_ROUNDS = 8
 /** Pause before a retry for which the server wanted nothing. */
 const PACE_MS = 250

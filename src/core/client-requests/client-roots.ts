@@ -7,23 +7,23 @@ import type {
   Session,
   Upstream,
 } from '../../api/index.ts'
-import { type Graph, type UpstreamNode } from '../types.ts'
+import { type Graph, type UpstreamNode } from '../graph-types.ts'
 import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { within } from '../../util/within.ts'
+import { within } from '../../util/clock.ts'
 
-import { liveOf } from '../kept-upstream.ts'
+import { liveOf } from '../upstream.ts'
 import { baseOf } from '../session.ts'
-import { isKnownTo, visibleUpstreams } from '../visible-upstreams.ts'
+import { isKnownTo, visibleUpstreams } from '../capabilities.ts'
 
-/** How long a server that asks waits for a client to come; one that was refused is told when there is one. */
+/** Milliseconds that a server's ask waits for a first client; a server that was refused is told when one comes. */
 const ARRIVAL_MS = 2000
-/** How long a client may think about its roots. */
+/** Deadline in milliseconds for a client to list its roots. */
 const ANSWER_MS = 10_000
 /** Changes within this time are told once. */
 const COALESCE_MS = 100
 
-/** Which sessions use a link; undefined where all of them may. */
+/** Test of whether a session uses a link; undefined where all of them may. */
 type IsOn = ((session: Session) => boolean) | undefined
 
 /**
@@ -52,7 +52,7 @@ export class ClientRoots {
     if (method === 'notifications/initialized') this.#arrived(client)
     else if (method === 'notifications/roots/list_changed') {
       this.#changed.add(client)
-      // What it is about to answer may be what it had before.
+      // A reply that is on its way may hold the roots from before the change.
       this.#asking.delete(client)
       this.#tellSoon()
     }
@@ -86,7 +86,7 @@ export class ClientRoots {
     return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
   }
 
-  /** Whether a client that calls this server is the one of a link, and can be asked outside its calls. */
+  /** Tells whether the client that calls this server is the only one of a link, and can be asked outside its calls. */
   isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
     const node = this.#nodeOf(upstream)
     const client = baseOf(session)
@@ -164,7 +164,7 @@ export class ClientRoots {
   }
 }
 
-/** What one upstream may learn of them; nothing before it is made, or the gateway is. */
+/** Access of one upstream to the roots of clients; yields nothing before the upstream and the gateway are made. */
 export function rootsFor(
   upstream: () => Upstream | undefined,
   all: () => ClientRoots | undefined,

@@ -1,17 +1,21 @@
-import type { Answer, Ask, AskReply } from '../../api/index.ts'
-import { principalKey } from '../../api/principal.ts'
-import { isObject } from '../../protocol/json/json.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import type { Answer, Ask, AskReply, Call } from '../../api/index.ts'
+import { actorKey, principalKey } from '../../api/principal.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
-import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, hookReply, lackingFor, missingCapability, replyOf, wantedOf } from '../client-request.ts'
 import type { PipelineCall, PipelineExchange } from '../exchange.ts'
-import type { Graph } from '../types.ts'
-import { STATE_TTL_MS, invalidState, sealState } from './request-state.ts'
-import { randomUUID } from 'node:crypto'
+import type { Graph } from '../graph-types.ts'
+
+/** Deadline in milliseconds for a client to retry. */
+const STATE_TTL_MS = 600_000
 
 /** Calls that wait for their clients, all together and of one caller. */
 const MAX_PARKED = 1000
+
 const MAX_PARKED_EACH = 100
+
 /** Asks of one call that come within this time are handed out together. */
 const BATCH_MS = 5
 
@@ -20,7 +24,7 @@ interface Waiting {
   readonly reject: (failure: unknown) => void
 }
 
-/** How a call ended: with an answer, or with what was thrown. */
+/** End of a call: its answer, or what was thrown. */
 type Outcome = Answer | { readonly failure: unknown }
 
 interface Open {
@@ -128,7 +132,7 @@ export class HeldCall {
     })
   }
 
-  /** What the client was told already, it may still answer; nobody hears it then. */
+  /** Withdraws an ask: a client that was told of it may still answer, but nobody hears it then. */
   #takeBack(key: string): void {
     const open = this.#open.get(key)
     this.#open.delete(key)
@@ -151,7 +155,7 @@ export class HeldCall {
       this.#open.delete(key)
       reply(replyOf(ask, result, exchange.session.client))
     }
-    // What the client left out is asked again.
+    // Asks that the client left out are asked again.
     if (this.#open.size > 0) this.#arm(BATCH_MS, () => this.#tell())
     return next
   }
@@ -188,4 +192,42 @@ function givenUp({ method }: Ask, why: string): AskReply {
   return method === 'elicitation/create'
     ? { result: { action: 'cancel' } }
     : { error: rpcError(RPC.internal, why) }
+}
+
+/** State of a call that waits for its client to retry, sealed so that only the gateway can read it. */
+export interface RequestState {
+  /** The upstream's own state, to be given back to it untouched. */
+  readonly inner?: string
+  /** Answers that hooks gave in the client's place. */
+  readonly given?: JsonObject
+  /** The retry is the original request again: its answers are for somebody else. */
+  readonly again?: boolean
+  /** The parked call that the retry resumes, and which of its questions it answers. */
+  readonly parked?: { readonly id: string; readonly round: number }
+}
+
+/** A `requestState` for this caller, upstream and request alone, and for ten minutes. */
+export function sealState(graph: Graph, call: Call, state: RequestState): string {
+  return graph.seal.closeFor(STATE_TTL_MS, state, bindingOf(call))
+}
+
+/** The state, or the error for one that is not ours, not for this request, or too old. */
+export function openState(graph: Graph, call: Call, sealed: unknown): RequestState | { error: RpcError } {
+  const state =
+    typeof sealed === 'string'
+      ? (graph.seal.openInTime(sealed, bindingOf(call)) as RequestState | undefined)
+      : undefined
+  return state ?? { error: invalidState() }
+}
+
+export function invalidState(): RpcError {
+  return rpcError(RPC.invalidParams, 'Invalid params: requestState is invalid or expired', {
+    reason: 'invalid_request_state',
+  })
+}
+
+function bindingOf({ upstream, method, params, exchange }: Call): string {
+  const asked = JSON.stringify([params?.name, params?.uri, params?.arguments])
+  const digest = createHash('sha256').update(asked).digest('base64')
+  return JSON.stringify(['requestState', actorKey(exchange.session.principal), upstream, method, digest])
 }

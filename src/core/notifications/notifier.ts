@@ -1,18 +1,17 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
-import { GatewayError, reasonOf } from '../../errors/errors.ts'
-import type { NotificationContext } from '../../hooks/kinds.ts'
+import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
+import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { KINDS, type Kind, LISTS, kindsChangedBy } from '../../protocol/methods.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
-import { ListSaver } from '../catalog/list-saver.ts'
+import { ListSaver, ListNews } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
-import { liveOf } from '../kept-upstream.ts'
+import { liveOf } from '../upstream.ts'
 import { baseOf } from '../session.ts'
 import { Shares } from '../shares.ts'
-import type { Graph, ListenFilter, ResourceOwner } from '../types.ts'
-import { ListNews } from './list-news.ts'
+import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { askOwner } from './resource-owner.ts'
 
 /** Open `subscriptions/listen` streams at once. */
@@ -23,7 +22,7 @@ const MAX_LISTENS_EACH = 128
 const MAX_HELD = 10_000
 /** Of them, those of one caller: no fewer than one listen may name. */
 const MAX_HELD_EACH = 1024
-/** How a task of a legacy server does (2025-11-25, tasks). */
+/** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 /** Changes within this time are told once. */
 const COALESCE_MS = 10
@@ -45,7 +44,7 @@ export class Notifier {
   readonly #holds = new Shares(MAX_HELD_EACH)
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
   readonly #changed = new Map<string, Set<string>>()
-  /** What clients were given, to compare with. */
+  /** Lists that clients were given, to compare with. */
   readonly #news: ListNews
   #isTelling = false
   readonly #saver: ListSaver
@@ -88,11 +87,8 @@ export class Notifier {
 
   /** An upstream that comes or goes changes every list it has a part in. */
   upstreamChanged(upstream: string, state: UpstreamState): void {
-    this.#graph.hooks.runner('upstreamState')?.(
-      upstream,
-      state,
-      this.#graph.upstreams.get(upstream)?.upstream.problem,
-    )
+    const node = this.#graph.upstreams.get(upstream)
+    this.#graph.hooks.runner('upstreamState')?.(upstream, state, node && ownerProblemOf(node.upstream))
     if (!this.#hasComeOrGone(upstream, state)) return
     const capabilities = this.#graph.upstreams.get(upstream)?.upstream.server?.capabilities ?? {}
     for (const kind of KINDS)
@@ -259,7 +255,7 @@ export class Notifier {
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }
 
-  /** What is held, by the URI that its owner uses: the one that clients know, but for renamed ones. */
+  /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
   #heldAs(upstream: string, original: unknown): Held | undefined {
     if (typeof original !== 'string') return undefined
     const name = canonicalOr(original)

@@ -2,7 +2,7 @@ import type { Answer, Session } from '../../api/index.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { PipelineCall } from '../exchange.ts'
-import type { Graph, ResourceOwner } from '../types.ts'
+import type { Graph, ResourceOwner } from '../graph-types.ts'
 
 /** Subscribes or unsubscribes at the owner, in nobody's exchange. */
 export async function askOwner(

@@ -4,12 +4,12 @@ import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
-import { within } from '../../util/within.ts'
+import { within } from '../../util/clock.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
 import type { PipelineExchange } from '../exchange.ts'
-import { ownTasks, tellOfTasks } from '../tasks/listen-tasks.ts'
+import { ownTasks, tellOfTasks } from '../tasks/task-methods.ts'
 import { tasksNotDeclared } from '../tasks/task-support.ts'
-import type { Graph, ListenFilter } from '../types.ts'
+import type { Graph, ListenFilter } from '../graph-types.ts'
 import { askOwner } from './resource-owner.ts'
 
 const FLAGS = {
@@ -19,7 +19,7 @@ const FLAGS = {
 } as const
 /** URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
-/** How long an acknowledgement waits for servers to know what is watched; it is told them later if this was too short. */
+/** Milliseconds that an acknowledgement waits for servers to know what is watched; slower ones learn of it after that. */
 const HOLD_MS = 1000
 
 /** `subscriptions/listen` (2026-07-28): acknowledges what can be had, then stays open until the client ends it. */
@@ -32,7 +32,7 @@ export async function listen(exchange: PipelineExchange, graph: Graph): Promise<
   // A client may listen before anything else, and while upstreams still start.
   await known(graph)
   const filter = { ...honoured(asked, graph), taskIds: ownTasks(exchange, graph, asked.taskIds) }
-  // What is acknowledged is watched from then on. One resource that cannot be watched now is no reason to lose the others.
+  // Resources are watched from the acknowledgement on. One that cannot be watched now is no reason to lose the others.
   const held = Promise.allSettled([...filter.uris].map(uri => hold(uri, exchange, graph, exchange)))
   if (filter.uris.size > 0) await within(graph.clock, HOLD_MS, held)
   const ended = graph.notifier.listen(exchange, filter)

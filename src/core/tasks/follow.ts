@@ -8,7 +8,7 @@ import type { Era } from '../../protocol/versions.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { asksIn, cancelledAnswer, legacyForm } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
-import type { Graph } from '../types.ts'
+import type { Graph } from '../graph-types.ts'
 
 /** Bounds of the pause between two looks, whatever the server suggests. */
 const MIN_POLL_MS = 50

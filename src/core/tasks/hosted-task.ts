@@ -1,16 +1,16 @@
+import { randomUUID } from 'node:crypto'
 import type { Answer, Ask, AskReply, ClientSide, Exchange } from '../../api/index.ts'
-import { hasFailed } from '../../api/outcome.ts'
-import { type TaskState, isTerminal, relateTo, unrelated } from '../../protocol/era/tasks.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { hasFailed } from '../../api/exchange.ts'
+import { isTerminal, relateTo, type TaskState, unrelated } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, replyOf, wantedOf } from '../client-request.ts'
-import { randomUUID } from 'node:crypto'
 
 interface Open {
   readonly ask: Ask
   readonly reply: (reply: AskReply) => void
-  /** Whether a legacy client is being asked at this moment. */
+  /** Set while a legacy client is being asked. */
   isAsked: boolean
 }
 
@@ -29,7 +29,7 @@ export interface HostedTaskInit {
 /** A task that we keep ourselves, whoever does the work: its state, what it asks, and what came of it. */
 export class HostedTask {
   readonly id = randomUUID()
-  /** What the client calls it. */
+  /** Id by which the client knows the task. */
   taskId = ''
   readonly #init: HostedTaskInit
   readonly #createdAt: string
@@ -77,7 +77,7 @@ export class HostedTask {
     }
   }
 
-  /** What whoever does the work says of it. */
+  /** Takes a status message from the work behind the task, and perhaps another poll interval. */
   says(message: string | undefined, pollIntervalMs = this.#pollIntervalMs): void {
     if (isTerminal(this.#status) || (message === this.#message && pollIntervalMs === this.#pollIntervalMs))
       return

@@ -1,15 +1,17 @@
-import type { Answer } from '../../api/index.ts'
-import { legacyTask, readTask, relateTo, relatedTask } from '../../protocol/era/tasks.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
+import type { Answer, Session } from '../../api/index.ts'
+import { legacyTask, readTask, relatedTask, relateTo } from '../../protocol/era/tasks.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { editMembers, membersOf, valueOf } from '../../protocol/json/members.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 import { hookReplies, leftFor } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
-import type { Graph } from '../types.ts'
+import type { Graph } from '../graph-types.ts'
 import { askAboutTask } from './follow.ts'
-import { lateAnswer, lateAnswerIn } from './late-answer.ts'
-import type { ServerPlace } from './task-id.ts'
+import type { ServerPlace } from './task-support.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+
+const CALL = 'tools/call'
 
 /** A modern client's request about a modern server's task, under the server's own id. */
 export async function passModern(
@@ -22,6 +24,7 @@ export async function passModern(
 }
 
 const INPUT_REQUIRED = '"input_required"'
+
 const RENAMED: ReadonlySet<string> = new Set(['taskId', 'resultType'])
 
 /** The state of a modern server's task. Hooks may answer what it asks; the rest is the client's. */
@@ -94,7 +97,7 @@ export async function passLegacy(
   return { result: Payload.of(relateTo(ours, named), answer.result.era) }
 }
 
-/** How a legacy server's task does, for a list; undefined for one that is gone. */
+/** Reads the state of a legacy server's task for a list; undefined for one that is gone. */
 export async function listOne(
   { upstream, original }: ServerPlace,
   taskId: string,
@@ -110,4 +113,59 @@ export async function listOne(
     // One server that is away is no reason to lose the others' tasks.
     return undefined
   }
+}
+
+/**
+ * Runs the `response` hooks of a call on the answer of the task that a server made of it: whatever they keep back or
+ * change in an answer, they do in one that comes later. They see the tool, but not its arguments.
+ */
+async function lateAnswer(
+  answer: Answer,
+  { upstream, tool }: ServerPlace,
+  session: Session,
+  graph: Graph,
+): Promise<Answer> {
+  const hooks = graph.hooks.runner('response', CALL)
+  if (hooks === undefined) return answer
+  const exchange = detached(graph, session, CALL)
+  exchange.params = { name: tool }
+  exchange.route = { to: 'one', upstream, params: exchange.params }
+  return (await hooks(answer, exchange)) ?? answer
+}
+
+/** The same for a state of 2026-07-28, which holds what came of the call. */
+async function lateAnswerIn(
+  state: Payload,
+  place: ServerPlace,
+  session: Session,
+  graph: Graph,
+): Promise<Payload> {
+  // A result of any size passes as the bytes it came in when no hook looks.
+  if (graph.hooks.runner('response', CALL) === undefined) return state
+  const { result, error, ...rest } = state.value()
+  if (result === undefined && error === undefined) return state
+  const before = answerOf(result, error)
+  const after = await lateAnswer(before, place, session, graph)
+  if ('result' in after) {
+    const whole = { resultType: 'complete', ...after.result.value() }
+    const status = 'result' in before ? rest.status : 'completed'
+    return Payload.of({ ...rest, status, result: whole }, 'modern')
+  }
+  const problem =
+    'error' in after ? after.error : rpcError(RPC.internal, 'a task cannot ask when it has ended')
+  const status = rest.status === 'cancelled' ? 'cancelled' : 'failed'
+  return Payload.of({ ...rest, status, error: problem }, 'modern')
+}
+
+function answerOf(result: unknown, error: unknown): Answer {
+  if (isObject(result)) return { result: Payload.of(result, 'modern') }
+  return {
+    error: isRpcError(error)
+      ? error
+      : rpcError(RPC.internal, 'the server says nothing of what came of its task'),
+  }
+}
+
+function isRpcError(error: unknown): error is RpcError & Record<string, unknown> {
+  return isObject(error) && typeof error.code === 'number' && typeof error.message === 'string'
 }

@@ -1,9 +1,9 @@
 import type { Notification, Session } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../types.ts'
+import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
-import { sealTaskId } from './task-id.ts'
+import { sealTaskId } from './task-support.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000
@@ -11,7 +11,7 @@ const MAX_HOSTED_EACH = 100
 /** Tasks that `tasks/list` may name, all together and of one caller; the oldest are left out. */
 const MAX_KNOWN = 10_000
 const MAX_KNOWN_EACH = 100
-/** How long a task is kept when nobody says, and at most. */
+/** Lifetime of a task in milliseconds: the default, and the longest. */
 const TTL_MS = 3_600_000
 const MAX_TTL_MS = 86_400_000
 const POLL_MS = 1000

@@ -1,16 +1,25 @@
-import type { Call, ClientSide } from '../../api/index.ts'
+import type { Call, ClientSide, Session } from '../../api/index.ts'
 import {
-  TASKS_REQUIRED,
   declaresTasks,
   knowsTasks,
   servesTasks,
+  TASKS_REQUIRED,
   withTasks,
 } from '../../protocol/era/tasks.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
-import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
-import type { Graph } from '../types.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { Graph, TaskPlace } from '../graph-types.ts'
+import { actorKey } from '../../api/principal.ts'
 
-/** How a client wants its call: as a task in the way of its era, or answered and nothing else. */
+/** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
+const MAX_ORIGINAL = 1024
+
+const DAY_MS = 86_400_000
+
+/** Longest time that a task id can be used, whatever its server says. */
+const MAX_LIFE_MS = 30 * DAY_MS
+
+/** Form in which a client wants its call: as a task in the way of its era, or as an answer and nothing else. */
 export type TaskForm = 'modern' | 'legacy' | 'none'
 
 export function taskFormOf({ params, exchange }: Call): TaskForm {
@@ -19,7 +28,7 @@ export function taskFormOf({ params, exchange }: Call): TaskForm {
   return knowsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
 }
 
-/** Whether any upstream runs calls as tasks: only then are clients told of them. */
+/** Tells whether any upstream runs calls as tasks: only then are clients told of them. */
 export function offersTasks(graph: Graph): boolean {
   for (const { upstream } of graph.upstreams.values())
     if (upstream.server !== undefined && servesTasks(upstream.server)) return true
@@ -31,7 +40,7 @@ export function announceTasks(capabilities: JsonObject, client: ClientSide, grap
   return knowsTasks(client) && offersTasks(graph) ? withTasks(capabilities, client.era) : capabilities
 }
 
-/** What a tool says of itself, whoever asks: `execution.taskSupport` of 2025-11-25. */
+/** Reads a tool's own `execution.taskSupport` (2025-11-25), whatever the client can do; `forbidden` if it has none. */
 export async function taskSupport(
   graph: Graph,
   { upstream, params, exchange }: Call,
@@ -55,8 +64,39 @@ export function tasksNotDeclared(): RpcError {
   })
 }
 
-/** Whether a server refuses to serve anybody who cannot take a task. */
+/** Tells whether an error is the refusal of a server that serves only clients that can take a task. */
 export function requiresTasks({ code, data }: RpcError): boolean {
   const required = isObject(data) ? data.requiredCapabilities : undefined
   return code === RPC.missingCapability && isObject(required) && declaresTasks(required)
+}
+
+/** A task that its server keeps. */
+export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
+
+/** An id for this caller alone: it can be neither guessed nor used by another. Undefined for what is too long. */
+export function sealTaskId(
+  graph: Graph,
+  session: Session,
+  place: TaskPlace,
+  ttlMs: number | null,
+): string | undefined {
+  if (place.original.length > MAX_ORIGINAL || (place.at === 'server' && place.tool.length > MAX_ORIGINAL))
+    return undefined
+  // A server may prolong a task, so the id outlives what it said first.
+  const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
+  return graph.seal.closeFor(life, place, bindingOf(session))
+}
+
+/** Opens a task id to the place of its task; undefined for what is not ours, somebody else's, or too old. */
+export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskPlace | undefined {
+  if (typeof taskId !== 'string') return undefined
+  return graph.seal.openInTime(taskId, bindingOf(session)) as TaskPlace | undefined
+}
+
+export function unknownTask(): RpcError {
+  return rpcError(RPC.invalidParams, 'Unknown task: it has expired, or never was')
+}
+
+function bindingOf({ principal }: Session): string {
+  return JSON.stringify(['task', actorKey(principal)])
 }

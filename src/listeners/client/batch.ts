@@ -1,7 +1,8 @@
-import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
+import { inOnePiece, parseMessage, type Message, type Written } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
 import { claimsModern } from './client-info.ts'
+import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100
 
@@ -33,41 +34,74 @@ function isMisplaced(message: Message): boolean {
   return message.method === 'initialize' || claimsModern(message.params)
 }
 
-/** How many messages of a batch get an answer. */
-export function answersOf(messages: readonly Message[]): number {
-  return messages.filter(message => message.kind === 'request' || message.kind === 'malformed').length
+/** Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own. */
+export class BatchWriter implements ResponseWriter {
+  readonly isShared = true
+  readonly #writer: ResponseWriter
+  readonly #expected: number
+  #answers: (Buffer | string)[] = []
+  #count = 0
+  #isStreaming = false
+
+  constructor(writer: ResponseWriter, messages: readonly Message[]) {
+    this.#writer = writer
+    this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
+  }
+
+  /** True if no message of the batch gets an answer. */
+  get isEmpty(): boolean {
+    return this.#expected === 0
+  }
+
+  get canStream(): boolean {
+    return this.#writer.canStream
+  }
+
+  notify(message: string): void {
+    if (this.#stream()) this.#writer.notify(message)
+  }
+
+  send(message: Buffer | string): boolean {
+    return this.#stream() && this.#writer.send(message)
+  }
+
+  /** Readies the way for a message ahead of the answers; false when there is none. */
+  #stream(): boolean {
+    if (!this.canStream) return false
+    if (this.#writer.isShared) return true
+    this.#isStreaming = true
+    this.#sendAll()
+    return true
+  }
+
+  #sendAll(): void {
+    for (const answer of this.#answers.splice(0)) this.#writer.send(answer)
+  }
+
+  prime(): void {
+    // Batches are older than ids to come back with.
+  }
+
+  onLost(listener: () => void): void {
+    this.#writer.onLost(listener)
+  }
+
+  finish(_status: number, message: Written): void {
+    const answer = inOnePiece(message)
+    this.#answers.push(answer)
+    const isLast = ++this.#count === this.#expected
+    if (!isLast && this.#isStreaming) this.#sendAll()
+    if (isLast) this.#writer.finish(200, this.#isStreaming ? answer : arrayOf(this.#answers))
+  }
 }
 
-/** Gathers the answers of a batch until the last one is there. */
-export class BatchAnswers {
-  readonly #parts: (Buffer | string)[] = []
-  readonly #expected: number
-  #count = 0
-
-  constructor(expected: number) {
-    this.#expected = expected
-  }
-
-  get isComplete(): boolean {
-    return this.#count === this.#expected
-  }
-
-  add(answer: Buffer | string): void {
-    this.#parts.push(answer)
-    this.#count++
-  }
-
-  /** What was gathered so far, once. */
-  take(): (Buffer | string)[] {
-    return this.#parts.splice(0)
-  }
-
-  /** The JSON array of what was gathered. */
-  asArray(): Buffer {
-    const answers = this.take().map(answer => (typeof answer === 'string' ? Buffer.from(answer) : answer))
-    const parts = answers.flatMap((answer, index) => [index === 0 ? OPEN : COMMA, answer])
-    return Buffer.concat([...parts, CLOSE])
-  }
+/** The JSON array of some texts of JSON. */
+function arrayOf(answers: readonly (Buffer | string)[]): Buffer {
+  const parts = answers.flatMap((answer, index) => [
+    index === 0 ? OPEN : COMMA,
+    typeof answer === 'string' ? Buffer.from(answer) : answer,
+  ])
+  return Buffer.concat([...parts, CLOSE])
 }
 
 const OPEN = Buffer.from('[')

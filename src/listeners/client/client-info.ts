@@ -1,19 +1,18 @@
 import type { ClientSide, RpcError } from '../../api/index.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
-import { existsIn } from '../../protocol/methods.ts'
-import { META } from '../../protocol/names.ts'
+import { existsIn, META } from '../../protocol/methods.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { type Era, MODERN_VERSIONS, isModern, negotiateLegacy } from '../../protocol/versions.ts'
 
 const UNKNOWN = Object.freeze({ name: 'unknown', version: '' })
 
-/** Whether a message claims to be modern: it names a protocol version in its `_meta`. */
+/** True if a message claims to be modern: it names a protocol version in its `_meta`. */
 export function claimsModern(params: JsonObject | undefined): boolean {
   const meta = params?._meta
   return isObject(meta) && meta[META.protocolVersion] !== undefined
 }
 
-/** What a client says of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
+/** Reads the client's description of itself in the `_meta` of a modern request, which has passed `envelopeProblem`. */
 export function modernClient(params: JsonObject | undefined): ClientSide {
   const meta = params?._meta as JsonObject
   return {
@@ -25,7 +24,7 @@ export function modernClient(params: JsonObject | undefined): ClientSide {
   }
 }
 
-/** What a client says of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
+/** Reads the client's description of itself in `initialize`; one that never said a thing is unknown, and takes any version. */
 export function legacyClient(params: JsonObject | undefined): ClientSide {
   return {
     info: infoOf(params?.clientInfo),
@@ -45,7 +44,7 @@ function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise
 }
 
-/** What is wrong with the parameters of `initialize`; undefined when nothing is. */
+/** Checks the parameters of `initialize`; undefined when they are right. */
 export function initializeProblem(params: JsonObject | undefined): RpcError | undefined {
   if (typeof params?.protocolVersion !== 'string') return invalid('"protocolVersion" must be a string')
   if (params.capabilities !== undefined && !isObject(params.capabilities))

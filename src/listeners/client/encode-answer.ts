@@ -1,10 +1,9 @@
 import type { Answer, Log, Notification, RpcError } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import { toLegacyError, toLegacyFailure } from '../../protocol/era/legacy.ts'
-import { toLegacyResult } from '../../protocol/era/legacy-result.ts'
+import { toLegacyError, toLegacyFailure, toLegacyResult } from '../../protocol/era/legacy.ts'
 import { stampSubscription, toModernError, toModernResult } from '../../protocol/era/modern.ts'
 import { notificationFor } from '../../protocol/era/notifications.ts'
-import type { Reader } from '../../protocol/era/reader.ts'
+import type { Reader } from '../../protocol/versions.ts'
 import {
   encodeError,
   encodeNotification,
@@ -34,7 +33,7 @@ export function encodeAnswer(
   return writeResult(id, toModernResult(payloadOf(answer), 'result' in answer ? method : ''))
 }
 
-/** What an answer that is no error carries. */
+/** The payload of an answer that is no error. */
 export function payloadOf(answer: Exclude<Answer, { error: RpcError }>): Payload {
   if ('result' in answer) return answer.result
   return 'input' in answer ? answer.input : answer.task
@@ -47,9 +46,9 @@ function encodeFailure(id: RpcId, method: string, error: RpcError, reader: Reade
 }
 
 /** A notification as the message its client reads; undefined where its version has none of the kind. */
-export function encodeTold(notification: Notification, reader: Reader): string | undefined {
-  const told = notificationFor(notification, reader)
-  return told && encodeNotification(told.method, told.params)
+export function encodeNotificationFor(notification: Notification, reader: Reader): string | undefined {
+  const fitted = notificationFor(notification, reader)
+  return fitted && encodeNotification(fitted.method, fitted.params)
 }
 
 /** An error as this client reads it. */
@@ -57,14 +56,14 @@ export function errorFor(error: RpcError, reader: Reader, method?: string): RpcE
   return reader.era === 'legacy' ? toLegacyError(error, reader, method) : toModernError(error)
 }
 
-/** How a `subscriptions/listen` ends: with its id on the result, and gracefully when it is we who end it. */
+/** The last answer of a `subscriptions/listen`: with its id on the result, and graceful when it is we who end it. */
 export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
   if ('result' in answer)
     return { result: Payload.of(stampSubscription(answer.result.value(), id), answer.result.era) }
   return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, id)) } : answer
 }
 
-/** What a request answers that was ended because the gateway stops: said as to those who come too late. */
+/** The answer of a request that ends because the gateway stops; the same as for those that come too late. */
 export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
   const error = gatewayError('GW_STOPPING')
   return {
@@ -73,7 +72,7 @@ export function stoppingAnswer(): Extract<Answer, { error: RpcError }> {
   }
 }
 
-/** What was thrown, as an answer without our internals in it. What nobody threw on purpose is logged. */
+/** Turns an exception into an answer without our internals in it; one that nobody threw on purpose is logged. */
 export function thrownAnswer(
   thrown: unknown,
   log: Log,
@@ -82,7 +81,7 @@ export function thrownAnswer(
     log.error('a listener failed', { cause: String((thrown as Error)?.stack ?? thrown) })
   const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL')
   return {
-    error: rpcError(error.entry.rpc ?? RPC.internal, error.publicMessage, { code: error.code }),
+    error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }),
     status: error.entry.http ?? 500,
   }
 }

@@ -1,28 +1,27 @@
 import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import { encodeNotification, encodeRequest, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
-import { valueAsWritten } from '../../protocol/params-source.ts'
+import { valueAsWritten } from '../../protocol/params-as-written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
-import { InFlight } from '../../transport/id-map.ts'
+import { RpcPeer } from '../../protocol/rpc-peer.ts'
 
-/** Asks of one session that wait for their reply at once; more are refused. */
+/** Most requests to one client that wait for their reply at once. */
 const MAX_OPEN = 64
 /** A person may have to answer. */
 const PATIENCE_MS = 600_000
 
 interface Waiting {
   readonly id: RpcId
-  readonly asking: Asking
+  readonly requester: Requester
   readonly reply: (reply: AskReply) => void
-  readonly takeBack: () => void
+  readonly disarm: () => void
 }
 
-/** What one legacy client was asked and has not answered yet. Its replies are matched here, and nowhere else. */
-export class ClientAsks {
+/** Requests of servers that one legacy client has not answered yet. Its replies are matched here, and nowhere else. */
+export class ServerRequests {
   readonly #clock: Clock
   readonly #drops: Drops
-  readonly #waiting = new InFlight<Waiting>()
-  #last = 0
+  readonly #peer = new RpcPeer<Waiting>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
 
   constructor(clock: Clock, drops: Drops) {
@@ -31,68 +30,67 @@ export class ClientAsks {
   }
 
   get size(): number {
-    return this.#waiting.size
+    return this.#peer.sent.size
   }
 
-  /** Sends an ask on its way; resolves with the client's reply, or with an error when there will be none. */
-  async send(ask: Ask, asking: Asking): Promise<AskReply> {
+  /** Sends a request to the client; resolves with the client's reply, or with an error when there will be none. */
+  async send(ask: Ask, requester: Requester): Promise<AskReply> {
     const { method, params } = ask
     if (this.#closed !== undefined) return failure(this.#closed)
-    if (this.#waiting.size >= MAX_OPEN)
+    if (this.size >= MAX_OPEN)
       return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
-    const id = `ask-${++this.#last}`
-    if (!asking.carry(encodeRequest(id, method, params, params)))
+    const id = `ask-${this.#peer.nextId()}`
+    if (!requester.carry(encodeRequest(id, method, params, params)))
       return failure('the client cannot be reached')
     return new Promise(reply => {
-      const takeBack = this.#clock.after(PATIENCE_MS, () =>
+      const disarm = this.#clock.after(PATIENCE_MS, () =>
         this.#giveUp(id, `the client did not answer within ${PATIENCE_MS / 1000} s`),
       )
-      this.#waiting.set(id, { id, asking, reply, takeBack })
+      this.#peer.send(id, { id, requester, reply, disarm })
       ask.onTakeBack?.(reason => this.#giveUp(id, reason))
     })
   }
 
   /** Takes what the client replied. What answers nothing, or for the second time, is dropped and counted. */
   answer(response: RpcResponse): void {
-    const waiting = response.id === null ? undefined : this.#take(response.id)
+    const waiting = this.#take(response.id)
     if (waiting === undefined) this.#drops.count('response')
     else waiting.reply(replyOf(response))
   }
 
-  /** The request is over, and with it what it asked. */
-  end(asking: Asking, reason: string): void {
-    for (const waiting of this.#waiting.values())
-      if (waiting.asking === asking) this.#giveUp(waiting.id, reason)
+  /** Cancels all that one request has asked: it is over. */
+  end(requester: Requester, reason: string): void {
+    for (const waiting of this.#peer.sent.values())
+      if (waiting.requester === requester) this.#giveUp(waiting.id, reason)
   }
 
   /** No reply can come any more. */
   close(reason: string): void {
     this.#closed ??= reason
-    for (const { id } of this.#waiting.values()) this.#giveUp(id, reason)
+    for (const { id } of this.#peer.sent.values()) this.#giveUp(id, reason)
   }
 
   #giveUp(id: RpcId, reason: string): void {
     const waiting = this.#take(id)
-    waiting?.asking.carry(encodeNotification('notifications/cancelled', { requestId: id, reason }))
+    waiting?.requester.carry(encodeNotification('notifications/cancelled', { requestId: id, reason }))
     waiting?.reply(failure(reason))
   }
 
-  #take(id: RpcId): Waiting | undefined {
-    const waiting = this.#waiting.get(id)
-    this.#waiting.delete(id)
-    waiting?.takeBack()
+  #take(id: RpcId | null): Waiting | undefined {
+    const waiting = this.#peer.answered(id)
+    waiting?.disarm()
     return waiting
   }
 }
 
-/** What one request asks its client. Made when it asks for the first time. */
-export class Asking {
+/** Sends requests of servers in the name of one request of the client, and cancels them when that is over. Made when the first one comes. */
+export class Requester {
   /** Takes a message to the client on this request's own stream; false when it cannot arrive. */
   readonly carry: (message: string) => boolean
-  readonly #asks: ClientAsks
+  readonly #asks: ServerRequests
   #over: string | undefined
 
-  constructor(asks: ClientAsks, carry: (message: string) => boolean) {
+  constructor(asks: ServerRequests, carry: (message: string) => boolean) {
     this.#asks = asks
     this.carry = carry
   }

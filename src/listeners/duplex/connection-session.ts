@@ -7,14 +7,28 @@ import type {
   Gate,
   Notification,
   Principal,
+  RpcError,
   Session,
 } from '../../api/index.ts'
-import { legacyClient } from '../client/client-info.ts'
+import { envelopeProblem } from '../../protocol/era/modern.ts'
+import type { RpcRequest } from '../../protocol/jsonrpc.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { LATEST_LEGACY_VERSION } from '../../protocol/versions.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
+import {
+  claimsModern,
+  initializeProblem,
+  legacyClient,
+  methodProblem,
+  modernClient,
+  unsupportedVersion,
+  versionProblem,
+} from '../client/client-info.ts'
 
-/** Different things one client says of itself on one pipe; more than this are forgotten and made again. */
-const MAX_VIEWS = 16
+/** Different things that one client says of itself on one connection; beyond them the oldest is forgotten. */
+const MAX_CLIENTS = 16
 
-export interface PipeSessionOptions {
+export interface ConnectionSessionOptions {
   readonly gate: Gate
   readonly listener: string
   readonly principal: Principal
@@ -26,17 +40,17 @@ export interface PipeSessionOptions {
 }
 
 /**
- * The one conversation of a pipe. A modern client says with each request who it is; where that changes, the request
- * sees the same session with another `client`, so that requests under way keep theirs and plugin state stays one.
+ * The one conversation of a connection. A modern client says with each request who it is; where that changes, requests under
+ * way keep what theirs said, and plugin state stays one.
  */
-export class PipeSession {
-  readonly #options: PipeSessionOptions
+export class ConnectionSession {
+  readonly #options: ConnectionSessionOptions
   readonly #id = randomBytes(16).toString('base64url')
-  readonly #views = new Map<string, Session>()
+  readonly #clients = new BoundedMap<string, ClientSide>({ max: MAX_CLIENTS })
   #root: Session | undefined
   #client: ClientSide | undefined
 
-  constructor(options: PipeSessionOptions) {
+  constructor(options: ConnectionSessionOptions) {
     this.#options = options
   }
 
@@ -50,7 +64,7 @@ export class PipeSession {
     if (this.#root === undefined || this.#client === undefined) return undefined
     if (era === 'legacy')
       return this.#client.era === 'legacy' ? this.#legacy(this.#root, this.#client, client) : undefined
-    return client === undefined ? this.#root : this.#view(this.#root, client)
+    return this.#root
   }
 
   /** `initialize` after requests without it, or again: the same conversation knows better now. */
@@ -59,18 +73,13 @@ export class PipeSession {
     return root
   }
 
-  #view(root: Session, client: ClientSide): Session {
+  /** A modern client as it was known before, where it says the same of itself again. */
+  recall(client: ClientSide): ClientSide {
     const key = JSON.stringify(client)
-    const known = this.#views.get(key)
+    const known = this.#clients.get(key)
     if (known !== undefined) return known
-    if (this.#views.size >= MAX_VIEWS) this.#views.clear()
-    const { notify } = root
-    const view = Object.create(root, {
-      client: { value: client, enumerable: true },
-      notify: { value: notify },
-    }) as Session
-    this.#views.set(key, view)
-    return view
+    this.#clients.set(key, client)
+    return client
   }
 
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
@@ -88,13 +97,73 @@ export class PipeSession {
       notify,
       ask: era === 'legacy' ? ask : undefined,
     })
-    if (era === 'modern') this.#views.set(JSON.stringify(this.#client), this.#root)
     return this.#root
   }
 
   close(reason: string): void {
     if (this.#root !== undefined) this.#options.gate.closeSession(this.#root, reason)
     this.#root = undefined
-    this.#views.clear()
   }
+}
+
+/** Decision on a request: it goes on as this client, is refused, or is a `ping` before all else. */
+export type Admission =
+  | { readonly as: 'modern'; readonly client: ClientSide }
+  | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
+  | { readonly refused: RpcError }
+  | { readonly pong: true }
+
+const WRONG_ERA = rpcError(
+  RPC.invalidRequest,
+  'Invalid request: this connection has begun with initialize and stays in that protocol era',
+)
+const TOO_NEW = rpcError(
+  RPC.invalidRequest,
+  `Invalid request: HTTP+SSE carries protocol versions up to ${LATEST_LEGACY_VERSION}; call initialize`,
+)
+const UNENVELOPED = rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
+
+/** The era of a connection: its first message decides, and it stays (2026-07-28, versioning). */
+export class ConnectionEra {
+  readonly #isLegacyOnly: boolean
+  #era: Era | undefined
+
+  constructor(isLegacyOnly = false) {
+    this.#isLegacyOnly = isLegacyOnly
+  }
+
+  get current(): Era | undefined {
+    return this.#era
+  }
+
+  admit(request: RpcRequest): Admission {
+    if (claimsModern(request.params))
+      return this.#isLegacyOnly ? { refused: TOO_NEW } : this.#admitModern(request)
+    return this.#era === 'modern' ? { refused: withoutClaim(request) } : this.#admitLegacy(request)
+  }
+
+  /** `server/discover` does not decide: a client may ask and then fall back to `initialize`. */
+  #admitModern({ method, params }: RpcRequest): Admission {
+    const problem = envelopeProblem(params) ?? versionProblem(params) ?? methodProblem(method, 'modern')
+    if (problem !== undefined) return { refused: problem }
+    if (method !== 'server/discover') {
+      if (this.#era === 'legacy') return { refused: WRONG_ERA }
+      this.#era = 'modern'
+    }
+    return { as: 'modern', client: modernClient(params) }
+  }
+
+  #admitLegacy({ method, params }: RpcRequest): Admission {
+    if (this.#era === undefined && method === 'ping') return { pong: true }
+    const problem =
+      methodProblem(method, 'legacy') ?? (method === 'initialize' ? initializeProblem(params) : undefined)
+    if (problem !== undefined) return { refused: problem }
+    this.#era = 'legacy'
+    return { as: 'legacy', client: method === 'initialize' ? legacyClient(params) : undefined }
+  }
+}
+
+function withoutClaim({ method, params }: RpcRequest): RpcError {
+  if (method === 'initialize') return unsupportedVersion(params?.protocolVersion)
+  return envelopeProblem(params) ?? UNENVELOPED
 }

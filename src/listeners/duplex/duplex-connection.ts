@@ -6,94 +6,90 @@ import type {
   Notification,
   Principal,
   RpcError,
+  Session,
+  Via,
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { encodeError, inOnePiece, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
+import { encodeError, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Message, RpcId, RpcNotification, RpcRequest, Written } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { answersOf, BatchAnswers, parseBatch } from '../client/batch.ts'
-import { encodeAnswer, encodeTold, errorFor, listenAnswer, thrownAnswer } from '../client/encode-answer.ts'
-import { Asking, ClientAsks } from '../client/server-requests.ts'
-import { Drops } from '../../transport/unexpected-messages.ts'
-import { InFlight } from '../../transport/id-map.ts'
-import { within } from '../../util/within.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
-import { PipeEra } from './connection-era.ts'
-import { PipeRequest, type Answers, type PipeEnds } from './connection-request.ts'
-import { PipeSession } from './connection-session.ts'
+import { Drops } from '../../transport/unexpected-messages.ts'
+import { within } from '../../util/clock.ts'
+import { BatchWriter, parseBatch } from '../client/batch.ts'
+import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
+import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
+import { Requester, ServerRequests } from '../client/server-requests.ts'
+import { ConnectionEra, ConnectionSession } from './connection-session.ts'
 
 const MAX_RUNNING = 1024
-/** How long the last bytes may take to leave. */
+/** Time for the last bytes to leave. */
 const FLUSH_MS = 1000
-/** What is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
+/** Time for what is about to be answered when the client has closed its end; the rest is cancelled, so that servers stop working for nobody. */
 const LAST_ANSWERS_MS = 150
-const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
-const TOO_MANY = rpcError(RPC.internal, `Too many requests at a time; at most ${MAX_RUNNING} may run`)
 
-/** What a conversation needs of its listener. */
-export type PipeContext = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
+/** Dependencies of a connection: those of its listener. */
+export type DuplexContext = Pick<ListenerContext, 'name' | 'gate' | 'log' | 'clock'>
 
-export interface PipeOptions {
+export interface DuplexOptions {
   readonly channel: Channel
-  readonly context: PipeContext
-  /** Who the client is; nobody in particular on a local pipe. */
+  readonly context: DuplexContext
+  readonly via: Via
+  /** The client; nobody in particular on a local pipe. */
   readonly principal?: Principal
-  /** What the client calls this conversation. */
+  /** The name that the client gives to this conversation. */
   readonly label?: string | undefined
   /** The view it gets. */
   readonly profile?: string | undefined
-  /** How long open requests may go on after the client has closed its end. */
+  /** Time that open requests may go on after the client has closed its end. */
   readonly graceMs: number
-  /** Whether this way of transport is older than the modern era. */
+  /** True if this transport is older than the modern era. */
   readonly isLegacyOnly?: boolean
 }
 
 /** One client whose messages all take the same way: a pair of streams, a WebSocket, an event stream with its POSTs. */
-export class Pipe {
-  /** Resolves when the conversation is over and everything said has left. */
+export class DuplexConnection {
+  /** Resolves when the conversation is over and all that was written has left. */
   readonly ended: Promise<void>
-  readonly #options: PipeOptions
-  readonly #era: PipeEra
-  readonly #session: PipeSession
-  readonly #writer: Channel
-  readonly #asks: ClientAsks
-  readonly #ends: PipeEnds
-  readonly #running = new InFlight<PipeRequest>()
-  /** What came while the session opens; undefined when it does not. */
-  #held: { message: Message; answers: Answers; arrived: Arrived | undefined }[] | undefined
+  readonly #options: DuplexOptions
+  readonly #era: ConnectionEra
+  readonly #session: ConnectionSession
+  readonly #channel: Channel
+  readonly #writer: ResponseWriter
+  readonly #requests: ServerRequests
+  readonly #open = new OpenRequests(MAX_RUNNING)
+  /** Messages that came while the session opens; undefined when it does not. */
+  #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
   #isEnding = false
-  #heardAt: number
+  #activeAt: number
   #onQuiet: () => void = () => undefined
   #onEnded: () => void = () => undefined
 
-  constructor(options: PipeOptions) {
+  constructor(options: DuplexOptions) {
     const { context, channel } = options
     this.#options = options
-    this.#heardAt = context.clock.now()
-    this.#era = new PipeEra(options.isLegacyOnly)
-    this.#writer = channel
-    this.#asks = new ClientAsks(context.clock, new Drops(context.log))
-    this.#ends = { channel, asks: this.#asks }
-    const asking = new Asking(this.#asks, message => {
-      channel.write(message)
-      return true
-    })
+    this.#activeAt = context.clock.now()
+    this.#era = new ConnectionEra(options.isLegacyOnly)
+    this.#channel = channel
+    this.#writer = new ChannelWriter(channel)
+    this.#requests = new ServerRequests(context.clock, new Drops(context.log))
+    const requester = new Requester(this.#requests, message => this.#writer.send(message))
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
-    this.#session = new PipeSession({
+    this.#session = new ConnectionSession({
       gate: context.gate,
       listener: context.name,
       principal: options.principal ?? ANONYMOUS,
       label: options.label,
       profile: options.profile,
-      notify: notification => this.#tell(notification),
-      ask: ask => asking.ask(ask),
+      notify: notification => this.#notify(notification),
+      ask: ask => requester.ask(ask),
     })
   }
 
   start(): void {
     const { graceMs } = this.#options
     const over = (ms: number): void => void this.end('the client closed the connection', ms)
-    this.#writer.open({
+    this.#channel.open({
       message: (bytes, arrived) => this.#take(bytes, arrived),
       tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
       ended: () => over(Math.min(graceMs, LAST_ANSWERS_MS)),
@@ -102,27 +98,27 @@ export class Pipe {
     })
   }
 
-  /** Since when nothing happens here; undefined while something does. */
+  /** The time since which nothing happens here; undefined while something does. */
   get idleSince(): number | undefined {
-    return this.#running.size > 0 || this.#held !== undefined ? undefined : this.#heardAt
+    return this.#open.size > 0 || this.#held !== undefined ? undefined : this.#activeAt
   }
 
   #touch(): void {
-    this.#heardAt = this.#options.context.clock.now()
+    this.#activeAt = this.#options.context.clock.now()
   }
 
-  #tell(notification: Notification): boolean {
+  #notify(notification: Notification): boolean {
     const reader = this.#session.root?.client
-    const told = reader && encodeTold(notification, reader)
-    if (told === undefined) return false
+    const message = reader && encodeNotificationFor(notification, reader)
+    if (message === undefined) return false
     this.#touch()
-    return this.#writer.tell(told)
+    return this.#channel.tell(message)
   }
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
   #flow(): void {
-    if (this.#isEnding || this.#writer.isBlocked || this.#held !== undefined) this.#writer.pause()
-    else this.#writer.resume()
+    if (this.#isEnding || this.#channel.isBlocked || this.#held !== undefined) this.#channel.pause()
+    else this.#channel.resume()
   }
 
   #take(bytes: Buffer, arrived: Arrived | undefined): void {
@@ -130,96 +126,89 @@ export class Pipe {
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
-    const answers = new BatchAnswer(answersOf(messages), this.#writer)
-    for (const message of messages) this.#handle(message, answers, arrived)
+    const writer = new BatchWriter(this.#writer, messages)
+    for (const message of messages) this.#handle(message, writer, arrived)
   }
 
-  #handle(message: Message, answers: Answers, arrived: Arrived | undefined): void {
-    if (this.#held !== undefined) this.#held.push({ message, answers, arrived })
-    else if (message.kind === 'request') this.#request(message, answers, arrived)
+  #handle(message: Message, writer: ResponseWriter, arrived: Arrived | undefined): void {
+    if (this.#held !== undefined) this.#held.push({ message, writer, arrived })
+    else if (message.kind === 'request') this.#request(message, writer, arrived)
     else if (message.kind === 'notification') this.#notification(message)
-    else if (message.kind === 'response') this.#asks.answer(message)
-    else this.#refuse(message.id, message.error, answers)
+    else if (message.kind === 'response') this.#requests.answer(message)
+    else this.#refuse(message.id, message.error, writer)
   }
 
   #notification({ method, params }: RpcNotification): void {
-    if (method === 'notifications/cancelled') return this.#cancel(params?.requestId, params?.reason)
+    if (method === 'notifications/cancelled') return this.#open.cancel(params)
     if (this.#session.root !== undefined)
       this.#options.context.gate.notified(this.#session.root, { method, params })
   }
 
-  /** Ends the request with strictly that id. What was cancelled is not answered. */
-  #cancel(id: unknown, reason: unknown): void {
-    if (typeof id !== 'string' && typeof id !== 'number') return
-    const request = this.#running.get(id)
-    // `initialize` cannot be cancelled.
-    if (request === undefined || request.method === 'initialize') return
-    request.isSilent = true
-    request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
+  #request(request: RpcRequest, writer: ResponseWriter, arrived: Arrived | undefined): void {
+    const problem = this.#open.problem(request.id) ?? this.#notAdmitted()
+    if (problem !== undefined) return this.#refuse(request.id, problem, writer)
+    const admitted = this.#era.admit(request)
+    if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, writer)
+    if ('pong' in admitted)
+      return writer.finish(200, `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
+    const client = admitted.as === 'modern' ? this.#session.recall(admitted.client) : undefined
+    const running = this.#inbound(request, admitted.as, client, writer, arrived)
+    const session = this.#session.find(admitted.as, admitted.client)
+    if (session === undefined) void this.#begin(running, admitted.as, client ?? admitted.client)
+    else void this.#run(running, session)
   }
 
-  #request(request: RpcRequest, answers: Answers, arrived: Arrived | undefined): void {
-    if (this.#running.has(request.id)) return this.#refuse(request.id, TAKEN, answers)
-    if (this.#running.size >= MAX_RUNNING) return this.#refuse(request.id, TOO_MANY, answers)
+  /** Legacy clients can be asked something in the middle of a request, after their handshake. */
+  #inbound(
+    request: RpcRequest,
+    era: Era,
+    client: ClientSide | undefined,
+    writer: ResponseWriter,
+    arrived: Arrived | undefined,
+  ): InboundRequest {
+    const { via } = this.#options
+    const origin = { via, headers: arrived?.headers, principal: arrived?.caller, label: undefined, client }
+    const canBeAsked = era === 'legacy' && request.method !== 'initialize'
+    return new InboundRequest(request, era, origin, writer, canBeAsked ? this.#requests : undefined)
+  }
+
+  #notAdmitted(): RpcError | undefined {
     const { gate, name } = this.#options.context
-    const now = gate.admit(name)
-    if (now !== undefined && now !== 'close') return this.#refuse(request.id, now.error, answers)
-    const admitted = this.#era.admit(request)
-    if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, answers)
-    if ('pong' in admitted)
-      return answers.write(`{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
-    const running = new PipeRequest(request, admitted.as, answers, this.#ends, arrived)
-    const session = this.#session.find(admitted.as, admitted.client)
-    if (session === undefined) void this.#open(running, admitted.as, admitted.client)
-    else void this.#run(running, () => running.run(gate, session))
+    const found = gate.admit(name)
+    return found === undefined || found === 'close' ? undefined : found.error
   }
 
   /** Opens the session for its first request; what comes meanwhile waits, so that order is kept. */
-  async #open(request: PipeRequest, era: Era, client: ClientSide | undefined): Promise<void> {
+  async #begin(request: InboundRequest, era: Era, client: ClientSide | undefined): Promise<void> {
     this.#held = []
     this.#flow()
     try {
-      const session = await this.#session.open(era, client)
-      void this.#run(request, () => request.run(this.#options.context.gate, session))
+      void this.#run(request, await this.#session.open(era, client))
     } catch (thrown) {
-      this.#refuse(
-        request.id,
-        errorFor(thrownAnswer(thrown, this.#options.context.log).error, request.reader),
-        request.answers,
-      )
+      request.refuse(thrownAnswer(thrown, this.#options.context.log).error)
     }
     const held = this.#held
     this.#held = undefined
-    for (const { message, answers, arrived } of held) this.#handle(message, answers, arrived)
+    for (const { message, writer, arrived } of held) this.#handle(message, writer, arrived)
     this.#flow()
     this.#settle()
   }
 
-  async #run(request: PipeRequest, start: () => Promise<Answer>): Promise<void> {
-    this.#running.set(request.id, request)
-    const answer = await start()
-    this.#running.delete(request.id)
+  async #run(request: InboundRequest, session: Session): Promise<void> {
+    const { gate, log } = this.#options.context
+    const answer: Answer = await this.#open.run(request, gate, session)
     this.#touch()
-    request.over('the request that asked is over')
-    if (!request.isSilent || request.answers !== this.#writer) this.#answer(request, answer)
+    // A cancelled request is not answered, but a batch waits for each of its own.
+    if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)
     this.#settle()
   }
 
-  #answer(request: PipeRequest, answer: Answer): void {
-    const final = request.isListen ? listenAnswer(answer, request.id, this.#isEnding) : request.final(answer)
-    try {
-      request.answers.write(encodeAnswer(request.id, request.method, final, request.reader))
-    } catch (thrown) {
-      this.#refuse(request.id, thrownAnswer(thrown, this.#options.context.log).error, request.answers)
-    }
-  }
-
-  #refuse(id: RpcId | null, error: RpcError, answers: Answers): void {
-    answers.write(encodeError(id, error))
+  #refuse(id: RpcId | null, error: RpcError, writer: ResponseWriter): void {
+    writer.finish(400, encodeError(id, error))
   }
 
   #settle(): void {
-    if (this.#running.size === 0 && this.#held === undefined) this.#onQuiet()
+    if (this.#open.size === 0 && this.#held === undefined) this.#onQuiet()
   }
 
   /** Reads no more, lets open requests end within `graceMs`, then cancels them. */
@@ -230,39 +219,56 @@ export class Pipe {
       return this.ended
     }
     this.#isEnding = true
-    this.#writer.pause()
+    this.#channel.pause()
     // Nobody reads the replies from here on.
-    this.#asks.close(reason)
+    this.#requests.close(reason)
     const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
-    for (const request of this.#running.values()) if (request.isListen) request.cancel('shutdown')
+    for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')
     this.#settle()
     if (!(await within(clock, graceMs, quiet))) {
       this.#cancelAll()
       await within(clock, FLUSH_MS, quiet)
     }
-    await within(clock, FLUSH_MS, this.#writer.finished())
+    await within(clock, FLUSH_MS, this.#channel.finished())
     this.#session.close(reason)
     this.#onEnded()
   }
 
   #cancelAll(): void {
-    for (const request of this.#running.values()) request.shutDown()
+    for (const request of this.#open.values()) request.shutDown()
   }
 }
 
-/** The answers of a batch, written as one array. */
-class BatchAnswer implements Answers {
-  readonly #answers: BatchAnswers
-  readonly #writer: Answers
+/** Writes the messages of all requests to the one channel of their client. */
+class ChannelWriter implements ResponseWriter {
+  readonly canStream = true
+  readonly isShared = true
+  readonly #channel: Channel
 
-  constructor(expected: number, writer: Answers) {
-    this.#answers = new BatchAnswers(expected)
-    this.#writer = writer
+  constructor(channel: Channel) {
+    this.#channel = channel
   }
 
-  write(message: Written): void {
-    this.#answers.add(inOnePiece(message))
-    if (this.#answers.isComplete) this.#writer.write(this.#answers.asArray())
+  notify(message: string): void {
+    this.#channel.tell(message)
+  }
+
+  /** Requests to a client are few, and not to be missed: they wait like answers. */
+  send(message: Buffer | string): boolean {
+    this.#channel.write(message)
+    return true
+  }
+
+  prime(): void {
+    // The connection itself is what would break.
+  }
+
+  finish(_status: number, message: Written): void {
+    this.#channel.write(message)
+  }
+
+  onLost(): void {
+    // The requests of servers end with the connection.
   }
 }
 

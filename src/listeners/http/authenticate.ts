@@ -1,13 +1,20 @@
 import type { IncomingMessage } from 'node:http'
-import type { Credentials, Principal, Refusal } from '../../api/index.ts'
-import type { HttpContext } from './context.ts'
+import type { Clock, Credentials, Gate, Principal, Refusal } from '../../api/index.ts'
+import { authorizationKey } from '../../plugin.ts'
+import { Ticker } from '../../util/idle-sweeper.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 type Caller = Principal | Refusal
 
-/** Whose a request is, or why it goes no further. At once where no plugin asks. */
+/** The listener that a request came to. */
+interface Reached {
+  readonly name: string
+  readonly endpoint: string
+}
+
+/** Finds out who sent a request, or why it goes no further. At once where no plugin asks. */
 export function identify(
-  context: HttpContext,
+  context: Reached & { readonly gate: Gate },
   request: IncomingMessage,
   headers: RequestHeaders,
 ): Caller | Promise<Caller> {
@@ -15,8 +22,8 @@ export function identify(
   return context.gate.authenticate(headers.credentials)
 }
 
-/** What a plugin may know of a request before its body is read. */
-export function credentialsOf({ name, endpoint }: HttpContext, request: IncomingMessage): Credentials {
+/** Collects what a plugin may know of a request before its body is read. */
+export function credentialsOf({ name, endpoint }: Reached, request: IncomingMessage): Credentials {
   const { rawHeaders, socket, method = 'GET', url = '/' } = request
   return {
     listener: name,
@@ -37,6 +44,62 @@ export function pathOf(url: string): string {
   return query < 0 ? url : url.slice(0, query)
 }
 
-export function isPromise<T extends object>(value: T | Promise<T>): value is Promise<T> {
-  return value instanceof Promise
+const RECHECK_MS = 30_000
+
+interface Open {
+  readonly headers: RequestHeaders
+  end(reason: string): void
+}
+
+/**
+ * Responses and connections that stay open after the request that began them was let in. Their callers are authenticated
+ * again now and then, and at each reload, so that a credential which has expired or was revoked opens nothing for longer.
+ */
+export class OpenStreams {
+  readonly #gate: Gate
+  readonly #open = new Set<Open>()
+  readonly #ticker: Ticker
+
+  constructor(gate: Gate, clock: Clock) {
+    this.#gate = gate
+    this.#ticker = new Ticker(
+      clock,
+      () => RECHECK_MS,
+      () => {
+        this.recheck()
+        return this.#open.size > 0
+      },
+    )
+  }
+
+  /** Notes what is open, until the function it returns is called. `end` closes it. */
+  note(headers: RequestHeaders, end: (reason: string) => void): () => void {
+    const open: Open = { headers, end }
+    this.#open.add(open)
+    this.#ticker.arm()
+    return () => void this.#open.delete(open)
+  }
+
+  recheck(): void {
+    for (const open of this.#open) void this.#check(open)
+  }
+
+  stop(): void {
+    this.#ticker.stop()
+    this.#open.clear()
+  }
+
+  async #check(open: Open): Promise<void> {
+    const { caller, credentials } = open.headers
+    if (credentials === undefined) return
+    const now = await this.#gate.authenticate(credentials)
+    // That we failed to find out is no reason to cut anybody off.
+    const isUnsure = 'status' in now && now.status >= 500
+    if (isUnsure || isSame(caller, now) || !this.#open.delete(open)) return
+    open.end('its credentials are no longer valid')
+  }
+}
+
+function isSame(before: Principal, now: Caller): boolean {
+  return !('status' in now) && authorizationKey(before) === authorizationKey(now)
 }

@@ -1,17 +1,18 @@
-import type { Clock, Gate, Log, Session, SessionInit } from '../../api/index.ts'
-import { type HeldBytes } from '../../transport/held-bytes.ts'
-import type { InFlight } from '../../transport/id-map.ts'
-import type { Callers } from '../client/session-quota.ts'
-import type { UnreadBytes } from './body/unread-bytes.ts'
-import type { HttpSettings } from './listener-settings.ts'
-import type { LegacySessions } from './mcp/legacy-sessions.ts'
-import type { Post } from './mcp/posted-request.ts'
-import type { Standing } from './reauthenticate.ts'
-import type { SseStreams } from './sse-writer.ts'
-import type { Conversations } from './sse/open-connections.ts'
-import type { SseChannel } from './sse/sse-channel.ts'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock, Gate, ListenerContext, Log } from '../../api/index.ts'
+import { InFlight } from '../../protocol/rpc-peer.ts'
+import { HeldBytes } from '../../transport/backlog.ts'
+import type { InboundRequest } from '../client/inbound-request.ts'
+import { OpenStreams } from './authenticate.ts'
+import type { HttpSettings, Place } from './listener-settings.ts'
+import { LegacySessions } from './mcp/legacy-sessions.ts'
+import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
+import type { RequestHeaders } from './request-headers.ts'
+import { SseStreams } from './sse-writer.ts'
+import { UnreadBytes } from './unread-bytes.ts'
 
-/** What all requests of one HTTP listener share. */
+/** State that all requests of one HTTP listener share. */
 export interface HttpContext {
   readonly name: string
   readonly gate: Gate
@@ -22,55 +23,82 @@ export interface HttpContext {
   /** URL of the MCP endpoint, once it listens. */
   endpoint: string
   readonly sessions: LegacySessions
-  /** How much each caller has of them, and of the conversations. */
-  readonly callers: Callers
+  /** Sessions and connections of each caller. */
+  readonly quota: SessionQuota
   readonly streams: SseStreams
   /** Request bodies, until they are answered. */
   readonly bodies: HeldBytes
   /** Answers and events that their readers have not taken. */
   readonly unread: UnreadBytes
-  /** Requests in the pipeline, by a number of our own. */
-  readonly posts: InFlight<Post>
-  /** What stays open after its request was let in. */
-  readonly standing: Standing
+  /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
+  readonly running: InFlight<InboundRequest>
+  /** Responses that stay open after their request was let in. */
+  readonly open: OpenStreams
   /** Clients with a connection of their own. */
-  readonly pipes: Conversations
+  readonly connections: OpenConnections
   /** The event streams among them, by the id that lets their clients post. */
-  readonly eventStreams: Map<string, SseChannel>
+  readonly eventStreams: Map<string, PostedConversation>
   /** Of this listener alone, for ids that no other conversation has. */
   readonly own: string
-  /** Counts conversations that are one request long. */
-  conversations: number
-  /** The number of the last request. */
-  lastPost: number
+  /** The number of the last modern request. */
+  lastRequest: number
   isStopping: boolean
-  /** Whether the log says already that modern clients lose what upstreams keep for a session. */
+  /** True if the log says already that modern clients lose what upstreams keep for a session. */
   hasToldOfLoss: boolean
 }
 
-const NOBODY_LISTENS = (): boolean => false
-
-/** What is known of a conversation that begins. */
-interface Beginning extends Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile'> {
-  /** Default: a number of our own. */
-  readonly id?: string
-  /** Default: nobody listens outside the request. */
-  readonly notify?: SessionInit['notify']
-  /** Default: nobody can be asked outside the request. */
-  readonly ask?: SessionInit['ask']
+/** One request to an endpoint of the listener, with its headers sorted. */
+export interface Arrival {
+  readonly context: HttpContext
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: RequestHeaders
+  /** Of its URL, without the query. */
+  readonly path: string
+  /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
+  readonly place: Place | undefined
 }
 
-/** Opens a conversation with the core. */
-export function openSession(context: HttpContext, beginning: Beginning): Promise<Session> {
-  const { client, principal, label, profile, id, notify, ask } = beginning
-  return context.gate.openSession({
-    id: id ?? `${context.name}-${context.own}-${++context.conversations}`,
-    listener: context.name,
-    principal,
-    client,
-    label,
-    profile,
-    notify: notify ?? NOBODY_LISTENS,
-    ask,
+/** Makes the state of a new listener. */
+export function makeContext(listener: ListenerContext, settings: HttpSettings): HttpContext {
+  const { name, gate, log, clock, neighbours } = listener
+  const unread = new UnreadBytes(settings.held)
+  const quota = new SessionQuota(settings.maxSessionsEach)
+  const sessions = new LegacySessions({
+    name,
+    gate,
+    log,
+    clock,
+    neighbours,
+    quota,
+    get idleMs() {
+      return context.settings.idleMs
+    },
+    // All clients share one bound, however they came.
+    get max() {
+      return context.settings.maxSessions - context.connections.size
+    },
   })
+  const context: HttpContext = {
+    name,
+    gate,
+    log,
+    clock,
+    settings,
+    endpoint: '',
+    sessions,
+    quota,
+    streams: new SseStreams(clock, unread),
+    bodies: new HeldBytes(settings.held),
+    unread,
+    running: new InFlight(),
+    open: new OpenStreams(gate, clock),
+    connections: new OpenConnections(clock, settings.idleMs),
+    eventStreams: new Map(),
+    own: randomUUID(),
+    lastRequest: 0,
+    isStopping: false,
+    hasToldOfLoss: false,
+  }
+  return context
 }

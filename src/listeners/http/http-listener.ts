@@ -10,14 +10,12 @@ import type {
 } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import type { HttpContext } from './context.ts'
-import { makeContext } from './make-context.ts'
-import { createServer } from './node-server.ts'
-import { serveRequest } from './serve-request.ts'
+import { within } from '../../util/clock.ts'
+import { type HttpContext, makeContext } from './context.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
-import { WriteTimeout } from './body/write-timeout.ts'
-import { within } from '../../util/within.ts'
-import type { Upgrade } from './ws/accept.ts'
+import { serveRequest } from './serve-request.ts'
+import { WriteTimeout } from './unread-bytes.ts'
+import type { Upgrade } from './web-socket.ts'
 
 /** Streamable HTTP: both eras on one endpoint, and the probes beside it. */
 export const listenHttp: Plugin = {
@@ -30,7 +28,7 @@ export const listenHttp: Plugin = {
         .tap((spec, context) => new HttpListener(spec as HttpListenerSpec, context, config, upgradeTo))
     // Only those who serve WebSockets load the code for them.
     if (!wantsWebSocket(config)) return tap()
-    return import('./ws/accept.ts').then(({ upgradeTo }) => tap(upgradeTo))
+    return import('./web-socket.ts').then(({ upgradeTo }) => tap(upgradeTo))
   },
 }
 
@@ -43,7 +41,7 @@ function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
 const HEADERS_MS = 10_000
 const BODY_MS = 30_000
 const KEEP_ALIVE_MS = 30_000
-/** How long the errors may take that end open calls at a stop. */
+/** Time for the errors that end open calls at a stop. */
 const LAST_WORDS_MS = 500
 /** More than the guard lets pass, so that it sees what is too many. */
 const MAX_HEADERS = 128
@@ -98,7 +96,10 @@ class HttpListener implements Listener {
       this.#follow(request.socket, response)
       void serveRequest(this.#context, request, response)
     }
-    const server = createServer(options, neighbours === undefined ? serve : this.#beside(neighbours, serve))
+    const answer = neighbours === undefined ? serve : this.#beside(neighbours, serve)
+    // Node's HTTP is loaded when there is something to serve, and as `require` would bring it: an import evaluates every
+    // member of it, `WebSocket` among them, and loads all of fetch for that, at 25 ms and 12 MB.
+    const server = process.getBuiltinModule('node:http').createServer(options, answer)
     if (upgrade !== undefined)
       server.on('upgrade', (request, socket, head) => {
         this.#connections.delete(request.socket)
@@ -116,7 +117,7 @@ class HttpListener implements Listener {
     return server
   }
 
-  /** The same beside other processes: what is theirs is handed on, and what is ours is handed here. */
+  /** Serves beside other processes: what is theirs is handed on, and what is ours is handed here. */
   #beside(neighbours: Neighbours, serve: HttpServe): HttpServe {
     const handOn = neighbours.join(this.name, (request, response) => {
       this.#handed.add(response)
@@ -171,10 +172,10 @@ class HttpListener implements Listener {
     const next = httpSettings(this.name, spec, config, authenticates)
     if (madeOnce(next) !== madeOnce(httpContext.settings)) return false
     httpContext.settings = next
-    httpContext.callers.max = next.maxSessionsEach
+    httpContext.quota.max = next.maxSessionsEach
     httpContext.bodies.limits = next.held
     httpContext.unread.limits = next.held
-    httpContext.pipes.idleMs = next.idleMs
+    httpContext.connections.idleMs = next.idleMs
     this.#server.maxConnections = next.maxConnections
     this.#setUrl()
     return true
@@ -187,7 +188,7 @@ class HttpListener implements Listener {
   }
 
   recheck(): void {
-    this.#context.standing.recheck()
+    this.#context.open.recheck()
   }
 
   stop(graceMs: number): Promise<void> {
@@ -202,8 +203,8 @@ class HttpListener implements Listener {
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()
-    const conversations = httpContext.pipes.stop(graceMs)
-    for (const post of httpContext.posts.values()) if (post.isListen) post.cancel('shutdown')
+    const conversations = httpContext.connections.stop(graceMs)
+    for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
     if (!(await within(httpContext.clock, graceMs, closed))) {
       await this.#endOpenCalls()
       this.#server.closeAllConnections()
@@ -213,15 +214,15 @@ class HttpListener implements Listener {
     httpContext.sessions.endAll('shutdown')
     httpContext.streams.stop()
     this.#writeTimeout.stop()
-    httpContext.standing.stop()
+    httpContext.open.stop()
   }
 
   /** Each call that is still open is answered with an error: a closed connection would say nothing. */
   async #endOpenCalls(): Promise<void> {
-    const { clock, posts } = this.#context
-    const open = posts.values()
-    for (const post of open) post.shutDown()
-    await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(post => post.answered)))
+    const { clock, running, sessions } = this.#context
+    const open = [...running.values(), ...sessions.openRequests()]
+    for (const request of open) request.shutDown()
+    await within(clock, LAST_WORDS_MS, Promise.allSettled(open.map(request => request.answered)))
     // An answer is written in the turn after it is there.
     await new Promise(resolve => setImmediate(resolve))
     const unread = [...this.#connections.keys()].filter(socket => socket.writableLength > 0)

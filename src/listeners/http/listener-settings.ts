@@ -1,10 +1,8 @@
-import { offeredEras, type OfferedEras } from './offered-eras.ts'
 import type { Config, ListenerConfig } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { headerNames, type HeaderNames } from './header-names.ts'
-import type { HeldLimits } from '../../transport/held-bytes.ts'
-import { placesOf, type Place } from './paths.ts'
+import type { HeldLimits } from '../../transport/backlog.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
+import { type HeaderNames, headerNames } from './request-headers.ts'
 
 /** A listener's part of the configuration, ready for use. */
 export interface HttpSettings {
@@ -19,19 +17,19 @@ export interface HttpSettings {
   readonly maxSessionsEach: number
   readonly maxConnections: number
   readonly idleMs: number
-  /** How long a client may take nothing of what is written for it. */
+  /** Time that a client may take nothing of what is written for it. */
   readonly unreadMs: number
   readonly held: HeldLimits
-  /** Where HTTP+SSE is served; undefined when it is off. */
+  /** Paths of HTTP+SSE; undefined when it is off. */
   readonly sse: { readonly path: string; readonly messages: string } | undefined
-  /** Where WebSocket is served; undefined when it is off. */
+  /** Path of WebSocket; undefined when it is off. */
   readonly ws: { readonly path: string } | undefined
   readonly names: HeaderNames
-  /** Which eras single requests may be of, for who names this profile, or none. */
+  /** The eras that single requests may be of, for clients of this profile, or of none. */
   readonly offered: (profile: string | undefined) => OfferedEras
-  /** The profile of who names none. */
+  /** The profile of clients that name none. */
   readonly profile: string | undefined
-  /** What is served by the listener itself, by path. */
+  /** Endpoints of the listener itself, by path. */
   readonly places: ReadonlyMap<string, Place>
 }
 
@@ -90,4 +88,75 @@ function isLoopback(host: string): boolean {
 /** An address as it stands in a URL: IPv6 in brackets. */
 export function inUrl(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+/** The listener's own endpoints: MCP, HTTP+SSE and where its clients post, WebSocket, and the probes. */
+export type PlaceKind = 'mcp' | 'sse' | 'messages' | 'ws' | 'live' | 'ready'
+
+/** An endpoint of the listener itself. */
+export interface Place {
+  readonly kind: PlaceKind
+  /** The profile that the path names. */
+  readonly profile?: string
+}
+
+interface Endpoints {
+  readonly path: string
+  readonly sse?: false | { readonly path: string; readonly messages: string }
+  readonly ws?: false | { readonly path: string }
+}
+
+/** Lists every path that an HTTP listener serves by itself; all others are a plugin's or nobody's. The first of two with one path counts. */
+export function placesOf(
+  { path, sse, ws }: Endpoints,
+  profiles: Iterable<string>,
+): ReadonlyMap<string, Place> {
+  const places: (readonly [path: string, place: Place])[] = [[path, { kind: 'mcp' }]]
+  if (sse) places.push([sse.path, { kind: 'sse' }], [sse.messages, { kind: 'messages' }])
+  if (ws) places.push([ws.path, { kind: 'ws' }])
+  for (const profile of profiles) places.push([`${path}/${profile}`, { kind: 'mcp', profile }])
+  for (const probe of ['/livez', '/healthz']) places.push([probe, { kind: 'live' }])
+  places.push(['/readyz', { kind: 'ready' }])
+  return new Map(places.reverse())
+}
+
+/** The eras that a listener offers over single HTTP requests, and what decides it. */
+export interface OfferedEras {
+  readonly modern: 'all' | 'labelled' | 'none'
+  /** Upstreams that keep something for each session, which a modern request without a label cannot come back to. */
+  readonly because: readonly string[]
+}
+
+type Listening = Pick<Extract<ListenerConfig, { type: 'http' }>, 'eras' | 'sessionLabel'>
+
+/**
+ * A modern HTTP request is a session of its own. Where an upstream keeps something for each session, clients of both eras
+ * are offered legacy sessions, unless they name their conversation.
+ */
+export function offeredEras(
+  config: Partial<Pick<Config, 'upstreams' | 'profiles'>>,
+  { eras, sessionLabel }: Listening,
+  profile: string | undefined,
+): OfferedEras {
+  const view = profile === undefined ? undefined : config.profiles?.[profile]
+  const because = Object.entries(config.upstreams ?? {})
+    .filter(([name, spec]) => spec.enabled && spec.isolation === 'session' && isShown(view, name))
+    .map(([name]) => name)
+  const asked = view?.eras ?? eras
+  if (asked === 'legacy') return { modern: 'none', because }
+  if (asked === 'both' || because.length === 0) return { modern: 'all', because }
+  return { modern: sessionLabel === false ? 'none' : 'labelled', because }
+}
+
+function isShown(view: { readonly upstreams?: readonly string[] } | undefined, upstream: string): boolean {
+  return view?.upstreams?.includes(upstream) ?? true
+}
+
+/** Says what that means for modern clients; undefined where there is nothing to say. */
+export function erasText({ modern, because }: OfferedEras, label: string | false): string | undefined {
+  const which = because.map(name => `"${name}"`).join(', ')
+  const by = because.length === 0 ? '' : ` (isolation: session of ${which})`
+  if (modern === 'none') return `legacy sessions only${by}`
+  if (modern === 'labelled') return `legacy sessions only, but for requests with ${String(label)}${by}`
+  return because.length === 0 ? undefined : `each modern request without a label is a session of its own${by}`
 }

@@ -1,19 +1,19 @@
-import type { HttpReply, HttpRequest } from '../../api/index.ts'
+import type { ServerResponse } from 'node:http'
+import type { Clock, HttpReply, HttpRequest } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { Arrival } from './arrival.ts'
 import { credentialsOf } from './authenticate.ts'
-import { readBody } from './body/read-body.ts'
-import { sendPieces } from './body/send-chunks.ts'
+import type { Arrival } from './context.ts'
+import { readBody } from './read-body.ts'
 import { sendJson } from './response.ts'
 
 /** Answers on a path that a plugin serves; undefined where none does. */
-export function servePath(arrival: Arrival, path: string): Promise<void> | undefined {
-  const answer = arrival.context.gate.serve(requestOf(arrival, path))
+export function servePath(arrival: Arrival): Promise<void> | undefined {
+  const answer = arrival.context.gate.serve(requestOf(arrival))
   return answer?.then(reply => send(arrival, reply))
 }
 
-function requestOf(arrival: Arrival, path: string): HttpRequest {
-  const { context, request, response, headers } = arrival
+function requestOf(arrival: Arrival): HttpRequest {
+  const { context, request, response, headers, path } = arrival
   return {
     ...credentialsOf(context, request),
     path,
@@ -54,4 +54,35 @@ async function send(
   response.writeHead(status, { 'cache-control': 'no-store', ...headers })
   if (isWhole) response.end(body)
   else await sendPieces(response, body, { clock: context.clock, patienceMs: context.settings.unreadMs })
+}
+
+interface Patience {
+  readonly clock: Clock
+  /** Time that a reader may take for what waits. */
+  readonly patienceMs: number
+}
+
+/** Streams a body, no faster than it is read. A reader that does not read is cut. */
+async function sendPieces(
+  response: ServerResponse,
+  pieces: AsyncIterable<string | Buffer>,
+  patience: Patience,
+): Promise<void> {
+  for await (const piece of pieces) {
+    if (response.destroyed) return
+    if (!response.write(piece)) await drained(response, patience)
+  }
+  response.end()
+}
+
+function drained(response: ServerResponse, { clock, patienceMs }: Patience): Promise<void> {
+  return new Promise(resolve => {
+    const cut = clock.after(patienceMs, () => response.destroy())
+    const on = (): void => {
+      cut()
+      response.off('drain', on).off('close', on)
+      resolve()
+    }
+    response.on('drain', on).on('close', on)
+  })
 }

@@ -21,7 +21,7 @@ function closing(refused: Refusal): Refusal {
   return { ...refused, headers: { connection: 'close' } }
 }
 
-/** What is wrong with how a request is framed: Node reads some forms that others in front of us read in other ways. */
+/** Checks how a request is framed: Node reads some forms that others in front of us read in other ways. */
 function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refusal | undefined {
   if (request.httpVersionMajor !== 1)
     return closing(refusal(505, 'HTTP version not supported: 1.1 is spoken here'))
@@ -37,7 +37,7 @@ function framingProblem(request: IncomingMessage, { own }: RequestHeaders): Refu
   )
 }
 
-/** What is wrong with any request, whatever it asks for: its headers, where it was sent to, and from which page. */
+/** Checks any request, whatever it asks for: its headers, where it was sent to, and from which page. Returns the refusal. */
 export function guardRequest(
   request: IncomingMessage,
   headers: RequestHeaders,
@@ -50,7 +50,7 @@ export function guardRequest(
   return framingProblem(request, headers) ?? addressProblem(headers, settings)
 }
 
-/** Where a request was sent to, and from which page. */
+/** Checks where a request was sent to, and from which page. */
 function addressProblem(headers: RequestHeaders, settings: HttpSettings): Refusal | undefined {
   if (headers.label !== undefined && !LABEL.test(headers.label))
     return refusal(
@@ -91,7 +91,7 @@ function isOurOrigin(origin: string, host: string | undefined, ours: ReadonlySet
   )
 }
 
-/** What is wrong with a body before it is read. */
+/** Checks a body before it is read; returns the refusal. */
 export function guardBody(headers: RequestHeaders, maxBody: number): Refusal | undefined {
   const type = headers.own['content-type']
   if (type !== 'application/json' && !isJsonType(type))
@@ -137,7 +137,7 @@ export function guardAccept(accepts: Accepts): Refusal | undefined {
   return refusal(406, 'Not acceptable: answers are application/json or text/event-stream')
 }
 
-/** Whose limit is reached: that of all, or of this caller. */
+/** Refusal where a limit is reached: that of all, or of this caller. */
 export function tooMany(whose: 'all' | 'own'): Refusal {
   const full =
     whose === 'all'

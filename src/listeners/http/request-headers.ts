@@ -1,19 +1,20 @@
-import type { Credentials, Principal } from '../../api/index.ts'
+import type { Config, Credentials, ListenerConfig, Principal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { HEADER } from '../../protocol/names.ts'
-import type { HeaderNames } from './header-names.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { HEADER } from '../../protocol/methods.ts'
+import type { Origin } from '../client/inbound-request.ts'
 
-/** The headers of one request that we care for, lower case names, and who sent them. */
+/** The headers of one request that are read here, with lower case names, and its caller. */
 export interface RequestHeaders {
-  /** Whose the request is; nobody's until it was asked. */
+  /** The authenticated caller; ANONYMOUS until `authenticate` has run. */
   caller: Principal
-  /** What he was let in on, once he was asked. */
+  /** Credentials that the caller was let in on; undefined until `authenticate` has run. */
   credentials: Credentials | undefined
   /** For this listener only: never leaves it. */
   readonly own: Readonly<Record<string, string | undefined>>
   /** Goes with the request on its way: nothing in it identifies or authorises anyone. */
   readonly passed: Readonly<Record<string, string>>
-  /** What the caller calls its conversation; undefined when it says nothing. */
+  /** The name that the caller gives to its conversation; undefined when it gives none. */
   readonly label: string | undefined
   /** The profile that the path names. */
   profile: string | undefined
@@ -80,4 +81,45 @@ function joined(before: string | undefined, value: string): string {
 
 function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
   return name.startsWith('mcp-') || PASSED.has(name) || alsoPassed.has(name)
+}
+
+/** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
+export function originOf({ passed, caller, label }: RequestHeaders): Origin {
+  return { via: 'http', headers: passed, principal: caller, label, client: undefined }
+}
+
+/** Names of headers that a configuration speaks of, in lower case. */
+export interface HeaderNames {
+  /** The header with the label of a conversation; undefined when none is read. */
+  readonly label: string | undefined
+  /** Passed on beside those that always are. */
+  readonly alsoPassed: ReadonlySet<string>
+}
+
+/** Every header that any section names must get past the listener, or what that section says does nothing. */
+export function headerNames(
+  { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
+  { sessionHeaders, upstreams, cache }: Config,
+): HeaderNames {
+  const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
+  const named = [label, sessionHeaders?.header, ...variedIn(cache)]
+  for (const spec of Object.values(upstreams)) {
+    if ('forwardHeaders' in spec) named.push(...(spec.forwardHeaders ?? []))
+    named.push(...variedIn(spec.cache))
+  }
+  return {
+    label,
+    alsoPassed: new Set(named.flatMap(name => (name === undefined ? [] : [name.toLowerCase()]))),
+  }
+}
+
+/** The headers by which any rule of a cache section tells answers apart. */
+function variedIn(section: unknown): string[] {
+  if (!isObject(section)) return []
+  return Object.entries(section).flatMap(([key, value]) => {
+    if (key !== 'vary' || !Array.isArray(value)) return variedIn(value)
+    return value.flatMap((word: unknown) =>
+      typeof word === 'string' && word.startsWith('header:') ? [word.slice('header:'.length)] : [],
+    )
+  })
 }

@@ -1,45 +1,31 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal, RpcError } from '../../api/index.ts'
 import { type RpcId, type Written, encodeError, inOnePiece } from '../../protocol/jsonrpc.ts'
-import { HEADER } from '../../protocol/names.ts'
+import { HEADER } from '../../protocol/methods.ts'
+import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
 import type { EventStream, SseStream, SseStreams } from './sse-writer.ts'
-import type { UnreadBytes } from './body/unread-bytes.ts'
-import type { ServerResponse } from 'node:http'
+import type { UnreadBytes } from './unread-bytes.ts'
 
 /** Bodies above this are not worth a copy. */
 const MAX_TEXT = 32 * 1024
 
-/** Where one request's messages go: ahead of its answer, then the answer. */
-export interface Sink {
-  /** Whether messages can go ahead of the answer. */
-  readonly canStream: boolean
-  /** Sends a message ahead of the answer that may be missed. */
-  tell(message: string): void
-  /** Sends a message ahead of the answer; false when the client will never read it. */
-  event(message: string): boolean
-  /** Gives a client that waits an id to come back with, where it can use one. */
-  prime(): void
-  /** The status and the headers are for a response that has not begun. */
-  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
-  /** Runs when the client goes away before its answer and cannot come back for it. */
-  onLost(listener: () => void): void
-}
-
 /** Makes a stream one that its reader can come back to. */
 export interface StreamRecorder {
-  /** Whether streams begin with an id. */
+  /** True if streams begin with an id. */
   readonly isPrimed: boolean
   keep(stream: SseStream): EventStream
 }
 
-/** What a response needs of its listener. */
+/** State of the listener that a response needs. */
 export interface ResponseContext {
   readonly unread: UnreadBytes
   readonly streams: SseStreams
 }
 
 /** One HTTP response that becomes JSON or an event stream as the call needs: decided by its first message. */
-export class Reply implements Sink {
+export class Reply implements ResponseWriter {
+  readonly isShared = false
   /** Sent with the response, for the client to come back with. */
   sessionId: string | undefined
   /** Keeps what is streamed, for a client that comes back. */
@@ -81,7 +67,7 @@ export class Reply implements Sink {
     if (this.#stream?.isKept !== true) for (const listener of this.#onLost ?? []) listener()
   }
 
-  /** A client that takes no events misses what is said on the way, and still gets its answer. */
+  /** False for a client that takes no events: it misses what goes ahead of its answer, and still gets that. */
   get canStream(): boolean {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
   }
@@ -90,11 +76,11 @@ export class Reply implements Sink {
     if (this.recorder?.isPrimed === true && this.canStream) this.#open()
   }
 
-  tell(message: string): void {
-    if (this.canStream) this.#open().tell(message)
+  notify(message: string): void {
+    if (this.canStream) this.#open().notify(message)
   }
 
-  event(message: Buffer | string): boolean {
+  send(message: Buffer | string): boolean {
     return this.canStream && this.#open().send(message)
   }
 
@@ -106,11 +92,6 @@ export class Reply implements Sink {
       sendJson(this.#response, status, message, this.#headers(headers))
   }
 
-  /** Ends without a message: everything has been said. */
-  end(): void {
-    this.#stream?.end()
-  }
-
   refuse(refusal: Refusal, id: RpcId | null = null): void {
     if (this.isOpen) sendRefusal(this.#response, refusal, id)
   }
@@ -119,7 +100,7 @@ export class Reply implements Sink {
     this.finish(status, encodeError(id, error))
   }
 
-  /** Nothing to say but that it arrived. */
+  /** Answers that the message has arrived, and nothing else. */
   accepted(): void {
     if (this.isOpen) sendNothing(this.#response, 202)
   }
@@ -185,4 +166,9 @@ export function sendNothing(
     status === 204 ? { 'cache-control': 'no-store' } : { 'content-length': '0', 'cache-control': 'no-store' }
   response.writeHead(status, headers === undefined ? own : { ...own, ...headers })
   response.end()
+}
+
+/** Makes the response to a request that no server of Node's has answered. Its module is loaded when it is needed. */
+export function responseTo(request: IncomingMessage): ServerResponse {
+  return new (process.getBuiltinModule('node:http').ServerResponse)(request)
 }

@@ -1,20 +1,19 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { clientKey } from '../../transport/held-bytes.ts'
+import { clientKey } from '../../transport/backlog.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
-import type { Arrival } from './arrival.ts'
-import { credentialsOf, identify, isPromise, pathOf } from './authenticate.ts'
-import { swallow } from './body/read-body.ts'
-import type { HttpContext } from './context.ts'
+import { credentialsOf, identify, pathOf } from './authenticate.ts'
+import type { Arrival, HttpContext } from './context.ts'
+import type { Place, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
-import type { PlaceKind } from './paths.ts'
 import { servePath } from './plugin-routes.ts'
+import { swallow } from './read-body.ts'
 import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
-import { openEventStream, takeMessage } from './sse/sse-endpoint.ts'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { openEventStream, takeMessage } from './sse.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
@@ -33,7 +32,10 @@ const HANDLERS: Readonly<Record<PlaceKind, ReadonlyMap<string, Handler>>> = {
     ['POST', takeMessage],
     ['OPTIONS', options],
   ]),
-  ws: new Map<string, Handler>([['GET', upgradeRequired]]),
+  ws: new Map<string, Handler>([
+    ['GET', upgradeRequired],
+    ['OPTIONS', options],
+  ]),
   live: new Map<string, Handler>([
     ['GET', sendLife],
     ['HEAD', sendLife],
@@ -49,26 +51,27 @@ const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
-/** Guards a request and hands it to who answers it. */
+/** Guards a request, and hands it to the endpoint that answers it. */
 export async function serveRequest(
   context: HttpContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', ignore)
-  const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
-  const refused = guardRequest(request, headers, context.settings) ?? admitted(context, request, response)
+  const { settings } = context
+  const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
+  const path = pathOf(request.url ?? '/')
+  const arrival: Arrival = { context, request, response, headers, path, place: settings.places.get(path) }
+  const refused = guardRequest(request, headers, settings) ?? admitted(arrival)
   if (refused !== undefined) {
     context.gate.refused(refused, credentialsOf(context, request))
-    swallow(request, context.settings.maxBody)
+    swallow(request, settings.maxBody)
     return sendRefusal(response, refused)
   }
   if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
   try {
-    const caller = callerOf(context, request, headers)
-    await (isPromise(caller)
-      ? caller.then(known => admit({ context, request, response, headers }, known))
-      : admit({ context, request, response, headers }, caller))
+    const caller = callerOf(arrival)
+    await admit(arrival, caller instanceof Promise ? await caller : caller)
   } catch (thrown) {
     const { error, status } = thrownAnswer(thrown, context.log)
     if (response.headersSent) response.destroy()
@@ -76,32 +79,26 @@ export async function serveRequest(
   }
 }
 
-/** Whether it may come in at all now; a probe always may. */
-function admitted(
-  context: HttpContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Refusal | undefined {
-  const kind = context.settings.places.get(pathOf(request.url ?? '/'))?.kind
-  if (kind === 'live' || kind === 'ready') return undefined
+/** Lets a request in, or says why it may not come now; a probe always may. */
+function admitted({ context, response, place }: Arrival): Refusal | undefined {
+  if (isProbe(place)) return undefined
   const found = context.gate.admit(context.name)
   if (found !== 'close') return found
   response.shouldKeepAlive = false
   return undefined
 }
 
-/** A preflight carries no credentials, and whether we live is no secret. */
-function callerOf(
-  context: HttpContext,
-  request: IncomingMessage,
-  headers: RequestHeaders,
-): ReturnType<typeof identify> {
-  const kind = context.settings.places.get(pathOf(request.url ?? '/'))?.kind
-  if (request.method === 'OPTIONS' || kind === 'live') return ANONYMOUS
-  return kind === 'ready' ? prober(context, request) : identify(context, request, headers)
+function isProbe(place: Place | undefined): boolean {
+  return place?.kind === 'live' || place?.kind === 'ready'
 }
 
-/** Whether we can serve is for everybody to know; whose servers we have, for who may use them. */
+/** Finds out who calls. A preflight carries no credentials, and whether we live is no secret. */
+function callerOf({ context, request, headers, place }: Arrival): ReturnType<typeof identify> {
+  if (request.method === 'OPTIONS' || place?.kind === 'live') return ANONYMOUS
+  return place?.kind === 'ready' ? prober(context, request) : identify(context, request, headers)
+}
+
+/** Finds out who probes: everybody may know whether we can serve, and callers that may use them, which servers we have. */
 async function prober(context: HttpContext, request: IncomingMessage): Promise<Principal> {
   const caller = await context.gate.authenticate({ ...credentialsOf(context, request), isOptional: true })
   if ('status' in caller) return STRANGER
@@ -128,7 +125,7 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
   return route(arrival)
 }
 
-/** Whoever leaves much unread is not given more to read. */
+/** True if the caller leaves so much unread that it is not given more to read. */
 function isBehind({ context: { unread }, request }: Arrival, caller: Principal): boolean {
   return unread.bytes > 0 && unread.isBehind(clientKey(caller, request.socket.remoteAddress))
 }
@@ -153,10 +150,8 @@ function shareWith(origin: string, response: ServerResponse): void {
 }
 
 function route(arrival: Arrival): Promise<void> | void {
-  const { context, request, headers } = arrival
-  const path = pathOf(request.url ?? '/')
-  const place = context.settings.places.get(path)
-  if (place === undefined) return routeOther(arrival, path)
+  const { request, headers, place } = arrival
+  if (place === undefined) return routeOther(arrival)
   if (place.profile !== undefined) headers.profile = place.profile
   const handlers = HANDLERS[place.kind]
   const handler = handlers.get(request.method ?? '')
@@ -169,10 +164,10 @@ function upgradeRequired({ request, response }: Arrival): void {
   sendRefusal(response, { ...refused, headers: { upgrade: 'websocket', connection: 'upgrade' } })
 }
 
-function routeOther(arrival: Arrival, path: string): Promise<void> | void {
+function routeOther(arrival: Arrival): Promise<void> | void {
   // Nobody was asked who sends it.
   if (arrival.request.method === 'OPTIONS') return options(arrival)
-  return servePath(arrival, path) ?? notFound(arrival)
+  return servePath(arrival) ?? notFound(arrival)
 }
 
 function sendLife({ request, response }: Arrival): void {
@@ -180,7 +175,7 @@ function sendLife({ request, response }: Arrival): void {
   sendJson(response, 200, '{"status":"alive"}')
 }
 
-/** Names and states only: why something is down may tell too much. */
+/** Sends names and states only: why something is down may tell too much. */
 function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
   const { ready, upstreams } = context.gate.readiness(caller)
@@ -190,7 +185,7 @@ function sendReadiness({ context, request, response, headers: { caller } }: Arri
   sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
 }
 
-/** Also whoever a plugin lets in without knowing who it is. */
+/** True if nothing is known of a caller; also one that a plugin lets in without knowing who it is. */
 function isStranger({ issuer, subject }: Principal): boolean {
   return issuer === STRANGER.issuer && subject === STRANGER.subject
 }
@@ -212,7 +207,7 @@ function notAllowed({ request, response }: Arrival, allow: string): void {
   sendRefusal(response, { ...refusal(405, 'Method not allowed'), headers: { allow } })
 }
 
-/** A preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
+/** Answers a preflight. The guard has let the origin pass, and what headers a tool wants nobody knows beforehand. */
 function options({ request, response, headers }: Arrival): void {
   request.resume()
   if (headers.own.origin === undefined) return sendNothing(response, 204, { allow: ALLOW })

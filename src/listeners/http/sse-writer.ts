@@ -1,13 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../api/index.ts'
 import { onOneLine } from '../../transport/line-splitter.ts'
-import { SMALL } from '../../transport/held-bytes.ts'
-import type { UnreadBytes } from './body/unread-bytes.ts'
+import { SMALL } from '../../transport/backlog.ts'
+import { Ticker } from '../../util/idle-sweeper.ts'
+import type { UnreadBytes } from './unread-bytes.ts'
 
 /** A reader with more than this unsent misses what may be missed. */
 const MAX_UNSENT = 1024 * 1024
 const KEEP_ALIVE_MS = 15_000
-/** How long a client should wait before it comes back to a stream that broke. */
+/** Time that a client should wait before it comes back to a stream that broke. */
 const RETRY_MS = 1000
 const HEAD = Buffer.from('event: message\ndata: ')
 const TAIL = Buffer.from('\n\n')
@@ -18,16 +19,22 @@ export const SSE_HEADERS: Readonly<Record<string, string>> = Object.freeze({
   'x-accel-buffering': 'no',
 })
 
-/** The open streams of a listener, told now and then that we are still here. */
+/** The open streams of a listener, kept alive by a comment now and then. */
 export class SseStreams {
-  readonly #clock: Clock
   readonly #unread: UnreadBytes
   readonly #open = new Set<SseStream>()
-  #takeBack: (() => void) | undefined
+  readonly #ticker: Ticker
 
   constructor(clock: Clock, unread: UnreadBytes) {
-    this.#clock = clock
     this.#unread = unread
+    this.#ticker = new Ticker(
+      clock,
+      () => KEEP_ALIVE_MS,
+      () => {
+        for (const stream of this.#open) stream.keepAlive()
+        return this.#open.size > 0
+      },
+    )
   }
 
   /** Starts an event stream on a response that has sent nothing yet. */
@@ -37,28 +44,22 @@ export class SseStreams {
     const stream = new SseStream(response, caller, this.#unread)
     this.#open.add(stream)
     response.on('close', () => this.#open.delete(stream))
-    this.#takeBack ??= this.#clock.after(KEEP_ALIVE_MS, () => this.#tick())
+    this.#ticker.arm()
     return stream
   }
 
   stop(): void {
-    this.#takeBack?.()
-    this.#takeBack = undefined
-  }
-
-  #tick(): void {
-    for (const stream of this.#open) stream.keepAlive()
-    this.#takeBack = this.#open.size === 0 ? undefined : this.#clock.after(KEEP_ALIVE_MS, () => this.#tick())
+    this.#ticker.stop()
   }
 }
 
-/** Where messages go one after the other, until the last. */
+/** A way for messages one after the other, until the last. */
 export interface EventStream {
-  /** Whether its reader may leave and come back. */
+  /** True if its reader may leave and come back. */
   readonly isKept: boolean
   readonly isOpen: boolean
   /** Sends one message that may be missed; false when it will be. */
-  tell(message: string): boolean
+  notify(message: string): boolean
   /** Sends one message; false when nobody will ever read it. */
   send(message: Buffer | string): boolean
   /** Ends the stream, with a last message where there is one. */
@@ -82,7 +83,7 @@ export class SseStream implements EventStream {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  tell(message: string, id?: string): boolean {
+  notify(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
     if (waiting > MAX_UNSENT || (waiting > SMALL && this.#unread.isTight)) return false
     return this.send(message, id)
@@ -97,7 +98,7 @@ export class SseStream implements EventStream {
     this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
   }
 
-  /** Sends again what was said before, at once, so that a reader who keeps up is not taken for one who does not. */
+  /** Sends again what was sent before, at once, so that a reader who keeps up is not taken for one who does not. */
   replay(events: readonly { readonly id: string; readonly message: Buffer | string }[]): void {
     if (events.length === 0) return
     this.#write(Buffer.concat(events.map(({ message, id }) => Buffer.from(frame(message, id)))))

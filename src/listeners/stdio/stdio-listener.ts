@@ -2,7 +2,7 @@ import type { Readable, Writable } from 'node:stream'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import { LineChannel } from './line-channel.ts'
-import { Pipe } from '../duplex/duplex-connection.ts'
+import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */
 export interface StdioStreams {
@@ -45,7 +45,7 @@ class StdioListener implements Listener {
   readonly #settings: Settings
   readonly #streams: StdioStreams | undefined
   #onEnded: () => void = () => undefined
-  #pipe: Pipe | undefined
+  #pipe: DuplexConnection | undefined
 
   constructor(context: ListenerContext, settings: Settings, streams: StdioStreams | undefined) {
     this.name = context.name
@@ -58,9 +58,10 @@ class StdioListener implements Listener {
   async start(): Promise<void> {
     // The process's streams are opened by touching them, so not before they are used.
     const { input, output } = this.#streams ?? { input: process.stdin, output: process.stdout }
-    const pipe = new Pipe({
+    const pipe = new DuplexConnection({
       channel: new LineChannel(input, output),
       context: this.#context,
+      via: 'stdio',
       ...this.#settings,
     })
     this.#pipe = pipe
@@ -68,7 +69,7 @@ class StdioListener implements Listener {
     void this.#follow(pipe)
   }
 
-  async #follow(pipe: Pipe): Promise<void> {
+  async #follow(pipe: DuplexConnection): Promise<void> {
     await pipe.ended
     this.#onEnded()
   }

@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import { startOf } from './proc-scan.ts'
 
-/** Whose a process is. */
+/** Says to which gateway a process belongs. */
 export interface Mark {
   readonly place: string
   /** The gateway that started it. */
@@ -12,7 +12,7 @@ export interface Mark {
 
 /** Makes the marks of the processes of one graph. */
 export class Marks {
-  /** What the marks of this graph begin with, and no others. */
+  /** Beginning of the marks of this graph, and of no others. */
   readonly run: string
   #count = 0
 
@@ -28,7 +28,7 @@ export class Marks {
 
 const FORM = /^tapgate:(\d+):(\d+):[0-9a-f]{32}:([0-9a-f]{12}):\d+:([a-z0-9-]{1,64})$/
 
-/** What a mark says; undefined for what is none. */
+/** Reads a mark; undefined for what is none. */
 export function readMark(text: string): Mark | undefined {
   const [, pid, start, place, upstream] = FORM.exec(text) ?? []
   if (pid === undefined || start === undefined || place === undefined || upstream === undefined)

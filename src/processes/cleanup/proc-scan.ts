@@ -13,7 +13,7 @@ export interface ProcessId {
 /** One process as /proc shows it. */
 export interface Seen extends ProcessId {
   readonly session: number
-  /** What it was marked with, by us or by another gateway. */
+  /** Mark of the process, by this gateway or another. */
   readonly marks: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export function startOf(pid: number): string | undefined {
   return readStat(pid)?.start
 }
 
-/** Whether this very process still runs. */
+/** True when this very process still runs. */
 export function isSame({ pid, start }: ProcessId): boolean {
   return startOf(pid) === start
 }

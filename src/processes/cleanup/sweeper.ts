@@ -2,16 +2,16 @@ import type { Clock, Log } from '../../api/index.ts'
 import { readMark } from './marker.ts'
 import { isSame, scanProcesses, startOf, type ProcessId, type Seen } from './proc-scan.ts'
 
-/** What may be left of a server whose group has ended. */
+/** Processes that may be left of a server whose group has ended. */
 export interface Remains {
   /** Its process id, which is also the id of its session. */
   readonly pid: number
   readonly mark: string
-  /** What it was seen to have started. */
+  /** Processes that it was seen to have started. */
   readonly recorded: readonly ProcessId[]
 }
 
-/** What is killed may have started something in the last moment. */
+/** A process that is killed may have started something in the last moment. */
 const ROUNDS = 20
 const PAUSE_MS = 20
 

@@ -5,7 +5,7 @@ import type { PrivatePlace } from '../../util/private-place.ts'
 /** One thing that a sandbox shows. */
 export interface Shown {
   readonly path: string
-  /** What is private is shown for the gateway itself, refused to a configuration, and left out of what was found. */
+  /** A private path is shown for the gateway itself, refused to a configuration, and left out of what was found. */
   readonly from: 'gateway' | 'configuration' | 'system'
   readonly mayWrite?: boolean
 }
@@ -33,7 +33,7 @@ export function realOf(name: string): string {
   }
 }
 
-/** Whether a path is another, or lies in it. */
+/** True when a path is another, or lies in it. */
 export function isWithin(inner: string, outer: string): boolean {
   return inner === outer || inner.startsWith(outer === '/' ? '/' : `${outer}/`)
 }

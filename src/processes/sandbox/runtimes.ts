@@ -1,8 +1,8 @@
 import { closeSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { findProgram } from '../find-program.ts'
+import { findProgram } from '../../util/find-program.ts'
 
-/** What is run. */
+/** Program that is run. */
 export interface Run {
   /** Absolute. */
   readonly program: string
@@ -17,13 +17,13 @@ const MAX_FILES = 64
 const MAX_LINE = 512
 /** Folders of programs, which need those beside them. */
 const PROGRAM_FOLDER = /^(bin|sbin|libexec|shims)$/
-/** Where version managers have scripts that look for the program in the rest of what is theirs. */
+/** Directories in which version managers have scripts that look for the program in the rest of what is theirs. */
 const SHIMS = 'shims'
 /** Certificates that runtimes are told of. */
 const CERTIFICATES = ['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 
 /**
- * What a command needs to be seen beside the system: its file and those that its arguments name, what they lead to, their
+ * Lists what a command needs to be seen beside the system: its file and those that its arguments name, what they lead to, their
  * interpreters, and the installations that these belong to.
  */
 export function runtimePaths(
@@ -71,12 +71,12 @@ function realOf(file: string): string | undefined {
   }
 }
 
-/** What the first line of a script says; `env` means that it is looked for. */
+/** Reads the interpreter from the first line of a script; `env` means that it is looked for. */
 function interpreterOf(file: string, searchPath: string | undefined, cwd: string): string | undefined {
   const [program, ...words] = /^#! *(.+)/.exec(beginningOf(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
   const name = words.find(word => !word.startsWith('-') && !word.includes('='))
-  return name === undefined ? undefined : findProgram(name, searchPath, cwd)
+  return name === undefined ? undefined : findProgram(name, searchPath?.split(':'), cwd)
 }
 
 function beginningOf(file: string): string {

@@ -2,13 +2,11 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { SandboxConfig } from '../../config/config.gen.ts'
 import { escaped, type PrivatePlace } from '../../util/private-place.ts'
-import { repositoryOf } from './git-directories.ts'
-import { userPlaces } from './private-paths.ts'
+import { repositoryOf, OWN_FOLDERS, systemLinks, systemPaths, userPlaces } from './paths.ts'
 import { runtimePaths, type Run } from './runtimes.ts'
-import { OWN_FOLDERS, systemLinks, systemPaths } from './system-paths.ts'
 import { isWithin, realOf, viewArguments, type Shown } from './mounts.ts'
 
-/** What a sandbox is made around. */
+/** Program that a sandbox is made around. */
 export interface SandboxSite extends Run {
   /** Directory of the configuration; relative paths are relative to it. */
   readonly directory: string
@@ -16,15 +14,15 @@ export interface SandboxSite extends Run {
   readonly home: string
   /** A HOME that is kept from one run to the next; undefined for one that ends with the process. */
   readonly ownHome?: string | undefined
-  /** What can be written besides what the configuration names. */
+  /** Paths that can be written besides those that the configuration names. */
   readonly writable?: readonly string[] | undefined
-  /** What is never shown. */
+  /** Paths that are never shown. */
   readonly places: readonly PrivatePlace[]
   /** The gateway's own environment, which says where it keeps what is its own. */
   readonly outside: Readonly<Record<string, string | undefined>>
 }
 
-/** What `sandbox: bwrap` stands for. The schema has the same defaults. */
+/** Settings that `sandbox: bwrap` stands for. The schema has the same defaults. */
 const DEFAULTS: SandboxConfig = { type: 'bwrap', read: [], write: [], network: false, hide: [] }
 const TEMPORARY_HOME = '/tmp/home'
 /** Directories in which others have theirs: never shown unless they are named. */
@@ -56,7 +54,7 @@ function placesOf(settings: SandboxConfig, site: SandboxSite): PrivatePlace[] {
   return [...site.places, ...userPlaces(site.outside), ...hiddenIn(settings, site)]
 }
 
-/** Where it has its HOME; undefined where its environment says so already. */
+/** Path of its HOME; undefined where its environment says so already. */
 function homeOf({ env, outside, ownHome }: SandboxSite): string | undefined {
   if (env.HOME !== undefined && env.HOME !== outside.HOME) return undefined
   return ownHome ?? TEMPORARY_HOME

@@ -1,7 +1,6 @@
-import { OPEN_ARRAY, OPEN_OBJECT, QUOTE } from '../json/bytes.ts'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, scanArray, skipSpace } from '../json/scan.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
 import { membersOf, valueOf } from '../json/members.ts'
-import { scanArray, skipSpace } from '../json/scan.ts'
 import { LATEST_LEGACY_VERSION } from '../versions.ts'
 
 /** Content types that not every version has, with the first that does. */

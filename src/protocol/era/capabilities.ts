@@ -1,7 +1,10 @@
-import { type JsonObject, isObject } from '../json/json.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import type { Era } from '../versions.ts'
-import { needsTools } from './sampling.ts'
+import { needsTools } from './client-requests.ts'
 import { TASKS } from './tasks.ts'
+
+/** MCP Apps brings no methods of its own: it is resources and `_meta`, which pass whoever owns them. */
+const APPS = 'io.modelcontextprotocol/ui'
 
 /** The first legacy version with elicitation by URL and tools in sampling. */
 const RICH_SINCE = '2025-11-25'
@@ -13,7 +16,7 @@ interface Declared {
 }
 
 /**
- * What a client can be asked for, in the modern form whatever its era:
+ * Returns the capabilities for which a client can be asked, in the modern form whatever its era:
  * `{ elicitation?: { form?, url? }, sampling?: { tools?, context? }, roots?: {}, extensions? }`.
  */
 export function neutralCapabilities({ capabilities, version, era }: Declared): JsonObject {
@@ -78,4 +81,16 @@ function withForm(elicitation: JsonObject): JsonObject {
 
 function without(object: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key))
+}
+
+/**
+ * The extensions of a server that clients may be told of, in either era; undefined when there are none. The methods of
+ * an unknown one find their way only where there is no other upstream; tasks are announced by the gateway, as its own.
+ */
+export function passedExtensions(capabilities: JsonObject, isOnly: boolean): JsonObject | undefined {
+  if (!isObject(capabilities.extensions)) return undefined
+  const passed = Object.entries(capabilities.extensions).filter(([name]) =>
+    isOnly ? name !== TASKS : name === APPS,
+  )
+  return passed.length === 0 ? undefined : Object.fromEntries(passed)
 }

@@ -1,7 +1,24 @@
-import type { JsonObject } from '../json/json.ts'
+import { isObject, type JsonObject } from '../json/json.ts'
 import type { Kind } from '../methods.ts'
-import { legacyOutputSchema } from './output-schema.ts'
-import { STRUCTURED_SINCE, type Reader } from './reader.ts'
+import { type Reader, STRUCTURED_SINCE } from '../versions.ts'
+
+/** Keywords whose value is data, in which a `$ref` is no reference. */
+const DATA: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples'])
+
+/** Keywords whose members have names of the author's choice. */
+const NAMES: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'dependentSchemas',
+  'dependencies',
+])
+
+const MAX_DEPTH = 64
+
+/** Schemas within one that are looked at; a schema may refer to itself. */
+const MAX_LOOKED_AT = 1000
 
 /** The forms in which lists go out; clients of one form get the same bytes. */
 export type ListForm = 'modern' | 'legacy' | 'plain'
@@ -26,4 +43,138 @@ function without(entry: JsonObject, key: string): JsonObject {
   if (!Object.hasOwn(entry, key)) return entry
   const { [key]: _dropped, ...kept } = entry
   return kept
+}
+
+/** Values that a JSON Schema accepts: objects alone, no objects, or both; `mixed` also where that is hard to tell. */
+type SchemaRoot = 'object' | 'other' | 'mixed'
+
+interface Search {
+  readonly root: JsonObject
+  left: number
+}
+
+/** Classifies the root of a schema. Its keywords must all hold at once, so one clear answer is enough. */
+export function rootOf(schema: JsonObject): SchemaRoot {
+  return kindOf(schema, { root: schema, left: MAX_LOOKED_AT })
+}
+
+function kindOf(schema: unknown, search: Search): SchemaRoot {
+  if (!isObject(schema) || search.left-- <= 0) return 'mixed'
+  const own = [byType(schema.type), byValues(schema)].find(isClear)
+  return own ?? byParts(schema, search)
+}
+
+function byParts(schema: JsonObject, search: Search): SchemaRoot {
+  for (const part of listOf(schema.allOf)) {
+    const word = kindOf(part, search)
+    if (isClear(word)) return word
+  }
+  for (const parts of [schema.anyOf, schema.oneOf]) {
+    const word = together(listOf(parts).map(part => kindOf(part, search)))
+    if (isClear(word)) return word
+  }
+  return referred(schema.$ref, search)
+}
+
+function isClear(word: SchemaRoot): boolean {
+  return word !== 'mixed'
+}
+
+function byType(type: unknown): SchemaRoot {
+  if (typeof type !== 'string' && !Array.isArray(type)) return 'mixed'
+  return together([type].flat().map(name => (name === 'object' ? 'object' : 'other')))
+}
+
+function byValues(schema: JsonObject): SchemaRoot {
+  const values = 'const' in schema ? [schema.const] : listOf(schema.enum)
+  return together(values.map(value => (isObject(value) ? 'object' : 'other')))
+}
+
+function referred(reference: unknown, search: Search): SchemaRoot {
+  if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return 'mixed'
+  return kindOf(target(reference, search.root), search)
+}
+
+function together(words: readonly SchemaRoot[]): SchemaRoot {
+  const [first = 'mixed'] = words
+  return words.every(word => word === first) ? first : 'mixed'
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? (value as unknown[]) : []
+}
+
+function target(pointer: string, root: JsonObject): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map(step => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>(
+      (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : memberOf(at, key)),
+      root,
+    )
+}
+
+function memberOf(at: unknown, key: string): unknown {
+  return Array.isArray(at) && /^\d+$/.test(key) ? (at as unknown[])[Number(key)] : undefined
+}
+
+function decoded(step: string): string {
+  try {
+    return decodeURIComponent(step)
+  } catch {
+    return step
+  }
+}
+
+/**
+ * An output schema as legacy clients want it: its root is an object. Values that are none go out as
+ * `{ result: … }`, so a schema for those describes that; one for both kinds of value describes both, because a
+ * result goes out without a look at its schema. Undefined when there is no schema to show.
+ */
+export function legacyOutputSchema(schema: unknown): JsonObject | undefined {
+  if (!isObject(schema)) return undefined
+  if (schema.type === 'object') return schema
+  const kind = rootOf(schema)
+  if (kind === 'object') return { ...schema, type: 'object' }
+  const dialect = typeof schema.$schema === 'string' ? { $schema: schema.$schema } : {}
+  if (kind === 'other') return { ...dialect, ...wrapped(moved(schema, '#/properties/result')) }
+  const whole = moved(schema, '#/anyOf/0')
+  const reference = hasOwnBase(schema) ? schema.$id : '#/anyOf/0'
+  return { ...dialect, type: 'object', anyOf: [whole, wrapped({ $ref: reference })] }
+}
+
+function wrapped(result: JsonObject): JsonObject {
+  return { type: 'object', properties: { result }, required: ['result'] }
+}
+
+/** The schema with its references to itself pointing to its new place. */
+function moved(schema: JsonObject, place: string): JsonObject {
+  return hasOwnBase(schema) ? schema : (moveIn(schema, place, 0) as JsonObject)
+}
+
+function moveIn(value: unknown, place: string, depth: number): unknown {
+  if (depth > MAX_DEPTH) return value
+  if (Array.isArray(value)) return (value as unknown[]).map(part => moveIn(part, place, depth + 1))
+  if (!isObject(value) || (depth > 0 && hasOwnBase(value))) return value
+  return mapMembers(value, (key, member) => {
+    if (key === '$ref' || key === '$dynamicRef') return movedReference(member, place)
+    if (DATA.has(key)) return member
+    if (!NAMES.has(key) || !isObject(member)) return moveIn(member, place, depth + 1)
+    return mapMembers(member, (_name, part) => moveIn(part, place, depth + 1))
+  })
+}
+
+function mapMembers(object: JsonObject, change: (key: string, value: unknown) => unknown): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(key, value)]))
+}
+
+function movedReference(reference: unknown, place: string): unknown {
+  if (typeof reference !== 'string' || !/^#(\/|$)/.test(reference)) return reference
+  return place + reference.slice(1)
+}
+
+/** References below an `$id` are relative to it; one that is only a fragment is a name. */
+function hasOwnBase({ $id }: JsonObject): boolean {
+  return typeof $id === 'string' && !$id.startsWith('#')
 }

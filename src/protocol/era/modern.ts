@@ -1,12 +1,11 @@
 import { type JsonObject, isObject } from '../json/json.ts'
 import { editMembers, membersOf } from '../json/members.ts'
-import { METHODS } from '../methods.ts'
-import { META } from '../names.ts'
+import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import { RPC, type RpcError, rpcError } from '../rpc-error.ts'
-import { withUrls } from './url-elicitation.ts'
+import { withUrls } from './client-requests.ts'
 
-/** What a modern request says of its client. */
+/** Client as the `_meta` of a modern request describes it. */
 export interface ModernClient {
   readonly info: JsonObject
   readonly capabilities: JsonObject
@@ -14,7 +13,7 @@ export interface ModernClient {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** What a legacy server says of its result means nothing in this era: there is only one type. */
+/** Members dropped from a legacy result: its `resultType` means nothing here, and `complete` takes its place. */
 const TYPE: ReadonlySet<string> = new Set(['resultType'])
 
 /** A result as a modern client reads it. Modern results pass as the bytes they came in. */
@@ -77,7 +76,7 @@ export function stampSubscription(params: JsonObject | undefined, listenId: stri
   return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
 }
 
-/** What is wrong with the `_meta` envelope of a modern request; undefined when nothing is. */
+/** Finds the first fault in the `_meta` envelope of a modern request; undefined when there is none. */
 export function envelopeProblem(params: JsonObject | undefined): RpcError | undefined {
   const meta = params?._meta
   if (!isObject(meta)) return rpcError(RPC.invalidParams, 'Invalid params: _meta is missing')
@@ -113,7 +112,7 @@ export const LOG_LEVELS: readonly string[] = [
   'emergency',
 ]
 
-/** Whether a log message of this level is wanted by who asked for `wanted` and worse. */
+/** Tells whether a log message of this level reaches a client that asked for `wanted` and worse; unknown levels do. */
 export function isLoud(level: unknown, wanted: string): boolean {
   const index = LOG_LEVELS.indexOf(String(level))
   return index < 0 || index >= LOG_LEVELS.indexOf(wanted)

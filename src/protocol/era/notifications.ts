@@ -1,6 +1,5 @@
 import type { JsonObject } from '../json/json.ts'
-import { LATEST_LEGACY_VERSION, type Era } from '../versions.ts'
-import type { Reader } from './reader.ts'
+import { LATEST_LEGACY_VERSION, type Era, type Reader } from '../versions.ts'
 
 interface Told {
   readonly method: string

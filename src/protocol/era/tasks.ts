@@ -3,9 +3,9 @@ import { LATEST_LEGACY_VERSION, type Era } from '../versions.ts'
 
 /** The tasks extension of 2026-07-28. */
 export const TASKS = 'io.modelcontextprotocol/tasks'
-/** How messages of 2025-11-25 name the task that they belong to. */
+/** Key in `_meta` under which messages of 2025-11-25 name the task that they belong to. */
 export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
-/** What a client lacks that must have declared the extension, as error −32021 says it. */
+/** Capabilities that error −32021 names to a client that has not declared the extension. */
 export const TASKS_REQUIRED: JsonObject = Object.freeze({ extensions: { [TASKS]: {} } })
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
@@ -61,17 +61,17 @@ export function legacyTask({ ttlMs, pollIntervalMs, ...same }: TaskState): JsonO
   return { ...same, ttl: ttlMs, ...(pollIntervalMs === undefined ? {} : { pollInterval: pollIntervalMs }) }
 }
 
-/** Whether nothing more can happen to it. */
+/** Tells whether a task with this status has ended, so that it can no longer change. */
 export function isTerminal(status: TaskStatus): boolean {
   return status === 'completed' || status === 'failed' || status === 'cancelled'
 }
 
-/** Whether these capabilities, a client's or a modern server's, have the extension. */
+/** Tells whether these capabilities, a client's or a modern server's, declare the extension. */
 export function declaresTasks({ extensions }: JsonObject): boolean {
   return isObject(extensions) && isObject(extensions[TASKS])
 }
 
-/** Whether a server runs tool calls as tasks, in the way of its era. */
+/** Tells whether a server runs tool calls as tasks, in the way of its era. */
 export function servesTasks({ era, capabilities }: { era: Era; capabilities: JsonObject }): boolean {
   if (era === 'modern') return declaresTasks(capabilities)
   const { tasks } = capabilities
@@ -79,12 +79,12 @@ export function servesTasks({ era, capabilities }: { era: Era; capabilities: Jso
   return isObject(requests.tools) && requests.tools.call !== undefined
 }
 
-/** Whether a client of this era and version can be told of tasks at all. */
+/** Tells whether a client of this era and version can be told of tasks at all. */
 export function knowsTasks({ era, version }: { era: Era; version: string }): boolean {
   return era === 'modern' || version >= LATEST_LEGACY_VERSION
 }
 
-/** What a client is told that can be done with tasks, merged into the other capabilities. */
+/** Adds the task capabilities that a client of this era is told of to the others. */
 export function withTasks(capabilities: JsonObject, era: Era): JsonObject {
   if (era === 'modern') {
     const extensions = isObject(capabilities.extensions) ? capabilities.extensions : {}

@@ -1,12 +1,22 @@
-import { BACKSLASH, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from './bytes.ts'
+import {
+  BACKSLASH,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  MAX_DEPTH,
+  ScanError,
+  skipSpace,
+} from './scan.ts'
 import { escape, found, scalar } from './scalars.ts'
-import { MAX_DEPTH, ScanError, skipSpace } from './scan.ts'
 import { beginNames, endNames, forgetNames, noteName, type ManyNames } from './unique-names.ts'
 
 /** Most names and values of a message: to parse it costs by these, not by its bytes. */
 export const MAX_TOKENS = 1_000_000
 
-/** What is looked at inside a member of the outermost object. */
+/** Checks to make inside a member of the outermost object. */
 export const CARE = {
   /** Only that it is JSON. */
   json: 0,
@@ -32,7 +42,7 @@ const ZERO = 0x30
 const SHORT = 8
 const HIGH_BITS = 0x80808080 | 0
 
-/** Which bytes stand in a string as they are. */
+/** Table of the bytes that stand in a string as they are. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
@@ -42,7 +52,7 @@ const NO_WORDS = new DataView(new ArrayBuffer(0))
 // One state for all messages, as checking one never yields.
 let tokens = 0
 let words: DataView = NO_WORDS
-/** What closes each of the open brackets, and the names that each object has had. */
+/** Bytes that close the open brackets, by level; `bases` and `many` hold the names of each object. */
 const closing = new Uint8Array(MAX_DEPTH + 1)
 const bases = new Int32Array(MAX_DEPTH + 1)
 const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
@@ -198,14 +208,14 @@ function name(bytes: Buffer, at: number, end: number): number {
   return string(bytes, at, end) - 1
 }
 
-/** Where the value begins whose name ends at `quote`. */
+/** Proves the colon behind the name that ends at `quote`; returns where its value begins. */
 function valueAfter(bytes: Buffer, quote: number, end: number): number {
   const colon = pass(bytes, quote + 1, end)
   if (colon >= end || bytes[colon] !== COLON) throw new ScanError('expected ":"')
   return pass(bytes, colon + 1, end)
 }
 
-/** Where the next member or element begins; where everything ends, as a negative number, after the closing bracket. */
+/** Finds the next member or element; after the closing bracket, returns the end as a negative number. */
 function next(bytes: Buffer, after: number, end: number, close: number): number {
   const at = skipSpace(bytes, after, end)
   if (at >= end) throw new ScanError('the message ends early')

@@ -1,6 +1,6 @@
 import { scanObject } from './scan.ts'
 
-/** Where a member of an object stands in its JSON text: `start` is its name's, `end` its value's. */
+/** Place of a member in its object's JSON text: `start` is its name's, `end` its value's. */
 export interface Member {
   readonly key: string
   readonly start: number
@@ -23,7 +23,7 @@ export function valueOf(object: Buffer, members: readonly Member[], key: string)
   return member && object.subarray(member.valueStart, member.end)
 }
 
-/** Whether an object's JSON text can have a member of this name, at a glance: it may be written with escapes. */
+/** Tells by a text search whether an object can have a member of this name; a name may be written with escapes. */
 export function mayHave(object: Buffer, key: string): boolean {
   return object.includes(`"${key}"`) || object.includes('\\u')
 }

@@ -13,17 +13,17 @@ const LOWER_E = 0x65
 const EXACT = 15
 
 const HEX = tableOf('0123456789abcdefABCDEF')
-/** What may follow a backslash. */
+/** Characters that may follow a backslash. */
 const ESCAPED = tableOf('"\\/bfnrtu')
-/** What follows a whole number that is not gone into any further. */
+/** Bytes that may follow a short whole number; where another one does, `number` reads it again. */
 const AFTER_WHOLE = tableOf(',]}')
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
-/** What was found in numbers and strings since the last question. */
+/** Flags that numbers and strings have set since the caller last cleared them. */
 export const found = {
   /** A number that may not mean the same to every reader: a long one, or one like `1e400`. */
   inexact: false,
-  /** What JavaScript writes otherwise than it was written. */
+  /** Text that JavaScript would write differently, such as `1.0` or an escape. */
   rewritten: false,
 }
 

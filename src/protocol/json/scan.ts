@@ -1,24 +1,38 @@
-import {
-  BACKSLASH,
-  CLOSE_ARRAY,
-  CLOSE_OBJECT,
-  COLON,
-  COMMA,
-  OPEN_ARRAY,
-  OPEN_OBJECT,
-  QUOTE,
-} from './bytes.ts'
+/** Table of the bytes that begin a value or a name: `{`, `[`, `,` and `:`. */
+const BEGINS = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '{[,:'.includes(String.fromCharCode(byte)) ? 1 : 0,
+)
+
+/** Memory counted for each sign that begins a value: half of an empty object, or a number in a list. */
+const BYTES_EACH = 32
+
+/** The bytes that JSON gives a meaning. */
+export const QUOTE = 0x22
+
+export const BACKSLASH = 0x5c
+
+export const OPEN_OBJECT = 0x7b
+
+export const CLOSE_OBJECT = 0x7d
+
+export const OPEN_ARRAY = 0x5b
+
+const CLOSE_ARRAY = 0x5d
+
+export const COMMA = 0x2c
+
+export const COLON = 0x3a
 
 /** Deepest nesting of a message, ours included. */
 export const MAX_DEPTH = 64
 
-/** How far a string is walked byte by byte before the native search takes over. */
+/** Bytes of a string that are walked one by one before the native search takes over. */
 const WALK = 48
 
-/** What is said of bytes that are not accepted. */
+/** Error for bytes that are not accepted. */
 export class ScanError extends Error {
   override readonly name = 'ScanError'
-  /** Whether they are no JSON, or break off; else they are JSON that is not taken, as far as they were read. */
+  /** Marks bytes that are no JSON, or break off; false for JSON that is refused, as far as it was read. */
   readonly isSyntax: boolean
 
   constructor(message: string, isSyntax = true) {
@@ -156,8 +170,31 @@ function skipString(bytes: Buffer, at: number, end: number): number {
   }
 }
 
-function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+/** Tells whether a backslash escapes this quote, in a string that begins at `from`. */
+export function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   let slashes = 0
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
   return slashes % 2 === 1
+}
+
+/**
+ * Estimates the memory that the values of a JSON text take once it is parsed: `{},{},{}` takes twenty times its length.
+ * Counts no further than `most`.
+ */
+export function parsedSize(bytes: Buffer, most: number): number {
+  let left = Math.ceil(most / BYTES_EACH)
+  const values = left
+  for (let at = 0; at < bytes.length && left > 0; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) at = endOfString(bytes, at)
+    else left -= BEGINS[byte] as number
+  }
+  return Math.min(most, (values - left) * BYTES_EACH)
+}
+
+/** Index of the quote that ends a string; the length of the text where there is none. */
+function endOfString(bytes: Buffer, start: number): number {
+  let end = bytes.indexOf(QUOTE, start + 1)
+  while (end >= 0 && isEscaped(bytes, start + 1, end)) end = bytes.indexOf(QUOTE, end + 1)
+  return end < 0 ? bytes.length : end
 }

@@ -1,21 +1,44 @@
 import { randomInt } from 'node:crypto'
-import { BACKSLASH } from './bytes.ts'
-import { ScanError } from './scan.ts'
+import { BACKSLASH, ScanError } from './scan.ts'
+
+/** Members of `params` by which a request is judged, routed or taken up again, and those of a reference. */
+const NAMES = [
+  'name',
+  'arguments',
+  '_meta',
+  'uri',
+  'ref',
+  'type',
+  'argument',
+  'cursor',
+  'task',
+  'taskId',
+  'requestState',
+  'inputResponses',
+]
+
+const EXACT = new Set(NAMES)
+
+const FOLDED = new Map(NAMES.map(name => [folded(name), name]))
 
 /** Names of one object that are compared one by one; where there are more they are looked up. */
 const FEW = 12
+
 /** Names that room is kept for between messages. */
 const KEPT = 4096
+
 /** Places that are looked at for one name before names are compared as texts: somebody may have chosen them for it. */
 const MAX_PROBES = 128
+
 /** Differs from run to run, so that nobody knows which names meet. */
 const SEED = randomInt(2 ** 31)
 
-/** Where the names of all open objects stand, in pairs of start and end. One for all, as checking a message never yields. */
+/** Places of the names of all open objects, as pairs of start and end. One array: checking a message never yields. */
 let places = new Int32Array(2 * KEPT)
+
 let top = 0
 
-/** Where the names of an object that begins now will stand. */
+/** Returns the place in `places` of the first name of an object that begins now. */
 export function beginNames(): number {
   return top
 }
@@ -59,7 +82,7 @@ export function noteName(
 export class ManyNames {
   readonly #bytes: Buffer
   readonly #base: number
-  /** Where in `places` a name is, and one more; 0 where there is none. */
+  /** Place of each name in `places`, plus one; 0 where a slot is empty. */
   #table = new Int32Array(8 * FEW)
   #texts: Set<string> | undefined
 
@@ -101,7 +124,7 @@ export class ManyNames {
     }
   }
 
-  /** Where a name is, or belongs; -1 when too many are in its way, and texts are compared from then on. */
+  /** Finds the slot of a name, or a free one for it; -1 after MAX_PROBES tries: texts are compared from then on. */
   #slotOf(start: number, end: number): number {
     const bytes = this.#bytes
     const table = this.#table
@@ -126,7 +149,7 @@ function hashOf(bytes: Buffer, start: number, end: number): number {
   return hash >>> 0
 }
 
-/** Whether a name is written with escapes. */
+/** Tells whether a name is written with escapes. */
 export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true
   return false
@@ -164,4 +187,17 @@ function plainName(bytes: Buffer, start: number, end: number): string {
 function repeated(bytes: Buffer, start: number, end: number): ScanError {
   const name = bytes.toString('utf8', start, Math.min(end, start + 64))
   return new ScanError(`"${name}" stands twice in one object`, false)
+}
+
+/**
+ * Finds the member that readers which fold case, as Go's do, take this name for; undefined where it is written as it is,
+ * or is no member that counts.
+ */
+export function lookAlike(name: string): string | undefined {
+  return EXACT.has(name) ? undefined : FOLDED.get(folded(name))
+}
+
+/** Gives names that fold to the same one text: the long s is an s, the Kelvin sign a k. */
+function folded(name: string): string {
+  return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
 }

@@ -1,32 +1,46 @@
-import type { Clock, ServerSide } from '../../api/index.ts'
+import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
-import { META } from '../../protocol/names.ts'
+import { METHODS, META } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import {
   type Era,
+  isLegacy,
+  isModern,
   LATEST_LEGACY_VERSION,
   LEGACY_VERSIONS,
   MODERN_VERSION,
-  isLegacy,
-  isModern,
 } from '../../protocol/versions.ts'
-import { visible } from '../../transport/printable.ts'
+import { visible } from '../../util/log.ts'
 import type { Link } from './connection.ts'
-import type { EraMemory } from './era-cache.ts'
 
-/** What a handshake needs to know. */
+/** A server is asked again who it is at most once in this time. */
+const ASK_AGAIN_MS = 60_000
+
+/** Codes that only a server of the other era answers with. */
+const FOREIGN_TO_LEGACY: ReadonlySet<number> = new Set([
+  RPC.headerMismatch,
+  RPC.missingCapability,
+  RPC.unsupportedVersion,
+])
+
+const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, RPC.legacyBadRequest])
+
+/** A verdict of "legacy" never corrects itself, so it does not hold for ever. */
+const LEGACY_MS = 24 * 60 * 60 * 1000
+
+/** Dependencies of a handshake. */
 export interface HandshakeOptions {
   readonly upstream: string
   readonly era: 'auto' | Era
   readonly memory: EraMemory
   readonly gateway: { readonly name: string; readonly version: string }
-  /** What `initialize` says that the clients of this link can be asked for. */
+  /** The capabilities of this connection's clients, as `initialize` declares them. */
   readonly capabilities: JsonObject
   readonly clock: Clock
-  /** How long a server on a pipe may think about `server/discover` before it counts as legacy. */
+  /** Milliseconds that a server on a pipe may take for `server/discover` before it counts as legacy. */
   readonly probeMs: number
   /** Opens a link; throws when the attempt is over. */
   open(): Link
@@ -68,9 +82,8 @@ async function probe(options: HandshakeOptions, link: Link): Promise<Link> {
 
 function refuse(options: HandshakeOptions, server: ServerSide | undefined, link: Link): Link {
   if (server !== undefined) return opened(link, server, options)
-  const why =
-    link.closedBecause ?? `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
-  throw gatewayError('GW_UPSTREAM_START', { upstream: options.upstream, why })
+  const why = `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
+  throw gatewayError('GW_UPSTREAM_START', { upstream: options.upstream, ...(link.closedBecause ?? { why }) })
 }
 
 function opened(link: Link, server: ServerSide, { memory }: HandshakeOptions): Link {
@@ -80,7 +93,7 @@ function opened(link: Link, server: ServerSide, { memory }: HandshakeOptions): L
   return link
 }
 
-/** What came of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
+/** The outcome of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
 async function inTime<T>(
   discovery: Promise<T>,
   link: Link,
@@ -94,7 +107,7 @@ async function inTime<T>(
   return Promise.race([discovery, late]).finally(disarm)
 }
 
-/** What a modern server says of itself; undefined for one that is not modern. Rejects where nothing can be said. */
+/** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
 export async function discover(
   link: Link,
   options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
@@ -160,11 +173,71 @@ function refused({ upstream }: HandshakeOptions, why: string, refusal: number | 
   return gatewayError('GW_UPSTREAM_START', { upstream, why, refusal })
 }
 
-/** Whether a server answered `initialize`, and the answer was no. */
+/** Tells a server that answered `initialize` with no from one that did not answer. */
 function isRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
     error.fields.refusal !== undefined ||
     (error.code === 'GW_UPSTREAM_PROTOCOL' && error.fields.status !== undefined)
   )
+}
+
+/** Remembers a server's era, so that it is not probed at every start. */
+export class EraMemory {
+  readonly #clock: Clock
+  #era: Era | undefined
+  #until = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  recall(): Era | undefined {
+    if (this.#clock.now() >= this.#until) this.#era = undefined
+    return this.#era
+  }
+
+  /** Notes a verdict, which may be some milliseconds old. */
+  learn(era: Era, ageMs = 0): void {
+    this.#era = era
+    this.#until = era === 'modern' ? Infinity : this.#clock.now() + LEGACY_MS - ageMs
+  }
+
+  forget(): void {
+    this.#era = undefined
+  }
+}
+
+/** Notices when a server answers like one of the other era: it may have been replaced behind our back. */
+export class EraDoubt {
+  readonly #upstream: string
+  readonly #gateway: UpstreamContext['gateway']
+  readonly #clock: Clock
+  #askedAt = -Infinity
+
+  constructor({ name, gateway, clock }: UpstreamContext) {
+    this.#upstream = name
+    this.#gateway = gateway
+    this.#clock = clock
+  }
+
+  isRaisedBy(code: number, method: string, link: Link): boolean {
+    if (link.server?.era === 'legacy') return FOREIGN_TO_LEGACY.has(code)
+    if (code !== RPC.methodNotFound) return FOREIGN_TO_MODERN.has(code)
+    const capability = METHODS.get(method)?.capability
+    return capability !== undefined && link.server?.capabilities[capability] !== undefined
+  }
+
+  /** A modern server says what it does not like in JSON; one that does not may be none. */
+  isRaisedByStatus(status: number, link: Link): boolean {
+    return link.server?.era === 'modern' && status >= 400 && status < 500
+  }
+
+  /** Asks the server itself. Anything but a clear answer leaves things as they are. */
+  async isConfirmed(link: Link): Promise<boolean> {
+    if (this.#clock.now() - this.#askedAt < ASK_AGAIN_MS) return false
+    this.#askedAt = this.#clock.now()
+    const said = await discover(link, { upstream: this.#upstream, gateway: this.#gateway }).catch(() => null)
+    return said !== null && (said?.era ?? 'legacy') !== link.server?.era
+  }
 }

@@ -1,20 +1,52 @@
-import type { Ask, AskReply, Exchange } from '../../api/index.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  Call,
+  Exchange,
+  Notification,
+  ServerSide,
+  Session,
+} from '../../api/index.ts'
+import { callerKey } from '../../api/principal.ts'
 import { reasonOf } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
+import { replyFor } from '../../protocol/era/client-requests.ts'
+import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts'
+import { relatedTask } from '../../protocol/era/tasks.ts'
+import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { type RpcId, type RpcRequest, encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
-import { paramsText } from '../../protocol/params-source.ts'
+import { paramsText } from '../../protocol/params-as-written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { InFlight } from '../../transport/id-map.ts'
-import type { Drops } from '../../transport/unexpected-messages.ts'
+import type { RpcPeer } from '../../protocol/rpc-peer.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
+import type { Scheduler } from '../serialization/scheduler.ts'
+import type { LinkHost, Pending } from '../transport.ts'
 
-/** Asks that wait for their reply at once; more are refused. */
-const MAX_WAITING = 1000
 const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const WHOSE =
   'the gateway cannot tell which client this request is for: send it on the stream of the call it belongs to, or while only one call is open'
+/** Visits to a URL that may still be completed; the oldest are forgotten first. */
+const VISITS = { max: 1000, share: 100 }
 
-/** An ask under way to its client. */
-export class PassedAsk implements Ask {
+/** The connection that a server's own messages come by. */
+export interface IncomingSide {
+  readonly host: LinkHost
+  /** The requests under way, in both directions. */
+  readonly peer: RpcPeer<Pending, ClientRequest>
+  /** True where each request has a stream of its own. */
+  readonly streams: boolean
+  readonly server: ServerSide | undefined
+  /** Schedules the calls where all share one stream on which the server may ask. */
+  readonly scheduler: Scheduler | undefined
+  /** The session whose roots the server was sent last; undefined while it has not asked. */
+  roots: { readonly of: string | undefined } | undefined
+  /** The client's call that waits for its answer, when there is exactly one. */
+  onlyCall(): Call | undefined
+  reply(text: string): void
+}
+
+/** A server's request under way to a client. */
+export class ClientRequest implements Ask {
   readonly method: string
   readonly params: JsonObject | undefined
   /** The call that it belongs to; undefined where it is of none. */
@@ -32,92 +64,156 @@ export class PassedAsk implements Ask {
     this.#listeners.push(listener)
   }
 
-  takeBack(reason: string): void {
+  cancel(reason: string): void {
     this.isTakenBack = true
     for (const listener of this.#listeners.splice(0)) listener(reason)
   }
 }
 
-/** What a legacy server asks of its client: answered here, refused, or passed on and its reply sent back. */
-export class Asks {
-  readonly #drops: Drops
-  readonly #ask: (ask: PassedAsk) => Promise<AskReply | undefined>
-  readonly #send: (text: string) => void
-  /** Each ask that waits, as an object of its own: an id may be used again. */
-  readonly #waiting = new InFlight<PassedAsk>()
+/** Requests of a legacy server to its clients: answered here, refused, or given to the client of the call they belong to. */
+export class IncomingRequests {
+  readonly #side: IncomingSide
+  readonly #visits = new UrlVisits()
 
-  /** `ask` resolves with undefined where there is nobody to ask. */
-  constructor(
-    drops: Drops,
-    ask: (ask: PassedAsk) => Promise<AskReply | undefined>,
-    send: (text: string) => void,
-  ) {
-    this.#drops = drops
-    this.#ask = ask
-    this.#send = send
+  constructor(side: IncomingSide) {
+    this.#side = side
   }
 
-  /**
-   * A server asks; `whose` tells for which exchange, once it is known to be a proper request. What belongs to no exchange is
-   * passed on where `mayBeNobodys`.
-   */
-  asked(request: RpcRequest, whose: () => Exchange | undefined, mayBeNobodys: boolean): void {
+  /** Takes a request; `of` is the call on whose stream it came, where streams tell. */
+  received(request: RpcRequest, of: Pending | undefined): void {
+    const { host, peer, server } = this.#side
     const { id, method } = request
+    // A modern server has no requests, and its clients no responses.
+    if (server?.era === 'modern') return host.drops.count('request')
     if (method === 'ping') return this.#reply(id, { result: {} })
     if (!KNOWN.has(method)) return this.#refuse(id, RPC.methodNotFound, 'Method not found')
-    if (this.#waiting.has(id)) return this.#drops.count('request')
-    const exchange = whose()
-    if (exchange === undefined && !mayBeNobodys) return this.#refuseNobodys(id)
-    if (this.#waiting.size >= MAX_WAITING)
-      return this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
-    void this.#pass(id, new PassedAsk(request, exchange))
+    if (peer.received.has(id)) return host.drops.count('request')
+    // Behind its answer a request has nobody left to ask.
+    const exchange = of === undefined ? this.#callOf(request) : of.open ? of.call?.exchange : undefined
+    this.#take(request, exchange)
   }
 
-  /** The server no longer wants to know. False for what it did not ask. */
-  cancelled(id: unknown): boolean {
-    const ask = typeof id === 'string' || typeof id === 'number' ? this.#waiting.get(id) : undefined
-    if (ask === undefined) return false
-    this.#waiting.delete(id as RpcId)
-    ask.takeBack('the server no longer wants to know')
-    return true
+  /** The server no longer wants to know. */
+  cancelled(id: unknown): void {
+    const request = this.#side.peer.cancelled(id)
+    if (request === undefined) this.#side.host.drops.count('cancellation')
+    else request.cancel('the server no longer wants to know')
   }
 
-  /** Whether the server waits for a reply of this exchange's client. */
+  /** Tells if the server waits for a reply of this exchange's client. */
   isAsked(exchange: Exchange): boolean {
-    return this.#waiting.values().some(ask => ask.exchange === exchange)
+    return this.#side.peer.received.values().some(request => request.exchange === exchange)
   }
 
-  /** Nobody waits for the client of this exchange any longer: the server is told, and the client. */
-  takeBack(exchange: Exchange, why: string): void {
-    for (const [id, ask] of this.#waiting.entries()) {
-      if (ask.exchange !== exchange) continue
-      this.#waiting.delete(id)
-      if (ask.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
+  /** Nobody waits for the client of this exchange any longer: the server gets an answer, the client a cancellation. */
+  cancelOf(exchange: Exchange, why: string): void {
+    const { peer } = this.#side
+    for (const [id, request] of peer.received.entries()) {
+      if (request.exchange !== exchange || !peer.answers(id, request)) continue
+      if (request.method === 'elicitation/create') this.#reply(id, { result: { action: 'cancel' } })
       else this.#refuse(id, RPC.internal, why)
-      ask.takeBack(why)
+      request.cancel(why)
     }
   }
 
-  async #pass(id: RpcId, ask: PassedAsk): Promise<void> {
-    this.#waiting.set(id, ask)
-    const reply = await this.#replyTo(ask)
-    if (this.#waiting.get(id) !== ask) return
-    this.#waiting.delete(id)
+  /** An answer may send the user to a URL, whose visit is completed later. */
+  answered(answer: Answer, exchange: Exchange): void {
+    if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation)
+      this.#visits.noteAll(answer.error.data, exchange)
+  }
+
+  /** A user is done at a URL. */
+  completed(notification: Notification): void {
+    const { host, peer } = this.#side
+    const openAs = (id: number): Exchange | undefined =>
+      peer.sent.values().find(({ call }) => call?.exchange.id === id)?.call?.exchange
+    if (!this.#visits.complete(notification, openAs)) host.drops.count('completion')
+  }
+
+  #take(request: RpcRequest, exchange: Exchange | undefined): void {
+    const { host, peer } = this.#side
+    const { id, method } = request
+    const mayBeNobodys = method === 'roots/list' && host.listRoots !== undefined
+    if (exchange === undefined && !mayBeNobodys) return this.#refuseNobodys(id)
+    const made = new ClientRequest(request, exchange)
+    if (peer.receive(id, made) === 'taken') void this.#pass(id, made)
+    else this.#refuse(id, RPC.internal, 'too many requests wait for their reply')
+  }
+
+  /** The call that a request belongs to, where its stream does not say. */
+  #callOf(request: RpcRequest): Exchange | undefined {
+    const exchange = this.#waitingFor(request.params) ?? this.#likely(request)
+    const isOfClient =
+      request.method === 'roots/list' &&
+      exchange !== undefined &&
+      this.#side.host.isOnlyClient?.(exchange.session) === true
+    // Roots are asked for in the background: a call that ends must not take the question with it.
+    return isOfClient ? undefined : exchange
+  }
+
+  /** The call that waits for the result of the task that a request says it belongs to (2025-11-25, tasks). */
+  #waitingFor(params: JsonObject | undefined): Exchange | undefined {
+    const taskId = relatedTask(params)
+    if (taskId === undefined) return undefined
+    const waits = ({ call }: Pending): boolean =>
+      call?.method === 'tasks/result' && call.params?.taskId === taskId
+    return this.#side.peer.sent.values().find(waits)?.call?.exchange
+  }
+
+  /** The only call there is. */
+  #likely(request: RpcRequest): Exchange | undefined {
+    const { scheduler } = this.#side
+    const pending = scheduler?.only(request.method)
+    const call = scheduler === undefined ? this.#side.onlyCall() : pending?.call
+    if (call === undefined) scheduler?.refused(request.method)
+    else if (isMeant(call.exchange, request, pending !== undefined && scheduler?.asks(pending) === true))
+      return call.exchange
+    return undefined
+  }
+
+  async #pass(id: RpcId, request: ClientRequest): Promise<void> {
+    const reply = await this.#replyTo(request).catch((error: unknown) => ({
+      error: rpcError(RPC.internal, reasonOf(error)),
+    }))
+    if (!this.#side.peer.answers(id, request)) return
     if (reply === undefined) this.#refuseNobodys(id)
-    else this.#reply(id, reply)
+    else this.#reply(id, this.#fitted(request.method, reply))
+  }
+
+  /** Gives a request to its client; its call goes on alone, so that what it asks next can be told apart as well. */
+  async #replyTo(request: ClientRequest): Promise<AskReply | undefined> {
+    const { host, scheduler } = this.#side
+    const { exchange, method, params } = request
+    if (exchange === undefined) return this.#listRoots(request)
+    if (method === 'roots/list') this.#side.roots = { of: exchange.session.id }
+    if (method === 'elicitation/create') this.#visits.note(params, exchange)
+    scheduler?.asked(method, exchange)
+    try {
+      return await host.clients.ask(request, exchange)
+    } finally {
+      await scheduler?.resumes(exchange)
+    }
+  }
+
+  /** Asks a client for its roots outside any call; undefined where there is no telling which. */
+  async #listRoots(request: ClientRequest): Promise<AskReply | undefined> {
+    const asked = this.#side.host.listRoots?.(request)
+    this.#side.roots ??= { of: undefined }
+    const listed = await asked
+    if (listed !== undefined && 'result' in listed.reply) this.#side.roots = { of: listed.of.id }
+    return listed?.reply
+  }
+
+  /** A reply in the form of the server's version. */
+  #fitted(method: string, reply: AskReply): AskReply {
+    const version = this.#side.server?.version
+    if (!('result' in reply) || version === undefined) return reply
+    return { result: replyFor(method, reply.result, version) }
   }
 
   #refuseNobodys(id: RpcId): void {
-    this.#drops.count('ask')
+    this.#side.host.drops.count('ask')
     this.#refuse(id, RPC.internal, WHOSE)
-  }
-
-  async #replyTo(ask: PassedAsk): Promise<AskReply | undefined> {
-    try {
-      return await this.#ask(ask)
-    } catch (error) {
-      return { error: rpcError(RPC.internal, reasonOf(error)) }
-    }
   }
 
   #refuse(id: RpcId, code: number, why: string): void {
@@ -125,10 +221,59 @@ export class Asks {
   }
 
   #reply(id: RpcId, reply: AskReply): void {
-    this.#send(
+    this.#side.reply(
       'error' in reply
         ? encodeError(id, reply.error)
         : encodeResult(id, Buffer.from(paramsText(reply.result, reply.result))).toString(),
     )
+  }
+}
+
+/**
+ * Decides if a request goes to the only call there is. A modern client that did not declare it would lose its call, and servers
+ * ask for roots in the background: neither happens to a call that is not known to ask.
+ */
+function isMeant({ session }: Exchange, { method, params }: RpcRequest, asks: boolean): boolean {
+  if (lacking(neutralCapabilities(session.client), method, params) === undefined) return true
+  return method !== 'roots/list' && (asks || session.client.era === 'legacy')
+}
+
+interface Visit {
+  readonly session: Session
+  /** The exchange by its number: it need not be kept alive until the user is done. */
+  readonly exchange: number
+}
+
+/** Remembers which client was sent to a URL, so that it alone hears when its user is done there (2025-11-25). */
+export class UrlVisits {
+  readonly #visits = new BoundedMap<string, Visit>(VISITS)
+
+  /** Notes a request by URL, or one of the visits that an error asks for. */
+  note(elicitation: JsonObject | undefined, { id, session }: Exchange): void {
+    const known = elicitation?.elicitationId
+    if (typeof known === 'string') this.#visits.set(known, { session, exchange: id }, callerKey(session))
+  }
+
+  /** Notes all visits that a "URL elicitation required" error asks for. */
+  noteAll(data: unknown, exchange: Exchange): void {
+    const elicitations = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : []
+    for (const elicitation of elicitations.slice(0, VISITS.share))
+      if (isObject(elicitation)) this.note(elicitation, exchange)
+  }
+
+  /**
+   * Notifies the client that was sent there: on the stream of its exchange while that is open, else beside it. False for an
+   * id of nobody. The modern era has no such notification; its clients come back by themselves.
+   */
+  complete(notification: Notification, open: (exchange: number) => Exchange | undefined): boolean {
+    const id = notification.params?.elicitationId
+    const visit = typeof id === 'string' ? this.#visits.get(id) : undefined
+    if (visit === undefined) return false
+    this.#visits.delete(id as string)
+    if (visit.session.client.era === 'modern') return true
+    const exchange = open(visit.exchange)
+    if (exchange === undefined) visit.session.notify(notification)
+    else exchange.emit(notification)
+    return true
   }
 }

@@ -1,22 +1,25 @@
+import type { Log } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { callerKey } from '../../plugin.ts'
 import { FairQueue } from '../../util/fair-queue.ts'
 import type { Pending } from '../transport.ts'
 
-/** Bytes on their way to a server beyond which messages wait their turn. */
+/** Bytes on their way to a server beyond which messages wait. */
 export const MAX_UNREAD = 1024 * 1024
 /** Bytes of requests that may wait for one server, and how many of them may be one caller's. */
 const MAX_WAITING = 32 * 1024 * 1024
 const MAX_OF_CALLER = 8 * 1024 * 1024
-/** The same for replies and notifications, whose senders cannot be told that they were lost. */
+/** Bytes of replies and notifications that may wait; their senders cannot learn that one was lost. */
 const MAX_REPLIES = 8 * 1024 * 1024
 const RETRY_MS = 1000
+/** The beginning of a notification. */
+const NOTIFICATION = '{"jsonrpc":"2.0","method":'
 /** The caller of the gateway's own requests. */
 const OWN = ''
 
 /** The one stream to a server that all its clients share. */
 export interface SharedStream {
-  /** Whether a message of so many bytes may be written now; whoever says no says later that it has drained. */
+  /** Tells if so many bytes may be written now; after a no, `drained` follows. */
   hasRoom(bytes: number): boolean
   write(text: string): void
 }
@@ -29,11 +32,12 @@ interface Waiting {
 }
 
 /**
- * Requests in front of a server that reads slower than it is sent to. Callers take turns, and each has a share of the
+ * Requests in front of a server that reads slower than it is sent to. Callers come round in order, and each has a share of the
  * room, so that large requests of one do not keep those of others back.
  */
 export class RequestQueue {
   readonly #upstream: string
+  readonly #log: Log
   readonly #stream: SharedStream
   readonly #queue = new FairQueue<Waiting>()
   readonly #waiting = new Map<Pending, Waiting>()
@@ -41,9 +45,11 @@ export class RequestQueue {
   #bytes = 0
   #replies: string[] = []
   #replyBytes = 0
+  #hasDropped = false
 
-  constructor(upstream: string, stream: SharedStream) {
-    this.#upstream = upstream
+  constructor({ name, log }: { readonly name: string; readonly log: Log }, stream: SharedStream) {
+    this.#upstream = name
+    this.#log = log
     this.#stream = stream
   }
 
@@ -65,15 +71,28 @@ export class RequestQueue {
   reply(text: string): void {
     const bytes = Buffer.byteLength(text)
     if (this.#replies.length === 0 && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
-    if (this.#replyBytes > 0 && this.#replyBytes + bytes > MAX_REPLIES) return
+    if (this.#replyBytes > 0 && this.#replyBytes + bytes > MAX_REPLIES) return this.#drop(text, bytes)
     this.#replies.push(text)
     this.#replyBytes += bytes
+  }
+
+  /** Drops a message for which there is no room, and logs the first one of each time that the server does not read. */
+  #drop(text: string, bytes: number): void {
+    if (this.#hasDropped) return
+    this.#hasDropped = true
+    this.#log.warn('messages to the server are dropped until it reads again', {
+      what: text.startsWith(NOTIFICATION) ? 'notification' : 'reply',
+      bytes,
+      waiting: this.#replyBytes,
+      why: 'it reads slower than it is sent to: over 8 MiB of replies and notifications wait',
+    })
   }
 
   /** Room has come about: the next messages go out. */
   drained(): void {
     this.#sendReplies()
     if (this.#replies.length > 0) return
+    this.#hasDropped = false
     for (let next = this.#queue.next; next !== undefined; next = this.#queue.next) {
       if (!this.#stream.hasRoom(next.bytes)) return
       this.#queue.take()
@@ -99,12 +118,12 @@ export class RequestQueue {
     return this.#queue.size === 0 && this.#replies.length === 0
   }
 
-  /** Takes a request back; false when it has been sent. */
-  takeBack(pending: Pending): boolean {
+  /** Withdraws a request; false when it has been sent. */
+  withdraw(pending: Pending): boolean {
     const waiting = this.#waiting.get(pending)
     if (waiting === undefined) return false
     this.#waiting.delete(pending)
-    this.#queue.delete(waiting.caller, waiting)
+    this.#queue.delete(waiting)
     this.#count(waiting, -1)
     return true
   }

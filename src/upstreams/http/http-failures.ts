@@ -1,11 +1,26 @@
-import { gatewayError, OWNER_ONLY, type GatewayError } from '../../errors/errors.ts'
-import { ClientError } from '../../http-client/handler.ts'
-import { visible } from '../../transport/printable.ts'
+import { gatewayError, type GatewayError, type Reason } from '../../errors/errors.ts'
+import { ClientError, type ReplyHeaders } from '../../http-client/port.ts'
+import { visible } from '../../util/log.ts'
+import { isObject } from '../../protocol/json/json.ts'
+
+/** All that known servers say of a session they do not know where they answer 400, and the protocol wants 404. */
+const FORMS: ReadonlySet<string> = new Set([
+  'no valid session id provided',
+  'invalid session id',
+  'invalid or expired session id',
+  'session not found',
+  'session terminated',
+  'unknown session',
+  'no transport found for sessionid',
+])
+
+/** Longer pauses are as good as this one. */
+const LONGEST_MS = 24 * 3_600_000
 
 /** When to come back where too many wait for a connection. */
 const BUSY_RETRY_MS = 1000
 
-/** What a server refused a request with. */
+/** A refusal of a server. */
 export interface StatusReply {
   readonly status: number
   readonly body: string
@@ -17,18 +32,19 @@ export interface StatusReply {
 
 /** Bodies of refusals are read to this length. */
 export const MAX_REFUSAL = 64 * 1024
-/** How much of one may count, in bytes: more than is ever shown of it. */
+
+/** Most bytes of one that are looked at: more than is ever shown of it. */
 export const SHOWN_BODY = 1200
 
-/** What a status without a JSON-RPC answer means. What the body says is for the owner alone, as servers quote what they were sent. */
+/** The error for a status without a JSON-RPC answer. Its body is for the owner alone, as servers quote what they were sent. */
 export function statusFailure(upstream: string, reply: StatusReply): GatewayError {
   const { status, body, challenge, retryAfterMs } = reply
-  const why = `HTTP ${status}${said(body, challenge)}`
+  const reason: Reason = { why: `HTTP ${status}`, detail: said(body, challenge) }
   if (status === 401 || (status === 403 && challenge !== undefined))
-    return gatewayError('GW_UPSTREAM_AUTH', { upstream, status, why })
-  if (status === 403) return gatewayError('GW_UPSTREAM_FORBIDDEN', { upstream, status, why })
+    return gatewayError('GW_UPSTREAM_AUTH', { upstream, status, ...reason })
+  if (status === 403) return gatewayError('GW_UPSTREAM_FORBIDDEN', { upstream, status, ...reason })
   if (status === 429 || status >= 500)
-    return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, retryAfterMs, why })
+    return gatewayError('GW_UPSTREAM_DOWN', { upstream, status, retryAfterMs, ...reason })
   if (status >= 300 && status < 400) {
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
@@ -39,19 +55,20 @@ export function statusFailure(upstream: string, reply: StatusReply): GatewayErro
   if (status < 300)
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
-      why: `HTTP ${status} without an answer${said(body)}`,
+      why: `HTTP ${status} without an answer`,
+      detail: said(body),
     })
-  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, why })
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, ...reason })
 }
 
-/** What a server said beside a status, for the owner's eyes. */
-export function said(body: string, challenge?: string): string {
+/** A server's words beside a status, for the owner's eyes. */
+export function said(body: string, challenge?: string): string | undefined {
   const parts = [body.trim(), challenge === undefined ? '' : `WWW-Authenticate: ${challenge}`]
   const text = parts.filter(part => part !== '').map(part => visible(part, 200))
-  return text.length === 0 ? '' : `${OWNER_ONLY}${text.join(' | ')}`
+  return text.length === 0 ? undefined : text.join(' | ')
 }
 
-/** What a broken connection means to the request that was on it. */
+/** The error of a request whose connection broke. */
 export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
   const why = `the connection broke before the answer was complete (${reason(error)})`
   return gatewayError('GW_UPSTREAM_CLOSED', {
@@ -71,18 +88,51 @@ export function refusedHere(upstream: string, error: unknown): GatewayError | un
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why })
 }
 
-/** What it means that no connection came about. */
+/** Tells why no connection came about. */
 export function unreachable(error: unknown): string {
   return `it cannot be reached (${reason(error)})`
 }
 
 function reason(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
-  const text = typeof code === 'string' && code !== '' ? code : String(message)
+  const text = typeof code === 'string' && code !== '' && code !== 'PROXY' ? code : String(message)
   return visible(text, 100)
 }
 
 function isClosedByPeer(error: unknown): boolean {
   const code = (error as { code?: unknown }).code
   return code === 'SOCKET' || code === 'ECONNRESET' || code === 'EPIPE'
+}
+
+/**
+ * Milliseconds that `Retry-After` asks for (RFC 9110, 10.2.3); undefined when it says nothing that can be understood.
+ * A date counts from the server's own, so that no two clocks must agree.
+ */
+export function retryAfterMs(headers: ReplyHeaders): number | undefined {
+  const said = headers['retry-after']?.trim() ?? ''
+  if (/^\d{1,9}$/.test(said)) return Math.min(Number(said) * 1000, LONGEST_MS)
+  const ms = Date.parse(said) - Date.parse(String(headers.date))
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_MS)
+}
+
+/** True where the body of a 400 says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
+export function isSessionUnknown(body: string): boolean {
+  const said = messageIn(body)
+    .trim()
+    .toLowerCase()
+    .replace(/^bad request: /, '')
+    .replace(/\.$/, '')
+  return FORMS.has(said)
+}
+
+/** The message of a JSON-RPC error, or a text that is no JSON. */
+function messageIn(body: string): string {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return body
+  }
+  const error = isObject(value) && value.jsonrpc === '2.0' ? value.error : undefined
+  return isObject(error) && typeof error.message === 'string' ? error.message : ''
 }

@@ -1,114 +1,90 @@
-import type { ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
-import { GatewayError } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
+import { GatewayError, type Reason } from '../../errors/errors.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
+import type { LinkEvents, Pending, Wire, WireEvents } from '../transport.ts'
 import { HttpWire } from './http-transport.ts'
 import { SseWire } from './sse-transport.ts'
 
-/** What a server that has no Streamable HTTP answers to a POST of `initialize`. */
+/** Statuses by which a server without Streamable HTTP refuses a POST of `initialize`. */
 const NOT_SERVED: ReadonlySet<unknown> = new Set([400, 404, 405])
-/** How long a server may take to say that it speaks HTTP+SSE. */
+/** Longest wait for a server to say that it speaks HTTP+SSE. */
 const ENDPOINT_MS = 5000
 
-/** Streamable HTTP, and HTTP+SSE where a server has nothing newer (2025-11-25, backwards compatibility). */
-export class HttpOrSseWire implements Wire {
-  readonly pid = undefined
+/**
+ * Opens Streamable HTTP. Where `initialize` shows that a server has nothing newer, HTTP+SSE carries the link instead
+ * (2025-11-25, backwards compatibility); with the first answer to a call the choice is made, and nothing stands between.
+ */
+export function openHttpOrSse(spec: HttpUpstreamConfig, context: UpstreamContext, events: LinkEvents): Wire {
+  return new Choice(spec, context, events).http
+}
+
+/** Listens to the handshake on Streamable HTTP. */
+class Choice implements WireEvents {
+  readonly http: HttpWire
   readonly #spec: HttpUpstreamConfig
   readonly #context: UpstreamContext
-  readonly #events: WireEvents
-  #wire: Wire
+  readonly #events: LinkEvents
+  /** True while HTTP+SSE is tried, and once it is chosen: events of the other wire count no more. */
   #isOld = false
-  #initialize: JsonObject | undefined
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: WireEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: LinkEvents) {
     this.#spec = spec
     this.#context = context
     this.#events = events
-    this.#wire = new HttpWire(spec, context, {
-      // Once the old way is tried, what is left of this one has nothing more to say.
-      received: (bytes, of) => this.#isOld || this.#received(bytes, of),
-      failed: (pending, error) => this.#isOld || this.#failed(pending, error),
-      reopened: () => events.reopened(),
-      closed: why => this.#isOld || events.closed(why),
-    })
+    this.http = new HttpWire(spec, context, this)
   }
 
-  get streams(): boolean {
-    return this.#wire.streams
-  }
-
-  get lastWords(): string {
-    return this.#wire.lastWords
-  }
-
-  request(pending: Pending, params: JsonObject | undefined): void {
-    if (pending.method === 'initialize') this.#initialize = params
-    this.#wire.request(pending, params)
-  }
-
-  send(text: string): Promise<void> {
-    return this.#wire.send(text)
-  }
-
-  abandon(pending: Pending): boolean {
-    return this.#wire.abandon(pending)
-  }
-
-  opened(server: ServerSide): void {
-    this.#wire.opened(server)
-  }
-
-  listen(): void {
-    this.#wire.listen()
-  }
-
-  retire(): Promise<void> {
-    return this.#wire.retire()
-  }
-
-  close(): Promise<void> {
-    return this.#wire.close()
-  }
-
-  #received(bytes: Buffer, of: Pending | undefined): void {
+  received(bytes: Buffer, of: Pending | undefined): void {
+    if (this.#isOld) return
     const answer = (): void => this.#events.received(bytes, of)
-    if (of?.method === 'initialize' && isRefusalOfPost(bytes)) this.#tryOldWay(of, answer)
-    else answer()
+    if (of?.method === 'initialize' && isRefusalOfPost(bytes)) return this.#tryOldWay(of, answer)
+    if (of?.call !== undefined) this.http.events = this.#events
+    answer()
   }
 
-  #failed(pending: Pending, error: Error): void {
+  failed(pending: Pending, error: Error): void {
+    if (this.#isOld) return
     const fail = (): void => this.#events.failed(pending, error)
     const isNotServed = error instanceof GatewayError && NOT_SERVED.has(error.fields.status)
     if (pending.method === 'initialize' && isNotServed) this.#tryOldWay(pending, fail)
     else fail()
   }
 
+  reopened(): void {
+    this.#events.reopened()
+  }
+
+  closed(reason: Reason): void {
+    if (!this.#isOld) this.#events.closed(reason)
+  }
+
   /** Asks for the event stream of HTTP+SSE; `giveUp` says what came of the POST when there is none. */
   #tryOldWay(pending: Pending, giveUp: () => void): void {
     if (!pending.open) return giveUp()
     this.#isOld = true
-    void this.#wire.close()
-    const over = (): void => {
-      disarm()
-      giveUp()
-    }
-    const wire = new SseWire(this.#spec, this.#context, {
+    const sse = new SseWire(this.#spec, this.#context, {
       received: bytes => this.#events.received(bytes, undefined),
       failed: (of, error) => this.#events.failed(of, error),
       reopened: () => this.#events.reopened(),
-      closed: why => (wire.isGreeted ? this.#events.closed(why) : over()),
+      closed: reason => {
+        if (sse.isGreeted) return this.#events.closed(reason)
+        disarm()
+        this.#isOld = false
+        if (pending.open) this.#events.carriedBy(this.http)
+        else void this.http.close()
+        giveUp()
+      },
     })
     const disarm = this.#context.clock.after(ENDPOINT_MS, () => {
-      if (!wire.isGreeted) void wire.close()
+      void (sse.isGreeted ? this.http : sse).close()
     })
-    this.#wire = wire
-    wire.request(pending, this.#initialize)
+    this.#events.carriedBy(sse)
+    sse.request(pending, this.http.greeting)
   }
 }
 
-/** An error for nobody in particular: the path exists, and takes no POST. */
+/** True for an error that names no request: the path exists, and takes no POST. */
 function isRefusalOfPost(bytes: Buffer): boolean {
   const message = parseMessage(bytes)
   return message.kind === 'response' && message.id === null && message.error !== undefined

@@ -1,22 +1,20 @@
 import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
-import type { ReplyHandler, ReplyHeaders } from '../../http-client/handler.ts'
-import { HttpClient } from '../../http-client/http-client.ts'
+import type { HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { HEADER } from '../../protocol/names.ts'
+import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Wire, WireEvents } from '../transport.ts'
-import { Receipt } from './discard-response.ts'
+import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
+import { openClient } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
 import type { Position } from './response-body.ts'
-import { Reply, type ReplyHost } from './response-reader.ts'
-import { isSessionUnknown } from './session-unknown.ts'
+import { isSessionUnknown } from './http-failures.ts'
 import { StandingStream } from './standalone-stream.ts'
 
-const CONNECT_MS = 5000
 /** Requests and streams open at once; more wait for their turn. */
 const CONNECTIONS = 256
 const GOODBYE_MS = 1000
@@ -31,12 +29,13 @@ const EITHER = `application/json, ${STREAM}`
 export class HttpWire implements Wire, ReplyHost {
   readonly streams = true
   readonly pid = undefined
-  readonly lastWords = ''
   readonly upstream: string
   readonly maxReply: number
-  readonly events: WireEvents
+  events: WireEvents
+  /** The parameters of `initialize`. */
+  greeting: JsonObject | undefined
   readonly #clock: Clock
-  readonly #client: HttpClient
+  readonly #client: HttpTransport
   readonly #path: string
   readonly #standing: Readonly<Record<string, string>>
   #server: ServerSide | undefined
@@ -45,7 +44,8 @@ export class HttpWire implements Wire, ReplyHost {
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(spec: HttpUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: WireEvents) {
+    const { name, clock, gateway } = context
     const url = new URL(spec.url)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
@@ -54,12 +54,13 @@ export class HttpWire implements Wire, ReplyHost {
     this.#path = url.pathname + url.search
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
-    this.#client = new HttpClient(url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
+    this.#client = openClient(spec, context, CONNECTIONS)
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
     const isModern = this.#server?.era === 'modern' || pending.method === 'server/discover'
     const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
+    if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
     const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#dispatch('POST', headers, body, new Reply(this, pending))
@@ -137,7 +138,7 @@ export class HttpWire implements Wire, ReplyHost {
 
   lost(why: string): void {
     this.#stream?.close()
-    this.events.closed(why)
+    this.events.closed({ why })
   }
 
   #get(handler: ReplyHandler, eventId: string | undefined): void {

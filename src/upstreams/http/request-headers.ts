@@ -1,4 +1,4 @@
-import { HEADER } from '../../protocol/names.ts'
+import { HEADER } from '../../protocol/methods.ts'
 
 /** Names that HTTP or MCP owns: neither the configuration nor a call may set them. */
 const OWNED: ReadonlySet<string> = new Set([

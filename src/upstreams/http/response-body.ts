@@ -39,11 +39,11 @@ export class WholeBody implements Body {
   }
 }
 
-/** Where a stream of events can be taken up again. */
+/** The place at which a stream of events can be taken up again. */
 export interface Position {
   /** Id of the last event that had one. */
   eventId: string | undefined
-  /** How long the server wants us to wait before we come back, in milliseconds. */
+  /** The server's wish for a pause before the next connection, in milliseconds. */
   retryMs: number | undefined
   /** Events seen on this connection. */
   events: number

@@ -1,20 +1,23 @@
 import { gatewayError } from '../../errors/errors.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/handler.ts'
-import { OPEN_OBJECT } from '../../protocol/json/bytes.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
+import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
 import type { Pending, WireEvents } from '../transport.ts'
 import {
-  MAX_REFUSAL,
-  SHOWN_BODY,
-  type StatusReply,
   brokenFailure,
+  MAX_REFUSAL,
   refusedHere,
+  SHOWN_BODY,
   statusFailure,
   unreachable,
+  retryAfterMs,
+  type StatusReply,
 } from './http-failures.ts'
-import { type Body, EventBody, type Position, WholeBody, startOfStream } from './response-body.ts'
-import { retryAfterMs } from './retry-after.ts'
+import { type Body, EventBody, type Position, startOfStream, WholeBody } from './response-body.ts'
 
-/** What a reply needs from its wire. */
+/** Longest body of a receipt that is read, so that its connection can be used again. */
+const MAX_BODY = 64 * 1024
+
+/** Dependencies of a reply: the wire that it belongs to. */
 export interface ReplyHost {
   readonly upstream: string
   readonly maxReply: number
@@ -23,7 +26,7 @@ export interface ReplyHost {
   after(ms: number, callback: () => void): () => void
   /** The server has answered a request of this method with these headers. */
   greeted(method: string, headers: ReplyHeaders): void
-  /** Whether an error status says that the server has forgotten our session. */
+  /** True where an error status says that the server has forgotten our session. */
   isSessionLost(method: string, status: number, body: string): boolean
   /** Takes up a stream that ended early; false when it cannot be. */
   resume(pending: Pending, position: Position): boolean
@@ -31,7 +34,7 @@ export interface ReplyHost {
   lost(why: string): void
 }
 
-/** How long a stream may stay open after its answer. */
+/** Longest life of a stream after its answer. */
 const TAIL_MS = 1000
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
@@ -131,7 +134,7 @@ export class Reply implements ReplyHandler {
       events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
   }
 
-  /** Whether a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
+  /** True where a JSON-RPC error in the body counts. In a handshake a failing proxy must not pass for a server's answer. */
   #isAnswerable(): boolean {
     if (this.#status === 401 || this.#status === 403) return false
     return this.#pending.call !== undefined || this.#status < 500
@@ -179,7 +182,38 @@ function bodyText(text: Buffer): string {
   return text.toString('utf8', 0, SHOWN_BODY)
 }
 
-/** What the server wants to be sent, where it says so. */
+/** The server's `WWW-Authenticate`, where it sends one. */
 export function challengeIn(headers: ReplyHeaders): string | undefined {
   return headers['www-authenticate']
+}
+
+/** The reply to what needs none: a notification, a reply of ours, or a goodbye. */
+export class Receipt implements ReplyHandler {
+  readonly #done: () => void
+  #size = 0
+
+  constructor(done: () => void) {
+    this.#done = done
+  }
+
+  onSend(): void {
+    // It cannot be given up.
+  }
+
+  onHead(): void {
+    this.#done()
+  }
+
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    this.#size += bytes.length
+    if (this.#size > MAX_BODY) carrier.abort(this, new Error('nobody reads this body'))
+  }
+
+  onEnd(): void {
+    this.#done()
+  }
+
+  onError(): void {
+    this.#done()
+  }
 }

@@ -1,61 +1,71 @@
+import { createParser, type EventSourceParser } from 'eventsource-parser'
 import type { UpstreamContext } from '../../api/index.ts'
-import type { UpstreamConfig } from '../../config/config.gen.ts'
-import { OWNER_ONLY, gatewayError } from '../../errors/errors.ts'
-import { HttpClient } from '../../http-client/http-client.ts'
+import type { SseUpstreamConfig } from '../../config/config.gen.ts'
+import { gatewayError, type Reason } from '../../errors/errors.ts'
+import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { visible } from '../../transport/printable.ts'
+import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Wire, WireEvents } from '../transport.ts'
-import { brokenFailure, statusFailure } from './http-failures.ts'
+import {
+  brokenFailure,
+  isSessionUnknown,
+  MAX_REFUSAL,
+  said,
+  SHOWN_BODY,
+  statusFailure,
+  type StatusReply,
+  unreachable,
+} from './http-failures.ts'
+import { openClient, type Reach } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
-import { isSessionUnknown } from './session-unknown.ts'
-import { type Receipt, ReceiptHandler } from './sse-discard-response.ts'
-import { EventStream } from './sse-stream.ts'
+import { WholeBody } from './response-body.ts'
+import { challengeIn, isEventStream } from './response-reader.ts'
 
-const CONNECT_MS = 5000
 /** POSTs open at once, and the stream; more wait for their turn. */
 const CONNECTIONS = 64
+
 /** Messages that may wait for the endpoint. */
 const MAX_WAITING = 1000
 
-/** What it takes to reach a server over HTTP+SSE. */
-export type SseSpec = Pick<Extract<UpstreamConfig, { type: 'sse' }>, 'url' | 'headers' | 'maxReply'>
+/** The keys of an upstream that HTTP+SSE reads. */
+export type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'maxReply'> & Reach
 
 /** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
 export class SseWire implements Wire {
   readonly streams = false
   readonly pid = undefined
-  readonly lastWords = ''
   readonly #upstream: string
   readonly #events: WireEvents
-  readonly #client: HttpClient
+  readonly #client: HttpTransport
   readonly #url: URL
   readonly #standing: Readonly<Record<string, string>>
   readonly #stream: EventStream
-  /** Where messages go, once the server has said it. */
+  /** The path that messages are posted to, once the server has said it. */
   #endpoint: string | undefined
   #waiting: (() => void)[] = []
 
-  constructor(spec: SseSpec, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+  constructor(spec: SseSpec, context: UpstreamContext, events: WireEvents) {
+    const { name, gateway } = context
     this.#upstream = name
     this.#events = events
     this.#url = new URL(spec.url)
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
-    this.#client = new HttpClient(this.#url, { clock, connections: CONNECTIONS, connectMs: CONNECT_MS })
+    this.#client = openClient(spec, context, CONNECTIONS)
     this.#stream = new EventStream({
       maxEvent: parseSize(spec.maxReply),
       endpoint: url => this.#learn(url),
       message: text => events.received(text, undefined),
-      ended: why => this.#ended(why),
+      ended: reason => this.#ended(reason),
     })
     const headers = { ...this.#standing, accept: 'text/event-stream', 'cache-control': 'no-cache' }
     const path = this.#url.pathname + this.#url.search
     this.#client.dispatch({ path, method: 'GET', headers }, this.#stream)
   }
 
-  /** Whether the server has said where to post. */
+  /** True once the server has said where to post. */
   get isGreeted(): boolean {
     return this.#endpoint !== undefined
   }
@@ -94,7 +104,7 @@ export class SseWire implements Wire {
   }
 
   close(): Promise<void> {
-    this.#stream.end('it was closed')
+    this.#stream.end({ why: 'it was closed' })
     return this.#client.destroy()
   }
 
@@ -102,9 +112,10 @@ export class SseWire implements Wire {
     if (this.#endpoint !== undefined) return
     const url = URL.parse(said, this.#url.href)
     if (url?.origin !== this.#url.origin)
-      return this.#stream.end(
-        `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere${OWNER_ONLY}${visible(said, 100)}`,
-      )
+      return this.#stream.end({
+        why: `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere`,
+        detail: visible(said, 100),
+      })
     this.#endpoint = url.pathname + url.search
     for (const send of this.#waiting.splice(0)) send()
   }
@@ -151,8 +162,132 @@ export class SseWire implements Wire {
     )
   }
 
-  #ended(why: string): void {
+  #ended(reason: Reason): void {
     // A link that is closing by itself, or is not complete yet, must not hear of it in the same breath.
-    process.nextTick(() => this.#events.closed(why))
+    process.nextTick(() => this.#events.closed(reason))
+  }
+}
+
+/** The outcome of a POST: its status and the beginning of its body, or what broke it. */
+type Receipt = StatusReply | { readonly error: Error }
+
+/** The reply to a POST of HTTP+SSE: a status that says whether the message was taken. */
+class ReceiptHandler implements ReplyHandler {
+  readonly #done: (receipt: Receipt) => void
+  readonly #body: WholeBody
+  #status = 0
+  #challenge: string | undefined
+
+  constructor(done: (receipt: Receipt) => void) {
+    this.#done = done
+    this.#body = new WholeBody(MAX_REFUSAL, text =>
+      done({ status: this.#status, body: text.toString('utf8', 0, SHOWN_BODY), challenge: this.#challenge }),
+    )
+  }
+
+  onSend(): void {
+    // It cannot be given up.
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    this.#status = status
+    this.#challenge = challengeIn(headers)
+  }
+
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    if (!this.#body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
+  }
+
+  onEnd(): void {
+    this.#body.end()
+  }
+
+  onError(error: Error): void {
+    this.#done(this.#status >= 200 ? { status: this.#status, body: '' } : { error })
+  }
+}
+
+/** Takes the events of a stream of HTTP+SSE. */
+interface EventStreamHost {
+  readonly maxEvent: number
+  endpoint(url: string): void
+  message(text: Buffer): void
+  /** The stream is over, and with it the connection; `status` where it was refused. */
+  ended(reason: Reason, status?: number): void
+}
+
+/** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
+class EventStream implements ReplyHandler {
+  readonly #host: EventStreamHost
+  readonly #parser: EventSourceParser
+  #carrier: Carrier | undefined
+  /** The server's words beside a status that refuses the stream. */
+  #refusal: WholeBody | undefined
+  #isOver = false
+
+  constructor(host: EventStreamHost) {
+    this.#host = host
+    this.#parser = createParser({
+      maxBufferSize: host.maxEvent,
+      onEvent: ({ event = 'message', data }) => {
+        if (event === 'endpoint') host.endpoint(data)
+        else if (event === 'message' && data !== '') this.#heard(data)
+      },
+      onError: error => {
+        if (error.type === 'max-buffer-size-exceeded') this.#tooLarge()
+      },
+    })
+  }
+
+  #heard(data: string): void {
+    if (data.length > this.#host.maxEvent) this.#tooLarge()
+    else if (!this.#isOver) this.#host.message(Buffer.from(data, 'latin1'))
+  }
+
+  #tooLarge(): void {
+    this.end({ why: `it sent a message larger than ${this.#host.maxEvent} bytes` })
+  }
+
+  /** Ends it from our side. */
+  end(reason: Reason, status?: number): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#carrier?.abort(this, new Error(reason.why))
+    this.#host.ended(reason, status)
+  }
+
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
+    if (this.#isOver) carrier.abort(this, new Error('no longer needed'))
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    if (status !== 200) this.#refused(status, challengeIn(headers))
+    else if (!isEventStream(headers))
+      this.end({ why: 'it answers GET with something that is no event stream' }, status)
+  }
+
+  #refused(status: number, challenge: string | undefined): void {
+    const why = `it answers GET with HTTP ${status}`
+    this.#refusal = new WholeBody(MAX_REFUSAL, text =>
+      this.end({ why, detail: said(text.toString('utf8', 0, SHOWN_BODY), challenge) }, status),
+    )
+  }
+
+  onBody(bytes: Buffer): void {
+    if (this.#refusal?.push(bytes) === false) this.end({ why: 'it refuses GET with a very long text' })
+    if (this.#refusal !== undefined) return
+    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
+  }
+
+  onEnd(): void {
+    this.#refusal?.end()
+    this.end({ why: 'it ended the event stream' })
+  }
+
+  onError(error: Error): void {
+    const broke = `the event stream broke (${error.message})`
+    this.end({ why: this.#carrier === undefined ? unreachable(error) : broke })
   }
 }

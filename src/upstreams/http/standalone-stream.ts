@@ -3,9 +3,9 @@ import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
 import { EventBody, startOfStream, type Position } from './response-body.ts'
 import { unreachable } from './http-failures.ts'
 import { isEventStream } from './response-reader.ts'
-import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/handler.ts'
+import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 
-/** What a standing stream needs from its wire. */
+/** Dependencies of a standing stream: the wire that it belongs to. */
 export interface StreamHost {
   readonly clock: Clock
   readonly maxEvent: number

@@ -2,17 +2,18 @@ import type { Clock, Session } from '../../api/index.ts'
 import type { RpcId } from '../../protocol/jsonrpc.ts'
 import type { Behaviour } from './tool-behaviour.ts'
 
-/** How long a cancelled call that is not answered may still ask, and log, in steps: a gateway that is late reads what came meanwhile before it counts on. */
+/** Steps for which a cancelled call that is not answered may still ask, and log: a gateway that is late reads what came meanwhile before it counts on. */
 const STEPS_TO_ASK = 2
 const STEPS_TO_LOG = 10
 const STEP_MS = 1000
-/** Cancelled calls that are told apart; the rest are one. */
+/** Cancelled calls that are told apart; the rest are one, whose id no call has. */
 const MAX_CALLS = 1000
-const REST = Symbol('the rest')
+const REST = 'the rest'
 
 interface Cancelled {
-  /** Whose it was; undefined where the rest is of several. */
+  /** The session that made it; undefined where the rest is of several. */
   readonly of: Session | undefined
+  /** The observed behaviour of its tool; undefined once it can no longer ask. */
   behaviour: Behaviour | undefined
   steps: number
 }
@@ -21,11 +22,10 @@ interface Cancelled {
 export class CancelledCalls {
   readonly #clock: Clock
   readonly #gone: () => void
-  readonly #calls = new Map<RpcId | symbol, Cancelled>()
-  #takeBack: (() => void) | undefined
-  #mayAsk = 0
+  readonly #calls = new Map<RpcId, Cancelled>()
+  #stop: (() => void) | undefined
 
-  /** `gone` runs when one of them can no longer ask. */
+  /** `gone` runs when fewer of them can ask. */
   constructor(clock: Clock, gone: () => void) {
     this.#clock = clock
     this.#gone = gone
@@ -35,16 +35,10 @@ export class CancelledCalls {
     return this.#calls.size
   }
 
-  /** Whether one of them may still ask its client. */
-  get mayAsk(): boolean {
-    return this.#mayAsk > 0
-  }
-
-  /** Whether one of another session may still ask its client. */
-  mayAskBut(session: Session | undefined): boolean {
-    if (!this.mayAsk) return false
+  /** Tells if one may still ask its client; calls of `but` do not count. */
+  mayAsk(but?: Session): boolean {
     for (const { of, behaviour } of this.#calls.values())
-      if (behaviour !== undefined && (of === undefined || of !== session)) return true
+      if (behaviour !== undefined && (of === undefined || of !== but)) return true
     return false
   }
 
@@ -54,45 +48,28 @@ export class CancelledCalls {
   }
 
   add(id: RpcId, behaviour: Behaviour | undefined, session: Session): void {
-    const key = this.#calls.size < MAX_CALLS ? id : REST
-    this.#remove(key)
-    this.#calls.set(key, { of: key === REST ? undefined : session, behaviour, steps: 0 })
-    if (behaviour !== undefined) this.#mayAsk++
-    this.#takeBack ??= this.#clock.after(STEP_MS, () => this.#step())
+    const isRest = this.#calls.size >= MAX_CALLS
+    this.#calls.set(isRest ? REST : id, { of: isRest ? undefined : session, behaviour, steps: 0 })
+    this.#stop ??= this.#clock.after(STEP_MS, () => this.#step())
   }
 
   /** The server has answered it after all. */
   answered(id: RpcId): void {
-    if (this.#remove(id)) this.#gone()
+    if (this.#calls.delete(id)) this.#gone()
   }
 
   clear(): void {
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#stop?.()
+    this.#stop = undefined
     this.#calls.clear()
-    this.#mayAsk = 0
-  }
-
-  #remove(key: RpcId | symbol): boolean {
-    this.#silence(this.#calls.get(key))
-    return this.#calls.delete(key)
-  }
-
-  /** A call can no longer ask. */
-  #silence(call: Cancelled | undefined): void {
-    if (call?.behaviour === undefined) return
-    call.behaviour = undefined
-    this.#mayAsk--
   }
 
   #step(): void {
-    const before = this.#mayAsk
-    for (const [key, call] of this.#calls) {
-      if (++call.steps > STEPS_TO_ASK) this.#silence(call)
-      if (call.steps > STEPS_TO_LOG) this.#calls.delete(key)
+    for (const [id, call] of this.#calls) {
+      if (++call.steps > STEPS_TO_ASK) call.behaviour = undefined
+      if (call.steps > STEPS_TO_LOG) this.#calls.delete(id)
     }
-    const isOver = this.#calls.size === 0
-    this.#takeBack = isOver ? undefined : this.#clock.after(STEP_MS, () => this.#step())
-    if (this.#mayAsk < before) this.#gone()
+    this.#stop = this.#calls.size === 0 ? undefined : this.#clock.after(STEP_MS, () => this.#step())
+    this.#gone()
   }
 }

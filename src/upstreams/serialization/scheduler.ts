@@ -1,45 +1,58 @@
-import type { Clock, Exchange, Log } from '../../api/index.ts'
+import type { Call, Exchange } from '../../api/index.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
-import { InFlight } from '../../transport/id-map.ts'
-import type { Pending } from '../transport.ts'
+import { InFlight } from '../../protocol/rpc-peer.ts'
+import type { LinkHost, Pending } from '../transport.ts'
 import type { CancelledCalls } from './cancelled-calls.ts'
-import { DrainWindow } from './drain-window.ts'
-import { SchedulingSlot, TRIAL } from './scheduling-slot.ts'
-import type { Behaviour, Behaviours } from './tool-behaviour.ts'
+import type { Behaviour } from './tool-behaviour.ts'
 
-/** The unit of all times, which pass only while somebody waits: a gateway that is late is late for all. */
+/** The unit of all times below, which pass only while somebody waits: a gateway that is late is late for all. */
 const TICK_MS = 50
-/** How long calls that ask wait for a connection that does not come free. */
-const BLOCKED = 200
-/** How long a call of a tool that was not seen to ask waits for cancelled calls of other clients, which can ask no longer then. */
+/** The wait of a call to be alone whose tool was not seen to ask; longer where only a cancelled call of another client is in its way. */
+const TRIAL = 10
 const CLAIMED = 60
+/** While a call that asks waits to be alone, others are kept back for the first part of each interval. */
+const DRAIN = 5
+const DRAIN_EVERY = 25
+/** The wait of calls that ask for a connection that does not come free. */
+const BLOCKED = 200
+/** After a request of the server, the time in which more of the same call may come. */
+const SETTLE = 2
+/** The time that a client may think while others wait for that. */
+const THINK = 600
+/** The wait of a reply until its call is alone again. */
+const RESUME = 100
 /** Calls that wait; more fail at once. */
 const MAX_WAITING = 10_000
 const TOO_LONG = 'the client did not answer in time, and others wait'
+const ADVICE = '; with "isolation: session" each client has a server of its own'
 
-/** Dependencies of the scheduler: its link. */
-export interface SchedulerHost {
-  readonly clock: Clock
-  readonly log: Log
-  readonly behaviours: Behaviours
+type SchedulerHost = Pick<LinkHost, 'clock' | 'log' | 'behaviours'>
+
+/** The calls of the connection that a scheduler is for. */
+export interface ScheduledCalls {
   /** Calls that nobody waits for, while the server may still ask for them. */
   readonly cancelled: CancelledCalls
   /** Sends a call. */
   go(pending: Pending): void
-  /** Fails a call for which there is no room. */
-  refuse(pending: Pending): void
-  /** The calls that were sent. */
+  /** The requests that were sent. */
   sent(): Pending[]
-  /** Whether the server waits for a reply of this exchange's client. */
+  /** Tells if the server waits for a reply of this exchange's client. */
   isAsked(exchange: Exchange): boolean
-  /** Takes back what the server asks the client of this exchange. */
-  takeBack(exchange: Exchange, why: string): void
+  /** Cancels what the server asks the client of this exchange. */
+  cancelAsked(exchange: Exchange, why: string): void
 }
 
-interface Waiting {
+/** A call that waits for its start, or the one that was started alone. */
+interface Scheduled {
   readonly pending: Pending
   readonly behaviour: Behaviour
-  readonly since: number
+  /** When it began to wait, to be alone, or to be alone again. */
+  since: number
+  /** Requests to its client that wait for their reply, and when the last one came. */
+  asking: number
+  askedAt: number | undefined
+  /** Passes on the replies that wait until it is alone again. */
+  readonly replies: (() => void)[]
 }
 
 /**
@@ -50,60 +63,55 @@ interface Waiting {
  */
 export class Scheduler {
   readonly #host: SchedulerHost
-  readonly #exclusive = new InFlight<Waiting>()
-  readonly #others = new InFlight<Waiting>()
-  #slot: SchedulingSlot | undefined
+  readonly #calls: ScheduledCalls
+  /** Calls that wait to be alone, and those that wait for one that is. */
+  readonly #exclusive = new InFlight<Scheduled>()
+  readonly #others = new InFlight<Scheduled>()
+  #alone: Scheduled | undefined
   /** Calls that were sent and not answered. */
   #open = 0
   #ticks = 0
   /** When an exclusive call last came on. */
   #movedAt = 0
-  /** Whether all calls go side by side, as one does not end. */
+  /** True while all calls go side by side, as one does not end. */
   #isBlocked = false
-  /** Whether those that waited for the last exclusive call go before the next. */
-  #flushes = false
   #isTicking = false
   #isAdvancing = false
-  readonly #window = new DrainWindow()
-  #refused = 0
+  #hasWarned = false
 
-  constructor(host: SchedulerHost) {
+  constructor(host: SchedulerHost, calls: ScheduledCalls) {
     this.#host = host
+    this.#calls = calls
   }
 
-  /** Calls that wait to be sent. */
-  get size(): number {
-    return this.#exclusive.size + this.#others.size
-  }
-
-  /** Whether a call is taken over, to be sent later. */
-  holds(pending: Pending): boolean {
-    const behaviour = pending.call === undefined ? undefined : this.#host.behaviours.of(pending.call)
-    if (behaviour === undefined) return false
-    if (this.size >= MAX_WAITING) {
-      this.#host.refuse(pending)
-      return true
-    }
+  /** When a call is sent: `now` by the caller, `later` by the scheduler; `full` where there is no room for it. */
+  schedule(pending: Pending, call: Call): 'now' | 'later' | 'full' {
+    const behaviour = this.#host.behaviours.of(call)
+    if (behaviour === undefined) return 'now'
+    if (this.#size >= MAX_WAITING) return 'full'
     pending.behaviour = behaviour
-    const goesBeside = behaviour.isQuiet || this.#isBlocked
-    if (goesBeside && this.#slot === undefined && this.size === 0) {
+    const isExclusive = !behaviour.isQuiet && !this.#isBlocked
+    if (!isExclusive && this.#alone === undefined && this.#size === 0) {
       this.#open++
-      return false
+      return 'now'
     }
-    this.#wait({ pending, behaviour, since: this.#ticks }, goesBeside)
-    return true
+    if (isExclusive && this.#exclusive.size === 0) this.#movedAt = this.#ticks
+    const line = isExclusive ? this.#exclusive : this.#others
+    line.set(pending.id, scheduled(pending, behaviour, this.#ticks))
+    this.#advance()
+    return 'later'
   }
 
   /** The only call that can have asked for this; undefined where that cannot be told. */
   only(method: string): Pending | undefined {
     if (this.#open !== 1) return undefined
-    const only = this.#slot?.pending ?? this.#host.sent().find(({ behaviour }) => behaviour !== undefined)
-    if (only === undefined || this.#mayBeOthers(only)) return undefined
+    const only = this.#alone?.pending ?? this.#calls.sent().find(({ behaviour }) => behaviour !== undefined)
+    if (only === undefined || this.#mayBeOfAnother(only)) return undefined
     const mayBeNobodys = this.#host.behaviours.asksUncalled && method !== 'roots/list'
     return mayBeNobodys && only.behaviour?.isQuiet === true ? undefined : only
   }
 
-  /** Whether a call counts as one that asks: its tool is new, or was seen to, and the server does not ask out of turn. */
+  /** Tells if a call counts as one that asks: its tool is new, or was seen to, and the server does not ask out of turn. */
   asks({ behaviour }: Pending): boolean {
     return !this.#host.behaviours.asksUncalled && behaviour?.isQuiet === false
   }
@@ -113,43 +121,48 @@ export class Scheduler {
     const pending = this.only(method)
     if (pending?.behaviour === undefined || pending.call?.exchange !== exchange) return
     learn(method, this.#suspects([pending]))
-    this.#slot ??= new SchedulingSlot(pending, pending.behaviour, this.#ticks)
-    this.#slot.asked(this.#ticks)
+    this.#alone ??= scheduled(pending, pending.behaviour, this.#ticks)
+    this.#alone.asking++
+    this.#alone.askedAt = this.#ticks
   }
 
   /** A request came that any of several calls can have caused: those will be alone, so that the next is told apart. */
   refused(method: string): void {
     const { behaviours, log } = this.#host
-    const suspects = this.#suspects(this.#host.sent())
+    const suspects = this.#suspects(this.#calls.sent())
+    const isRoots = method === 'roots/list'
     if (suspects.length === 0) {
-      if (method !== 'roots/list') behaviours.asksUncalled = true
+      if (!isRoots) behaviours.asksUncalled = true
       return
     }
     if (!behaviours.asksUncalled) learn(method, suspects)
-    if (this.#open > 1) this.#slot?.behaviour.disturbed()
-    if (method === 'roots/list' || !/^10*$/.test(String(++this.#refused))) return
-    log.warn(
-      'a request of the server was refused, as it could be for any of several calls; with "isolation: session" each client has a server of its own',
-      { method, open: this.#open, count: this.#refused },
-    )
+    if (this.#open > 1) this.#alone?.behaviour.disturbed()
+    if (isRoots || this.#hasWarned) return
+    this.#hasWarned = true
+    const open = this.#open
+    log.warn(`requests of the server are refused that could be for any of several calls${ADVICE}`, {
+      method,
+      open,
+    })
   }
 
   /** A reply has come of the client of this exchange; resolves when it may be passed on. */
   resumes(exchange: Exchange): Promise<void> | undefined {
-    const slot = this.#slot
-    if (slot?.pending.call?.exchange !== exchange) return undefined
-    slot.replied(this.#ticks)
-    this.#movedAt = this.#ticks
-    if (this.#isLast(slot)) return undefined
+    const alone = this.#alone
+    if (alone?.pending.call?.exchange !== exchange) return undefined
+    alone.asking--
+    alone.behaviour.waited()
+    alone.since = this.#movedAt = this.#ticks
+    if (this.#isLast(alone)) return undefined
     this.#tickOn()
-    return slot.untilAlone()
+    return new Promise(resolve => alone.replies.push(resolve))
   }
 
   /** A call was answered: what that tells of its tool, and of its server. */
   answered({ behaviour, call }: Pending, response: RpcResponse): void {
     if (behaviour === undefined || call === undefined) return
     behaviour.answered(response)
-    if (behaviour.asks && this.#host.isAsked(call.exchange) && behaviour.didNotWait())
+    if (behaviour.asks && this.#calls.isAsked(call.exchange) && behaviour.didNotWait())
       this.#host.behaviours.asksUncalled = true
   }
 
@@ -161,104 +174,91 @@ export class Scheduler {
   /** A call is over, whether it was sent or not. */
   ended({ id, behaviour }: Pending): void {
     if (behaviour === undefined) return
-    if (this.#exclusive.has(id)) this.#exclusive.delete(id)
-    else if (this.#others.has(id)) this.#others.delete(id)
-    else {
-      this.#open--
-      if (this.#slot?.pending.id === id) this.#release()
-    }
-    this.#advance()
+    const line = [this.#exclusive, this.#others].find(waiting => waiting.has(id))
+    line?.delete(id)
+    if (line === undefined) this.#open--
+    const wasAlone = this.#alone?.pending.id === id
+    if (wasAlone) this.#release()
+    this.#advance(wasAlone)
   }
 
   /** The connection is closed: gives back all that wait. */
   end(): Pending[] {
-    const waiting = [...this.#exclusive.values(), ...this.#others.values()].map(({ pending }) => pending)
-    for (const { id } of waiting) {
-      this.#exclusive.delete(id)
-      this.#others.delete(id)
-    }
+    const waiting = [...this.#exclusive.values(), ...this.#others.values()]
+    this.#exclusive.clear()
+    this.#others.clear()
     this.#release()
-    return waiting
+    return waiting.map(({ pending }) => pending)
   }
 
-  /** Whether the exclusive call is the only one that is open. */
-  #isLast({ pending }: SchedulingSlot): boolean {
-    return this.#open === 1 && !this.#mayBeOthers(pending)
+  get #size(): number {
+    return this.#exclusive.size + this.#others.size
   }
 
-  /** Whether an exclusive call may start. */
-  #isFree({ pending }: Waiting): boolean {
-    return this.#open === 0 && !this.#mayBeOthers(pending)
+  /** Tells if the exclusive call is the only one that can ask. */
+  #isLast({ pending }: Scheduled): boolean {
+    return this.#open === 1 && !this.#mayBeOfAnother(pending)
   }
 
-  /** Whether what the server asks may be for a cancelled call of another client. */
-  #mayBeOthers({ call }: Pending): boolean {
-    return this.#host.cancelled.mayAskBut(call?.exchange.session)
+  /** Tells if what the server asks may be for a cancelled call of another client. */
+  #mayBeOfAnother({ call }: Pending): boolean {
+    return this.#calls.cancelled.mayAsk(call?.exchange.session)
   }
 
   /** The observed behaviour of those of which one has asked. */
   #suspects(open: readonly Pending[]): Behaviour[] {
     const behaviours = open.flatMap(({ behaviour }) => behaviour ?? [])
-    return [...new Set([...behaviours, ...this.#host.cancelled.behaviours])]
-  }
-
-  #wait(waiting: Waiting, goesBeside: boolean): void {
-    if (!goesBeside && this.#exclusive.size === 0) this.#movedAt = this.#ticks
-    const line = goesBeside ? this.#others : this.#exclusive
-    line.set(waiting.pending.id, waiting)
-    this.#advance()
+    return [...new Set([...behaviours, ...this.#calls.cancelled.behaviours])]
   }
 
   #release(): void {
-    this.#slot?.resume()
-    this.#slot = undefined
+    for (const resume of this.#alone?.replies ?? []) resume()
+    this.#alone = undefined
     this.#movedAt = this.#ticks
-    this.#flushes = true
   }
 
-  /** Starts all that may go. What it starts may end at once, and call it again. */
-  #advance(): void {
+  /** Starts all that may go; with `flushes`, first those that waited for the last exclusive call. What it starts may end at once, and call it again. */
+  #advance(flushes = false): void {
     if (this.#isAdvancing) return
     this.#isAdvancing = true
-    if (this.#slot !== undefined && this.#isLast(this.#slot)) this.#slot.resume()
-    if (this.#open === 0 && !this.#host.cancelled.mayAsk) this.#isBlocked = false
-    while (this.size > 0 && this.#step());
+    if (this.#alone !== undefined && this.#isLast(this.#alone)) resume(this.#alone)
+    this.#isBlocked &&= this.#open > 0 || this.#calls.cancelled.mayAsk()
+    while (this.#startNext(flushes));
     this.#isAdvancing = false
-    if (this.size > 0) this.#tickOn()
+    if (this.#size > 0) this.#tickOn()
   }
 
-  #step(): boolean {
+  #startNext(flushes: boolean): boolean {
     const other = this.#others.first()
-    this.#flushes &&= other !== undefined
-    const exclusive = this.#exclusive.first()
-    if (exclusive !== undefined && this.#isFree(exclusive) && !this.#flushes)
-      return this.#startAlone(exclusive)
-    // Looked at although nobody may be kept back yet: its time begins when an exclusive call waits.
-    const isKept = this.#keepsBack()
-    return other !== undefined && !isKept && this.#start(other, this.#others)
+    if (flushes && other !== undefined) return this.#start(other, this.#others)
+    const first = this.#exclusive.first()
+    if (first !== undefined && this.#open === 0 && !this.#mayBeOfAnother(first.pending)) {
+      this.#alone = first
+      first.since = this.#movedAt = this.#ticks
+      return this.#start(first, this.#exclusive)
+    }
+    return other !== undefined && !this.#keepsBack(first) && this.#start(other, this.#others)
   }
 
-  #startAlone(waiting: Waiting): true {
-    this.#window.reset()
-    this.#slot = new SchedulingSlot(waiting.pending, waiting.behaviour, this.#ticks)
-    this.#movedAt = this.#ticks
-    return this.#start(waiting, this.#exclusive)
-  }
-
-  #start({ pending }: Waiting, line: InFlight<Waiting>): true {
+  #start({ pending }: Scheduled, line: InFlight<Scheduled>): true {
     line.delete(pending.id)
     this.#open++
-    this.#host.go(pending)
+    this.#calls.go(pending)
     return true
   }
 
-  /** Whether calls that go side by side wait, as one is alone or about to be. */
-  #keepsBack(): boolean {
-    if (this.#slot !== undefined) return this.#slot.isAlone(this.#ticks)
-    const exclusive = this.#exclusive.first()
-    if (this.#flushes || exclusive?.behaviour.asks !== true || this.#mayBeOthers(exclusive.pending))
-      return false
-    return this.#window.isOpen(this.#ticks, this.#host.sent)
+  /** Tells if calls that go side by side wait, as one is alone or about to be. */
+  #keepsBack(first: Scheduled | undefined): boolean {
+    if (this.#alone !== undefined) return this.#isUndisturbed(this.#alone)
+    if (first?.behaviour.asks !== true || this.#mayBeOfAnother(first.pending)) return false
+    return (this.#ticks - this.#movedAt) % DRAIN_EVERY < DRAIN
+  }
+
+  /** Tells if none may start beside it: a call does nothing while its client thinks, and may never ask if it has not for long. */
+  #isUndisturbed({ replies, asking, askedAt = 0, behaviour, since }: Scheduled): boolean {
+    if (replies.length > 0) return true
+    if (asking > 0) return this.#ticks - askedAt < SETTLE
+    return behaviour.asks && this.#ticks - since < behaviour.aloneFor
   }
 
   #tickOn(): void {
@@ -270,20 +270,27 @@ export class Scheduler {
   #tick(): void {
     this.#isTicking = false
     this.#ticks++
-    const slot = this.#slot
-    slot?.tick(this.#ticks)
-    if (slot?.isTried(this.#ticks) === true) this.#release()
-    if (this.size > 0 && slot?.isTooLong(this.#ticks) === true && slot.pending.call !== undefined)
-      this.#host.takeBack(slot.pending.call.exchange, TOO_LONG)
+    if (this.#alone !== undefined) this.#watch(this.#alone)
     this.#letBeside()
     this.#advance()
-    if (this.#slot?.isResuming === true) this.#tickOn()
+    if (this.#alone !== undefined && this.#alone.replies.length > 0) this.#tickOn()
+  }
+
+  /** Bounds what others wait for: a reply that waits, a client that thinks, a call that does not ask. */
+  #watch(alone: Scheduled): void {
+    const { pending, behaviour, since, asking, askedAt } = alone
+    if (this.#ticks - since >= RESUME) resume(alone)
+    // It may hang, so the next one keeps nobody back.
+    if (askedAt === undefined && behaviour.asks && this.#ticks - since === behaviour.aloneFor)
+      behaviour.aloneFor = 0
+    if (this.#size > 0 && asking > 0 && this.#ticks - (askedAt ?? 0) >= THINK && pending.call !== undefined)
+      this.#calls.cancelAsked(pending.call.exchange, TOO_LONG)
   }
 
   /** Calls that were to be alone and need not be, or cannot be soon, go beside the others. */
   #letBeside(): void {
     const isStuck = this.#exclusive.size > 0 && this.#ticks - this.#movedAt >= BLOCKED
-    if (isStuck && this.#slot?.isAsking !== true) this.#block()
+    if (isStuck && !(this.#alone !== undefined && this.#alone.asking > 0)) this.#block()
     for (const waiting of this.#exclusive.values()) {
       const { id } = waiting.pending
       if (!this.#isBlocked && !this.#mayGoBeside(waiting)) continue
@@ -292,10 +299,10 @@ export class Scheduler {
     }
   }
 
-  /** Whether a call need not be alone: its tool is quiet, or was not seen to ask while it waited for long enough. */
-  #mayGoBeside({ pending, behaviour, since }: Waiting): boolean {
+  /** Tells if a call need not be alone: its tool is quiet, or was not seen to ask while it waited for long enough. */
+  #mayGoBeside({ pending, behaviour, since }: Scheduled): boolean {
     if (behaviour.asks || behaviour.isQuiet) return behaviour.isQuiet
-    const isClaimed = this.#open === 0 && this.#mayBeOthers(pending)
+    const isClaimed = this.#open === 0 && this.#mayBeOfAnother(pending)
     return this.#ticks - since >= (isClaimed ? CLAIMED : TRIAL)
   }
 
@@ -304,10 +311,18 @@ export class Scheduler {
     this.#isBlocked = true
     this.#release()
     this.#host.log.warn(
-      'calls that ask go beside one that does not end, and their requests are refused meanwhile; with "isolation: session" each client has a server of its own',
+      `calls that ask go beside one that does not end, and their requests are refused meanwhile${ADVICE}`,
       { waiting: this.#exclusive.size, open: this.#open },
     )
   }
+}
+
+function scheduled(pending: Pending, behaviour: Behaviour, since: number): Scheduled {
+  return { pending, behaviour, since, asking: 0, askedAt: undefined, replies: [] }
+}
+
+function resume({ replies }: Scheduled): void {
+  for (const pass of replies.splice(0)) pass()
 }
 
 /** One suspect has asked, and of several one that asks may: nothing is learnt of the others then. */

@@ -1,18 +1,20 @@
 import type { Call } from '../../api/index.ts'
+import { callerKey } from '../../api/principal.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { METHODS } from '../../protocol/methods.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
 
 /**
- * What was observed of one tool, prompt or method: `quiet` was answered without asking its client, `suspect` was open
+ * The observations of one tool, prompt or method: `quiet` was answered without asking its client, `suspect` was open
  * when a request came that could be for several calls, `asks` was seen to ask.
  */
 type Observed = 'unknown' | 'quiet' | 'suspect' | 'asks'
 
-/** Tools remembered of one server; the oldest is forgotten first. */
-const MAX_KNOWN = 2000
+/** Tools remembered of one server; callers may name tools that are not there, and each has a share. */
+const BOUNDS = { max: 2000, share: 1000 }
 /** Answers that prove little, after which a tool counts as quiet. */
 const MAX_WEAK = 3
-/** How long a call that asks is alone without asking, in ticks of the scheduler: at first, and after one of its requests was refused. */
+/** Ticks of the scheduler for which a call that asks is alone without asking: at first, and after one of its requests was refused. */
 const ALONE = 20
 const ALONE_LONG = 100
 /** Methods by which a client subscribes: they never make a server ask. */
@@ -35,7 +37,7 @@ export class Behaviour {
     return this.#observed === 'asks'
   }
 
-  /** Whether its calls may go beside others. */
+  /** True where its calls may go beside others. */
   get isQuiet(): boolean {
     return this.#observed === 'quiet'
   }
@@ -61,15 +63,10 @@ export class Behaviour {
     if (this.asks) this.aloneFor = ALONE_LONG
   }
 
-  /** Its call was alone for its whole time and neither asked nor was answered: it may hang, so the next keeps nobody back. */
-  overstayed(): void {
-    this.aloneFor = 0
-  }
-
   /** Its call was answered. An error says little of what it does when all is well. */
-  answered({ result, error }: RpcResponse): void {
+  answered({ error }: RpcResponse): void {
     if (this.asks || this.isQuiet) return
-    const isWeak = this.#observed === 'suspect' || error !== undefined || this.#roots > 0 || isFailure(result)
+    const isWeak = this.#observed === 'suspect' || error !== undefined || this.#roots > 0
     if (!isWeak || ++this.#weak >= MAX_WEAK) this.#observed = 'quiet'
   }
 
@@ -93,34 +90,25 @@ export class Behaviour {
 
 /** The observed behaviour of one server, as long as the gateway knows it. */
 export class Behaviours {
-  /** Whether the server has asked out of turn, with no call that could be the reason. */
+  /** True once the server has asked out of turn, with no call that could be the reason. */
   asksUncalled = false
-  readonly #tools = new Map<unknown, Behaviour>()
-  readonly #prompts = new Map<unknown, Behaviour>()
-  readonly #methods = new Map<unknown, Behaviour>()
+  readonly #tools = new BoundedMap<unknown, Behaviour>(BOUNDS)
+  readonly #prompts = new BoundedMap<unknown, Behaviour>(BOUNDS)
+  readonly #methods = new BoundedMap<unknown, Behaviour>(BOUNDS)
 
   /** Undefined for what no request to a client can be about. */
-  of({ method, params }: Call): Behaviour | undefined {
-    if (method === 'tools/call') return known(this.#tools, params?.name)
-    if (method === 'prompts/get') return known(this.#prompts, params?.name)
+  of(call: Call): Behaviour | undefined {
+    const { method, params } = call
+    if (method === 'tools/call') return known(this.#tools, params?.name, call)
+    if (method === 'prompts/get') return known(this.#prompts, params?.name, call)
     if (METHODS.get(method)?.to === 'list' || SUBSCRIPTIONS.has(method)) return undefined
-    return known(this.#methods, method)
+    return known(this.#methods, method, call)
   }
 }
 
-function known(behaviours: Map<unknown, Behaviour>, name: unknown): Behaviour {
-  const behaviour = behaviours.get(name)
-  if (behaviour !== undefined) return behaviour
-  if (behaviours.size >= MAX_KNOWN) behaviours.delete(behaviours.keys().next().value)
-  const made = new Behaviour()
-  behaviours.set(name, made)
-  return made
-}
-
-function isFailure(result: RpcResponse['result']): boolean {
-  try {
-    return result?.value().isError === true
-  } catch {
-    return true
-  }
+function known(behaviours: BoundedMap<unknown, Behaviour>, name: unknown, { exchange }: Call): Behaviour {
+  let behaviour = behaviours.get(name)
+  if (behaviour === undefined)
+    behaviours.set(name, (behaviour = new Behaviour()), callerKey(exchange.session))
+  return behaviour
 }

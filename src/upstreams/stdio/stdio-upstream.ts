@@ -1,9 +1,20 @@
+import path from 'node:path'
+import type { UpstreamContext } from '../../api/index.ts'
+import type { StdioUpstreamConfig } from '../../config/config.gen.ts'
+import { reasonOf } from '../../errors/errors.ts'
 import { definePlugin } from '../../plugin.ts'
-import { StdioWire } from './stdio-transport.ts'
+import { ProcessTable } from '../../processes/cleanup/own-processes.ts'
+import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../../processes/environment.ts'
+import { launchOf } from '../../processes/launch.ts'
+import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
+import { ServerProcess } from '../../processes/server-process.ts'
+import { RecentLines, Stderr } from '../../processes/stderr.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { encodeRequest } from '../../protocol/jsonrpc.ts'
+import { parseSize } from '../../util/units.ts'
+import { MAX_UNREAD, RequestQueue } from '../connection/request-queue.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
-import { notKept } from '../../processes/resource-limits.ts'
-import { ProcessTable } from '../../processes/cleanup/process-table.ts'
-import { RecentLines } from '../../processes/recent-lines.ts'
+import type { Pending, Wire, WireEvents } from '../transport.ts'
 
 /** Until then those who start a gateway have asked for its lists. */
 const ORPHANS_MS = 50
@@ -11,6 +22,7 @@ const ORPHANS_MS = 50
 /** Upstreams of type `stdio`: servers that run as processes of ours. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
+  scope: 'shared',
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
     // Servers that a reload keeps are in it still when their generation has gone.
@@ -41,3 +53,136 @@ export const callStdio = definePlugin<undefined>({
     })
   },
 })
+
+/** Things that all processes of one upstream share. */
+interface StdioAround {
+  readonly context: UpstreamContext
+  readonly table: ProcessTable
+  readonly recent: RecentLines
+}
+
+/** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
+class StdioWire implements Wire {
+  readonly streams = false
+  readonly #queue: RequestQueue
+  #process: ServerProcess | undefined
+
+  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
+    this.#queue = new RequestQueue(around.context, {
+      hasRoom: bytes => {
+        const unread = this.#process?.unread ?? 0
+        return unread === 0 || unread + bytes <= MAX_UNREAD
+      },
+      write: text => void this.#process?.send(text),
+    })
+    try {
+      this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.#queue.drained() })
+    } catch (error) {
+      // The link that owns us is not complete yet.
+      process.nextTick(() =>
+        events.closed({
+          why: `${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`,
+        }),
+      )
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid
+  }
+
+  get lastWords(): string | undefined {
+    return this.#process?.lastWords
+  }
+
+  request(pending: Pending, params: JsonObject | undefined): void {
+    this.#queue.send(
+      pending,
+      encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
+    )
+  }
+
+  send(text: string): Promise<void> {
+    this.#queue.reply(text)
+    return Promise.resolve()
+  }
+
+  abandon(pending: Pending): boolean {
+    return this.#queue.withdraw(pending)
+  }
+
+  opened(): void {
+    // Nothing on a pipe depends on the era.
+  }
+
+  listen(): void {
+    // A pipe always listens.
+  }
+
+  retire(): Promise<void> {
+    return this.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#process?.stop()
+  }
+}
+
+interface Start {
+  readonly spec: StdioUpstreamConfig
+  readonly around: StdioAround
+  readonly events: WireEvents
+  /** The directory where a client works; undefined for the configured one. */
+  readonly cwd: string | undefined
+  /** Its stdin has room again. */
+  onDrain(): void
+}
+
+function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
+  const { context, table, recent } = around
+  const { directory, environment, clock, hide } = context
+  const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
+  const env = environmentOf(spec, context)
+  const ownHome = spec.isolation === 'shared' ? context.sandboxing?.home : undefined
+  const places = context.sandboxing?.places()
+  const launch = launchOf(spec, { directory, cwd, env, outside: environment, ownHome, places })
+  const mark = table.prepare(directory, context.name, environment)
+  const log = context.log.child({ upstream: context.name, stream: 'stderr' })
+  const server: ServerProcess = new ServerProcess({
+    ...launch,
+    env: marked(env, environment[MARK_VARIABLE], mark),
+    cwd,
+    mark,
+    maxLine: parseSize(spec.maxLine),
+    stderr: new Stderr({ log, clock, hide, recent }),
+    log: context.log,
+    clock,
+    table,
+    onLine: line => events.received(line, undefined),
+    onDrain,
+    onEnd: reason => {
+      unwatch()
+      events.closed(reason)
+    },
+  })
+  const unwatch = watchCeilings(spec, server, clock)
+  return server
+}
+
+function environmentOf(
+  spec: StdioUpstreamConfig,
+  { environment, log }: UpstreamContext,
+): Record<string, string> {
+  const { env, refused } = childEnvironment(environment, inheritedByServer(spec.inheritEnv), spec.env)
+  if (refused.length > 0)
+    log.warn('variables that load code are not inherited; set them in "env" if they are meant', {
+      variables: refused,
+    })
+  return env
+}
+
+/** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
+function windowsHint(error: unknown): string {
+  const isRefused = process.platform === 'win32' && (error as NodeJS.ErrnoException).code === 'EINVAL'
+  return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
+}

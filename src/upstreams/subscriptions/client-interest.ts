@@ -1,17 +1,17 @@
 import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/index.ts'
+import { LOG_LEVELS } from '../../protocol/era/modern.ts'
 import { Payload } from '../../protocol/payload.ts'
+import { within } from '../../util/clock.ts'
 import type { Link } from '../connection/connection.ts'
-import { LogLevels } from './log-levels.ts'
 import type { Supervisor } from '../supervisor.ts'
-import { Watches, type Home } from './subscriptions.ts'
-import { within } from '../../util/within.ts'
+import { type Home, Watches } from './subscriptions.ts'
 
-/** How long a call waits until its server has heard how much log its client wants. */
+/** The wait of a call until its server knows the log level that its client wants. */
 const LEVEL_MS = 1000
 export const SUBSCRIBE = 'resources/subscribe'
 export const UNSUBSCRIBE = 'resources/unsubscribe'
 
-/** What clients wish to hear of a server beside their answers: told to it once for all of them, and again on every new link. */
+/** The interest of clients in a server beside their answers: sent to it once for all of them, and again on every new connection. */
 export class ClientInterest {
   readonly #clock: Clock
   readonly #watches: Watches
@@ -22,35 +22,35 @@ export class ClientInterest {
     this.#watches = new Watches(context, home)
   }
 
-  /** Whether somebody waits for what the server says of a resource, on any link or on the one of this supervisor. */
+  /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */
   arePending(supervisor?: Supervisor): boolean {
     return this.#watches.isWanted(supervisor)
   }
 
-  /** Whom a change of a resource is told that came by the link of this supervisor; undefined for everybody who wants it. */
+  /** The sessions that a change of a resource is for that came by the connection of this supervisor; undefined for all that want it. */
   audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#watches.audienceOf(supervisor)
   }
 
-  /** Takes back a wish, which needs no link to be chosen. */
+  /** Ends a subscription, which needs no connection to be chosen. */
   unsubscribe(call: Call): Promise<Answer> {
     return this.#watches.remove(call)
   }
 
-  /** Answers a call on its link, once the server knows what is wished. */
+  /** Answers a call on its connection, once the server knows what is wanted. */
   answer(call: Call, link: Link): Promise<Answer> {
     const isModern = link.server?.era === 'modern'
     if (call.method === SUBSCRIBE) return this.#watches.add(call, link)
     if (call.method === 'logging/setLevel')
       return isModern ? Promise.resolve({ result: Payload.of({}) }) : this.#levels.set(call, link)
-    // A modern server is told the level with every request.
+    // A modern server gets the level with every request.
     const { session } = call.exchange
-    const told =
+    const sent =
       isModern || session.client.logLevel === undefined ? undefined : this.#levels.heed(session, link)
-    return told === undefined ? link.call(call) : this.#afterwards(told, call, link)
+    return sent === undefined ? link.call(call) : this.#afterwards(sent, call, link)
   }
 
-  /** The link that all share is another one now; undefined when there is none. */
+  /** The connection that all share is another one now; undefined when there is none. */
   follow(link: Link | undefined): void {
     this.#watches.follow(link)
     if (link !== undefined) this.opened(link)
@@ -68,17 +68,77 @@ export class ClientInterest {
 
   forget(session: Session, links: readonly Link[]): void {
     this.#watches.forget(session)
-    const hadWished = this.#levels.forget(session.id)
-    // A modern session may be one request, and the next one would wish for the same again.
-    if (hadWished && session.client.era === 'legacy') for (const link of links) this.opened(link)
+    const hadWanted = this.#levels.forget(session.id)
+    // A modern session may be one request, and the next one would want the same again.
+    if (hadWanted && session.client.era === 'legacy') for (const link of links) this.opened(link)
   }
 
   stop(): void {
     this.#watches.stop()
   }
 
-  async #afterwards(told: Promise<unknown>, call: Call, link: Link): Promise<Answer> {
-    await within(this.#clock, LEVEL_MS, told)
+  async #afterwards(sent: Promise<unknown>, call: Call, link: Link): Promise<Answer> {
+    await within(this.#clock, LEVEL_MS, sent)
     return link.call(call)
+  }
+}
+
+/** The log level that a legacy server is asked for: that of the session that wants most. The others' is cut on its way. */
+class LogLevels {
+  readonly #wanted = new Map<string, number>()
+  /** The number of sessions that want each level. */
+  readonly #counts = LOG_LEVELS.map(() => 0)
+  readonly #sent = new WeakMap<Link, number>()
+
+  /** `logging/setLevel` of one session, as that of all. */
+  async set(call: Call, link: Link): Promise<Answer> {
+    this.#want(call.exchange.session.id, call.params?.level)
+    const loudest = this.#loudest()
+    if (loudest === this.#sent.get(link)) return { result: Payload.of({}) }
+    call.params = { ...call.params, level: LOG_LEVELS[loudest] ?? call.params?.level }
+    const answer = await link.call(call)
+    if ('result' in answer) this.#sent.set(link, loudest)
+    return answer
+  }
+
+  /** Sees that a session gets what it wants; undefined when the server knows. */
+  heed({ id, client }: Session, link: Link): Promise<unknown> | undefined {
+    this.#want(id, client.logLevel)
+    return this.tell(link)
+  }
+
+  /** Sends a server what is wanted now, unless it knows. */
+  tell(link: Link): Promise<unknown> | undefined {
+    const loudest = this.#loudest()
+    const { era, capabilities } = link.server ?? {}
+    if (loudest < 0 || loudest === this.#sent.get(link)) return undefined
+    if (era !== 'legacy' || capabilities?.logging === undefined) return undefined
+    this.#sent.set(link, loudest)
+    return link.ask('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
+  }
+
+  /** The session has ended. True when it had wanted something. */
+  forget(session: string): boolean {
+    const level = this.#wanted.get(session)
+    if (level === undefined) return false
+    this.#wanted.delete(session)
+    this.#count(level, -1)
+    return true
+  }
+
+  #want(session: string, wanted: unknown): void {
+    const level = LOG_LEVELS.indexOf(wanted as string)
+    if (level < 0 || this.#wanted.get(session) === level) return
+    this.forget(session)
+    this.#wanted.set(session, level)
+    this.#count(level, 1)
+  }
+
+  #count(level: number, change: number): void {
+    this.#counts[level] = (this.#counts[level] ?? 0) + change
+  }
+
+  #loudest(): number {
+    return this.#counts.findIndex(count => count > 0)
   }
 }

@@ -1,10 +1,16 @@
-import type { Answer, Call, Notification, Session, UpstreamContext } from '../../api/index.ts'
+import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
+import { toModernParams } from '../../protocol/era/modern.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
 import type { Link } from '../connection/connection.ts'
+import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
-import { Watch } from './subscription.ts'
+import type { Subscription } from '../transport.ts'
 
-/** Where the calls of a session go: the supervisor of a link of its own that is up, or undefined for the main one. */
+/** Finds where the calls of a session go: the supervisor of a connection of its own that is up, or undefined for the main one. */
 export type Home = (session: Session) => Supervisor | undefined
 
 interface Hold {
@@ -19,11 +25,11 @@ interface Held {
 
 const DONE: Answer = Object.freeze({ result: Payload.of({}) })
 
-/** Who watches which resources of a server: each session on the link that its calls take, and after its end on the next. */
+/** The resources of a server that sessions watch: each session on the connection that its calls take, and after its end on the next. */
 export class Watches {
   readonly #context: UpstreamContext
   readonly #home: Home
-  /** On the link that all share; it hears of changed lists, too. */
+  /** On the link that all share; it listens for changed lists, too. */
   readonly #main: Watch
   readonly #pooled = new Map<Supervisor, Watch>()
   readonly #held = new Map<string, Held>()
@@ -31,10 +37,10 @@ export class Watches {
   constructor(context: UpstreamContext, home: Home) {
     this.#context = context
     this.#home = home
-    this.#main = new Watch(context, { lists: true, notify: this.#teller(() => this.#main) })
+    this.#main = new Watch(context, { lists: true, notify: this.#notifierOf(() => this.#main) })
   }
 
-  /** Whether anybody watches a resource, on any link or on the one of this supervisor. */
+  /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */
   isWanted(supervisor?: Supervisor): boolean {
     return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
@@ -94,7 +100,7 @@ export class Watches {
     for (const watch of [this.#main, ...this.#pooled.values()]) watch.stop()
   }
 
-  /** Whom a change is told that came by the link of this supervisor; undefined for everybody who watches. */
+  /** The sessions that a change is for that came by the connection of this supervisor; undefined for all that watch. */
   audienceOf(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     return this.#audience(this.#pooled.get(supervisor) ?? this.#main)
   }
@@ -104,7 +110,7 @@ export class Watches {
     return ({ id }) => [...(this.#held.get(id)?.uris.values() ?? [])].some(hold => hold.watch === watch)
   }
 
-  #teller(of: () => Watch): (notification: Notification) => void {
+  #notifierOf(of: () => Watch): (notification: Notification) => void {
     return notification => this.#context.notify(notification, this.#audience(of()))
   }
 
@@ -112,7 +118,7 @@ export class Watches {
     if (supervisor === undefined) return this.#main
     const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
-    const watch: Watch = new Watch(this.#context, { lists: false, notify: this.#teller(() => watch) })
+    const watch: Watch = new Watch(this.#context, { lists: false, notify: this.#notifierOf(() => watch) })
     watch.follow(supervisor.link)
     this.#pooled.set(supervisor, watch)
     return watch
@@ -127,7 +133,7 @@ export class Watches {
     void before?.watch.remove(uri)
   }
 
-  /** Sees that each session is subscribed where its calls go now; it leaves the old link once the new one is told. */
+  /** Sees that each session is subscribed where its calls go now; it leaves the old connection once the new one knows. */
   #rehome(): void {
     for (const { session, uris } of this.#held.values()) {
       const watch = this.#watchOf(this.#home(session))
@@ -146,4 +152,202 @@ export class Watches {
     for (const [supervisor, watch] of this.#pooled)
       if (supervisor.link === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
   }
+}
+
+const FLAGS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const
+
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+const MAX_URIS = 10_000
+/** The wait of a subscriber for the server's acknowledgement; it is subscribed later if this was too short. */
+const ACKNOWLEDGE_MS = 5000
+
+/** The purpose of a watch beside resources, and where its notifications go. */
+interface WatchRole {
+  /** True where it listens for changed lists as well. */
+  readonly lists: boolean
+  notify(notification: Notification): void
+}
+
+/**
+ * The subscriptions of a server on one of its connections: one `subscriptions/listen` kept open on a modern one, and a subscription for
+ * each URI on a legacy one, made again on every new link.
+ */
+class Watch {
+  readonly #context: UpstreamContext
+  readonly #role: WatchRole
+  readonly #uris = new Map<string, number>()
+  /** Subscriptions that are being ended at a legacy server: over HTTP, what is sent later may arrive earlier. */
+  readonly #ending = new Map<string, Promise<void>>()
+  readonly #backoff = new Backoff()
+  #link: Link | undefined
+  #current: Subscription | undefined
+  #renewal: Promise<void> | undefined
+  #stopRetry: (() => void) | undefined
+  /** True where the server granted anything; a listen for nothing ends at once, and need not be repeated. */
+  #isHonoured = true
+  #since = Infinity
+
+  constructor(context: UpstreamContext, role: WatchRole) {
+    this.#context = context
+    this.#role = role
+  }
+
+  get link(): Link | undefined {
+    return this.#link
+  }
+
+  /** True while a client watches a resource. */
+  get isWanted(): boolean {
+    return this.#uris.size > 0
+  }
+
+  /** Listens on a new link; undefined when there is none. */
+  follow(link: Link | undefined): void {
+    this.#stopRetry?.()
+    this.#link = link
+    this.#current = undefined
+    if (link?.server?.era === 'modern') void this.#renew()
+    else
+      for (const uri of this.#uris.keys())
+        void link?.ask('resources/subscribe', { uri }).catch(() => undefined)
+  }
+
+  stop(): void {
+    this.#stopRetry?.()
+    this.#link = undefined
+  }
+
+  /** One more watches a URI. Without a call the server is only notified, now or once there is a connection. */
+  async add(uri: string, by?: { readonly call: Call; readonly link: Link }): Promise<Answer> {
+    await this.#ending.get(uri)
+    const refusal = by === undefined ? undefined : this.#refusal(by.link)
+    if (refusal !== undefined) return { error: refusal }
+    const count = this.#uris.get(uri) ?? 0
+    if (count === 0 && by?.link.server?.era === 'legacy') return this.#subscribe(uri, by.call, by.link)
+    this.#uris.set(uri, count + 1)
+    if (count === 0) await this.#notifyServer('resources/subscribe', uri)
+    return { result: Payload.of({}) }
+  }
+
+  /** One less watches it. Never rejects. */
+  async remove(uri: string): Promise<void> {
+    const count = this.#uris.get(uri) ?? 0
+    if (count > 1) this.#uris.set(uri, count - 1)
+    else if (this.#uris.delete(uri)) {
+      const ended = this.#notifyServer('resources/unsubscribe', uri).then(() => void this.#ending.delete(uri))
+      this.#ending.set(uri, ended)
+      await ended
+    }
+  }
+
+  async #notifyServer(method: string, uri: string): Promise<void> {
+    const link = this.#link
+    if (link?.server?.era === 'modern') await this.#renew()
+    else await link?.ask(method, { uri }).catch(() => undefined)
+  }
+
+  #refusal({ server }: Link): RpcError | undefined {
+    const resources = server?.capabilities.resources
+    if (!isObject(resources) || resources.subscribe !== true)
+      return rpcError(RPC.methodNotFound, 'Method not found')
+    return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')
+  }
+
+  async #subscribe(uri: string, call: Call, link: Link): Promise<Answer> {
+    const answer = await link.call(call)
+    if ('result' in answer) this.#uris.set(uri, (this.#uris.get(uri) ?? 0) + 1)
+    return answer
+  }
+
+  /** Listens anew with all that is wanted now; changes of the same moment share one listen. */
+  #renew(): Promise<void> {
+    this.#renewal ??= Promise.resolve().then(() => {
+      this.#renewal = undefined
+      return this.#link?.server?.era === 'modern' ? this.#listen(this.#link) : undefined
+    })
+    return this.#renewal
+  }
+
+  #listen(link: Link): Promise<void> {
+    this.#stopRetry?.()
+    const previous = this.#current
+    const notifications = this.#wanted(link)
+    this.#current = undefined
+    this.#isHonoured = true
+    this.#since = Infinity
+    if (Object.keys(notifications).length === 0) {
+      previous?.end()
+      return Promise.resolve()
+    }
+    return new Promise(acknowledged => {
+      const giveUp = this.#context.clock.after(ACKNOWLEDGE_MS, acknowledged)
+      const done = (): void => {
+        giveUp()
+        previous?.end()
+        acknowledged()
+      }
+      const current = link.subscribe('subscriptions/listen', this.#params(link, notifications), said =>
+        this.#received(said, done),
+      )
+      this.#current = current
+      void current.ended
+        .catch(() => undefined)
+        .then(response => {
+          done()
+          this.#ended(current, link, response)
+        })
+    })
+  }
+
+  #params(link: Link, notifications: JsonObject): JsonObject {
+    const client = { info: { ...this.#context.gateway }, capabilities: {}, logLevel: undefined }
+    return toModernParams({ notifications }, client, link.server?.version ?? '', undefined)
+  }
+
+  #wanted(link: Link): JsonObject {
+    const wanted: JsonObject = {}
+    if (this.#role.lists)
+      for (const [kind, flag] of Object.entries(FLAGS)) if (announces(kind, link.server)) wanted[flag] = true
+    if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
+    return wanted
+  }
+
+  #received(notification: Notification, acknowledge: () => void): void {
+    if (notification.method === ACKNOWLEDGED) {
+      const honoured = notification.params?.notifications
+      this.#isHonoured = !isObject(honoured) || Object.keys(honoured).length > 0
+      this.#since = this.#context.clock.now()
+      acknowledge()
+    } else if (isGlobal(notification.method)) this.#role.notify(notification)
+  }
+
+  #ended(ended: Subscription, link: Link, response: RpcResponse | undefined): void {
+    if (ended !== this.#current || link !== this.#link) return
+    this.#current = undefined
+    if (response?.error?.code === RPC.methodNotFound || !this.#isHonoured) return
+    if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()
+    this.#stopRetry = this.#context.clock.after(this.#backoff.next(), () => this.#again(link))
+  }
+
+  #again(link: Link): void {
+    void this.#renew().then(() => {
+      if (this.#role.lists) for (const change of changesOf(link.server)) this.#role.notify(change)
+    })
+  }
+}
+
+/** All that a server may have changed while nobody listened. */
+export function changesOf(server: ServerSide | undefined): Notification[] {
+  return Object.keys(FLAGS)
+    .filter(kind => announces(kind, server))
+    .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))
+}
+
+function announces(kind: string, server: ServerSide | undefined): boolean {
+  const capability = server?.capabilities[kind]
+  return isObject(capability) && capability.listChanged === true
 }

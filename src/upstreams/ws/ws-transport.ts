@@ -1,38 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import { WebSocket } from 'ws'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
+import type { Reason } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
-import { visible } from '../../transport/printable.ts'
-import { SUBPROTOCOL, WebSocketChannel } from '../../transport/web-socket-channel.ts'
+import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
+import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { MAX_UNREAD, RequestQueue } from '../connection/request-queue.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
 import { standingHeaders } from '../http/request-headers.ts'
+import { readTls } from '../tls-files.ts'
 import type { Pending, Wire, WireEvents } from '../transport.ts'
-import type { IncomingMessage } from 'node:http'
-import { WebSocket } from 'ws'
 
 const CONNECT_MS = 5000
 /** Close code of RFC 6455: nothing is wrong. */
 const NORMAL = 1000
-/** Messages that may wait for the connection, in characters; more are lost, and requests wait in their queue. */
-const MAX_WAITING = 2 * 1024 * 1024
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
 export class WsWire implements Wire {
   readonly streams = false
   readonly pid = undefined
-  readonly lastWords = ''
   readonly #queue: RequestQueue
   readonly #socket: WebSocket
   readonly #channel: WebSocketChannel
-  /** What waits for the connection; undefined once it is there. */
+  /** Messages that wait for the connection; undefined once it is there. */
   #waiting: string[] | undefined = []
   #waitingLength = 0
 
-  constructor(spec: WsUpstreamConfig, { name, clock, gateway }: UpstreamContext, events: WireEvents) {
+  constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: WireEvents) {
+    const { clock, gateway } = context
     const unread = (): number => (this.#waiting === undefined ? this.#channel.unsent : this.#waitingLength)
-    this.#queue = new RequestQueue(name, {
+    this.#queue = new RequestQueue(context, {
       hasRoom: () => unread() <= MAX_UNREAD,
       write: text => this.#send(text),
     })
@@ -42,21 +42,22 @@ export class WsWire implements Wire {
       perMessageDeflate: false,
       followRedirects: false,
       maxPayload: parseSize(spec.maxReply),
+      ...(spec.tls === undefined ? {} : readTls(spec.tls, context)),
     })
     this.#channel = new WebSocketChannel(this.#socket, { clock })
     this.#socket.on('upgrade', (response: IncomingMessage) => this.#channel.connected(response.socket))
     this.#socket.on('open', () => this.#opened())
-    let failure: string | undefined
+    let failure: Reason | undefined
     this.#socket.on('unexpected-response', (_request, response) =>
-      refusal(response, why => {
-        failure = why
+      refusal(response, reason => {
+        failure = reason
         this.#socket.terminate()
       }),
     )
-    this.#socket.on('error', error => (failure ??= whyFailed(error, spec)))
+    this.#socket.on('error', error => (failure ??= { why: whyFailed(error, spec) }))
     this.#channel.open({
       message: bytes => events.received(bytes, undefined),
-      gone: why => events.closed(failure ?? why ?? 'it closed the WebSocket'),
+      gone: why => events.closed(failure ?? { why: why ?? 'it closed the WebSocket' }),
       flow: () => this.#queue.drained(),
       ...NOTHING_ELSE,
     })
@@ -70,12 +71,12 @@ export class WsWire implements Wire {
   }
 
   send(text: string): Promise<void> {
-    this.#send(text)
+    this.#queue.reply(text)
     return Promise.resolve()
   }
 
   abandon(pending: Pending): boolean {
-    return this.#queue.takeBack(pending)
+    return this.#queue.withdraw(pending)
   }
 
   opened(): void {
@@ -96,7 +97,6 @@ export class WsWire implements Wire {
 
   #send(text: string): void {
     if (this.#waiting === undefined) return this.#channel.write(text)
-    if (this.#waitingLength > MAX_WAITING) return
     this.#waitingLength += text.length
     this.#waiting.push(text)
   }
@@ -114,8 +114,8 @@ const NOTHING_ELSE = {
   ended: (): void => undefined,
 }
 
-/** What a server says instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
-function refusal(response: IncomingMessage, done: (why: string) => void): void {
+/** Reads what a server answers instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
+function refusal(response: IncomingMessage, done: (reason: Reason) => void): void {
   let body = Buffer.alloc(0)
   response.on('data', (chunk: Buffer) => {
     body = Buffer.concat([body, chunk])
@@ -123,8 +123,10 @@ function refusal(response: IncomingMessage, done: (why: string) => void): void {
   })
   response.on('error', () => undefined)
   response.once('close', () => {
-    const words = said(body.toString('utf8', 0, SHOWN_BODY), response.headers['www-authenticate'])
-    done(`it refuses WebSocket connections (HTTP ${response.statusCode ?? 0})${words}`)
+    done({
+      why: `it refuses WebSocket connections (HTTP ${response.statusCode ?? 0})`,
+      detail: said(body.toString('utf8', 0, SHOWN_BODY), response.headers['www-authenticate']),
+    })
   })
 }
 

@@ -1,7 +1,8 @@
 import { gatewayError } from '../../errors/errors.ts'
+import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { readFailure, writeFailure } from './serialize.ts'
 
-/** What an end of the channel between the primary and a worker can do. Values are cloned on their way. */
+/** One end of the channel between the primary and a worker. Values are cloned on their way. */
 export interface Port {
   send(message: object): void
   onMessage(listener: (message: unknown) => void): void
@@ -26,8 +27,7 @@ interface Waiting {
 /** Requests between the primary and a worker that are about the gateway and no message of a client. */
 export class Channel {
   readonly #port: Port
-  readonly #waiting = new Map<number, Waiting>()
-  #last = 0
+  readonly #requests = new RpcPeer<Waiting>({ sent: Infinity, received: 0 })
   #isClosed = false
 
   constructor(port: Port, serve: Serve) {
@@ -38,9 +38,9 @@ export class Channel {
   /** @throws GatewayError what the other end threw; GW_WORKER_GONE when it has ended. */
   request(what: string, value?: unknown): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(gatewayError('GW_WORKER_GONE'))
-    const ask = ++this.#last
+    const ask = this.#requests.nextId()
     return new Promise((resolve, reject) => {
-      this.#waiting.set(ask, { resolve, reject })
+      this.#requests.send(ask, { resolve, reject })
       this.#port.send({ ask, what, value })
     })
   }
@@ -48,8 +48,7 @@ export class Channel {
   /** The other end is gone. */
   close(): void {
     this.#isClosed = true
-    for (const { reject } of this.#waiting.values()) reject(gatewayError('GW_WORKER_GONE'))
-    this.#waiting.clear()
+    for (const { reject } of this.#requests.end().sent) reject(gatewayError('GW_WORKER_GONE'))
   }
 
   #hear({ ask, what, value, answer, failure }: Message, serve: Serve): void {
@@ -61,8 +60,7 @@ export class Channel {
       return
     }
     if (answer === undefined) return
-    const waiting = this.#waiting.get(answer)
-    this.#waiting.delete(answer)
+    const waiting = this.#requests.answered(answer)
     if (failure === undefined) waiting?.resolve(value)
     else waiting?.reject(readFailure(failure))
   }

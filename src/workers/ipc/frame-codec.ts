@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 
-/** What a frame is about; both ends may send each. */
+/** Kinds of frames; both ends may send each. */
 export const KIND = {
   request: 1,
   cancel: 2,
@@ -18,9 +18,9 @@ export type Kind = (typeof KIND)[keyof typeof KIND]
 const HEAD_BYTES = 9
 /** More than any message that a listener or an upstream lets pass. */
 const MAX_FRAME_BYTES = 256 * 1024 * 1024
-/** What is worth a copy, so that it leaves in one piece. */
+/** Size up to which a frame is copied, so that it leaves in one piece. */
 const SMALL_BYTES = 16 * 1024
-/** What may wait for an end that does not read: it is stuck then. */
+/** Most bytes that may wait for an end that does not read: above that it is taken to be stuck. */
 const MAX_UNSENT_BYTES = 512 * 1024 * 1024
 
 /** Hears each frame. The bytes are its own. */

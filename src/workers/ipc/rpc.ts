@@ -1,26 +1,37 @@
 import type { Duplex } from 'node:stream'
+import { cannotAsk } from '../../core/client-request.ts'
 import type { Answer, Ask, AskReply, JsonObject, Notification } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { readAnswer, readFailure, writeAnswer, writeFailure } from './serialize.ts'
-import { CrossingAsk, readParams, readReply, writeParams, writeReply } from './remote-request.ts'
+import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import {
+  readAnswer,
+  readFailure,
+  writeAnswer,
+  writeFailure,
+  CrossingAsk,
+  readParams,
+  readReply,
+  writeParams,
+  writeReply,
+} from './serialize.ts'
 import { Frames, KIND, type Kind } from './frame-codec.ts'
 
-/** Who makes a request, and hears what comes ahead of its answer. */
+/** Maker of a request: hears what comes ahead of the answer. */
 export interface Maker {
   emit(notification: Notification): void
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
   onCancel(listener: (reason: string) => void): () => void
 }
 
-/** What a request may do while it is served. */
+/** Operations for a request while it is served. */
 export interface Served {
   emit(notification: Notification): void
   ask(ask: Ask): Promise<AskReply>
   onCancel(listener: (reason: string) => void): void
 }
 
-/** What one end does for the other. */
+/** Handlers of one end for what the other end sends. */
 export interface LineHost {
   serve(request: JsonObject, served: Served): Promise<Answer>
   /** Something that wants no answer. */
@@ -47,14 +58,13 @@ type Said = Exclude<Kind, typeof KIND.answer | typeof KIND.cancel>
 
 const GONE = 'the process at the other end has ended'
 
-/** What two processes of one gateway speak over: requests both ways, with what is told and asked on their way. */
+/** Connection between two processes of one gateway: requests both ways, with what is told and asked on their way. */
 export class Line {
   readonly #frames: Frames
   readonly #stream: Duplex
   readonly #host: LineHost
-  readonly #made = new Map<number, Made>()
-  readonly #served = new Map<number, Serving>()
-  #last = 0
+  /** Unbounded: the processes at both ends are ours, and bound what they take in. */
+  readonly #requests = new RpcPeer<Made, Serving>({ sent: Infinity, received: Infinity })
   #lastAsk = 0
 
   constructor(stream: Duplex, host: LineHost) {
@@ -79,11 +89,11 @@ export class Line {
   /** @throws GatewayError what the other end threw, or GW_INTERNAL when it has gone. */
   request(request: JsonObject, maker: Maker): Promise<Answer> {
     if (!this.isOpen) return Promise.reject(gatewayError('GW_INTERNAL', { cause: GONE }))
-    const number = (this.#last = (this.#last + 1) >>> 0)
+    const number = this.#requests.nextId() >>> 0
     this.#frames.send(KIND.request, number, JSON.stringify(request))
     return new Promise((resolve, reject) => {
       const takeBack = maker.onCancel(reason => this.#frames.send(KIND.cancel, number, reason))
-      this.#made.set(number, { maker, resolve, reject, takeBack, asks: new Map() })
+      this.#requests.send(number, { maker, resolve, reject, takeBack, asks: new Map() })
     })
   }
 
@@ -98,33 +108,33 @@ export class Line {
     [KIND.note]: (_number, said) => this.#host.note(said),
     [KIND.failure]: (number, said) => this.#end(number)?.reject(readFailure(said)),
     [KIND.emit]: (number, { method, params }) =>
-      this.#made.get(number)?.maker.emit({ method: String(method), params: params as JsonObject }),
+      this.#requests.sent.get(number)?.maker.emit({ method: String(method), params: params as JsonObject }),
     [KIND.ask]: (number, said) => void this.#asked(number, said),
     [KIND.takeBack]: (number, { ask, why }) =>
-      this.#made.get(number)?.asks.get(Number(ask))?.end(String(why)),
-    [KIND.reply]: (number, said) => this.#served.get(number)?.asks?.get(Number(said.ask))?.(readReply(said)),
+      this.#requests.sent.get(number)?.asks.get(Number(ask))?.end(String(why)),
+    [KIND.reply]: (number, said) =>
+      this.#requests.received.get(number)?.asks?.get(Number(said.ask))?.(readReply(said)),
   }
 
   #end(number: number): Made | undefined {
-    const made = this.#made.get(number)
-    this.#made.delete(number)
+    const made = this.#requests.answered(number)
     made?.takeBack()
     for (const ask of made?.asks.values() ?? []) ask.end('the request that asked is over')
     return made
   }
 
   async #asked(number: number, { ask: key, method, ...said }: JsonObject): Promise<void> {
-    const made = this.#made.get(number)
+    const made = this.#requests.sent.get(number)
     const ask = new CrossingAsk(String(method), readParams(said))
     made?.asks.set(Number(key), ask)
-    const reply = (await made?.maker.ask?.(ask).catch(() => undefined)) ?? nobodyToAsk(ask)
+    const reply = (await made?.maker.ask?.(ask).catch(() => undefined)) ?? cannotAsk(ask)
     made?.asks.delete(Number(key))
     this.#frames.send(KIND.reply, number, JSON.stringify({ ask: key, ...writeReply(reply) }))
   }
 
   async #serve(number: number, request: JsonObject): Promise<void> {
     const serving: Serving = { cancelled: undefined, listeners: undefined, asks: undefined }
-    this.#served.set(number, serving)
+    this.#requests.receive(number, serving)
     try {
       const answer = await this.#host.serve(request, {
         emit: notification => this.#frames.send(KIND.emit, number, JSON.stringify(notification)),
@@ -138,12 +148,12 @@ export class Line {
     } catch (thrown) {
       this.#frames.send(KIND.failure, number, JSON.stringify(writeFailure(thrown)))
     } finally {
-      this.#served.delete(number)
+      this.#requests.answers(number, serving)
     }
   }
 
   #ask(number: number, serving: Serving, ask: Ask): Promise<AskReply> {
-    if (!this.isOpen || serving.cancelled !== undefined) return Promise.resolve(nobodyToAsk(ask))
+    if (!this.isOpen || serving.cancelled !== undefined) return Promise.resolve(cannotAsk(ask))
     const key = ++this.#lastAsk
     const { method, params } = ask
     this.#frames.send(KIND.ask, number, JSON.stringify({ ask: key, method, ...writeParams(params) }))
@@ -159,23 +169,19 @@ export class Line {
   }
 
   #cancel(number: number, reason: string): void {
-    const serving = this.#served.get(number)
+    const serving = this.#requests.received.get(number)
     if (serving === undefined || serving.cancelled !== undefined) return
     serving.cancelled = reason
     for (const listener of serving.listeners ?? []) listener(reason)
   }
 
   #closed(): void {
-    for (const number of [...this.#made.keys()])
-      this.#end(number)?.reject(gatewayError('GW_INTERNAL', { cause: GONE }))
-    for (const [number, { asks }] of this.#served) {
-      this.#cancel(number, GONE)
+    for (const [number] of this.#requests.sent.entries())
+      this.#end(Number(number))?.reject(gatewayError('GW_INTERNAL', { cause: GONE }))
+    for (const [number, { asks }] of this.#requests.received.entries()) {
+      this.#cancel(Number(number), GONE)
       for (const reply of asks?.values() ?? []) reply({ error: rpcError(RPC.internal, GONE) })
     }
     this.#host.closed()
   }
-}
-
-function nobodyToAsk({ method }: Ask): AskReply {
-  return { error: rpcError(RPC.methodNotFound, `no client can be asked for ${method}`) }
 }

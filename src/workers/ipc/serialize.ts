@@ -1,10 +1,21 @@
-import type { Answer, RpcError } from '../../api/index.ts'
-import { gatewayError, GatewayError, reasonOf, ERRORS, type ErrorCode } from '../../errors/errors.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  JsonObject,
+  Notification,
+  RpcError,
+  Session,
+  SessionInit,
+} from '../../api/index.ts'
+import { errorEntry, GatewayError, reasonOf } from '../../errors/errors.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { Era } from '../../protocol/versions.ts'
-import { plainFields } from './plain-fields.ts'
+import { PipelineSession } from '../../core/session.ts'
+import { readWritten, writtenParams, type WrittenParams } from '../../protocol/params-as-written.ts'
 
 const SORTS = ['result', 'error', 'input', 'task'] as const
+
 const ERAS: readonly (Era | undefined)[] = [undefined, 'legacy', 'modern']
 
 /** An answer as it crosses: what it is in two bytes, then the bytes it came in. */
@@ -31,14 +42,84 @@ export function readAnswer(frame: Buffer): Answer {
   return sort === 'input' ? { input: payload } : { task: payload }
 }
 
-/** What was thrown, as plain data; only our own errors say more than that there was one. */
+/** Turns what was thrown into plain data; only our own errors say more than that there was one. */
 export function writeFailure(thrown: unknown): object {
-  if (thrown instanceof GatewayError) return { code: thrown.code, fields: plainFields(thrown.fields) }
+  if (thrown instanceof GatewayError)
+    return { code: thrown.code, fields: plainFields({ ...thrown.fields, detail: thrown.detail }) }
   return { code: 'GW_INTERNAL', fields: { cause: reasonOf(thrown) } }
 }
 
 export function readFailure(failure: { code?: unknown; fields?: Record<string, unknown> }): GatewayError {
   const { code, fields } = failure
-  const isKnown = typeof code === 'string' && Object.hasOwn(ERRORS, code)
-  return gatewayError(isKnown ? (code as ErrorCode) : 'GW_INTERNAL', fields ?? {})
+  return new GatewayError(errorEntry(code) === undefined ? 'GW_INTERNAL' : String(code), fields)
+}
+
+/** Fields of an error that can go to another process; what caused it becomes its text. */
+function plainFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const plain = Object.entries(fields).map(([key, value]) => [
+    key,
+    value instanceof Error ? value.message : value,
+  ])
+  return JSON.parse(JSON.stringify(Object.fromEntries(plain))) as Record<string, unknown>
+}
+
+/** A session as another process needs to know it. */
+export function writeSession({ id, listener, principal, client, label, profile }: Session): JsonObject {
+  return { id, listener, principal, client, label, profile }
+}
+
+/** The same there. Who may write to the line is one of us, so what it says of the caller has been verified. */
+export function readSession(written: unknown, notify: (notification: Notification) => boolean): Session {
+  return new PipelineSession({ ...(written as Omit<SessionInit, 'notify'>), notify })
+}
+
+/** An ask that came from another process. */
+export class CrossingAsk implements Ask {
+  readonly method: string
+  readonly params: JsonObject | undefined
+  #why: string | undefined
+  #listener: ((reason: string) => void)[] = []
+
+  constructor(method: string, params: JsonObject | undefined) {
+    this.method = method
+    this.params = params
+  }
+
+  get isTakenBack(): boolean {
+    return this.#why !== undefined
+  }
+
+  onTakeBack(listener: (reason: string) => void): void {
+    if (this.#why === undefined) this.#listener.push(listener)
+    else listener(this.#why)
+  }
+
+  /** Its reply is of no use any more. */
+  end(why: string): void {
+    if (this.#why !== undefined) return
+    this.#why = why
+    for (const listener of this.#listener.splice(0)) listener(why)
+  }
+}
+
+/** Members that carry parameters to another process: as text where JavaScript would write them otherwise. */
+export function writeParams(params: JsonObject | undefined): JsonObject {
+  const written = writtenParams(params, params)
+  return written === undefined ? { params } : { written }
+}
+
+/** Reads what `writeParams` wrote. */
+export function readParams({ params, written }: JsonObject): JsonObject | undefined {
+  return written === undefined ? (params as JsonObject | undefined) : readWritten(written as WrittenParams)
+}
+
+/** Members that carry a reply to another process. */
+export function writeReply(reply: AskReply): JsonObject {
+  return 'error' in reply ? { ...reply } : writeParams(reply.result)
+}
+
+/** Reads what `writeReply` wrote. */
+export function readReply(said: JsonObject): AskReply {
+  if (said.error !== undefined) return { error: said.error } as AskReply
+  return { result: readParams(said) ?? {} }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { HttpServe, Neighbours } from '../../api/index.ts'
-import { HEADER } from '../../protocol/names.ts'
+import { HEADER } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal } from '../../listeners/http/request-guard.ts'
 import { sendRefusal } from '../../listeners/http/response.ts'
@@ -19,7 +19,7 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   'expect',
   HANDED,
 ])
-/** What a listener takes, and our own header. */
+/** Header limits: those of a listener, with room for our own header. */
 const MAX_HEADER_BYTES = 32 * 1024
 const MAX_HEADERS = 130
 /** No session, and no worker that could have one. */

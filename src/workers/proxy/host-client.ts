@@ -2,16 +2,19 @@ import type { Duplex } from 'node:stream'
 import type {
   Answer,
   JsonObject,
-  SharedState,
   Notification,
+  SharedState,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
 } from '../../api/index.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
-import { OwnedUpstream, type OwnedState, type OwnerSide } from './remote-upstream.ts'
+import { type OwnedState, OwnedUpstream, type OwnerSide } from './remote-upstream.ts'
+import { Seal } from '../../core/seal.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { readSealed, sealedPrefix } from '../affinity.ts'
 
-/** How long it may be unknown to the owner that a session is over. */
+/** Delay in milliseconds until the owner is told that a session is over. */
 const ENDED_MS = 100
 
 /** A worker's line to the owner, and what it knows from it. */
@@ -47,7 +50,7 @@ export class OwnerLine implements OwnerSide {
     if (this.#ended.length > 0) this.#line.note({ ended: this.#ended.splice(0) })
   }
 
-  /** What stands for an upstream of the owner. */
+  /** Creates the stand-in for an upstream of the owner. */
   upstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
     const upstream = new OwnedUpstream(spec, context, () => this)
     const all = this.#upstreams.get(upstream.name) ?? new Set()
@@ -57,7 +60,7 @@ export class OwnerLine implements OwnerSide {
     return upstream
   }
 
-  /** How a plugin asks the same one of the owner's process. */
+  /** Shared state of a plugin, which asks its counterpart in the owner's process. */
   sharedState(plugin: string): SharedState {
     const silent = { emit: () => undefined, onCancel: () => () => undefined }
     return {
@@ -94,4 +97,37 @@ export class OwnerLine implements OwnerSide {
       else yield upstream
     }
   }
+}
+
+/**
+ * The seal of all workers: each opens what any of them has closed. What only one can do something with, a parked call or a
+ * hosted task, says which; that is no secret, and bound to what is sealed.
+ */
+export class SharedSeal extends Seal {
+  readonly #number: number
+
+  constructor(key: Buffer, number: number) {
+    super(key)
+    this.#number = number
+  }
+
+  override close(value: unknown, boundTo: string): string {
+    if (!isKeptHere(value)) return super.close(value, boundTo)
+    return `${sealedPrefix(this.#number)}${super.close(value, `${this.#number} ${boundTo}`)}`
+  }
+
+  override open(sealed: string, boundTo: string): unknown {
+    const kept = readSealed(sealed)
+    return kept === undefined
+      ? super.open(sealed, boundTo)
+      : super.open(kept.rest, `${kept.number} ${boundTo}`)
+  }
+}
+
+function isKeptHere(value: unknown): boolean {
+  if (!isObject(value)) return false
+  // A value that is sealed for a time is wrapped in an object that says until when.
+  if (isObject(value.value)) return isKeptHere(value.value)
+  if (value.at === 'gateway') return true
+  return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
 }

@@ -1,6 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import type { Answer, Gate, Inbound, JsonObject, Principal, Session } from '../../api/index.ts'
-import { readSession, writeSession } from '../ipc/serialize-session.ts'
+import type { Answer, Gate, Inbound, JsonObject, Principal, Session, Via } from '../../api/index.ts'
+import { seenBy } from '../../core/session.ts'
+import { readSession, writeSession } from '../ipc/serialize.ts'
 import { Line, type Served } from '../ipc/rpc.ts'
 import { listenAt, socketOf, type Place } from '../socket-directory.ts'
 
@@ -77,13 +78,14 @@ export class Peers {
 
   async #run(request: JsonObject, served: Served): Promise<Answer> {
     const gate = this.#gate()
-    const { session: written, method, params, headers, principal, bytes } = request
+    const { session: written, method, params, headers, via, principal, bytes } = request
     const session = await gate.openSession({ ...readSession(written, () => false) })
     try {
       const running = gate.run(session, {
         method: String(method),
         params: params as JsonObject | undefined,
         headers: headers as Record<string, string>,
+        via: via as Via,
         principal: principal as Principal,
         bytes: Number(bytes),
         emit: notification => served.emit(notification),
@@ -99,7 +101,16 @@ export class Peers {
 
 /** A request in the pipeline as another worker needs to know it. */
 export function writeInbound(session: Session, inbound: Inbound): JsonObject {
-  const { method, params, headers = {}, principal = session.principal, bytes = 0, ask } = inbound
+  const { method, params, headers = {}, via, principal = session.principal, bytes = 0, ask } = inbound
   const asks = ask !== undefined
-  return { session: writeSession(session), method, params, headers, principal, bytes, asks }
+  return {
+    session: writeSession(seenBy(session, inbound)),
+    method,
+    params,
+    headers,
+    via,
+    principal,
+    bytes,
+    asks,
+  }
 }

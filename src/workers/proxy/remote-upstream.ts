@@ -11,15 +11,16 @@ import type {
   UpstreamState,
 } from '../../api/index.ts'
 import { baseOf } from '../../core/session.ts'
-import { writtenParams } from '../../protocol/params-source.ts'
-import { writeSession } from '../ipc/serialize-session.ts'
+import { writtenParams } from '../../protocol/params-as-written.ts'
+import { writeSession } from '../ipc/serialize.ts'
 import type { Maker } from '../ipc/rpc.ts'
 
-/** How an upstream does, as its owner says. */
+/** State of an upstream, as its owner reports it. */
 export interface OwnedState {
   readonly name: string
   readonly state: UpstreamState
   readonly problem?: string
+  readonly problemDetail?: string
   readonly server?: ServerSide
   readonly pid?: number
   readonly degraded?: string
@@ -55,6 +56,10 @@ export class OwnedUpstream implements Upstream {
 
   get problem(): string | undefined {
     return this.#known.problem
+  }
+
+  get problemDetail(): string | undefined {
+    return this.#known.problemDetail
   }
 
   get server(): ServerSide | undefined {
@@ -104,6 +109,7 @@ export class OwnedUpstream implements Upstream {
       ...(Object.keys(headers).length > 0 ? { headers } : {}),
       ...(mayBeTask === true ? { mayBeTask } : {}),
       from: exchange.headers,
+      via: exchange.via,
       asks: exchange.canAsk,
     }
     return this.#line().request(request, {

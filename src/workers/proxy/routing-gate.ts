@@ -117,7 +117,7 @@ export class RoutingGate implements Gate {
       .catch((failure: unknown) => ({ error: rpcError(RPC.internal, reasonOf(failure)) }))
   }
 
-  /** Who had it has ended, and it with him: that is said as for anything that is not there. */
+  /** Runs it in this worker, as the one that had it has ended: the answer is that for anything that is not there. */
   #here(
     session: Session,
     inbound: Inbound,

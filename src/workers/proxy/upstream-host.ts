@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import type {
   Answer,
   JsonObject,
@@ -7,22 +8,22 @@ import type {
   Principal,
   Session,
   Upstream,
+  Via,
 } from '../../api/index.ts'
+import { cannotAsk } from '../../core/client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
-import { liveOf } from '../../core/kept-upstream.ts'
-import type { Graph } from '../../core/types.ts'
+import { liveOf } from '../../core/upstream.ts'
+import type { Graph } from '../../core/graph-types.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { type WrittenParams, readWritten } from '../../protocol/params-source.ts'
+import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { Line, type Served } from '../ipc/rpc.ts'
-import { readSession } from '../ipc/serialize-session.ts'
-import type { Duplex } from 'node:stream'
+import { readSession } from '../ipc/serialize.ts'
 
-/** What is told and asked goes on as it is: the hooks for it run in the worker. */
+/** Passes notifications and asks on as they are: the hooks for them run in the worker. */
 const STRAIGHT: Carrier = {
   emit: (_exchange, notification, send) => send(notification),
-  ask: (_exchange, ask, send) =>
-    send?.(ask) ?? Promise.resolve({ error: { code: -32601, message: 'the client cannot be asked' } }),
+  ask: (_exchange, ask, send) => send?.(ask) ?? Promise.resolve(cannotAsk(ask)),
 }
 
 /** The owner of the upstreams that all workers share, and of the lines to the workers. */
@@ -35,7 +36,7 @@ export class Owner {
     this.#graph = graph
   }
 
-  /** What the plugins of this process keep for those of all workers. */
+  /** State that the plugins of this process keep for those of all workers. */
   sharedState(plugin: string): SharedState {
     return { role: 'keeps', serve: answers => void this.#sharedStates.set(plugin, answers) }
   }
@@ -65,7 +66,7 @@ export class Owner {
     for (const line of this.#lines.keys()) line.note({ states, changed: name })
   }
 
-  /** What an upstream says that belongs to no request; each worker knows who wants to hear it. */
+  /** Passes on a notification that belongs to no request; each worker knows who wants to hear it. */
   said(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     for (const [line, sessions] of this.#lines) {
       const meant = isMeant && [...sessions.values()].filter(isMeant).map(({ id }) => id)
@@ -130,6 +131,7 @@ function callOf(request: JsonObject, session: Session, served: Served, graph: Gr
       method,
       params,
       headers: (request.from ?? {}) as Record<string, string>,
+      via: request.via as Via,
       principal: (request.principal ?? session.principal) as Principal,
       emit: notification => served.emit(notification),
       ...(request.asks === true ? { ask: ask => served.ask(ask) } : {}),
@@ -145,6 +147,6 @@ function callOf(request: JsonObject, session: Session, served: Served, graph: Gr
 }
 
 function stateOf(upstream: Upstream): JsonObject {
-  const { name, state, problem, server, pid, degraded, isRemembered } = liveOf(upstream)
-  return { name, state, problem, server, pid, degraded, isRemembered }
+  const { name, state, problem, problemDetail, server, pid, degraded, isRemembered } = liveOf(upstream)
+  return { name, state, problem, problemDetail, server, pid, degraded, isRemembered }
 }

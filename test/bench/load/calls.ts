@@ -88,7 +88,7 @@ export class Calls {
     const from = performance.now()
     this.#isCounting = true
     await pause(ms)
-    // What takes longer than the window has a figure too: the first answer ends it.
+    // A call that takes longer than the window has a figure too: the first answer ends it.
     for (let turn = 0; turn < 40 && this.#count === 0; turn++) await pause(50)
     this.#isCounting = false
     const elapsed = performance.now() - from

@@ -1,4 +1,4 @@
-/** What the bench and its load client tell each other. */
+/** All that the bench and its load client tell each other. */
 
 export type Era = 'legacy' | 'modern'
 
@@ -9,12 +9,12 @@ export interface Ask {
   readonly tool?: string
   /** Bytes of text in the arguments; none by default. */
   readonly bytes?: number
-  /** Whether progress is asked for, with a token of its own for each request. */
+  /** Says whether progress is asked for, with a token of its own for each request. */
   readonly wantsProgress?: boolean
 }
 
 /**
- * What is asked: a URL of Streamable HTTP, one of HTTP+SSE (2024-11-05), or a process that the load client has started
+ * Target of the load: a URL of Streamable HTTP, one of HTTP+SSE (2024-11-05), or a process that the load client has started
  * under this name.
  */
 export type Target =
@@ -31,7 +31,7 @@ export interface Cell {
   readonly warmMs: number
   readonly warmCalls: number
   readonly ms: number
-  /** Whose processor time is measured. */
+  /** Process whose processor time is measured. */
   readonly pid: number | undefined
   /** On a pipe: requests that become due together go out in one write, not each in its own. */
   readonly isBurst?: boolean

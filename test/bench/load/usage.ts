@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 const PAGE_KB = 4
 const TICK_MICROS = 10_000
 
-/** What a process has used so far: microseconds of processor time, and its memory in MB. */
+/** All that a process has used so far: microseconds of processor time, and its memory in MB. */
 export interface Usage {
   readonly micros: number
   readonly rss: number

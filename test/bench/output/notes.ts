@@ -1,4 +1,4 @@
-/** What is kept by hand: sections of notes.md, by their heading. */
+/** All that is kept by hand: sections of notes.md, by their heading. */
 
 export interface Notes {
   /** The text below a heading; empty where there is none. */

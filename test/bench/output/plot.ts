@@ -9,7 +9,7 @@ export interface Plot {
   readonly title: string
   readonly x: string
   readonly y: string
-  /** Whether x grows by factors; 0 is not to be shown then. */
+  /** Says whether x grows by factors; 0 is not to be shown then. */
   readonly isLogarithmic?: boolean
   readonly series: readonly Series[]
 }

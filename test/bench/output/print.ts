@@ -16,7 +16,7 @@ export function print(result: Result): void {
   for (const table of tables.filter(table => table !== '')) console.log(`\n${table}`)
 }
 
-/** What it was measured on, with and when. */
+/** All that it was measured on, with and when. */
 export function machineLines(result: Result): readonly string[] {
   const { cpu, cores, gigabytes, platform, node, version, commit, date, mode, pinned, seconds } = result
   const beside = [...(result.nginx === undefined ? [] : [`nginx ${result.nginx}`]), ...result.peers]

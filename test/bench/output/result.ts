@@ -11,7 +11,7 @@ import type { RoadResult } from '../road.ts'
 import type { StartResult } from '../start-up.ts'
 import { WORKS } from '../works.ts'
 
-/** What was measured with, on and when. */
+/** All that was measured with, on and when. */
 export interface Machine {
   readonly cpu: string
   readonly cores: number
@@ -28,7 +28,7 @@ export interface Machine {
 /** One run of the bench. */
 export interface Result extends Machine {
   readonly mode: Mode
-  /** Whether each subject had a core of its own. */
+  /** Says whether each subject had a core of its own. */
   readonly pinned: boolean
   readonly works: readonly WorkResult[]
   readonly starts: readonly StartResult[]
@@ -38,9 +38,9 @@ export interface Result extends Machine {
   /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
   readonly peers: readonly string[]
   readonly remarks: readonly string[]
-  /** How long it all took. */
+  /** Time that it all took. */
   readonly seconds: number
-  /** How many programs wanted a processor when it began, over a minute. */
+  /** Number of programs wanted a processor when it began, over a minute. */
   readonly load: number
 }
 
@@ -80,7 +80,7 @@ export function keep(name: string, result: object): void {
   writeFileSync(benchFile(`results/${name}.json`), `${JSON.stringify(result, round, 2)}\n`)
 }
 
-/** What was kept, with the parts that this run has in the place of those. */
+/** All that was kept, with the parts that this run has in the place of those. */
 export function merged(part: Result): Result {
   const whole = kept<Result>('latest')
   if (whole === undefined) return part
@@ -104,7 +104,7 @@ export function merged(part: Result): Result {
   }
 }
 
-/** What was kept last; undefined where nothing was. */
+/** All that was kept last; undefined where nothing was. */
 export function kept<T>(name: string): T | undefined {
   try {
     return JSON.parse(readFileSync(benchFile(`results/${name}.json`), 'utf8')) as T

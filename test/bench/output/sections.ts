@@ -31,7 +31,7 @@ function callTable(works: readonly WorkResult[]): string {
   return markdown(['in flight', ...HEAD.slice(1)], rows)
 }
 
-/** What each plugin adds to one call. */
+/** All that each plugin adds to one call. */
 export function aloneTable({ works }: Result): string {
   const subjects = works.find(({ key }) => key === 'alone')?.subjects ?? []
   const bare = cpuOf('gateway, 0 plugins', subjects)

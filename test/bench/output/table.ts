@@ -83,7 +83,7 @@ export function times(value: number | undefined, of: number | undefined): string
   return value === undefined || of === undefined ? '–' : (value / of).toFixed(2)
 }
 
-/** How long commands take from their start. */
+/** The time that commands take from their start. */
 export function startTable(results: readonly StartResult[]): string {
   const bare = results[0]?.median
   const rows = results.map(({ title, median, best }) => [
@@ -95,7 +95,7 @@ export function startTable(results: readonly StartResult[]): string {
   return columns(['start-up', 'median ms', 'best ms', '÷ node -e 0'], rows, 1)
 }
 
-/** What the road costs without any I/O. */
+/** All that the road costs without any I/O. */
 export function roadTable(results: readonly RoadResult[]): string {
   return columns(
     ['in process, no I/O', 'µs'],
@@ -104,7 +104,7 @@ export function roadTable(results: readonly RoadResult[]): string {
   )
 }
 
-/** What a gateway keeps in memory. */
+/** All that a gateway keeps in memory. */
 export function memoryTable(results: readonly MemoryResult[]): string {
   return columns(
     ['resident memory', ''],
@@ -113,7 +113,7 @@ export function memoryTable(results: readonly MemoryResult[]): string {
   )
 }
 
-/** Where the time of one wiring goes. */
+/** Shares of the time of one wiring. */
 export function sharesTable({ title, parts }: ProfileResult): string {
   const rows = parts
     .filter(({ share }) => share >= 0.01)

@@ -1,4 +1,4 @@
-/** What a bench server can be asked: hand-written and pre-serialised, so that it costs next to nothing. */
+/** All that a bench server can be asked: hand-written and pre-serialised, so that it costs next to nothing. */
 
 /** Sizes of the text that a tool returns. */
 export const TOOL_BYTES: Readonly<Record<string, number>> = {
@@ -8,7 +8,7 @@ export const TOOL_BYTES: Readonly<Record<string, number>> = {
   progress: 21,
 }
 
-/** How often a call speaks of its progress, where it was given a token for that. */
+/** Number of times that a call speaks of its progress, where it was given a token for that. */
 const STEPS = 3
 /** Requests above this are not parsed: three short members are found in them. */
 const LARGE_BYTES = 64 * 1024
@@ -78,7 +78,7 @@ function parse(bytes: Buffer | string): Request {
   return JSON.parse(bytes.toString()) as Request
 }
 
-/** What counts of a large legacy call, wherever its sender has put it; undefined when something is not found. */
+/** All that counts of a large legacy call, wherever its sender has put it; undefined when something is not found. */
 function glimpse(bytes: Buffer | string): Request | undefined {
   const text = bytes.toString('latin1')
   const ends = text.slice(0, 500) + text.slice(-500)

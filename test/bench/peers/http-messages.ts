@@ -7,9 +7,9 @@ const CHUNKED = /\r\ntransfer-encoding: *chunked/i
 export class HttpMessages {
   readonly #onMessage: (head: string, body: Buffer) => void
   #head: string | undefined
-  /** How many bytes are needed before it is worth looking again. */
+  /** Number of bytes are needed before it is worth looking again. */
   #needed = 0
-  /** What has come of a chunked body; undefined while there is none. */
+  /** All that has come of a chunked body; undefined while there is none. */
   #chunks: Buffer[] | undefined
   #parts: Buffer[] = []
   #size = 0

@@ -1,4 +1,4 @@
-/** Where the time of a process went, from a file that `--cpu-prof` wrote. */
+/** Shares of the time of a process, from a file that `--cpu-prof` wrote. */
 import { existsSync, readFileSync } from 'node:fs'
 import { SourceMap, type SourceMapPayload } from 'node:module'
 import { fileURLToPath } from 'node:url'

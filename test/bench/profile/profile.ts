@@ -1,5 +1,5 @@
 /**
- * Where the time of a gateway went: `profile.ts <file.cpuprofile> [rows] [seconds to skip]` prints each part's share,
+ * Shows where the time of a gateway went: `profile.ts <file.cpuprofile> [rows] [seconds to skip]` prints each part's share,
  * and the functions with the most time of their own. `npm run bench -- --profile <directory>` writes such files.
  */
 import { functionsOf, partsOf, readProfile, type Shares } from './profile-shares.ts'

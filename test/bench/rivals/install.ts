@@ -17,7 +17,7 @@ export interface Program {
 
 /**
  * The other gateways' packages, installed apart in a cache directory when they are first wanted, never as dependencies.
- * What cannot be had is said and left out.
+ * Packages that cannot be had are reported and left out.
  */
 export async function installPrograms(
   entries: Readonly<Record<string, string>>,

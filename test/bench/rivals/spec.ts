@@ -1,4 +1,4 @@
-/** What a plain gateway is told on its command line: `<file> <listener> <JSON of upstreams> <era>`. */
+/** All that a plain gateway is told on its command line: `<file> <listener> <JSON of upstreams> <era>`. */
 export interface Spec {
   readonly listener: 'http' | 'stdio'
   readonly upstreams: Readonly<
@@ -15,7 +15,7 @@ export function readSpec([listener, upstreams = '{}', era]: readonly string[]): 
   }
 }
 
-/** Which upstream a prefixed name belongs to, and its name there. */
+/** The upstream a prefixed name belongs to, and its name there. */
 export function split(name: string): readonly [upstream: string, name: string] {
   const at = name.indexOf('__')
   return [name.slice(0, at), name.slice(at + 2)]

@@ -1,4 +1,4 @@
-/** How long the other gateways take to their list. */
+/** Measures the time of the other gateways to their list. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { stdioUpstreams, type Configs } from '../setup/gateways.ts'
 import { freePort, listening, until } from '../setup/ports.ts'

@@ -14,7 +14,7 @@ export function benchFile(path: string): string {
 
 export interface Started {
   readonly pid: number
-  /** What it was recognised by. */
+  /** All that it was recognised by. */
   readonly found: string
 }
 

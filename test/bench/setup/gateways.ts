@@ -13,12 +13,12 @@ export type UpstreamSpec =
       readonly era: 'legacy'
     }
 
-/** What a gateway under test is made of. */
+/** All that a gateway under test is made of. */
 export interface GatewaySpec {
   readonly listener: 'http' | 'stdio'
   readonly upstreams: Readonly<Record<string, UpstreamSpec>>
   readonly plugins: Plugins
-  /** How many plugins of the bench's own are on besides; each taps every hook of the road. */
+  /** Number of plugins of the bench's own are on besides; each taps every hook of the road. */
   readonly own?: number
 }
 

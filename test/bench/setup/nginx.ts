@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Children, Started } from './children.ts'
 import { freePort, listening } from './ports.ts'
 
-/** Whether there is one on the PATH. */
+/** Says whether there is one on the PATH. */
 export function hasNginx(): boolean {
   return nginxVersion() !== undefined
 }

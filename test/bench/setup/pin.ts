@@ -5,7 +5,7 @@ import { availableParallelism } from 'node:os'
 /** Gives what is measured a core of its own, and everything else the other: `taskset`, on Linux. */
 export class Pins {
   readonly #isOn: boolean
-  /** Where each process stands, as moving it costs milliseconds. */
+  /** The place where each process stands, as moving it costs milliseconds. */
   readonly #cores = new Map<number, number>()
 
   constructor(isWanted: boolean) {

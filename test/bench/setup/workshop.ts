@@ -5,7 +5,7 @@ import type { Target } from '../load/messages.ts'
 import { startNginx } from './nginx.ts'
 import type { Pins } from './pin.ts'
 
-/** What a request goes through: nothing, a yardstick, this gateway, or another. */
+/** All that a request goes through: nothing, a yardstick, this gateway, or another. */
 export type Label = string
 
 export interface Subject {
@@ -13,7 +13,7 @@ export interface Subject {
   readonly target: Target
   /** The process whose cost counts; undefined where nothing stands between. */
   readonly pid: number | undefined
-  /** What the names of tools begin with. */
+  /** All that the names of tools begin with. */
   readonly prefix: string
   /** Another gateway: measured less, and its failures are its own. */
   readonly isRival?: boolean
@@ -65,7 +65,7 @@ export class Workshop {
     return { label: 'raw', target: { url: found }, pid, prefix: '' }
   }
 
-  /** What writing the bytes of a list costs by itself. */
+  /** All that writing the bytes of a list costs by itself. */
   async listWriter(url: string): Promise<Subject> {
     const { pid, found } = await this.options.children.start([benchFile('peers/list-writer.ts'), url], urlIn)
     return { label: 'writes the list', target: { url: found }, pid, prefix: '' }

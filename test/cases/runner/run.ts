@@ -8,7 +8,7 @@ import {
   type TestGateway,
   type TestUpstream,
 } from '../../../src/testing/index.ts'
-import { deeds } from './deeds.ts'
+import { handlers } from './handlers.ts'
 import { perform } from './steps.ts'
 import type { EraName, Step, Transcript, UpstreamScript } from './transcript.ts'
 
@@ -92,9 +92,9 @@ async function upstreamOf(script: UpstreamScript, era: EraName): Promise<TestUps
   const upstream = await testUpstream({
     era,
     ...rest,
-    tools: deeds(tools),
-    prompts: deeds(prompts),
-    methods: deeds(methods),
+    tools: handlers(tools),
+    prompts: handlers(prompts),
+    methods: handlers(methods),
   })
   if (down === true) await upstream.stop()
   return upstream

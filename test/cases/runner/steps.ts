@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import type { Reply, TestClient, TestUpstream } from '../../../src/testing/index.ts'
-import { deeds } from './deeds.ts'
+import { handlers } from './handlers.ts'
 import { assertMatches, matches } from './match.ts'
 import type { Stage } from './run.ts'
 import type { Step } from './transcript.ts'
@@ -11,7 +11,7 @@ const PATIENCE_MS = 5000
 
 type Act = (step: Step, stage: Stage, where: string) => Promise<void> | void
 
-/** What a step does, by the member that says so. */
+/** Steps by the member that names them. */
 const ACTS: readonly (readonly [keyof Step, Act])[] = [
   ['request', request],
   ['raw', raw],
@@ -110,8 +110,8 @@ function counts(step: Step, stage: Stage, where: string): void {
 
 async function offer(step: Step, stage: Stage): Promise<void> {
   const { offer: offered } = upstream(step, stage)
-  if (step.offer?.tools !== undefined) replace(offered.tools, deeds(step.offer.tools) ?? {})
-  if (step.offer?.prompts !== undefined) replace(offered.prompts, deeds(step.offer.prompts) ?? {})
+  if (step.offer?.tools !== undefined) replace(offered.tools, handlers(step.offer.tools) ?? {})
+  if (step.offer?.prompts !== undefined) replace(offered.prompts, handlers(step.offer.prompts) ?? {})
   if (step.offer?.resources !== undefined) replace(offered.resources, step.offer.resources)
   if (step.notify === undefined) return
   await upstream(step, stage).listened()

@@ -3,10 +3,10 @@ import type { JsonObject } from '../../../src/protocol/json/json.ts'
 
 export type EraName = 'modern' | 'legacy'
 
-/** What an upstream's tool, prompt or method does, as data. A string is its text. */
-export type Deed = string | DeedObject
+/** All that an upstream's tool, prompt or method does, as data. A string is its text. */
+export type Handler = string | HandlerObject
 
-export interface DeedObject {
+export interface HandlerObject {
   /** Fields of its list entry. */
   readonly entry?: JsonObject
   readonly result?: JsonObject
@@ -20,9 +20,9 @@ export interface DeedObject {
 }
 
 export interface UpstreamScript {
-  readonly tools?: Readonly<Record<string, Deed>>
-  readonly prompts?: Readonly<Record<string, Deed>>
-  readonly methods?: Readonly<Record<string, Deed>>
+  readonly tools?: Readonly<Record<string, Handler>>
+  readonly prompts?: Readonly<Record<string, Handler>>
+  readonly methods?: Readonly<Record<string, Handler>>
   readonly resources?: Readonly<Record<string, string | JsonObject>>
   readonly resourceTemplates?: readonly JsonObject[]
   readonly capabilities?: JsonObject
@@ -30,11 +30,11 @@ export interface UpstreamScript {
   readonly pageSize?: number
   readonly ttlMs?: number
   readonly cacheScope?: 'public' | 'private'
-  /** Whether it is down when the gateway starts. */
+  /** Says whether it is down when the gateway starts. */
   readonly down?: boolean
 }
 
-/** What a client should get. */
+/** All that a client should get. */
 export interface Expected {
   readonly result?: JsonObject
   readonly error?: JsonObject
@@ -49,7 +49,7 @@ export interface Expected {
 export interface Step extends Expected {
   /** Runs only with this era of client, or of upstream. */
   readonly when?: { readonly client?: EraName; readonly upstream?: EraName }
-  /** Which client; default `main`. */
+  /** Name of the client; default `main`. */
   readonly client?: string
   readonly request?: string
   readonly params?: JsonObject
@@ -66,11 +66,11 @@ export interface Step extends Expected {
   readonly upstream?: string
   /** Every call an upstream got so far of some methods. */
   readonly calls?: Readonly<Record<string, readonly JsonObject[]>>
-  /** How many of each method it got. */
+  /** Number of of each method it got. */
   readonly counts?: Readonly<Record<string, number>>
   /** Waits until a call of that method was given up. */
   readonly cancelled?: string
-  /** What an upstream offers from now on. */
+  /** All that an upstream offers from now on. */
   readonly offer?: Pick<UpstreamScript, 'tools' | 'prompts' | 'resources'>
   readonly notify?: string
   readonly stop?: string

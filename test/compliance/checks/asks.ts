@@ -3,7 +3,7 @@ import { ANSWERS, call, needed, shown, succeeds } from './check.ts'
 import type { Check } from './check.ts'
 import type { Json } from '../matrix/peer.ts'
 
-/** What a server asks of its client in the middle of a call. */
+/** All that a server asks of its client in the middle of a call. */
 export const ASKS: Record<string, Check> = {
   'asks.form': async ({ peer, offer }) => {
     const { fields, ...tool } = needed(offer.form)

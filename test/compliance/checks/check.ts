@@ -4,7 +4,7 @@ import type { Site, Cell } from '../matrix/cells.ts'
 import type { Call, Offer } from '../matrix/offers.ts'
 import type { Answers, Around, Era, Json, Peer } from '../matrix/peer.ts'
 
-/** What a check has to work with: one client that answers everything, and the means to have more. */
+/** All that a check has to work with: one client that answers everything, and the means to have more. */
 export interface Bench {
   readonly cell: Cell
   readonly site: Site
@@ -17,7 +17,7 @@ export interface Bench {
 /** One requirement's test; it throws when the requirement is not met. */
 export type Check = (bench: Bench) => Promise<void>
 
-/** What the answering client says when it is asked. */
+/** All that the answering client says when it is asked. */
 export const ANSWERS: Answers = {
   'elicitation/create': params =>
     params['mode'] === 'url' ? { action: 'accept' } : { action: 'accept', content: filledIn(params) },
@@ -50,7 +50,7 @@ function filledIn({ requestedSchema }: Json): Json {
   )
 }
 
-/** What the cell's server has for the requirement; the manifest says it is needed. */
+/** All that the cell's server has for the requirement; the manifest says it is needed. */
 export function needed<T>(value: T | undefined): T {
   if (value === undefined) throw new Error(absent)
   return value
@@ -102,11 +102,11 @@ export async function listAll(peer: Peer, method: string, member: string, raw = 
   return entries
 }
 
-/** Does `deed` until `told` resolves: a legacy client's own stream may open a moment after it connects. */
-export async function until<T>(deed: () => Promise<unknown>, told: () => Promise<T>): Promise<T> {
+/** Runs `act` until `told` resolves: a legacy client's own stream may open a moment after it connects. */
+export async function until<T>(act: () => Promise<unknown>, told: () => Promise<T>): Promise<T> {
   let failure: unknown
   for (let attempt = 0; attempt < 3; attempt++) {
-    await deed()
+    await act()
     try {
       return await within(1_500, told())
     } catch (error) {

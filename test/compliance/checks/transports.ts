@@ -5,7 +5,7 @@ import type { Json } from '../matrix/peer.ts'
 const POST = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
 const PATIENCE = 10_000
 
-/** What only the wire shows: streams that break and are resumed, and batches. */
+/** All that only the wire shows: streams that break and are resumed, and batches. */
 export const TRANSPORTS: Record<string, Check> = {
   'transport.resume': async bench => {
     const client = await Old.connect(bench, '2025-11-25')

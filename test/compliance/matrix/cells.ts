@@ -146,7 +146,7 @@ export class Site {
     this.#running = running
   }
 
-  /** Where the cell's clients connect to. */
+  /** Address that the cell's clients connect to. */
   get place(): Place {
     return this.#running.place
   }

@@ -7,7 +7,7 @@ export interface Call {
   readonly says?: RegExp
 }
 
-/** What a server has for each thing a requirement may need; what is absent makes the requirement not applicable. */
+/** All that a server has for each thing a requirement may need; what is absent makes the requirement not applicable. */
 export interface Offer {
   readonly instructions?: RegExp
   readonly text: Call
@@ -78,7 +78,7 @@ const TEAM = {
   values: ['Ada', 'Adele'],
 }
 
-/** What the fixtures on both SDKs offer, under the same names. */
+/** All that the fixtures on both SDKs offer, under the same names. */
 export const FIXTURE: Offer = {
   instructions: /has one of everything/,
   text: { name: 'test_simple_text', says: /This is a simple text response/ },
@@ -153,14 +153,14 @@ export const FIXTURE: Offer = {
   promptChange: { touch: { name: 'test_trigger_prompt_change' }, name: 'test_dynamic_prompt' },
 }
 
-/** What only the fixture on SDK v2 can offer: the other SDK writes its own schemas. */
+/** All that only the fixture on SDK v2 can offer: the other SDK writes its own schemas. */
 export const FIXTURE_V2: Offer = {
   ...FIXTURE,
   schema: 'json_schema_2020_12_tool',
   headers: { name: 'test_x_mcp_header', arguments: { region: 'öst 1', level: 3 }, says: /region=öst 1/ },
 }
 
-/** What the published server offers, under its own names. */
+/** All that the published server offers, under its own names. */
 export const PUBLISHED: Offer = {
   instructions: /Everything/i,
   text: { name: 'echo', arguments: { message: 'hello' }, says: /Echo: hello/ },

@@ -4,20 +4,20 @@ export type Json = Record<string, unknown>
 /** A protocol era, as both sides of a connection call it. */
 export type Era = 'legacy' | 'modern'
 
-/** Where a server is reached: over Streamable HTTP, HTTP+SSE, a WebSocket, or through the pipes of a program. */
+/** Address of a server: over Streamable HTTP, HTTP+SSE, a WebSocket, or through the pipes of a program. */
 export type Place =
   | { readonly transport: 'http' | 'sse' | 'ws'; readonly url: string }
   | { readonly transport: 'stdio'; readonly command: string; readonly args: readonly string[] }
 
-/** How a client answers what a server asks for in the middle of a call. */
+/** The way a client answers what a server asks for in the middle of a call. */
 export type Answers = Readonly<Record<string, (params: Json) => Json | Promise<Json>>>
 
-/** Who connects: what it can be asked for, and how it answers. Without answers it declares no capability. */
+/** A client that connects: what it can be asked for, and how it answers. Without answers it declares no capability. */
 export interface Identity {
   readonly answers?: Answers
 }
 
-/** What a request may have besides its parameters. */
+/** All that a request may have besides its parameters. */
 export interface Around {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Json) => void
@@ -34,7 +34,7 @@ export interface Heard {
   next(method: string, fits?: (params: Json) => boolean): Promise<Json>
 }
 
-/** What a client asks to be told of. */
+/** All that a client asks to be told of. */
 export interface Interest {
   readonly lists?: readonly ('tools' | 'prompts' | 'resources')[]
   readonly uris?: readonly string[]

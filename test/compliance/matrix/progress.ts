@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Around, Json } from './peer.ts'
 
-/** What a transport of either SDK offers to those who listen in. */
+/** All that a transport of either SDK offers to those who listen in. */
 interface Tapped {
   onmessage?: unknown
 }

@@ -1,2 +1,2 @@
-/** What a check throws that was run without what it needs. */
+/** All that a check throws that was run without what it needs. */
 export const absent = 'the server has nothing for this requirement'

@@ -1,4 +1,4 @@
-/** How bytes go between two peers. */
+/** The way bytes go between two peers. */
 export type Transport = 'stdio' | 'http' | 'sse' | 'ws'
 
 /** The transport before the gateway and the one behind it; without a gateway there is only the first. */
@@ -21,7 +21,7 @@ export const WAYS = {
 
 export type WayName = keyof typeof WAYS
 
-/** Whether the two sides of the gateway differ. */
+/** Says whether the two sides of the gateway differ. */
 export function isMixed(way: WayName): boolean {
   return WAYS[way].client !== WAYS[way].server
 }

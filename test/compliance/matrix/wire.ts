@@ -17,7 +17,7 @@ interface WireFailure {
   readonly data?: unknown
 }
 
-/** What a request rejects with when the answer is an error. */
+/** All that a request rejects with when the answer is an error. */
 export class WireError extends Error {
   readonly code: number
   readonly data: unknown
@@ -56,10 +56,10 @@ export class Wire {
     const id = ++this.#lastId
     const token = (params['_meta'] as Json | undefined)?.['progressToken']
     return new Promise((resolve, reject) => {
-      const end = (deed: () => void) => {
+      const end = (act: () => void) => {
         clearTimeout(timer)
         this.#waiting.delete(id)
-        deed()
+        act()
       }
       const settle = ({ error, result }: Json) =>
         end(() => (error ? reject(new WireError(error as WireFailure)) : resolve(result as Json)))

@@ -2,7 +2,7 @@ import type { Requirement } from '../requirements.ts'
 
 const BOTH = '2025-11-25, 2026-07-28'
 
-/** What happens besides answers: progress, logs, cancellation, changes and asks. */
+/** All that happens besides answers: progress, logs, cancellation, changes and asks. */
 export const EVENTS: Readonly<Record<string, Requirement>> = {
   'progress.steps': {
     source: `${BOTH} basic/utilities/progress`,

@@ -2,7 +2,7 @@ import type { Requirement } from '../requirements.ts'
 
 const BOTH = '2025-11-25, 2026-07-28'
 
-/** What a client asks and a server answers. */
+/** All that a client asks and a server answers. */
 export const REQUESTS: Readonly<Record<string, Requirement>> = {
   'session.version': {
     source: `${BOTH} basic/versioning`,

@@ -2,7 +2,7 @@ import type { Requirement } from '../requirements.ts'
 
 const WHY = 'it is of Streamable HTTP in the legacy era, and asked of the gateway'
 
-/** What only the wire shows. */
+/** All that only the wire shows. */
 export const TRANSPORTS: Readonly<Record<string, Requirement>> = {
   'transport.resume': {
     source: '2025-11-25 basic/transports#resumability-and-redelivery',

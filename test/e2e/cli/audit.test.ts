@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { BEGINNING, chained } from '../../../plugins/audit/chain.ts'
+import { BEGINNING, chained } from '../../../plugins/audit/journal-file.ts'
 import { directory, gateway, SERVER, serving } from './run.ts'
 
 /** Three lines of an audit as it writes them. */
@@ -67,7 +67,7 @@ const HELLO = {
 }
 const CALL = { name: 'local__echo', arguments: { message: 'hi' } }
 
-/** How clients end a gateway whose answer they have just read. */
+/** The way clients end a gateway whose answer they have just read. */
 const ENDINGS: Readonly<Record<string, (kill: (signal: NodeJS.Signals) => void) => Promise<void> | void>> = {
   'two signals at once': kill => {
     kill('SIGINT')

@@ -12,7 +12,7 @@ before(async () => {
   script = (await gateway(['completion', 'bash'])).stdout
 })
 
-/** What bash offers for the last word of a command line. */
+/** All that bash offers for the last word of a command line. */
 async function offered(line: string, cwd: string, before = ''): Promise<string[]> {
   const words = line.split(' ')
   const program = `${before}${script}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
@@ -256,4 +257,37 @@ async function until<T>(look: () => Promise<T>, isDone: (seen: T) => boolean): P
     if (isDone(seen)) return seen
     await new Promise(resolve => setTimeout(resolve, 10))
   }
+}
+
+test('every command of docs/control.md does what it says', { skip: skip || !hasCurl() }, async t => {
+  const files = {
+    type: 'stdio',
+    command: process.execPath,
+    args: ['--no-warnings', SERVER, '--mode', 'good'],
+  }
+  const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams: { files } }
+  const control = { socket: 'gateway.sock' }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ ...config, control }) })
+  const served = serving(t, ['serve', '--set', 'log.level=debug'], { cwd })
+  await served.logged('the control socket is open')
+  const text = await readFile(new URL('../../../docs/control.md', import.meta.url), 'utf8')
+  const commands = [...text.matchAll(/^\$ (curl .*)$/gm)].map(([, command]) => command ?? '')
+  assert.ok(commands.length >= 10)
+
+  const answers = commands.map(command => {
+    const isStream = command.includes('follow=true')
+    const shown = command.replace('curl ', `curl -sS --fail-with-body ${isStream ? '--max-time 1 ' : ''}`)
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', shown], { cwd, encoding: 'utf8' })
+    assert.equal(status, isStream ? 28 : 0, `${command}: ${stdout}${stderr}`)
+    return isStream ? undefined : (JSON.parse(stdout) as Record<string, unknown>)
+  })
+
+  const [about, ps, inspection] = answers
+  assert.equal(about?.['pid'], served.child.pid)
+  assert.ok(Array.isArray(ps?.['upstreams']) && Array.isArray(inspection?.['catalog']))
+  assert.ok(answers.some(one => one !== undefined && 'result' in one))
+})
+
+function hasCurl(): boolean {
+  return spawnSync('curl', ['--version']).status === 0
 }

@@ -19,7 +19,7 @@ export const SERVER = fileURLToPath(new URL('../../fixtures/bad-server.ts', impo
 const STATE = join(tmpdir(), `cli-state-${process.pid}`)
 process.once('exit', () => rmSync(STATE, { recursive: true, force: true }))
 
-/** What a command left behind. */
+/** All that a command left behind. */
 export interface Outcome {
   readonly code: number | null
   readonly stdout: string

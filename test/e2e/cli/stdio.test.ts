@@ -73,7 +73,7 @@ async function configured(t: TestContext, listeners: object = {}): Promise<{ cwd
   return { cwd: await directory(t, { 'gateway.yaml': JSON.stringify(config) }), port }
 }
 
-/** What it answers to `initialize`. */
+/** All that it answers to `initialize`. */
 function initialized({ child, exit, stderr }: Serving): Promise<string> {
   const answer = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).once('line', resolve)

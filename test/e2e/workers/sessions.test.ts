@@ -174,7 +174,7 @@ async function postToEventStream(url: string, between: () => Promise<void>): Pro
   stop.abort()
 }
 
-/** What a stream says next. */
+/** All that a stream says next. */
 function readerOf({ body }: Response): () => Promise<string> {
   const reader = body?.pipeThrough(new TextDecoderStream()).getReader()
   return async () => String((await reader?.read())?.value)

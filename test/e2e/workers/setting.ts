@@ -12,7 +12,7 @@ export function everything(era: 'legacy' | 'modern' | 'dual' = 'dual', more: obj
 export interface Running extends Serving {
   readonly url: string
   readonly cwd: string
-  /** What `gateway ps --json` says. */
+  /** All that `gateway ps --json` says. */
   ps(): Promise<Ps>
 }
 

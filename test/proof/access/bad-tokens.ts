@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { now, type Issuer } from './issuer.ts'
 
-/** What is wrong with a request's credentials, and the headers that carry them. */
+/** All that is wrong with a request's credentials, and the headers that carry them. */
 export interface BadToken {
   readonly why: string
   readonly headers: Readonly<Record<string, string>>

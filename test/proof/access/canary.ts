@@ -14,7 +14,7 @@ import { startIssuer } from './issuer.ts'
 const SERVER = join(import.meta.dirname, '../../fixtures/bad-server.ts')
 const RESOURCE = 'https://gateway.example/mcp'
 
-/** How many calls were answered, and how often a caller's credential was found in each place. */
+/** Number of calls were answered, and how often a caller's credential was found in each place. */
 export interface Found {
   readonly answered: number
   readonly places: Readonly<Record<string, { readonly bytes: number; readonly found: number }>>

@@ -1,8 +1,8 @@
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { createGateway, createLog } from '../../../src/index.ts'
 import { type Era, LATEST_LEGACY_VERSION, MODERN_VERSION } from '../../../src/protocol/versions.ts'
 import { type JsonObject, isObject } from '../../../src/protocol/json/json.ts'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 
 const SERVER = fileURLToPath(new URL('../../unit/fixtures/token-server.mjs', import.meta.url))
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} }
@@ -10,7 +10,7 @@ const META = 'io.modelcontextprotocol/'
 /** The retry of call 7 has the id 1007. */
 const RETRY = 1000
 
-/** How often each thing came, and how often to the wrong client or call. */
+/** The times each thing came, and how often to the wrong client or call. */
 export interface Tally {
   readonly answers: number
   readonly asks: number
@@ -155,7 +155,7 @@ class Client {
     if (method === 'notifications/message') this.#count.note('logs', this.#isOwn(data), whole)
   }
 
-  /** What is asked carries the token of its call; of an input request it is known which call that must be. */
+  /** All that is asked carries the token of its call; of an input request it is known which call that must be. */
   #reply({ method, params }: JsonObject, id?: number): JsonObject {
     const { message, messages } = params as { message?: string; messages?: { content: { text: string } }[] }
     const token = message ?? messages?.[0]?.content.text ?? ''

@@ -4,7 +4,7 @@ import { testClient, testGateway, testUpstream, type TestClient } from '../../..
 const POLITE = 8
 const EVERY_MS = 80
 const TIMES = 10
-/** What the server can do: one call after the other. */
+/** All that the server can do: one call after the other. */
 const WORK_MS = 5
 
 /** Calls answered within the time, of those who keep to their pace and of the one who does not. */

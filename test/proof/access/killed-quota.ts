@@ -6,7 +6,7 @@ import { openQuotas } from '../../../plugins/rate-limit/quota.ts'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { serveHttpGateway } from '../../peers/gateway.ts'
 
-/** What a day's quota came to, over gateways that were killed. */
+/** All that a day's quota came to, over gateways that were killed. */
 export interface Day {
   readonly kills: number
   readonly quota: number

@@ -1,6 +1,6 @@
 import type { KilledTask, LogLine } from './world.ts'
 
-/** What became of the tasks, and of their side effects. */
+/** Outcome of the tasks, and of their side effects. */
 export function summary(
   tasks: ReadonlyMap<string, KilledTask>,
   log: readonly LogLine[],
@@ -29,7 +29,7 @@ export function summary(
 
 interface Runs {
   readonly marks: number
-  /** What was known when its prompt was executed once more. */
+  /** All that was known when its prompt was executed once more. */
   readonly again: 'never' | 'clean' | 'known' | 'unknown'
 }
 

@@ -127,7 +127,7 @@ export class KillWorld {
     }
   }
 
-  /** What the agents have written down, and where in it the gateway is known to have written an effect. */
+  /** All that the agents have written down, and where in it the gateway is known to have written an effect. */
   log(): LogLine[] {
     if (!existsSync(this.#log)) return []
     const lines = readFileSync(this.#log, 'utf8').split('\n').filter(Boolean)
@@ -165,7 +165,7 @@ export class KillWorld {
     }
   }
 
-  /** Which effects are on disk when the gateway is dead: what the next one knows. */
+  /** The effects that are on disk when the gateway is dead: what the next one knows. */
   #noteEffects(): void {
     const file = join(this.directory, 'agents.db')
     const database = new DatabaseSync(file, { readOnly: true })

@@ -1,4 +1,4 @@
-// What the gateway's way to an agent costs: a warm turn, against the ACP SDK's client on the very same agent, and cold against warm.
+// Measures what the gateway's way to an agent costs: a warm turn, against the ACP SDK's client on the very same agent, and cold against warm.
 // node test/proof/agents/agents-overhead.ts [turns]
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-/** What came of one call. */
+/** Outcome of one call. */
 export interface Outcome {
   readonly target: string
   readonly ms: number

@@ -8,7 +8,7 @@ export interface Interleaved {
   readonly upstreamCalls: number
   readonly reloads: number
   readonly callers: number
-  /** What somebody got that was made for another, by another configuration, or for another question. */
+  /** All that somebody got that was made for another, by another configuration, or for another question. */
   readonly foreign: readonly string[]
 }
 
@@ -75,7 +75,7 @@ function configOf(generation: number): JsonObject {
   }
 }
 
-/** Who somebody is stands in its client's name: there is nothing to verify in a proof. */
+/** A caller is known by its client's name: there is nothing to verify in a proof. */
 function callers(opened: { id: string }[]): Plugin<never> {
   return {
     name: 'callers',
@@ -114,7 +114,7 @@ async function open(
 type Check = (generation: number) => string[]
 type Asked = (caller: Caller, upstream: string, value: unknown) => Promise<Check>
 
-/** What one caller asks; resolves with what is wrong about the answer. */
+/** All that one caller asks; resolves with what is wrong about the answer. */
 const ASKED: readonly Asked[] = [
   (caller, upstream, value) => called(caller, upstream, 'get', value),
   (caller, upstream, value) => called(caller, upstream, 'get_secret', value),

@@ -7,7 +7,7 @@ const MOST_MS = 20_000
 /** After it has heard of the cancellation the server answers all the same, this much later. */
 const LATE_MS = 30
 
-/** What came of calls that their client gave up. */
+/** Outcome of calls that their client gave up. */
 export interface Cancelled {
   readonly calls: number
   /** Milliseconds from the client's word to the server's ear, one for each call that was heard of. */

@@ -1,10 +1,10 @@
 import { Agent, request } from 'node:http'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { testUpstream } from '../../../src/testing/index.ts'
-import { META } from '../../../src/protocol/names.ts'
+import { META } from '../../../src/protocol/methods.ts'
 import { FAULTS, FaultyProxy, type Fault } from './faulty-proxy.ts'
 
-/** What came of all calls while one fault was there. */
+/** Outcome of all calls while one fault was there. */
 export interface Found {
   readonly fault: Fault
   readonly calls: number
@@ -19,7 +19,7 @@ export interface Found {
   readonly codes: Readonly<Record<string, number>>
 }
 
-/** What a proxy with faults in front of a server needs of a gateway. */
+/** All that a proxy with faults in front of a server needs of a gateway. */
 export interface Chaos {
   readonly upstreams: object
   run(url: string, fault: Fault, calls: number): Promise<Found>
@@ -27,7 +27,7 @@ export interface Chaos {
 }
 
 export const TIMEOUT_MS = 500
-/** What a timer and a busy machine may add to a deadline. */
+/** All that a timer and a busy machine may add to a deadline. */
 export const SLACK_MS = 250
 const MOST_AT_A_TIME = 100
 /** Far longer than any deadline of the gateway: the call hangs. */

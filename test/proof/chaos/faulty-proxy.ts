@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { KeptPort } from '../../../src/testing/kept-port.ts'
+import { KeptPort } from '../../../src/testing/upstream-http.ts'
 
-/** What can go wrong between two programs on a network. */
+/** All that can go wrong between two programs on a network. */
 export const FAULTS = [
   'refused',
   'reset before the request',

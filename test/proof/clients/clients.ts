@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** How a client is told of the gateway: a command that it starts, or an address. */
+/** The gateway as a client knows it: a command that it starts, or an address. */
 export type Way = { readonly command: readonly string[] } | { readonly url: string }
 
 /** One run of a client's program, with what its output must show. */

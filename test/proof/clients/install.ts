@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const CACHE = process.env.TAPGATE_CLIENTS ?? join(homedir(), '.cache', 'tapgate-clients')
 const INSTALL_MS = 180_000
 
-/** Where a client's programs are. */
+/** Directory of a client's programs. */
 export interface Installed {
   readonly bin: string
   readonly version: string

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setPriority } from 'node:os'
 import { setTimeout as passed } from 'node:timers/promises'
 
-/** What came of an attack. */
+/** Outcome of one attack. */
 export interface Tally {
   readonly sent: number
   /** Answers by HTTP status; `cut` where there was none. */

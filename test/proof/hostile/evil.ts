@@ -20,7 +20,7 @@ const DEEP = 2 ** 22
 const PROGRESS = 5000
 const TEMPLATE_BYTES = 120_000
 const LONG = 'x'.repeat(1800)
-/** What is no JSON, and what is JSON that no parser should be given. */
+/** All that is no JSON, and what is JSON that no parser should be given. */
 const BROKEN: readonly string[] = [
   'tru',
   '01',

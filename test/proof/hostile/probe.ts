@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { definePlugin } from '../../../src/plugin.ts'
 
-/** What the gateway's own process went through since it was asked last. */
+/** All that the gateway's own process went through since it was asked last. */
 export interface Probe {
   /** The longest time that its event loop did not turn, in milliseconds. */
   readonly lag: number

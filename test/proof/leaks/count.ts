@@ -3,7 +3,7 @@ import { processesWith, type Found } from '../../fixtures/processes.ts'
 
 const POLL_MS = 25
 
-/** How long it takes until `left` finds nothing, in milliseconds, and what it still finds after `limitMs`. */
+/** Milliseconds until `left` finds nothing, and what it still finds after `limitMs`. */
 export async function timeToZero(
   left: () => readonly Found[],
   limitMs: number,

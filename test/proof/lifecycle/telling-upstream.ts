@@ -9,7 +9,7 @@ import {
   type UpstreamConfig,
 } from '../../../src/plugin.ts'
 
-/** Whose a result is: everything on which it may depend. */
+/** Owner of a result: everything on which it may depend. */
 export function ownerOf({ exchange }: Call): string {
   const { principal, id } = exchange.session
   return JSON.stringify([principal.subject, [...principal.scopes].sort(), id])

@@ -1,4 +1,4 @@
-/** What somebody may write into a gateway.yaml by mistake: each of them is refused. */
+/** All that somebody may write into a gateway.yaml by mistake: each of them is refused. */
 export const MISTAKES: readonly string[] = [
   'cash: 1',
   'lists: { pageSize: many }',

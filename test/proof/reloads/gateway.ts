@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { connectControl, type ControlClient } from '../../../src/control/client.ts'
-import { livingSockets } from '../../../src/control/place.ts'
+import { livingSockets } from '../../../src/control/sockets.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 
@@ -18,7 +18,7 @@ export interface Gateway {
   stop(): Promise<void>
 }
 
-/** What the process holds. */
+/** All that the process holds. */
 export interface Usage {
   /** Resident memory in MiB. */
   readonly rss: number
@@ -51,7 +51,6 @@ export async function startGateway(text: string): Promise<Gateway> {
     await control.request('reload')
   }
   const stop = async (): Promise<void> => {
-    control.close()
     child.kill('SIGTERM')
     if (child.exitCode === null) await new Promise(resolve => child.once('exit', resolve))
     await rm(directory, { recursive: true, force: true })

@@ -26,7 +26,7 @@ while read -r line; do
 done
 `
 
-/** What reloads left of the process. */
+/** All that reloads left of the process. */
 export interface Grown {
   readonly cold: Usage
   readonly warm: Usage
@@ -36,7 +36,7 @@ export interface Grown {
   readonly pids: readonly (number | undefined)[]
 }
 
-/** What became of configurations that nobody means. */
+/** Outcome of configurations that nobody means. */
 export interface Refused {
   readonly refused: number
   /** Those whose refusal names file, line and column. */
@@ -85,7 +85,7 @@ export async function refuseAll(): Promise<Refused & { readonly total: number; r
   }
 }
 
-/** What the owner is told of a refusal. */
+/** All that the owner is told of a refusal. */
 function toldBy(thrown: unknown): string[] {
   const { message, fields = {} } = thrown as Error & { fields?: { problems?: Problem[] } }
   return [message, ...(fields.problems ?? []).map(problem => formatProblem(problem, '/'))]
@@ -101,7 +101,7 @@ function configText(server: string, round: number): string {
   })
 }
 
-/** What it holds as soon as it holds no more than before: on a busy machine servers take their time to end. */
+/** All that it holds as soon as it holds no more than before: on a busy machine servers take their time to end. */
 async function likeBefore({ child }: Gateway, { files, children }: Usage): Promise<Usage> {
   const end = performance.now() + MOST_MS
   for (;;) {

@@ -1,4 +1,4 @@
-/** What audit and metrics cost a call: the same road without and with them, in turns. No I/O but the audit's own file. */
+/** Cost of audit and metrics for a call: the same path without and with them, in turns. No I/O but the audit's own file. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -9,7 +9,7 @@ const ARGS = [SERVER, 'stdio']
 const ECHO = { message: 'hi' }
 const CALLS = 2000
 
-/** What an SDK client waits, in milliseconds at the median, for a published server's echo: asked directly, and kept. */
+/** All that an SDK client waits, in milliseconds at the median, for a published server's echo: asked directly, and kept. */
 export async function echoes(): Promise<{ direct: number; hit: number }> {
   const client = new Client({ name: 'proof', version: '1' })
   await client.connect(new StdioClientTransport({ command: process.execPath, args: ARGS, stderr: 'ignore' }))

@@ -22,7 +22,7 @@ interface Figure {
   /** Processor time of all the gateway's processes together, in microseconds for each call. */
   readonly cpu: number
   readonly p99: number
-  /** How busy the gateway was, in cores. */
+  /** Load of the gateway, in cores. */
   readonly cores: number
 }
 

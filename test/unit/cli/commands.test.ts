@@ -6,7 +6,7 @@ import { commandTable } from '../../../src/cli/completion/command-table.ts'
 
 const SNAPSHOT = new URL('./commands.snapshot.json', import.meta.url)
 
-// Who changes this on purpose: UPDATE_SNAPSHOTS=1 node --test test/unit/cli/commands.test.ts
+// Update after a change on purpose: UPDATE_SNAPSHOTS=1 node --test test/unit/cli/commands.test.ts
 test('commands, arguments and flags are those people rely on', async () => {
   const current = Object.entries(COMMANDS).map(([command, { args, flags, aliases }]) => ({
     command,

@@ -14,7 +14,7 @@ const OPTIONS = {
   dryRun: true,
   remote: 'https://tools.example.com/mcp',
 }
-/** What says the same as nothing. */
+/** All that says the same as nothing. */
 const DEFAULTS: Readonly<Record<string, (value: unknown) => boolean>> = {
   type: value =>
     [
@@ -37,7 +37,7 @@ const DEFAULTS: Readonly<Record<string, (value: unknown) => boolean>> = {
 const directory = mkdtempSync(join(tmpdir(), 'corpus-'))
 after(() => rmSync(directory, { recursive: true }))
 
-/** What a list of servers becomes. */
+/** All that a list of servers becomes. */
 function imported(settings: JsonObject, name: string): Promise<Imported> {
   const file = join(directory, `${basename(name, extname(name))}.json`)
   writeFileSync(file, JSON.stringify(settings))

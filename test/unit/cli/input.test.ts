@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { argumentsFor, readArguments } from '../../../src/cli/local/call-arguments.ts'
+import { argumentsFor, readArguments } from '../../../src/cli/local/call.ts'
 import { knownError } from '../../../src/cli/output/report.ts'
 import { terminalOf } from '../../../src/cli/output/terminal.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { knownError, report } from '../../../src/cli/output/report.ts'
 import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
-import { verifyAudit } from '../../../src/cli/remote/verify-audit.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
-import { test } from 'node:test'
 
 const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
 
@@ -44,10 +43,4 @@ test('a flag that is far from all others is not taken for a short one', async ()
 
   assert.equal(far.message, 'there is no flag --prot')
   assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
-})
-
-test('an audit that is not there is said to be so in words', async () => {
-  await assert.rejects(verifyAudit('absent.jsonl', { cwd: '/nowhere' }), {
-    message: 'cannot read /nowhere/absent.jsonl: there is no such file',
-  })
 })

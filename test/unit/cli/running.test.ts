@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { amountText, durationText } from '../../../src/cli/output/amounts.ts'
-import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
-import { cacheLines, purgeLine } from '../../../src/cli/remote/cache.ts'
-import { psLines } from '../../../src/cli/remote/ps.ts'
-import { changeLines } from '../../../src/cli/remote/reload-running.ts'
-import type { Ps } from '../../../src/cli/remote/running-gateways.ts'
-import { steerLine } from '../../../src/cli/remote/steer.ts'
-import { logText } from '../../../src/cli/remote/upstream-logs.ts'
 import { test } from 'node:test'
+import { amountText, durationText } from '../../../src/util/plain-text.ts'
+import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
+import { table, uncut } from '../../../src/cli/output/table.ts'
+import { psLines } from '../../../src/cli/remote/ps.ts'
+import { changeLines, steerLine, logText } from '../../../src/cli/remote/steer.ts'
+import type { Ps } from '../../../src/cli/remote/running-gateways.ts'
 
 const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
 const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }
+const printing = { out, table: (rows: string[][]) => table(rows, uncut(out)) } as never
 const NOW = 1_800_000_000_000
 const NOTHING = { added: [], removed: [], changed: [], kept: [] }
 
@@ -149,7 +149,7 @@ test('what peers wrote steers no terminal', () => {
 
   assert.equal(logText({ at: 0, stream: 'stderr', pid: 7, text }, terminal), '00:00:00.000 7 line next')
   assert.equal(steerLine({ name: 'a', type: 'stdio', state: 'ready', pid: 4 }, terminal), 'a is ready, pid 4')
-  assert.deepEqual(cacheLines({ entries: [{ upstream: 'a', name: text }], total: 1 }, out).slice(1), [
+  assert.deepEqual(cacheLines({ entries: [{ upstream: 'a', name: text }], total: 1 }, printing).slice(1), [
     'a         -       -      -    -     -     line next',
     '1 entry',
   ])

@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import type { ServerResponse } from 'node:http'
+import { createInterface } from 'node:readline'
+import { type TestContext, describe, it } from 'node:test'
 import type { Ask, Notification, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { freePort } from '../../fixtures/free-port.ts'
@@ -16,10 +20,6 @@ import {
   toolCall,
   until,
 } from '../fixtures/upstream-bench.ts'
-import { spawn } from 'node:child_process'
-import type { ServerResponse } from 'node:http'
-import { createInterface } from 'node:readline'
-import { type TestContext, describe, it } from 'node:test'
 
 const KEEPING = script('keeping-server.mjs')
 const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }

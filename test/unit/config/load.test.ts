@@ -28,6 +28,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     type: 'http',
     url: 'https://example.com',
     headers: {},
+    http2: false,
     maxReply: '16MiB',
     enabled: true,
     startupTimeout: '30s',

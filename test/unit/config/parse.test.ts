@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatProblem, parseConfig, redact } from '../../../src/config/index.ts'
+import { formatProblem, redact } from '../../../src/config/index.ts'
+import { parseConfig } from '../../../src/gateway/load-config.ts'
 import { problemsOf } from './temp.ts'
 
 const WEB = {

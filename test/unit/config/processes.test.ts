@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkProcesses } from '../../../src/config/checks/processes.ts'
-import type { Finding } from '../../../src/config/problem.ts'
+import { checkProcesses } from '../../../src/config/checks/upstreams.ts'
+import type { Finding } from '../../../src/util/finding.ts'
 import { parseConfig } from '../../../src/config/index.ts'
 
 const config = {

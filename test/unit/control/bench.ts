@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { request, type IncomingHttpHeaders } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { openControl, type Control } from '../../../src/control/server.ts'
 import type { ControlHost } from '../../../src/control/protocol.ts'
 import { createLog } from '../../../src/util/log.ts'
 
 export const skip = process.platform === 'win32' ? 'sockets have no modes there' : false
-const ABOUT = { protocol: 1, name: 'tapgate', version: '0', pid: process.pid }
-export const HELLO = '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n'
+const ABOUT = { name: 'tapgate', version: '0', pid: process.pid }
 
 export async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'control-'))
@@ -38,22 +37,37 @@ export async function opened(
   return control
 }
 
-/** A peer that may say anything. */
+/** A peer that may send anything. */
 export function raw(
   t: TestContext,
   socket: string,
-): { to: Socket; lines: AsyncIterator<string>; closed: Promise<void> } {
+): { to: Socket; all: Promise<string>; closed: Promise<void> } {
   const to = connect(socket)
   to.on('error', () => undefined)
   t.after(() => to.destroy())
+  let text = ''
+  to.on('data', chunk => (text += chunk.toString()))
   const closed = new Promise<void>(resolve => to.once('close', () => resolve()))
-  return { to, lines: createInterface({ input: to })[Symbol.asyncIterator](), closed }
+  return { to, all: closed.then(() => text), closed }
 }
 
-export async function next(
-  lines: AsyncIterator<string>,
-): Promise<{ result?: unknown; error?: { message: string } }> {
-  return JSON.parse(String((await lines.next()).value)) as { result?: unknown; error?: { message: string } }
+/** One request, as any HTTP client makes it. */
+export function ask(
+  socket: string,
+  method: string,
+  path: string,
+  { body, headers = {} }: { readonly body?: string; readonly headers?: Record<string, string> } = {},
+): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; text: string }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath: socket, method, path, headers, agent: false }, response => {
+      let text = ''
+      response.on('data', chunk => (text += String(chunk)))
+      response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text }))
+      response.on('error', reject)
+    })
+    sent.on('error', reject)
+    sent.end(body)
+  })
 }
 
 /** Leaves what a gateway leaves that was killed. */

@@ -1,100 +1,222 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectControl } from '../../../src/control/client.ts'
 import { MAX_REQUEST } from '../../../src/control/protocol.ts'
-import { directory, HELLO, next, opened, raw, skip } from './bench.ts'
+import { ask, directory, opened, raw, skip } from './bench.ts'
 
 test(
-  'garbage, another version, an oversized line and a request before hello end the conversation, and no other',
+  'garbage, broken HTTP, an oversized body and an oversized head end their connection, and hurt no other',
   { skip },
   async t => {
     const socket = join(await directory(t), 'a.sock')
     await opened(t, socket)
     const client = await connectControl(socket)
-    t.after(() => client.close())
     const wrong = [
-      'GET / HTTP/1.1\r\n',
-      '\u0000\u0001\u0002\n',
-      '{"jsonrpc":"2.0","id":1,"method":"ps"}\n',
-      '{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":99}}\n',
-      `${HELLO}${'x'.repeat(MAX_REQUEST + 2)}`,
-    ]
+      ['\u0000\u0001\u0002\n', / 400 /],
+      ['GET\r\n\r\n', / 400 /],
+      ['GET /v1/ps HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n', / 400 /],
+      [`GET /v1/ps HTTP/1.1\r\nhost: a\r\nx: ${'x'.repeat(100_000)}\r\n\r\n`, / 4\d\d /],
+      [
+        `POST /v1/reload HTTP/1.1\r\nhost: a\r\ncontent-length: ${MAX_REQUEST + 1}\r\n\r\n${'x'.repeat(MAX_REQUEST + 1)}`,
+        / 413 /,
+      ],
+    ] as const
 
-    for (const text of wrong) {
+    for (const [text, status] of wrong) {
       const peer = raw(t, socket)
       peer.to.write(text)
-      let said = await next(peer.lines)
-      if (text.startsWith(HELLO)) said = await next(peer.lines)
-      assert.ok(said.error, text.slice(0, 20))
-      peer.to.end()
-      await peer.closed
+      assert.match(await peer.all, status, text.slice(0, 30))
     }
     assert.deepEqual(await client.request('ps'), { verb: 'ps', params: {} })
   },
 )
 
-test('who connects and says nothing is sent away', { skip }, async t => {
+test('paths, methods and bodies that mean nothing are refused with a reason', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
-  await opened(t, socket, { helloMs: 50 })
-  const peer = raw(t, socket)
-  peer.to.resume()
-  const alive = setInterval(() => undefined, 1000)
+  await opened(t, socket)
+  const cases = [
+    ['GET', '/', 404, 'GW_VERB_UNKNOWN'],
+    ['GET', '/v2/ps', 404, 'GW_VERB_UNKNOWN'],
+    ['GET', '/v1/%ff', 404, 'GW_VERB_UNKNOWN'],
+    ['GET', '/v1/upstreams/web', 404, 'GW_VERB_UNKNOWN'],
+    ['POST', '/v1/upstream/stop', 404, 'GW_VERB_UNKNOWN'],
+    ['POST', '/v1/ps', 405, 'GW_VERB_PARAMS'],
+    ['GET', '/v1/reload', 405, 'GW_VERB_PARAMS'],
+    ['GET', '/v1/cache/purge', 405, 'GW_VERB_PARAMS'],
+    ['DELETE', '/v1/cache/ls', 405, 'GW_VERB_PARAMS'],
+  ] as const
+  for (const [method, path, status, code] of cases) {
+    const answer = await ask(socket, method, path)
+    assert.equal(answer.status, status, path)
+    assert.equal((JSON.parse(answer.text) as { error: { code: string } }).error.code, code, path)
+    assert.equal(answer.headers.allow !== undefined, status === 405, path)
+  }
+  for (const body of ['[]', '1', '{', '{"a":1}}']) {
+    const answer = await ask(socket, 'POST', '/v1/reload', { body })
+    assert.deepEqual([answer.status, /must be a JSON object/.test(answer.text)], [400, true])
+  }
+})
 
-  await peer.closed
-  clearInterval(alive)
+test('a web page is refused, should something carry its requests here', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket)
+
+  const answer = await ask(socket, 'POST', '/v1/reload', { headers: { origin: 'http://evil.example' } })
+
+  assert.equal(answer.status, 403)
+})
+
+test('a connection that sends nothing, or half a request, is closed', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket, { arrivalMs: 100 })
+  const alive = setInterval(() => undefined, 1000)
+  t.after(() => clearInterval(alive))
+  const peers = [
+    '',
+    'GET /v1/ps HT',
+    'POST /v1/reload HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\n{',
+  ].map(text => {
+    const peer = raw(t, socket)
+    peer.to.write(text)
+    return peer
+  })
+
+  await Promise.all(peers.map(peer => peer.closed))
 
   const client = await connectControl(socket)
   assert.deepEqual(await client.request('ps'), { verb: 'ps', params: {} })
-  client.close()
 })
 
 test('of a hundred connections those within the bound are served, and room comes back', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
-  await opened(t, socket)
+  let release = (): void => undefined
+  const held = new Promise<void>(resolve => (release = resolve))
+  await opened(t, socket, {
+    control: async verb => {
+      if (verb === 'hold.it') await held
+      return { verb }
+    },
+  })
 
-  const settled = await Promise.allSettled(Array.from({ length: 100 }, () => connectControl(socket)))
-  const clients = settled.flatMap(one => (one.status === 'fulfilled' ? [one.value] : []))
-  assert.equal(clients.length, 64)
-  const answers = await Promise.all(clients.map(client => client.request('ps')))
-  assert.equal(answers.length, 64)
+  let refused = 0
+  const all = Array.from({ length: 100 }, () =>
+    ask(socket, 'POST', '/v1/hold/it').catch(() => {
+      if (++refused === 36) release()
+    }),
+  )
+  const answers = (await Promise.all(all)).filter(one => one !== undefined)
 
-  for (const client of clients) client.close()
-  for (;;) {
-    const again = await connectControl(socket).catch(() => undefined)
-    again?.close()
-    if (again !== undefined) break
-  }
+  assert.deepEqual([answers.length, refused], [64, 36])
+  assert.equal((await ask(socket, 'GET', '/v1/ps')).status, 200)
 })
 
-test('a slow reader misses news and is told how many', { skip }, async t => {
+test('requests piled up on one connection are bounded', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  let most = 0
+  let now = 0
+  await opened(t, socket, {
+    control: async () => {
+      most = Math.max(most, ++now)
+      await new Promise(resolve => setTimeout(resolve, 20))
+      now--
+      return {}
+    },
+  })
+  const peer = raw(t, socket)
+  peer.to.end('GET /v1/ps HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(2000))
+
+  const text = await peer.all
+
+  assert.ok(most <= 256, `${most} at once`)
+  assert.match(text, / 503 /)
+})
+
+test('a slow reader of a stream misses lines and is sent how many', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
   const text = 'x'.repeat(1000)
-  const release: { tell?: () => void } = {}
+  let last = (): void => undefined
   await opened(t, socket, {
     control: (_verb, _params, { onNotification }) => {
-      for (let i = 0; i < 5000; i++) onNotification?.({ method: 'log', params: { text } })
+      for (let i = 0; i < 5000; i++) onNotification?.({ method: 'log', params: { line: text } })
       return new Promise(resolve => {
-        release.tell = () => {
-          onNotification?.({ method: 'log', params: { text: 'last' } })
+        last = () => {
+          onNotification?.({ method: 'log', params: { line: 'last' } })
           resolve({})
         }
       })
     },
   })
-  const peer = raw(t, socket)
-  peer.to.write(`${HELLO}{"jsonrpc":"2.0","id":2,"method":"follow"}\n`)
-  let heard = 0
+  const client = await connectControl(socket)
+  let received = 0
   let missed = 0
-  for (;;) {
-    const line = JSON.parse(String((await peer.lines.next()).value)) as {
-      id?: number
-      params?: { text: string; missed?: number }
-    }
-    if (line.params !== undefined) heard++
-    missed += line.params?.missed ?? 0
-    if (heard > 500 && peer.to.readableLength === 0) release.tell?.()
-    if (line.id === 2) break
-  }
-  assert.ok(missed > 0 && heard + missed === 5001, `${heard} heard, ${missed} missed`)
+  await client.request(
+    'upstream.logs',
+    { upstream: 'web', follow: true },
+    {
+      onNotification: ({ params }) => {
+        if (params?.line !== undefined) received++
+        missed += Number(params?.missed ?? 0)
+        if (received === 500) setTimeout(last, 50)
+      },
+    },
+  )
+
+  assert.ok(missed > 0 && received + missed === 5001, `${received} received, ${missed} missed`)
+})
+
+test('a reader that reads nothing is cut off, and others are not', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  const text = 'x'.repeat(1000)
+  const aborted: Promise<unknown>[] = []
+  await opened(t, socket, {
+    unreadMs: 50,
+    control: (verb, _params, { onNotification, signal }) => {
+      if (verb === 'ps') return Promise.resolve({})
+      for (let i = 0; i < 5000; i++) onNotification?.({ method: 'log', params: { line: text } })
+      aborted.push(new Promise(resolve => signal?.addEventListener('abort', resolve)))
+      return new Promise(resolve => signal?.addEventListener('abort', () => resolve({})))
+    },
+  })
+  const peer = raw(t, socket)
+  peer.to.pause()
+  peer.to.write('GET /v1/upstreams/web/logs?follow=true HTTP/1.1\r\nhost: a\r\n\r\n')
+  const alive = setInterval(() => undefined, 1000)
+  t.after(() => clearInterval(alive))
+
+  while (aborted.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await aborted[0]
+
+  const client = await connectControl(socket)
+  assert.deepEqual(await client.request('ps'), {})
+})
+
+test('a gateway that speaks the lines of older versions is named as such', { skip }, async t => {
+  const socket = join(await directory(t), 'old.sock')
+  const old = createServer(connection => {
+    connection.once('data', () =>
+      connection.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}\n'),
+    )
+  }).listen(socket)
+  t.after(() => old.close())
+  await once(old, 'listening')
+
+  await assert.rejects(connectControl(socket), {
+    code: 'GW_CONTROL_VERSION',
+    message: /cannot be steered by this command: it speaks another protocol/,
+  })
+})
+
+test('a command of an older version gets a line that it can print', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket)
+  const peer = raw(t, socket)
+  peer.to.write('{"jsonrpc":"2.0","id":1,"method":"hello","params":{"protocol":1}}\n')
+
+  const answer = JSON.parse(await peer.all) as { id: null; error: { message: string } }
+
+  assert.equal(answer.id, null)
+  assert.match(answer.error.message, /the gateway is newer than this command/)
 })

@@ -3,10 +3,11 @@ import { chmod, chown, lstat, mkdir, symlink, writeFile } from 'node:fs/promises
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectControl } from '../../../src/control/client.ts'
-import { livingSockets, ownSocket } from '../../../src/control/place.ts'
+import { livingSockets, ownSocket } from '../../../src/control/sockets.ts'
 import { openControl } from '../../../src/control/server.ts'
 import { gatewayError } from '../../../src/errors/errors.ts'
-import { directory, host, leaveStale, opened, skip } from './bench.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { ask, directory, host, leaveStale, opened, skip } from './bench.ts'
 
 test(
   'only its user can connect: the socket has mode 0600, its directory 0700, and both are gone or empty after',
@@ -33,7 +34,6 @@ test('a request is answered, and an error comes out as it went in', { skip }, as
     },
   })
   const client = await connectControl(socket)
-  t.after(() => client.close())
 
   assert.deepEqual(await client.request('ps'), { said: 'ps' })
   assert.equal(client.about.pid, process.pid)
@@ -44,51 +44,127 @@ test('a request is answered, and an error comes out as it went in', { skip }, as
   await assert.rejects(client.request('bug'), { code: 'GW_INTERNAL', message: 'internal error' })
 })
 
-test('news of a request that lasts come to it alone, until its signal aborts', { skip }, async t => {
+test('a stream comes to its request alone, and ends when the request is given up', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
+  const ended: string[] = []
+  let end = (): void => undefined
+  const wasEnded = new Promise<void>(resolve => (end = resolve))
   await opened(t, socket, {
-    control: (verb, _params, { onNotification, signal }) =>
+    control: (verb, { upstream }, { onNotification, signal }) =>
       new Promise(resolve => {
-        onNotification?.({ method: 'log', params: { line: verb } })
-        signal?.addEventListener('abort', () => resolve({ ended: verb }))
+        onNotification?.({ method: 'log', params: { line: upstream } })
+        signal?.addEventListener('abort', () => {
+          ended.push(verb)
+          end()
+          resolve({})
+        })
       }),
   })
   const client = await connectControl(socket)
-  t.after(() => client.close())
   const stop = new AbortController()
-  const heard: unknown[] = []
+  const received: unknown[] = []
 
   const lasting = client.request(
-    'one',
-    {},
+    'upstream.logs',
+    { upstream: 'a/b', follow: true },
     {
       signal: stop.signal,
       onNotification: ({ params }) => {
-        heard.push(params)
+        received.push(params)
         stop.abort()
       },
     },
   )
 
-  assert.deepEqual(await lasting, { ended: 'one' })
-  assert.deepEqual(heard, [{ line: 'one' }])
+  await assert.rejects(lasting, { name: 'AbortError' })
+  await wasEnded
+  assert.deepEqual(received, [{ line: 'a/b' }])
+  assert.deepEqual(ended, ['upstream.logs'])
+})
+
+test('an error in the middle of a stream is its last line', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket, {
+    control: async (_verb, _params, { onNotification }) => {
+      onNotification?.({ method: 'log', params: { line: 'one' } })
+      throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream: 'x', meant: '' })
+    },
+  })
+  const client = await connectControl(socket)
+
+  await assert.rejects(client.request('upstream.logs', { upstream: 'x', follow: true }), {
+    code: 'GW_UPSTREAM_UNKNOWN',
+  })
 })
 
 test('the end of the gateway ends requests that last, with their answers', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
+  let begun = (): void => undefined
+  const hasBegun = new Promise<void>(resolve => (begun = resolve))
   const control = await opened(t, socket, {
     control: (_verb, _params, { signal }) =>
-      new Promise(resolve => signal?.addEventListener('abort', () => resolve({ ended: true }))),
+      new Promise(resolve => {
+        begun()
+        signal?.addEventListener('abort', () => resolve({ ended: true }))
+      }),
   })
   const client = await connectControl(socket)
-  const lasting = client.request('follow')
-  const another = client.request('hello', { protocol: 1 })
-  await another
+  const lasting = client.request('some.thing')
+  await hasBegun
 
   await control.close()
 
   assert.deepEqual(await lasting, { ended: true })
   await assert.rejects(client.request('ps'), { code: 'GW_CONTROL' })
+})
+
+test('each verb goes to a path of its own, and arrives with its parameters', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket)
+  const client = await connectControl(socket)
+  const verbs: [string, JsonObject][] = [
+    ['ps', {}],
+    ['inspect', { config: true, cwd: '/a b' }],
+    ['reload', {}],
+    ['upstream.start', { upstream: 'web' }],
+    ['upstream.stop', { upstream: 'we/b %&?ü' }],
+    ['upstream.restart', { upstream: '..' }],
+    ['upstream.logs', { upstream: '1', lines: 20 }],
+    [
+      'client.request',
+      { method: 'tools/call', params: { name: 'x', arguments: { deep: [1, { a: null }] } } },
+    ],
+    ['cache.ls', { upstream: 'web' }],
+    ['cache.purge', { all: true }],
+    ['agents.status', { task: '42', since: 7, waitMs: 10 }],
+  ]
+
+  for (const [verb, params] of verbs) assert.deepEqual(await client.request(verb, params), { verb, params })
+})
+
+test('any HTTP client can ask', { skip }, async t => {
+  const socket = join(await directory(t), 'a.sock')
+  await opened(t, socket)
+  const asked = [
+    ['GET', '/v1', '', undefined],
+    ['GET', '/v1/ps', 'ps', {}],
+    [
+      'GET',
+      '/v1/upstreams/web/logs?lines=5&follow=true',
+      'upstream.logs',
+      { lines: 5, follow: true, upstream: 'web' },
+    ],
+    ['POST', '/v1/upstreams/web/restart', 'upstream.restart', { upstream: 'web' }],
+    ['GET', '/v1/cache/ls?upstream=7', 'cache.ls', { upstream: '7' }],
+    ['POST', '/v1/cache/purge?upstream=web', 'cache.purge', { upstream: 'web' }],
+  ] as const
+  for (const [method, path, verb, params] of asked) {
+    const { status, headers, text } = await ask(socket, method, path)
+    assert.deepEqual([status, headers['content-type']], [200, 'application/json'], path)
+    const answer = JSON.parse(text) as JsonObject
+    if (params === undefined) assert.equal(answer.pid, process.pid)
+    else assert.deepEqual(answer, { verb, params }, path)
+  }
 })
 
 test(
@@ -142,8 +218,7 @@ test('the socket of a dead gateway is replaced, that of a living one is not', { 
   await opened(t, socket)
 
   await assert.rejects(openControl(socket, host(), true), { message: /another gateway listens on it/ })
-  const client = await connectControl(socket)
-  client.close()
+  await connectControl(socket)
 })
 
 test('gateways with one configuration have a socket each, and dead ones are not found', { skip }, async t => {

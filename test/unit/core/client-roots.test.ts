@@ -1,4 +1,3 @@
-import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { realpath, mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-
+import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, TestClock, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { program, script } from '../fixtures/upstream-bench.ts'
 
@@ -25,7 +24,7 @@ class RootsClient {
   readonly client: Client
   asked = 0
   roots: readonly string[]
-  /** What it answers with; forever pending for a client that never does. */
+  /** All that it answers with; forever pending for a client that never does. */
   reply = async (): Promise<void> => undefined
 
   constructor(roots: readonly string[] | undefined) {

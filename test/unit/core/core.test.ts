@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Seal } from '../../../src/core/seal.ts'
-import { matchesTemplate } from '../../../src/core/catalog/uri-template.ts'
+import { matchesTemplate } from '../../../src/protocol/uri-patterns.ts'
 import { createLog } from '../../../src/util/log.ts'
 
 test('a seal opens what it closed, for the same purpose only', () => {

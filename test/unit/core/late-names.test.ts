@@ -1,9 +1,8 @@
-import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-
+import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import {
   closeAfter,
   testClient,
@@ -17,7 +16,7 @@ import {
 const LISTS = { grace: '10m', stragglers: 50, wait: 50 }
 const GRACE_MS = 600_000
 
-/** What a slow server offers, and under which names a configuration shows it. */
+/** All that a slow server offers, and under which names a configuration shows it. */
 const OFFER = {
   tools: { far: () => 'from afar' },
   prompts: { letter: () => 'Dear reader' },

@@ -28,7 +28,7 @@ async function place(t: TestContext) {
     command: process.execPath,
     args: [SERVER, path(`${name}-starts`), path(name)],
   })
-  /** How often a server was started since this was asked last. */
+  /** Number of times that a server was started since this was asked last. */
   const starts = async (name: string): Promise<number> => {
     const text = await readFile(path(`${name}-starts`), 'utf8').catch(() => '')
     await rm(path(`${name}-starts`), { force: true })

@@ -18,7 +18,7 @@ function asking(ask: Ask): Plugin<never> {
   }
 }
 
-/** What a legacy client of a version is asked, and what the server hears when it gives this result. */
+/** All that a legacy client of a version is asked, and what the server hears when it gives this result. */
 async function asked(
   t: TestContext,
   ask: Ask,

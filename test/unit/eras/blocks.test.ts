@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blockFor, blocksFor, messageFor } from '../../../src/protocol/era/blocks.ts'
-import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'
@@ -15,7 +15,7 @@ const BLOCKS: Readonly<Record<string, JsonObject>> = {
   hologram: { type: 'hologram', beams: [1] },
 }
 
-/** Which content types each version has. */
+/** The content types each version has. */
 const HAS: Readonly<Record<string, readonly string[]>> = {
   '2025-11-25': ['text', 'image', 'resource', 'audio', 'resource_link', 'hologram'],
   '2025-06-18': ['text', 'image', 'resource', 'audio', 'resource_link'],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
-import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import { toLegacyError, toLegacyParams, toLegacyResult } from '../../../src/protocol/era/legacy.ts'
 import {
   envelopeProblem,
   isLoud,
@@ -10,7 +9,7 @@ import {
   toModernParams,
   toModernResult,
 } from '../../../src/protocol/era/modern.ts'
-import { META } from '../../../src/protocol/names.ts'
+import { META } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { looksModern, negotiateLegacy } from '../../../src/protocol/versions.ts'
 

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { passedExtensions } from '../../../src/protocol/era/extensions.ts'
+import { passedExtensions } from '../../../src/protocol/era/capabilities.ts'
 import { toLegacyError } from '../../../src/protocol/era/legacy.ts'
 import { toModernError } from '../../../src/protocol/era/modern.ts'
-import { newestReader, type Reader } from '../../../src/protocol/era/reader.ts'
+import { newestReader, LEGACY_VERSIONS, type Reader } from '../../../src/protocol/versions.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { LEGACY_VERSIONS } from '../../../src/protocol/versions.ts'
 
 const URLS = {
   code: -32042,

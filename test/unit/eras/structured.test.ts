@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { entryFor, listForm } from '../../../src/protocol/era/entries.ts'
-import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
-import { legacyOutputSchema } from '../../../src/protocol/era/output-schema.ts'
-import { rootOf } from '../../../src/protocol/era/schema-root.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { entryFor, listForm, rootOf, legacyOutputSchema } from '../../../src/protocol/era/entries.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import {
@@ -12,7 +11,6 @@ import {
   MODERN_VERSION,
   type Era,
 } from '../../../src/protocol/versions.ts'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 
 const STRUCTURED = ['2025-11-25', '2025-06-18']
 const PLAIN = ['2025-03-26', '2024-11-05', '2024-10-07']

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { collectAfterReloads } from '../../../src/gateway/collect-after-reloads.ts'
+import { test } from 'node:test'
+import { collectAfterReloads } from '../../../src/gateway/reloader.ts'
 import type { Generation } from '../../../src/gateway/generation.ts'
 import { createGateway } from '../../../src/index.ts'
 import { TestClock } from '../../../src/testing/clock.ts'
 import { collectGarbage } from '../fixtures/garbage.ts'
-import { test } from 'node:test'
 
 test('reloads in a row are followed by one collection, and later ones by another', () => {
   const clock = new TestClock()
@@ -41,7 +41,7 @@ test('of thirty generations that add and remove servers, no more than two are al
     await gateway.reload(configOf(round))
     generations.push(new WeakRef(gateway.generation))
   }
-  // What a reload has just left is drained within a poll.
+  // The generation that a reload has just left is drained within a poll.
   for (let look = 0; look < 50 && alive() > 2; look++) {
     await new Promise(resolve => setTimeout(resolve, 20))
     collectGarbage()

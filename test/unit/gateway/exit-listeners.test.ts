@@ -14,7 +14,7 @@ const STDIO = {
   args: ['--no-warnings', SERVER, '--mode', 'good'],
 }
 
-/** How many listeners there are for each event of the process. */
+/** Number of listeners there are for each event of the process. */
 function listeners(): Record<string, number> {
   const names = process.eventNames().map(String).sort()
   return Object.fromEntries(names.map(name => [name, process.listenerCount(name)]))

@@ -45,7 +45,7 @@ async function clientOf(t: TestContext, gateway: Gateway, era: 'legacy' | 'moder
   return client
 }
 
-/** What a client had heard when a request that was sent after the news has come back. */
+/** All that a client had heard when a request that was sent after the news has come back. */
 async function heardBy(client: TestClient): Promise<string[]> {
   await new Promise(resolve => setTimeout(resolve, 50))
   await client.request('tools/list')

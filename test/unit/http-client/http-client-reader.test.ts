@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { ClientError } from '../../../src/http-client/handler.ts'
-import { ReplyReader } from '../../../src/http-client/reply-reader.ts'
+import { ClientError } from '../../../src/http-client/port.ts'
+import { ReplyReader } from '../../../src/http-client/reply-parser.ts'
 
 interface Heard {
   readonly statuses: number[]

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import * as tls from 'node:tls'
 import type { Clock } from '../../../src/api/index.ts'
-import type { Carrier, ClientRequest } from '../../../src/http-client/handler.ts'
+import type { Carrier, ClientRequest } from '../../../src/http-client/port.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { client, Heard, OK, send, serve } from '../fixtures/http-client-kit.ts'
 

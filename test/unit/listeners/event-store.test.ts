@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HeldBytes } from '../../../src/transport/held-bytes.ts'
-import { EventStore } from '../../../src/listeners/http/mcp/event-store.ts'
-import type { KeptStream } from '../../../src/listeners/http/mcp/resumable-stream.ts'
+import { HeldBytes } from '../../../src/transport/backlog.ts'
+import { EventStore, type KeptStream } from '../../../src/listeners/http/mcp/event-store.ts'
 import type { SseStream } from '../../../src/listeners/http/sse-writer.ts'
 
 const KIB = 1024
 /** Nobody reads. */
-const AWAY = { isOpen: false, tell: () => false, send: () => false } as unknown as SseStream
+const AWAY = { isOpen: false, notify: () => false, send: () => false } as unknown as SseStream
 
 interface One {
   readonly store: EventStore
@@ -22,7 +21,7 @@ function sessionOf(held: HeldBytes, caller: string): One {
   return {
     store,
     stream,
-    tell: kib => stream.tell('x'.repeat(kib * KIB)),
+    tell: kib => stream.notify('x'.repeat(kib * KIB)),
     kept: () => store.since({ stream, after: 0 }).length,
   }
 }

@@ -28,7 +28,7 @@ const many = (count: number): string[] => Array.from({ length: count }, (_, at) 
 const version = (text: string): string => post([HOST, LENGTH], body, `POST /mcp ${text}`)
 const coding = (value: string): string => post([HOST, `Transfer-Encoding: ${value}`], CHUNKS)
 
-/** What is refused, with the status: 0 is a connection that is closed without one. */
+/** All that is refused, with the status: 0 is a connection that is closed without one. */
 const REFUSED: readonly (readonly [what: string, text: string, ...statuses: number[]])[] = [
   ['two Host', twice('Host', '127.0.0.1'), 400],
   ['two Host, one of them foreign', twice('Host', '127.0.0.1', 'evil.example'), 400],
@@ -144,7 +144,7 @@ function statuses(url: URL, text: string): Promise<{ found: number[]; isClosed: 
     socket.on('error', () => undefined)
     socket.on('close', () => over(true))
     socket.setTimeout(400, () => over(false))
-    // What hides behind the first request must not be taken for another one.
+    // Bytes that hide behind the first request must not be taken for another one.
     socket.write(text, 'latin1')
   })
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Credentials, Principal } from '../../../src/api/index.ts'
 import { openOldStream, serveAll } from './http/network.ts'
 
-/** Who calls is said by the token `subject:scope`. */
+/** Names the caller by the token `subject:scope`. */
 function principalOf({ header }: Credentials): Principal {
   const [subject = '', ...scopes] = (header('authorization')[0] ?? 'Bearer ann:all').slice(7).split(':')
   return { issuer: 'test', client: 'c', subject, scopes }

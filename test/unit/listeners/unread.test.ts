@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { HttpReply } from '../../../src/api/index.ts'
 import { until } from '../fixtures/upstream-bench.ts'
-import { HeldBytes, Hold } from '../../../src/transport/held-bytes.ts'
+import { HeldBytes, Hold } from '../../../src/transport/backlog.ts'
 import { FakeClock, result, type FakeGate } from './http/fake-gate.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
 import { serveAll, talk } from './http/network.ts'
@@ -29,7 +29,7 @@ function post({ headers, body }: ReturnType<typeof modern>, path = '/mcp'): stri
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
-/** Whether the other end has closed the connection: what it sent is read for that. */
+/** Says whether the other end has closed the connection: what it sent is read for that. */
 async function isCut(socket: Socket): Promise<boolean> {
   const closed = new Promise<boolean>(resolve => socket.on('close', () => resolve(true)))
   socket.resume()

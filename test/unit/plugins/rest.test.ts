@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
+import { resilienceError } from '../../../plugins/resilience/errors.ts'
+import { routingError } from '../../../plugins/routing/errors.ts'
 import { definePlugin, gatewayError, refuse, type Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
@@ -30,11 +32,11 @@ const refusing = definePlugin<undefined>({
   setup({ hooks }) {
     const answers: Readonly<Record<string, () => ReturnType<typeof refuse>>> = {
       denied: () => {
-        throw gatewayError('GW_DENIED', { reason: 'not for you' })
+        throw routingError('GW_DENIED', { reason: 'not for you' })
       },
       limited: () => refuse(-32000, 'too many', { retryAfterMs: 1500 }),
       late: () => {
-        throw gatewayError('GW_TIMEOUT', { upstream: 'web', ms: 5 })
+        throw resilienceError('GW_TIMEOUT', { upstream: 'web', ms: 5 })
       },
       away: () => {
         throw gatewayError('GW_UPSTREAM_DOWN', { upstream: 'web', why: 'away' })

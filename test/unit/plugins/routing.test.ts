@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { routing } from '../../../plugins/routing/index.ts'
 import type { Config, Route } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { configOf, exchangeOf, install, sessionOf } from './install.ts'
-import { test } from 'node:test'
 
 type Routes = NonNullable<Config['routes']>
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { lastWordsIn } from '../../../src/processes/last-words.ts'
+import { ownerProblemOf, reasonOf } from '../../../src/errors/errors.ts'
+import { lastWordsIn } from '../../../src/processes/stderr.ts'
 import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
 
 const NODE = `node:internal/modules/cjs/loader:1433
@@ -61,7 +62,7 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
     await upstream.start()
 
     assert.match(
-      upstream.problem ?? '',
+      ownerProblemOf(upstream) ?? '',
       /exited with code 1; it said last: Error: Cannot find module '.*no\/such\/server\.js'/,
     )
   })
@@ -75,10 +76,9 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
     const failure: unknown = await upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
 
     assert.match(
-      upstream.problem ?? '',
+      ownerProblemOf(upstream) ?? '',
       /no handshake within 1000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
     )
-    assert.ok(failure instanceof Error && 'publicMessage' in failure)
-    assert.match(String(failure.publicMessage), /is no JSON$/)
+    assert.match(reasonOf(failure), /is no JSON$/)
   })
 })

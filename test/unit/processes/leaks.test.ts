@@ -142,7 +142,7 @@ function escaping(cookie: string, ways: string) {
   return stdioSpec([fixture('escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
 }
 
-/** What the marks of this upstream's processes begin with. */
+/** All that the marks of this upstream's processes begin with. */
 function runOf({ pid }: Upstream): string {
   const environment = readFileSync(`/proc/${pid ?? assert.fail()}/environ`, 'latin1')
   return /TAPGATE_RUN=(tapgate:\d+:\d+:[0-9a-f]+:)/.exec(environment)?.[1] ?? assert.fail()

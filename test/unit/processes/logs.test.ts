@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { LogLine } from '../../../src/api/index.ts'
-import { GarbageBudget } from '../../../src/transport/garbage-budget.ts'
+import { GarbageBudget } from '../../../src/transport/unexpected-messages.ts'
 import { hidingVariables } from '../../../src/util/secrets.ts'
-import { RecentLines } from '../../../src/processes/recent-lines.ts'
+import { RecentLines } from '../../../src/processes/stderr.ts'
 import { badServer, bench, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
 
 describe('what a server writes on its stderr', { concurrency: 4 }, () => {

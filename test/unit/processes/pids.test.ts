@@ -7,7 +7,7 @@ import { bench, script, stdioSpec, textOf, toolCall, until, type Bench } from '.
 
 const MOST = 64
 
-/** How many processes sleep for this odd number of seconds, by which those of one test are known. */
+/** Number of processes sleep for this odd number of seconds, by which those of one test are known. */
 function sleepers(seconds: string): number {
   return readdirSync('/proc').filter(name => {
     try {

@@ -13,7 +13,7 @@ interface Cost {
   readonly grownMiB: number
 }
 
-/** What this process, which plays the gateway, spends on something. */
+/** All that this process, which plays the gateway, spends on something. */
 async function costOf(act: () => Promise<unknown>): Promise<Cost> {
   const before = process.memoryUsage.rss()
   const cpu = process.cpuUsage()

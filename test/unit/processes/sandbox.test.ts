@@ -58,7 +58,7 @@ describe('the arguments of a sandbox', { skip: process.platform !== 'linux' }, (
     const args = sandboxArguments(config, { ...SITE, directory, cwd: data, home })
 
     const shown = args.slice(0, args.indexOf('--setenv')).join(' ')
-    // What holds something hidden is built anew from the rest, as a mask goes when the file is replaced.
+    // A directory that holds something hidden is built anew from the rest, as a mask goes when the file is replaced.
     assert.ok(shown.includes(` --tmpfs ${data} --bind ${data}/open ${data}/open `), shown)
     assert.ok(shown.includes(` --tmpfs ${home} --dir ${home}/x --bind ${home}/z ${home}/z `), shown)
     assert.ok(shown.endsWith(` --remount-ro ${data} --remount-ro ${home} --dir /tmp/home`), shown)

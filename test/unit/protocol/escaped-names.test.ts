@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toLegacyResult } from '../../../src/protocol/era/legacy-result.ts'
+import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
 import { toModernResult } from '../../../src/protocol/era/modern.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { Payload } from '../../../src/protocol/payload.ts'

@@ -10,7 +10,7 @@ import {
   paramMismatch,
   standardHeaders,
 } from '../../../src/protocol/headers.ts'
-import { META } from '../../../src/protocol/names.ts'
+import { META } from '../../../src/protocol/methods.ts'
 
 describe('header values', () => {
   test('come back as they went, whatever the text', () => {

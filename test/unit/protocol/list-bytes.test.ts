@@ -32,6 +32,7 @@ test('a kept list says how long it still holds, and is written anew no more ofte
     serverInfo: {},
     stale: [],
     cursor: String,
+    mirrors: () => [],
   })
   const ttlAt = (now: number): unknown => view.page(0, 'modern', now).value().ttlMs
 

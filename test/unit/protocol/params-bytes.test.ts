@@ -29,6 +29,29 @@ describe('arguments that JavaScript would write otherwise', () => {
     assert.equal(text, `{"name":"b","arguments":${line},"_meta":{"x":1}}`)
   })
 
+  test('keep white space inside what is as it was, and lose it between the members of what is written anew', () => {
+    const given = `{ "name" : "a__b" , "arguments" : { "x" : [ 1.50 ,\n 2 ] , "y" : { "z" :  1 } , "list" : [ 1.0 , 2 ] } }`
+    const same = sent(given, params => params)
+    const renamed = sent(given, params => ({ ...params, name: 'b' }))
+    const changed = sent(given, ({ arguments: args, ...rest }) => ({
+      ...rest,
+      arguments: { ...(args as JsonObject), list: [1, 3] },
+    }))
+
+    assert.equal(
+      same,
+      '{"name" : "a__b","arguments" : { "x" : [ 1.50 ,  2 ] , "y" : { "z" :  1 } , "list" : [ 1.0 , 2 ] }}',
+    )
+    assert.equal(
+      renamed,
+      '{"name":"b","arguments" : { "x" : [ 1.50 ,  2 ] , "y" : { "z" :  1 } , "list" : [ 1.0 , 2 ] }}',
+    )
+    assert.equal(
+      changed,
+      '{"name" : "a__b","arguments":{"x" : [ 1.50 ,  2 ],"y" : { "z" :  1 },"list":[1,3]}}',
+    )
+  })
+
   test('are changed only where a plugin changed them, however it did', () => {
     const copied = sent(`{"arguments":{"id":9007199254740993,"x":1,"1":0}}`, ({ arguments: args }) => ({
       arguments: { ...(args as JsonObject), x: 2 },

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { describe, test } from 'node:test'
 import type { Call, UpstreamConfig, UpstreamContext } from '../../../src/api/index.ts'
-import type { Graph } from '../../../src/core/types.ts'
+import type { Graph } from '../../../src/core/graph-types.ts'
 import { paramHeaderValues, paramHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { withNumbersAsWritten } from '../../../src/protocol/params-source.ts'
+import { withNumbersAsWritten } from '../../../src/protocol/params-as-written.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { Line } from '../../../src/workers/ipc/rpc.ts'
 import { OwnedUpstream } from '../../../src/workers/proxy/remote-upstream.ts'
 import { Owner } from '../../../src/workers/proxy/upstream-host.ts'
 import { toolCall } from '../fixtures/upstream-bench.ts'
-import { duplexPair } from 'node:stream'
-import { describe, test } from 'node:test'
 
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
 

@@ -84,7 +84,7 @@ export const SPELLINGS: readonly string[] = [
 
 const BLANKS = /[ \p{Cc}]/gu
 
-/** What a server that takes nothing strictly finds behind a URI: it decodes twice, and looks at the path alone. */
+/** All that a server that takes nothing strictly finds behind a URI: it decodes twice, and looks at the path alone. */
 export function leniently(uri: string): string {
   let text = uri.replace(BLANKS, '')
   for (let round = 0; round < 2; round++) text = text.replace(/%[0-9a-f]{2}/gi, unescape)

@@ -26,7 +26,7 @@ export function secretsOf(count: number, seed: number): string[] {
 const hex = (text: string): string => Buffer.from(text).toString('hex')
 const inJson = (text: string): string => JSON.stringify(text).slice(1, -1)
 
-/** How programs print what they were given. */
+/** The way programs print what they were given. */
 export const ENCODINGS: Readonly<Record<string, (secret: string) => string>> = {
   plain: text => text,
   base64: text => Buffer.from(text).toString('base64'),

@@ -15,7 +15,7 @@ async function over(t: TestContext, url: string, type = 'http', more: JsonObject
   return closeAfter(t, await testGateway({ config: { upstreams: { web } } }))
 }
 
-/** What a client, a REST client and a reader of the log, `ps` and `inspect` get. */
+/** All that a client, a REST client and a reader of the log, `ps` and `inspect` get. */
 async function everything(
   t: TestContext,
   gateway: TestGateway,

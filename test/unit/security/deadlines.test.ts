@@ -6,7 +6,7 @@ import { ENDLESS, type Handle } from '../fixtures/endless.ts'
 import { until } from '../fixtures/upstream-bench.ts'
 
 const TIMEOUT_MS = 500
-/** What a timer and a busy machine may add to a deadline, as many calls share one process with their server here. */
+/** All that a timer and a busy machine may add to a deadline, as many calls share one process with their server here. */
 const SLACK_MS = 250
 const CALLS = 10
 const TOOL = { name: 'x', inputSchema: { type: 'object' } }

@@ -1,7 +1,6 @@
-import { isObject } from '../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
+import { isObject } from '../../../src/protocol/json/json.ts'
 import { decodeHeaderValue } from '../../../src/protocol/headers.ts'
 import { casesOf, type Case } from './one-meaning/cases.ts'
 import { memberOf, plain, read, READERS, type Node, type Reader } from './one-meaning/readings.ts'
@@ -69,7 +68,7 @@ function asRefused({ code, way }: Case, { status, text }: Said = { text: '' }): 
   return isMcp && !text.includes(`"code":${code},`) ? [...wrong, `another error than ${code}`] : wrong
 }
 
-/** What HTTP says of what is refused before it is a request of anybody. */
+/** All that HTTP says of what is refused before it is a request of anybody. */
 const STATUS: Readonly<Partial<Record<Way, number>>> = { modern: 400, rest: 400 }
 
 /** Compares what every reader of what arrived takes it for with what the rules have seen. */

@@ -137,7 +137,7 @@ test('nobody else is given the port of a stopped upstream', async t => {
   await upstream.stop()
 })
 
-/** Whether some connection of this machine goes out from the port. Where there is no /proc, nobody can say. */
+/** Says whether some connection of this machine goes out from the port. Where there is no /proc, nobody can say. */
 async function socketsWith(port: string): Promise<boolean> {
   const hex = Number(port).toString(16).toUpperCase().padStart(4, '0')
   const table = await readFile('/proc/net/tcp', 'latin1').catch(() => ` 0100007F:${hex} 0100007F:0000 01 `)

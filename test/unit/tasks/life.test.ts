@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Seal } from '../../../src/core/seal.ts'
-import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-id.ts'
+import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-support.ts'
 import { TaskStore } from '../../../src/core/tasks/task-store.ts'
-import type { Graph } from '../../../src/core/types.ts'
+import type { Graph } from '../../../src/core/graph-types.ts'
 import {
   ANONYMOUS,
   type JsonObject,
@@ -15,8 +17,6 @@ import {
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
 import { DECLARED, begin, taskSetting, until } from './setting.ts'
-import { test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
 
 const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
 

@@ -53,7 +53,7 @@ export async function taskSetting(
   return { ...(await settingFor(t, server, plugins)), server }
 }
 
-/** What a client calls as a task, in the way of its era, and the id that it is told. */
+/** All that a client calls as a task, in the way of its era, and the id that it is told. */
 export async function begin(
   client: TestClient,
   name: string,

@@ -55,7 +55,7 @@ describe('the log level of a shared legacy server', { concurrency: 4 }, () => {
       ['resources/unsubscribe', { uri: 'a:1' }],
     ] as const)
       assert.ok('result' in (await it.upstream.dispatch(callOf(method, params))))
-    // What a process says on stderr may come after what it answers.
+    // Output of a process on stderr may come after its answers.
     await until(() => told(it).length === 4, 'the first process has said what it was told')
 
     await assert.rejects(it.upstream.dispatch(toolCall('die')))
@@ -150,7 +150,7 @@ function sessionNamed(id: string): Session {
   return callOf('ping', undefined, {}, {}, { id }).exchange.session
 }
 
-/** What the server was told, in order. */
+/** All that the server was told, in order. */
 function told(it: Bench): string[] {
   return it.stderr().filter(line => line.includes('/'))
 }

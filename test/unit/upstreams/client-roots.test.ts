@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import path from 'node:path'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { type TestContext, describe, it, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
 import type { AskReply, ClientSide } from '../../../src/api/index.ts'
 import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type TestCall, bench, callOf, script, stdioSpec, textOf } from '../fixtures/upstream-bench.ts'
-import { Client } from '@modelcontextprotocol/client'
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { type TestContext, describe, it, test } from 'node:test'
-import { pathToFileURL } from 'node:url'
 
 const HOME = path.resolve('.')
 

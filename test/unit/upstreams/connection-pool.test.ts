@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
 import type { ClientSide, Session } from '../../../src/api/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type Heard, type Peer, json, legacy, modern, peer, result, said } from '../fixtures/http-peer.ts'
@@ -15,7 +16,6 @@ import {
   textOf,
   until,
 } from '../fixtures/upstream-bench.ts'
-import { describe, it } from 'node:test'
 
 const KEEPING = script('keeping-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const

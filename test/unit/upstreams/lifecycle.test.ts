@@ -230,7 +230,7 @@ function switched(t: TestContext): { file: string; args: string[] } {
   return { file, args: [KEEPING, '--unless', file] }
 }
 
-/** Who answers, and how often it has. */
+/** The server that answers, and how often it has. */
 async function count(upstream: Upstream): Promise<readonly [pid: number, calls: number]> {
   const [pid = 0, calls = 0] = textOf(await upstream.dispatch(toolCall('count')))
     .split(' ')

@@ -12,7 +12,7 @@ import {
 } from '../../../src/plugin.ts'
 import { Frames, KIND } from '../../../src/workers/ipc/frame-codec.ts'
 import { Line, type LineHost, type Maker } from '../../../src/workers/ipc/rpc.ts'
-import { SharedSeal } from '../../../src/workers/proxy/shared-seal.ts'
+import { SharedSeal } from '../../../src/workers/proxy/host-client.ts'
 import { whoseSession, whoseWork } from '../../../src/workers/affinity.ts'
 
 const NOTHING: LineHost = {

@@ -1,30 +1,29 @@
 import { envelopeProblem } from '../../../protocol/era/modern.ts'
 import {
-  type Malformed,
   type Message,
-  type RpcRequest,
+  type RpcNotification,
+  type RpcResponse,
   isBatch,
   parseMessage,
 } from '../../../protocol/jsonrpc.ts'
-import { HEADER } from '../../../protocol/names.ts'
+import { HEADER } from '../../../protocol/methods.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { looksModern } from '../../../protocol/versions.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
-import type { Arrival } from '../arrival.ts'
-import { readBody, refusalOf, swallow } from '../body/read-body.ts'
-import type { HttpContext } from '../context.ts'
+import type { Arrival, HttpContext } from '../context.ts'
+import { readBody, refusalOf, swallow } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
 import type { SseStream } from '../sse-writer.ts'
-import { answerBatch } from './legacy-batch.ts'
-import type { LegacySession } from './legacy-session.ts'
-import { TAKEN, answerLegacy, findSession, initialize, isTaken, takeNotification } from './legacy.ts'
+import { answerBatch, findSession, initialize, takeMessage } from './legacy.ts'
+import type { LegacySession } from './legacy-sessions.ts'
 import { answerModern } from './modern.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
-export async function post({ context, request, response, headers }: Arrival): Promise<void> {
+export async function post(arrival: Arrival): Promise<void> {
+  const { context, request, response, headers } = arrival
   const { maxBody } = context.settings
   const accepts = acceptsOf(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
@@ -32,52 +31,39 @@ export async function post({ context, request, response, headers }: Arrival): Pr
     swallow(request, maxBody)
     return sendRefusal(response, refused)
   }
-  const body = await readBody({ context, request, response, headers })
+  const body = await readBody(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   const reply = new Reply(response, accepts, context, headers.caller)
-  if (isBatch(body)) return answerBatch(context, body, headers, reply)
-  await answer(context, parseMessage(body), headers, reply)
+  await (isBatch(body)
+    ? answerBatch(context, body, headers, reply)
+    : answer(context, parseMessage(body), headers, reply))
 }
 
+/** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */
 function answer(
   context: HttpContext,
   message: Message,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> | void {
-  switch (message.kind) {
-    case 'malformed':
-      return reply.error(400, message.error, message.id)
-    case 'request':
-      return answerRequest(context, message, headers, reply)
-    default:
-      return takeOther(context, message, headers, reply)
-  }
-}
-
-/** Which era a request is of (2026-07-28, versioning): the body says, the headers only confirm. */
-function answerRequest(
-  context: HttpContext,
-  request: RpcRequest,
-  headers: RequestHeaders,
-  reply: Reply,
-): Promise<void> | void {
-  if (context.isStopping) return reply.refuse(stopping(), request.id)
-  if (claimsModern(request.params)) return answerModern(context, request, headers, reply)
-  if (request.method === 'initialize') return initialize(context, request, headers, reply)
-  if (looksModern(headers.passed[HEADER.version]?.trim() ?? '')) {
-    return reply.error(
-      400,
-      envelopeProblem(request.params) ?? rpcError(RPC.invalidParams, 'Invalid params'),
-      request.id,
-    )
+  if (message.kind === 'malformed') return reply.error(400, message.error, message.id)
+  if (message.kind !== 'request') return takeOther(context, message, headers, reply)
+  if (context.isStopping) return reply.refuse(stopping(), message.id)
+  if (claimsModern(message.params)) return answerModern(context, message, headers, reply)
+  if (message.method === 'initialize') return initialize(context, message, headers, reply)
+  if (namesModern(headers)) {
+    const problem = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
+    return reply.error(400, problem, message.id)
   }
   const owner = findSession(context, headers)
-  if ('status' in owner) return reply.refuse(owner, request.id)
-  if (isTaken(owner, request)) return reply.error(400, TAKEN, request.id)
+  if ('status' in owner) return reply.refuse(owner, message.id)
   reply.recorder = owner
-  return answerLegacy(context, owner, request, headers, reply)
+  return takeMessage(context, owner, message, headers, reply)
+}
+
+function namesModern({ passed }: RequestHeaders): boolean {
+  return looksModern(passed[HEADER.version]?.trim() ?? '')
 }
 
 function stopping(): Refusal {
@@ -85,22 +71,18 @@ function stopping(): Refusal {
   return { status: 503, error, ...http }
 }
 
-/** A notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
+/** Takes a notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
 function takeOther(
   context: HttpContext,
-  message: Exclude<Message, RpcRequest | Malformed>,
+  message: RpcNotification | RpcResponse,
   headers: RequestHeaders,
   reply: Reply,
 ): void {
-  const isNotification = message.kind === 'notification'
-  const isModern =
-    isNotification &&
-    (claimsModern(message.params) || looksModern(headers.passed[HEADER.version]?.trim() ?? ''))
+  const isModern = message.kind === 'notification' && (claimsModern(message.params) || namesModern(headers))
   if (isModern) return reply.accepted()
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner)
-  if (isNotification) takeNotification(context, owner, message)
-  else owner.asks.answer(message)
+  void takeMessage(context, owner, message, headers, reply)
   reply.accepted()
 }
 
@@ -117,7 +99,7 @@ export function get({ context, request, response, headers }: Arrival): void {
   if (lastEventId !== undefined) owner.hasReturned = true
   response.on(
     'close',
-    context.standing.note(headers, () => response.destroy()),
+    context.open.note(headers, () => response.destroy()),
   )
   if (lastEventId) return resume(context, owner, lastEventId, { response, headers })
   owner.listen(open(context, owner, { response, headers }))

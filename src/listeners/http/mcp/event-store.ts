@@ -1,7 +1,6 @@
-import { type HeldBytes, type HeldLimits, Hold } from '../../../transport/held-bytes.ts'
-import type { SseStream } from '../sse-writer.ts'
-import { type Bookmark, type KeptEvent, KeptStream } from './resumable-stream.ts'
 import { randomBytes } from 'node:crypto'
+import { type HeldBytes, type HeldLimits, Hold } from '../../../transport/backlog.ts'
+import type { EventStream, SseStream } from '../sse-writer.ts'
 
 const MAX_EVENTS = 256
 const MAX_EVENTS_OF_STREAM = 128
@@ -58,11 +57,12 @@ export class EventStore {
     return event
   }
 
+  /** True if the newest event was kept. */
   has(event: KeptEvent): boolean {
     return this.#events.at(-1) === event
   }
 
-  /** What a stream has said after an event, as far as it is kept. */
+  /** The events of a stream after one of them, as far as they are kept. */
   since({ stream, after }: Bookmark): KeptEvent[] {
     return this.#events.filter(event => event.stream === stream && event.number > after)
   }
@@ -95,7 +95,7 @@ export class EventStore {
     return this.#events.length > MAX_EVENTS || this.#bytes > MAX_BYTES
   }
 
-  /** Whether there is room for what is kept, in the caller's share and among all. */
+  /** Claims room for what is kept, in the caller's share and among all; false where there is none. */
   #claim(): boolean {
     this.#hold ??= new Hold(this.#held, this.#caller, () => this.#makeWay())
     return this.#hold.become(this.#bytes)
@@ -118,4 +118,81 @@ export class EventStore {
     stream.kept += sign
     this.#bytes += sign * size
   }
+}
+
+/** A stream that its reader may leave and come back to. What is sent meanwhile is kept, within bounds. */
+export class KeptStream implements EventStream {
+  readonly number: number
+  readonly isKept = true
+  /** Count of its events that are kept; the store keeps it. */
+  kept = 0
+  readonly #store: EventStore
+  #live: SseStream
+  #isOver = false
+
+  constructor(store: EventStore, number: number, live: SseStream) {
+    this.#store = store
+    this.number = number
+    this.#live = live
+  }
+
+  /** True if somebody reads it now. */
+  get isOpen(): boolean {
+    return this.#live.isOpen
+  }
+
+  /** True if its last message was sent. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Gives the reader an id to come back with before there is anything to read. */
+  prime(): void {
+    this.#live.prime(this.#store.mark(this))
+  }
+
+  /** Sends a message; what its reader misses now, it may still come back for. */
+  notify(message: string): boolean {
+    if (this.#isOver) return false
+    const event = this.#store.keep(this, message)
+    return this.#live.notify(message, event.id) || this.#store.has(event)
+  }
+
+  send(message: Buffer | string): boolean {
+    if (this.#isOver) return false
+    const event = this.#store.keep(this, message)
+    return this.#live.send(message, event.id) || this.#store.has(event)
+  }
+
+  end(message?: Buffer | string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const last = message === undefined ? undefined : this.#store.keep(this, message)
+    this.#live.end(message, last?.id)
+    const isWhole = last === undefined ? this.kept > 0 : this.#store.has(last)
+    if (!isWhole) this.#store.forget(this)
+  }
+
+  /** Goes on with another reader, who has read all up to an event. The one before has left, whether we saw it or not. */
+  resume(live: SseStream, after: number): void {
+    this.#live.cut()
+    this.#live = live
+    live.replay(this.#store.since({ stream: this, after }))
+    if (this.#isOver) live.end()
+  }
+}
+
+export interface KeptEvent {
+  readonly id: string
+  readonly number: number
+  readonly stream: KeptStream
+  readonly message: Buffer | string
+  readonly size: number
+}
+
+/** A place in a stream to go on from. */
+export interface Bookmark {
+  readonly stream: KeptStream
+  /** The number of the last event that was read. */
+  readonly after: number
 }

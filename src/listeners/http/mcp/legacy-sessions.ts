@@ -1,25 +1,41 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock, Gate, Log, Neighbours, Principal } from '../../../api/index.ts'
+import type {
+  Ask,
+  AskReply,
+  ClientSide,
+  Clock,
+  Gate,
+  Log,
+  Neighbours,
+  Notification,
+  Principal,
+  Session,
+  SessionInit,
+} from '../../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../../plugin.ts'
-import type { Callers } from '../../client/session-quota.ts'
-import { ClientAsks } from '../../client/server-requests.ts'
+import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
-import { HeldBytes } from '../../../transport/held-bytes.ts'
+import { IdleSweeper } from '../../../util/idle-sweeper.ts'
+import { encodeNotificationFor } from '../../client/encode-answer.ts'
+import { type InboundRequest, OpenRequests } from '../../client/inbound-request.ts'
+import { Requester, ServerRequests } from '../../client/server-requests.ts'
+import { type SessionQuota, SWEEP_MS } from '../open-connections.ts'
+import type { StreamRecorder } from '../response.ts'
+import type { EventStream, SseStream } from '../sse-writer.ts'
 import { EventStore, KEPT_EVENTS } from './event-store.ts'
-import { LegacySession } from './legacy-session.ts'
 
-const MAX_SWEEP_MS = 30_000
-
+/** Dependencies of the sessions of one listener. */
 export interface LegacySessionsOptions {
-  /** The other processes that have sessions: ids say whose they are. */
-  readonly neighbours?: Neighbours | undefined
+  readonly name: string
   readonly gate: Gate
   readonly clock: Clock
   readonly log: Log
+  /** The other processes that have sessions: ids say whose they are. */
+  readonly neighbours?: Neighbours | undefined
   /** Most sessions at a time. */
   readonly max: number
   /** Counts those of one caller, those that are being opened included. */
-  readonly callers: Callers
+  readonly quota: SessionQuota
   readonly idleMs: number
 }
 
@@ -29,15 +45,24 @@ export class LegacySessions {
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
   readonly #kept = new HeldBytes(KEPT_EVENTS)
+  readonly #sweeper: IdleSweeper<LegacySession>
   #opening = 0
-  #takeBack: (() => void) | undefined
 
   constructor(options: LegacySessionsOptions) {
     this.#options = options
     this.#drops = new Drops(options.log)
+    this.#sweeper = new IdleSweeper(options.clock, {
+      idleMs: () => options.idleMs,
+      all: () => this.#byId.values(),
+      idleSince: session => session.idleSince,
+      leastMs: 1000,
+      busyMs: SWEEP_MS,
+      mostMs: SWEEP_MS,
+      end: session => this.end(session, 'idle'),
+    })
   }
 
-  /** What the ids of all that is kept here begin with. */
+  /** The beginning of the ids of all that is kept here. */
   get idPrefix(): string {
     return this.#options.neighbours?.idPrefix ?? ''
   }
@@ -46,90 +71,79 @@ export class LegacySessions {
     return this.#byId.size
   }
 
-  /** A session that is being opened, or of whom there are too many; `add` or `abandon` it. */
-  begin(principal: Principal): LegacySession | 'all' | 'own' {
-    if (this.#fullOf(principal) !== undefined) this.#sweep()
+  /** Opens a session, or says whose limit is reached. Rejects when a plugin refuses it. */
+  async open(
+    init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile'>,
+  ): Promise<LegacySession | 'all' | 'own'> {
+    const { principal, client } = init
+    if (this.#fullOf(principal) !== undefined) this.#sweeper.sweep()
     const full = this.#fullOf(principal)
     if (full !== undefined) return full
+    const { gate, clock, quota, name } = this.#options
     this.#opening++
-    this.#options.callers.count(principal, 1)
-    const { clock } = this.#options
-    const id = `${this.idPrefix}${randomBytes(24).toString('base64url')}`
-    return new LegacySession({
-      id,
-      principal,
-      now: clock.now(),
-      asks: new ClientAsks(clock, this.#drops),
-      events: new EventStore(this.#kept, shareOf(principal, id)),
-    })
+    quota.count(principal, 1)
+    try {
+      const id = `${this.idPrefix}${randomBytes(24).toString('base64url')}`
+      const standalone = new StandaloneStream(client, new ServerRequests(clock, this.#drops))
+      const session = await gate.openSession({
+        ...init,
+        id,
+        listener: name,
+        notify: notification => standalone.notify(notification),
+        ask: ask => standalone.ask(ask),
+      })
+      const events = new EventStore(this.#kept, shareOf(principal, id))
+      const opened = new LegacySession(session, standalone, events, clock.now())
+      this.#byId.set(id, opened)
+      this.#sweeper.arm()
+      return opened
+    } catch (thrown) {
+      quota.count(principal, -1)
+      throw thrown
+    } finally {
+      this.#opening--
+    }
   }
 
   #fullOf(principal: Principal): 'all' | 'own' | undefined {
-    const { max, callers } = this.#options
+    const { max, quota } = this.#options
     if (this.#byId.size + this.#opening >= max) return 'all'
-    return callers.isFull(principal) ? 'own' : undefined
+    return quota.isFull(principal) ? 'own' : undefined
   }
 
-  add(session: LegacySession): void {
-    this.#opening--
-    this.#byId.set(session.id, session)
-    this.#arm()
-  }
-
-  abandon({ principal }: LegacySession): void {
-    this.#opening--
-    this.#options.callers.count(principal, -1)
-  }
-
-  /** A living session of this principal, in the profile it was opened for. Someone else's does not exist for him. */
+  /** Finds a living session of this principal, in the profile it was opened for. One of another caller does not exist for it. */
   find(id: string, principal: Principal, profile: string | undefined): LegacySession | undefined {
-    const session = this.#byId.get(id)
-    if (session === undefined || !isSame(session.principal, principal)) return undefined
-    if (session.session?.profile !== profile) return undefined
-    const now = this.#options.clock.now()
-    if (this.#isExpired(session, now)) {
-      this.end(session, 'idle')
+    const found = this.#byId.get(id)
+    if (found === undefined || !isSame(found.session.principal, principal)) return undefined
+    if (found.session.profile !== profile) return undefined
+    if (this.#sweeper.isExpired(found)) {
+      this.end(found, 'idle')
       return undefined
     }
-    session.touch(now)
-    return session
+    found.touch(this.#options.clock.now())
+    return found
   }
 
-  end(session: LegacySession, reason: string): void {
-    if (!this.#byId.delete(session.id)) return
-    this.#options.callers.count(session.principal, -1)
-    session.end(reason)
-    if (session.session !== undefined) this.#options.gate.closeSession(session.session, reason)
+  end(one: LegacySession, reason: string): void {
+    if (!this.#byId.delete(one.id)) return
+    this.#options.quota.count(one.session.principal, -1)
+    one.end(reason)
+    this.#options.gate.closeSession(one.session, reason)
   }
 
-  /** Tells and asks the clients nothing more outside their requests. */
+  /** Sends the clients nothing more outside their requests. */
   stop(): void {
     for (const session of this.#byId.values()) session.stop()
   }
 
+  /** Requests under way, of all sessions. */
+  openRequests(): InboundRequest[] {
+    return [...this.#byId.values()].flatMap(({ open }) => open.values())
+  }
+
   endAll(reason: string): void {
-    this.#takeBack?.()
-    this.#takeBack = undefined
+    this.#sweeper.stop()
     for (const session of this.#byId.values()) this.end(session, reason)
-  }
-
-  #arm(): void {
-    const { clock } = this.#options
-    this.#takeBack ??= clock.after(Math.min(this.#options.idleMs, MAX_SWEEP_MS), () => {
-      this.#takeBack = undefined
-      this.#sweep()
-      if (this.#byId.size > 0) this.#arm()
-    })
-  }
-
-  #sweep(): void {
-    const now = this.#options.clock.now()
-    for (const session of this.#byId.values()) if (this.#isExpired(session, now)) this.end(session, 'idle')
-  }
-
-  #isExpired(session: LegacySession, now: number): boolean {
-    const since = session.idleSince
-    return since !== undefined && now - since >= this.#options.idleMs
   }
 }
 
@@ -137,8 +151,136 @@ function isSame(one: Principal, other: Principal): boolean {
   return one === other || principalKey(one) === principalKey(other)
 }
 
-/** Whose share of what all sessions keep a session uses: its caller's, or its own where nobody asks who calls. */
+/** The share of what all sessions keep that a session uses: its caller's, or its own where nobody asks who calls. */
 function shareOf(principal: Principal, id: string): string {
   const key = principalKey(principal)
   return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
+}
+
+/** Messages to the client outside its requests, on its standalone stream. */
+class StandaloneStream {
+  readonly requests: ServerRequests
+  readonly #client: ClientSide
+  readonly #requester: Requester
+  #stream: EventStream | undefined
+
+  constructor(client: ClientSide, requests: ServerRequests) {
+    this.#client = client
+    this.requests = requests
+    this.#requester = new Requester(requests, message => this.#stream?.send(message) === true)
+  }
+
+  get hasStream(): boolean {
+    return this.#stream?.isOpen === true
+  }
+
+  notify(notification: Notification): boolean {
+    const message = encodeNotificationFor(notification, this.#client)
+    return message !== undefined && this.#stream?.notify(message) === true
+  }
+
+  ask(ask: Ask): Promise<AskReply> {
+    return this.#requester.ask(ask)
+  }
+
+  begin(stream: EventStream): void {
+    this.#stream = stream
+  }
+
+  end(): void {
+    this.#stream?.end()
+    this.#stream = undefined
+  }
+}
+
+/** The first version whose clients can read an event without a message. */
+const PRIMED_SINCE = '2025-11-25'
+
+/** A request that runs this long is slow. */
+const SLOW_MS = 500
+
+/** One legacy client's conversation over HTTP. */
+export class LegacySession implements StreamRecorder {
+  readonly session: Session
+  /** Requests of the client under way. */
+  readonly open = new OpenRequests()
+  /** Streams that the client can come back to. */
+  readonly events: EventStore
+  /** It has tried to come back to a stream, so it knows how. */
+  hasReturned = false
+  readonly #standalone: StandaloneStream
+  #activeAt: number
+  #isWatched = false
+
+  constructor(session: Session, standalone: StandaloneStream, events: EventStore, now: number) {
+    this.session = session
+    this.events = events
+    this.#standalone = standalone
+    this.#activeAt = now
+  }
+
+  get id(): string {
+    return this.session.id
+  }
+
+  /** Requests of servers that the client was sent. */
+  get requests(): ServerRequests {
+    return this.#standalone.requests
+  }
+
+  /** Makes a stream the client's standalone one; the newest replaces the one before. */
+  listen(stream: SseStream): void {
+    this.#standalone.end()
+    this.#standalone.begin(this.keep(stream))
+  }
+
+  /** Makes a stream one that the client can come back to, where it may know how. */
+  keep(stream: SseStream): EventStream {
+    const { isPrimed } = this
+    if (!isPrimed && !this.hasReturned) return stream
+    const kept = this.events.begin(stream)
+    if (isPrimed) kept.prime()
+    return kept
+  }
+
+  get isPrimed(): boolean {
+    return this.session.client.version >= PRIMED_SINCE
+  }
+
+  /**
+   * Gives requests that take long an id to come back with, before anything was sent for them: without one, the answer to a
+   * client that loses its connection is lost. One look at a time for the whole session costs quick requests nothing.
+   */
+  watch(clock: Clock): void {
+    if (this.#isWatched || !this.isPrimed) return
+    this.#isWatched = true
+    const before = new Set<InboundRequest>(this.open.values())
+    clock.after(SLOW_MS, () => {
+      this.#isWatched = false
+      for (const request of this.open.values()) if (before.has(request)) request.prime()
+      if (this.open.size > 0) this.watch(clock)
+    })
+  }
+
+  touch(now: number): void {
+    this.#activeAt = now
+  }
+
+  /** The time since which nothing happens here; undefined while something does. */
+  get idleSince(): number | undefined {
+    return this.open.size > 0 || this.#standalone.hasStream ? undefined : this.#activeAt
+  }
+
+  /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */
+  stop(): void {
+    this.#standalone.end()
+    this.requests.close('the gateway is stopping')
+  }
+
+  end(reason: string): void {
+    this.#standalone.end()
+    for (const request of this.open.values()) request.cancel(reason)
+    this.requests.close(reason)
+    this.events.close()
+  }
 }

@@ -1,18 +1,19 @@
-import type { Answer, Session } from '../../../api/index.ts'
-import type { RpcNotification, RpcRequest } from '../../../protocol/jsonrpc.ts'
-import { HEADER } from '../../../protocol/names.ts'
-import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
+import type { Answer } from '../../../api/index.ts'
+import { encodeError, type Message, type RpcRequest } from '../../../protocol/jsonrpc.ts'
+import { HEADER } from '../../../protocol/methods.ts'
+import { RPC } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, isLegacy } from '../../../protocol/versions.ts'
+import { BatchWriter, parseBatch } from '../../client/batch.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../../client/client-info.ts'
 import { thrownAnswer } from '../../client/encode-answer.ts'
-import { type HttpContext, openSession } from '../context.ts'
+import { InboundRequest, type ResponseWriter } from '../../client/inbound-request.ts'
+import type { HttpContext } from '../context.ts'
 import { type Refusal, refusal, tooMany } from '../request-guard.ts'
-import type { RequestHeaders } from '../request-headers.ts'
-import type { Reply, Sink } from '../response.ts'
-import type { LegacySession } from './legacy-session.ts'
-import { Post } from './posted-request.ts'
+import { type RequestHeaders, originOf } from '../request-headers.ts'
+import type { Reply } from '../response.ts'
+import type { LegacySession } from './legacy-sessions.ts'
 
-/** The session a legacy request belongs to, or why there is none. */
+/** Finds the session that a legacy request belongs to, or says why there is none. */
 export function findSession(
   context: HttpContext,
   { caller, own, passed, profile }: RequestHeaders,
@@ -25,15 +26,15 @@ export function findSession(
       RPC.legacyBadRequest,
     )
   }
-  const session = context.sessions.find(id, caller, profile)
-  if (session === undefined)
+  const owner = context.sessions.find(id, caller, profile)
+  if (owner === undefined)
     return refusal(
       404,
       'Session not found: it ended or never was; call initialize again',
       RPC.legacyNoSession,
     )
   const version = passed[HEADER.version]
-  if (version === undefined || isLegacy(version.trim())) return session
+  if (version === undefined || isLegacy(version.trim())) return owner
   const known = LEGACY_VERSIONS.join(', ')
   return refusal(
     400,
@@ -42,56 +43,61 @@ export function findSession(
   )
 }
 
+/** Answers a batch (2025-03-26): its messages run side by side. */
+export async function answerBatch(
+  context: HttpContext,
+  body: Buffer,
+  headers: RequestHeaders,
+  reply: Reply,
+): Promise<void> {
+  const messages = parseBatch(body)
+  if ('code' in messages) return reply.error(400, messages, null)
+  const owner = findSession(context, headers)
+  if ('status' in owner) return reply.refuse(owner)
+  reply.recorder = owner
+  const writer = new BatchWriter(reply, messages)
+  await Promise.all(messages.map(async message => takeMessage(context, owner, message, headers, writer)))
+  if (writer.isEmpty) reply.accepted()
+}
+
+/** Takes one message of a session, alone or in a batch. */
+export function takeMessage(
+  context: HttpContext,
+  owner: LegacySession,
+  message: Message,
+  headers: RequestHeaders,
+  writer: ResponseWriter,
+): Promise<void> | undefined {
+  if (message.kind === 'request') return answerLegacy(context, owner, message, headers, writer)
+  if (message.kind === 'malformed') writer.finish(400, encodeError(message.id, message.error))
+  else if (message.kind === 'response') owner.requests.answer(message)
+  else if (message.method === 'notifications/cancelled') owner.open.cancel(message.params)
+  else context.gate.notified(owner.session, { method: message.method, params: message.params })
+  return undefined
+}
+
 /** Answers a request of a session. The client may go away and the request still runs to its end. */
-export async function answerLegacy(
+async function answerLegacy(
   context: HttpContext,
   owner: LegacySession,
   request: RpcRequest,
   headers: RequestHeaders,
-  sink: Sink,
+  writer: ResponseWriter,
 ): Promise<void> {
-  const post = new Post(request, headers.passed, 'legacy', sink, owner.asks)
+  const inbound = new InboundRequest(request, 'legacy', originOf(headers), writer, owner.requests)
+  const taken = owner.open.problem(request.id)
+  if (taken !== undefined) return inbound.refuse(taken)
   const problem = methodProblem(request.method, 'legacy')
-  if (problem !== undefined) return post.finish({ error: problem }, context.log)
-  post.finish(
-    await runIn(context, owner, owner.seenBy(headers.caller, headers.label) as Session, post),
-    context.log,
-  )
+  const answer = problem === undefined ? await runIn(context, owner, inbound) : { error: problem }
+  inbound.finish(answer, context.isStopping, context.log)
 }
 
-async function runIn(
-  context: HttpContext,
-  owner: LegacySession,
-  session: Session,
-  post: Post,
-): Promise<Answer> {
-  owner.running.set(post.id, post)
+async function runIn(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
+  const running = owner.open.run(inbound, context.gate, owner.session)
   owner.watch(context.clock)
-  const answer = await post.run(context, session)
-  owner.running.delete(post.id)
+  const answer = await running
   owner.touch(context.clock.now())
   return answer
-}
-
-/** Whether a request under way has this id already: its answer could not be told from the other's. */
-export function isTaken(owner: LegacySession, request: RpcRequest): boolean {
-  return owner.running.has(request.id)
-}
-
-export const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
-
-/** Takes a notification of a session; a cancellation ends the request with strictly that id. */
-export function takeNotification(
-  context: HttpContext,
-  owner: LegacySession,
-  { method, params }: RpcNotification,
-): void {
-  if (method !== 'notifications/cancelled')
-    return context.gate.notified(owner.session as Session, { method, params })
-  const id = params?.requestId
-  if (typeof id !== 'string' && typeof id !== 'number') return
-  const reason = params?.reason
-  owner.running.get(id)?.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
 }
 
 /** Opens a session; the answer of `initialize` carries its id. */
@@ -103,43 +109,32 @@ export async function initialize(
 ): Promise<void> {
   const problem = initializeProblem(request.params)
   if (problem !== undefined) return reply.error(200, problem, request.id)
-  const owner = context.sessions.begin(headers.caller)
-  if (typeof owner === 'string') return reply.refuse(tooMany(owner), request.id)
-  if (!(await open(context, owner, request, headers, reply))) return
+  const owner = await open(context, request, headers, reply)
+  if (owner === undefined) return
   reply.sessionId = owner.id
-  const post = new Post(request, headers.passed, 'legacy', reply)
-  const answer = await runIn(context, owner, owner.session as Session, post)
+  const inbound = new InboundRequest(request, 'legacy', originOf(headers), reply)
+  const answer = await runIn(context, owner, inbound)
   // Without this answer the client never learns the id.
   const isLost = 'error' in answer || !reply.isOpen
   if (isLost) reply.sessionId = undefined
-  post.finish(answer, context.log)
+  inbound.finish(answer, context.isStopping, context.log)
   if (isLost) context.sessions.end(owner, 'refused')
 }
 
 async function open(
   context: HttpContext,
-  owner: LegacySession,
   request: RpcRequest,
-  { label, profile }: RequestHeaders,
+  { caller: principal, label, profile }: RequestHeaders,
   reply: Reply,
-): Promise<boolean> {
+): Promise<LegacySession | undefined> {
   try {
     const client = legacyClient(request.params)
-    owner.session = await openSession(context, {
-      client,
-      principal: owner.principal,
-      label,
-      profile,
-      id: owner.id,
-      notify: notification => owner.notify(notification),
-      ask: ask => owner.ask(ask),
-    })
-    context.sessions.add(owner)
-    return true
+    const opened = await context.sessions.open({ client, principal, label, profile })
+    if (typeof opened !== 'string') return opened
+    reply.refuse(tooMany(opened), request.id)
   } catch (thrown) {
-    context.sessions.abandon(owner)
     const failed = thrownAnswer(thrown, context.log)
     reply.error(failed.status, failed.error, request.id)
-    return false
   }
+  return undefined
 }

@@ -3,16 +3,16 @@ import { envelopeProblem } from '../../../protocol/era/modern.ts'
 import { headerMismatch } from '../../../protocol/headers.ts'
 import type { JsonObject } from '../../../protocol/json/json.ts'
 import type { RpcRequest } from '../../../protocol/jsonrpc.ts'
-import { HEADER, META } from '../../../protocol/names.ts'
+import { HEADER, META } from '../../../protocol/methods.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION } from '../../../protocol/versions.ts'
 import { methodProblem, modernClient, versionProblem } from '../../client/client-info.ts'
 import { thrownAnswer } from '../../client/encode-answer.ts'
-import { type HttpContext, openSession } from '../context.ts'
+import { InboundRequest, statusOf } from '../../client/inbound-request.ts'
+import type { HttpContext } from '../context.ts'
 import { refusal } from '../request-guard.ts'
-import type { RequestHeaders } from '../request-headers.ts'
+import { type RequestHeaders, originOf } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
-import { Post, statusOf } from './posted-request.ts'
 
 const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
   supported: LEGACY_VERSIONS,
@@ -31,19 +31,19 @@ export async function answerModern(
   const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers)
   if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
 
-  const post = new Post(request, headers.passed, 'modern', reply)
-  if (post.isListen && !reply.accepts.events) {
+  const inbound = new InboundRequest(request, 'modern', originOf(headers), reply)
+  if (inbound.isListen && !reply.accepts.events) {
     return reply.refuse(
       refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
       request.id,
     )
   }
-  const forget = post.isListen ? context.standing.note(headers, reason => post.cancel(reason)) : undefined
-  await converse(context, post, headers, reply)
+  const forget = inbound.isListen ? context.open.note(headers, reason => inbound.cancel(reason)) : undefined
+  await converse(context, inbound, headers, reply)
   forget?.()
 }
 
-/** In the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
+/** Checks in the order of 2026-07-28, Streamable HTTP: the version first, as another version may have other headers. */
 function requestProblem(
   { method, params }: RpcRequest,
   headers: Readonly<Record<string, string>>,
@@ -55,7 +55,7 @@ function requestProblem(
   return versionProblem(params) ?? mismatch ?? methodProblem(method, 'modern')
 }
 
-/** What is kept for a session would be lost with each request, so clients of both eras are sent to legacy sessions. */
+/** Refuses single requests where they would lose what is kept for a session: clients of both eras are sent to legacy sessions. */
 function eraProblem(context: HttpContext, { label, profile }: RequestHeaders): RpcError | undefined {
   const { modern, because } = context.settings.offered(profile)
   if (label !== undefined && modern !== 'none') return undefined
@@ -75,32 +75,45 @@ function tellOfLoss(context: HttpContext, upstreams: readonly string[]): void {
   )
 }
 
+/** Runs a request in a session of its own, outside which nobody listens and nobody can be asked. */
 async function converse(
   context: HttpContext,
-  post: Post,
+  inbound: InboundRequest,
   headers: RequestHeaders,
   reply: Reply,
 ): Promise<void> {
   let isGone = false
   reply.onGone(() => {
     isGone = true
-    post.cancel('the client closed the connection')
+    inbound.cancel('the client closed the connection')
   })
   try {
     const { caller: principal, label, profile } = headers
-    const session = await openSession(context, {
-      client: modernClient(post.params),
+    const number = ++context.lastRequest
+    const session = await context.gate.openSession({
+      id: `${context.name}-${context.own}-${number}`,
+      listener: context.name,
+      client: modernClient(inbound.params),
       principal,
       label,
       profile,
+      notify: nobodyListens,
     })
     try {
-      if (!isGone) post.finish(await post.run(context, session), context.log)
+      if (isGone) return
+      context.running.set(number, inbound)
+      const answer = await inbound.run(context.gate, session)
+      context.running.delete(number)
+      inbound.finish(answer, context.isStopping, context.log)
     } finally {
       context.gate.closeSession(session, isGone ? 'disconnected' : 'answered')
     }
   } catch (thrown) {
     const failed = thrownAnswer(thrown, context.log)
-    reply.error(failed.status, failed.error, post.id)
+    reply.error(failed.status, failed.error, inbound.id)
   }
+}
+
+function nobodyListens(): boolean {
+  return false
 }

@@ -15,6 +15,7 @@ import type {
   Session,
   SessionInit,
 } from '../../../../src/api/index.ts'
+import { PipelineSession, seenBy } from '../../../../src/core/session.ts'
 import { ANONYMOUS, type Plugin } from '../../../../src/plugin.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 import { rpcError } from '../../../../src/protocol/rpc-error.ts'
@@ -78,7 +79,7 @@ export class FakeGate implements Gate {
 
   async openSession(init: SessionInit): Promise<Session> {
     await this.opening(init)
-    const session: Session = { ...init, slots: [], notify: init.notify }
+    const session = new PipelineSession(init)
     this.opened.push(session)
     return session
   }
@@ -88,7 +89,7 @@ export class FakeGate implements Gate {
   }
 
   run(session: Session, inbound: Inbound): Running {
-    const seen = new Seen(session, inbound)
+    const seen = new Seen(seenBy(session, inbound), inbound)
     this.seen.push(seen)
     const answer = this.answering(seen)
     if (answer !== undefined) seen.resolve(answer)
@@ -194,7 +195,7 @@ const quiet: Log = {
 }
 export const log = quiet
 
-/** What the plugin makes of a listener's configuration. */
+/** All that the plugin makes of a listener's configuration. */
 export function makeListener(
   plugin: Plugin,
   spec: object,

@@ -90,7 +90,7 @@ function dial(url: URL, options: ClientOptions, protocols: string[] = ['mcp']): 
 /** An open event stream of HTTP+SSE. */
 export interface OldStream {
   readonly status: number
-  /** Where to post, as the server said it. */
+  /** Address to post to, as the server gave it. */
   readonly endpoint: string
   next(): Promise<Message | undefined>
   /** Posts a message; resolves with the status. */

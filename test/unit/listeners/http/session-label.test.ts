@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import { type TestContext, describe, test } from 'node:test'
 import type { UpstreamRuntime } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { byToken, from, modern, rest } from '../../fixtures/by-token.ts'
 import { script, until } from '../../fixtures/upstream-bench.ts'
-import { type TestContext, describe, test } from 'node:test'
 
 const COUNT = 'keeper__count'
 

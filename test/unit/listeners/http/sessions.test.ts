@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ANONYMOUS } from '../../../../src/plugin.ts'
-import { Callers } from '../../../../src/listeners/client/session-quota.ts'
+import { legacyClient } from '../../../../src/listeners/client/client-info.ts'
+import { SessionQuota } from '../../../../src/listeners/http/open-connections.ts'
+import { ANONYMOUS, type Principal } from '../../../../src/plugin.ts'
 import { LegacySessions } from '../../../../src/listeners/http/mcp/legacy-sessions.ts'
 import { FakeClock, FakeGate, log, realClock, result } from './fake-gate.ts'
 import { INITIALIZE, initialize, JSON_HEADERS, legacy, openStream, send, serve } from './client.ts'
@@ -108,34 +109,42 @@ test('when the table is full a client is asked to come back, and expired session
   assert.equal(again.status, 200)
 })
 
-test('one caller cannot take the sessions of all', () => {
+test('one caller cannot take the sessions of all', async () => {
+  const gate = new FakeGate()
   const sessions = new LegacySessions({
-    gate: new FakeGate(),
+    name: 'main',
+    gate,
     clock: realClock,
     log,
     max: 5,
-    callers: new Callers(2),
+    quota: new SessionQuota(2),
     idleMs: 1000,
   })
   const named = (subject: string) => ({ issuer: 'i', client: 'c', subject, scopes: [] })
-  const opened = [1, 2].map(() => sessions.begin(named('ann')))
-  for (const session of opened) if (typeof session !== 'string') sessions.add(session)
+  const client = legacyClient(undefined)
+  const open = (principal: Principal) => sessions.open({ client, principal })
+  // Sessions that are being opened count as well.
+  const [first, second, third] = await Promise.all([
+    open(named('ann')),
+    open(named('ann')),
+    open(named('ann')),
+  ])
 
-  assert.equal(sessions.begin(named('ann')), 'own')
-  const given = sessions.begin(named('bob'))
-  assert.notEqual(given, 'own')
-  if (typeof given !== 'string') sessions.abandon(given)
-  const [first] = opened
+  assert.deepEqual([typeof first, typeof second, third], ['object', 'object', 'own'])
+  gate.opening = () => Promise.reject(new Error('refused'))
+  await assert.rejects(open(named('bob')))
+  gate.opening = () => Promise.resolve()
+  assert.equal(sessions.size, 2)
   if (typeof first === 'object') sessions.end(first, 'deleted')
-  assert.equal(typeof sessions.begin(named('ann')), 'object')
-  assert.equal(sessions.begin(named('ann')), 'own')
+  assert.equal(typeof (await open(named('ann'))), 'object')
+  assert.equal(await open(named('ann')), 'own')
   // Those whom nobody asked who they are share the limit of all.
-  const anybody = [1, 2, 3].map(() => sessions.begin(ANONYMOUS))
+  const anybody = await Promise.all([1, 2, 3].map(() => open(ANONYMOUS)))
   assert.deepEqual(
     anybody.map(session => typeof session),
     ['object', 'object', 'object'],
   )
-  assert.equal(sessions.begin(ANONYMOUS), 'all')
+  assert.equal(await open(ANONYMOUS), 'all')
   sessions.endAll('over')
 })
 

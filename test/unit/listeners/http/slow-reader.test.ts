@@ -117,7 +117,7 @@ test('a WebSocket is pinged, and cut when it does not answer', async t => {
     const pinged = once(lively.socket, 'ping')
     clock.advance(30_000)
     await pinged
-    // What is answered after the ping comes after the pong.
+    // The answer to a request sent after the ping comes after the pong.
     lively.send({ id: i, method: 'ping' })
     await lively.next()
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { AskReply, Log } from '../../../../src/api/index.ts'
-import { Asking, ClientAsks } from '../../../../src/listeners/client/server-requests.ts'
+import { Requester, ServerRequests } from '../../../../src/listeners/client/server-requests.ts'
 import { Drops } from '../../../../src/transport/unexpected-messages.ts'
 import { log, realClock, result, type Seen } from '../http/fake-gate.ts'
 import { INITIALIZE, type Message } from '../http/client.ts'
@@ -121,7 +121,7 @@ test('a modern client is not asked, and its responses answer nothing', async () 
 test('responses that answer nothing are counted', () => {
   const counts: unknown[] = []
   const counting: Log = { ...log, debug: (_message, fields) => void counts.push(fields?.count) }
-  const asks = new ClientAsks(realClock, new Drops(counting))
+  const asks = new ServerRequests(realClock, new Drops(counting))
   const response = { kind: 'response', result: undefined, resultType: undefined, error: undefined } as const
 
   for (let id = 1; id <= 10; id++) asks.answer({ ...response, id })
@@ -132,8 +132,8 @@ test('responses that answer nothing are counted', () => {
 test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {
   const sent: Message[] = []
   const drops = new Drops(log)
-  const asks = new ClientAsks(realClock, drops)
-  const asking = new Asking(asks, message => Boolean(sent.push(JSON.parse(message) as Message)))
+  const asks = new ServerRequests(realClock, drops)
+  const asking = new Requester(asks, message => Boolean(sent.push(JSON.parse(message) as Message)))
   let takeBack: ((reason: string) => void) | undefined
   const onTakeBack = (listener: (reason: string) => void): void => void (takeBack = listener)
 

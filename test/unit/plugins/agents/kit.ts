@@ -1,4 +1,4 @@
-// What the tests of agents share: a pool of the scripted agent, and somebody who listens.
+// All that the tests of agents share: a pool of the scripted agent, and somebody who listens.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -36,14 +36,14 @@ export interface PoolOptions {
   readonly parts?: Partial<HostParts>
 }
 
-/** What plugins get of a gateway; everything is gone at the end of the test. */
+/** All that plugins get of a gateway; everything is gone at the end of the test. */
 export async function agentWorld(t: TestContext) {
   let given: PluginApi | undefined
   const plugin: Plugin = { name: 'keeps-its-api', setup: api => void (given = api) }
   const directory = await mkdtemp(join(tmpdir(), 'agents-'))
   const gateway = await createGateway({ processes: { max: 32 } }, { plugins: [plugin], directory })
   const pools: AgentPool[] = []
-  // What is waited for are timers that do not keep the process alive.
+  // Timers that the tests wait for do not keep the process alive.
   const awake = setInterval(() => undefined, 1000)
   t.after(async () => {
     clearInterval(awake)
@@ -119,7 +119,7 @@ export function listener(
 
 export const say = (text: string) => [{ type: 'text', text }]
 
-/** What a session is opened with, in the directory of the test. */
+/** All that a session is opened with, in the directory of the test. */
 export const wanted = (
   cwd: string,
   side: SessionSide,
@@ -142,11 +142,11 @@ export const fails =
   (kind: AgentFailure['kind'], phase?: string, words?: RegExp) => (error: AgentFailure) => {
     assert.equal(error.kind, kind, error.message)
     if (phase !== undefined) assert.equal(error.phase, phase, error.message)
-    if (words !== undefined) assert.match(error.message, words)
+    if (words !== undefined) assert.match(`${error.message}\n${error.lastWords ?? ''}`, words)
     return true
   }
 
-/** Whether it runs; one that nobody has waited for yet does not. */
+/** Says whether it runs; one that nobody has waited for yet does not. */
 export function isAlive(pid: number | undefined): boolean {
   try {
     process.kill(pid ?? 0, 0)

@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { clientSide } from '../../../../plugins/agents/sandbox/client-side.ts'
-import { Protected } from '../../../../plugins/agents/sandbox/protected.ts'
-import { Scratch } from '../../../../plugins/agents/sandbox/scratch.ts'
+import { Protected } from '../../../../plugins/agents/sandbox/gateway-files.ts'
+import { Scratch } from '../../../../plugins/agents/containment.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import { clientOptions, programsFor } from './sandbox/kit.ts'
 
@@ -51,7 +51,7 @@ const FILES = {
   'tasks.db': '',
   'node_modules/packaged/index.js': '',
 }
-/** What does not exist yet, and would be looked for. */
+/** All that does not exist yet, and would be looked for. */
 const ABSENT = [
   'gateway.dev.yml',
   'sub/gateway.yaml',

@@ -7,7 +7,7 @@ import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
 import type { JsonObject, Log } from '../../../../src/plugin.ts'
 import { agentsSetting } from './setting.ts'
 
-/** What is warned of while a gateway with these agents is there. */
+/** All that is warned of while a gateway with these agents is there. */
 async function warnings(
   directory: string,
   agents: JsonObject,

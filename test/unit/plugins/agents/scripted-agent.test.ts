@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failureOf } from '../../../../plugins/agents/acp/failures.ts'
-import { RpcFault } from '../../../../plugins/agents/acp/rpc-error.ts'
+import { failureOf, RpcFault } from '../../../../plugins/agents/acp/failures.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { agentWorld, listener, say, wanted } from './kit.ts'
 

@@ -38,7 +38,7 @@ test('nothing is begun once more where the agent said something, or did', async 
   }
 })
 
-test('a turn without a word or a deed is no success, and another agent may have the task', async context => {
+test('a turn without a word or an action is no success, and another agent may have the task', async context => {
   const silent = new FakeHost('a', () => Promise.resolve(END), { priority: 9 })
   const alone = deskOf(context, [silent])
   const failed = await settled(alone, (await alone.delegate(request(), ANN)).id)

@@ -12,11 +12,11 @@ const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.met
 
 export interface AgentsSetting {
   readonly directory: string
-  /** Where tasks work. */
+  /** Directory that tasks work in. */
   readonly work: string
   /** A gateway with these agents; one at a time. */
   start(agents: JsonObject, config?: JsonObject): Promise<{ gateway: Gateway; url: string }>
-  /** What a scripted agent is run with; its sessions outlive it. */
+  /** All that a scripted agent is run with; its sessions outlive it. */
   agent(settings?: JsonObject, ...flags: string[]): JsonObject
   client(url: string, options?: Parameters<typeof testClient>[1]): Promise<TestClient>
 }
@@ -66,7 +66,7 @@ export async function agentsSetting(t: TestContext): Promise<AgentsSetting> {
   }
 }
 
-/** What a tool says to programs. */
+/** All that a tool says to programs. */
 export function told(result: unknown): JsonObject {
   if (isObject(result) && isObject(result.structuredContent)) return result.structuredContent
   throw new Error(JSON.stringify(result))

@@ -1,12 +1,12 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import type { Opened, Sink } from '../../../../plugins/audit/journal-file.ts'
 import type { JournalHost } from '../../../../plugins/audit/journal.ts'
 import type { Clock } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { SILENT } from '../install.ts'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 
 /** A directory that goes with the test. */
 export async function directoryFor(t: TestContext): Promise<string> {

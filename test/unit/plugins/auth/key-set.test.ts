@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { decodeProtectedHeader } from 'jose'
 import { test } from 'node:test'
+import { decodeProtectedHeader } from 'jose'
 import { keySet } from '../../../../plugins/auth/key-set.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
 import { HandClock, SILENT } from '../install.ts'

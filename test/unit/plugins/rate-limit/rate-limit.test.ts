@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { untilTomorrow } from '../../../../plugins/rate-limit/day.ts'
+import { untilTomorrow } from '../../../../plugins/rate-limit/day-counts.ts'
 import { openQuotas } from '../../../../plugins/rate-limit/quota.ts'
-import { Windows } from '../../../../plugins/rate-limit/window.ts'
+import { Windows } from '../../../../plugins/rate-limit/rule.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
   closeAfter,

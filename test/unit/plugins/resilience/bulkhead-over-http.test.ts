@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { retryAfterMs } from '../../../../src/upstreams/http/retry-after.ts'
+import { retryAfterMs } from '../../../../src/upstreams/http/http-failures.ts'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard, type Peer } from '../../fixtures/http-peer.ts'
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import fc from 'fast-check'
 import { resilience } from '../../../../plugins/resilience/index.ts'
 import type { Answer, Call, Dispatch, Upstream } from '../../../../src/api/index.ts'
 import { gatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { HandClock, callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
-import { test } from 'node:test'
 
 const SPEC = {
   timeout: 50,
@@ -14,7 +14,7 @@ const SPEC = {
   retry: { attempts: 3, backoff: 4, tools: [] },
 }
 
-/** What comes of a call at the upstream, when it is not cancelled first. */
+/** All that comes of a call at the upstream, when it is not cancelled first. */
 const REPLIES: Readonly<Record<string, () => Promise<Answer>>> = {
   answers: async () => resultOf({}),
   refuses: async () => ({ error: { code: 1, message: 'no' } }),

@@ -26,7 +26,7 @@ class Caller implements Waiter {
   }
 }
 
-/** Who has a turn already when a test begins. */
+/** Callers that have a turn already when a test begins. */
 const OTHER = { caller: 'other' }
 
 function names(callers: readonly Caller[]): string {

@@ -36,7 +36,7 @@ const CONFIG = {
   },
 }
 
-/** What must not be read, by where it lies: in the project that the server works in, and in the home of the user. */
+/** Files that must not be read, by where they lie: in the project that the server works in, and in the home of the user. */
 const FILES = {
   'project/gateway.yaml': JSON.stringify(CONFIG),
   'project/gateway.prod.yaml': CANARY,

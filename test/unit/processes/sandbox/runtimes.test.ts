@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { chmodSync, symlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { findProgram } from '../../../../src/processes/find-program.ts'
+import { findProgram } from '../../../../src/util/find-program.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
 import { bench, script, stdioSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 
 const SERVERS = path.dirname(script('probing-server.mjs'))
-const PYTHON = findProgram('python3', process.env.PATH, '/')
+const PYTHON = findProgram('python3', process.env.PATH?.split(':'), '/')
 const SANDBOX = { type: 'bwrap', read: [SERVERS], write: [], network: false, hide: [] } as const
 
 /** The same server in Python. */

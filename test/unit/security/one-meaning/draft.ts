@@ -3,7 +3,7 @@ import type { Headers, Way } from './world.ts'
 /** A member as it is written, without its quotes, and its value. */
 type Member = readonly [name: string, value: string]
 
-/** What a kind may change of a request that is as it should be. */
+/** All that a kind may change of a request that is as it should be. */
 export interface Draft {
   readonly random: () => number
   readonly mark: string

@@ -53,7 +53,7 @@ function fail(text: string, at: number): never {
   throw new Error(`no JSON at ${at}: ${text}`)
 }
 
-/** How a reader finds a member: which of several counts, and whether letters of another case are the same. */
+/** The way a reader finds a member: which of several counts, and whether letters of another case are the same. */
 export interface Reader {
   readonly takes: 'first' | 'last'
   readonly folds: boolean

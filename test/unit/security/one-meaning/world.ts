@@ -1,4 +1,3 @@
-import { type JsonObject, isObject } from '../../../../src/protocol/json/json.ts'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
@@ -9,28 +8,28 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { WebSocket } from 'ws'
+import { type JsonObject, isObject } from '../../../../src/protocol/json/json.ts'
 import type { Listener, ListenerConfig, ListenerContext } from '../../../../src/api/index.ts'
 import { definePlugin, type Plugin } from '../../../../src/plugin.ts'
-
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { Lines } from '../../listeners/http/client.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
 
-/** What a rule could decide by. */
+/** All that a rule could decide by. */
 export interface Judged {
   readonly method: string
   readonly params: JsonObject
 }
 
-/** What a server got. */
+/** All that a server got. */
 export interface Received {
   readonly upstream: string
   readonly body: string
   readonly headers?: IncomingHttpHeaders
 }
 
-/** What came back to the client; `status` only over HTTP. */
+/** All that came back to the client; `status` only over HTTP. */
 export interface Said {
   readonly status?: number
   readonly text: string
@@ -221,7 +220,7 @@ async function socketed(t: TestContext, url: string): Promise<World['send']['soc
   }
 }
 
-/** What is no notification. */
+/** All that is no notification. */
 function isAnswer(line: string): boolean {
   const message = JSON.parse(line) as unknown
   return !isObject(message) || message.method === undefined

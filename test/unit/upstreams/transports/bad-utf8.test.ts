@@ -1,7 +1,6 @@
-import { type JsonObject } from '../../../../src/protocol/json/json.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-
+import { type JsonObject } from '../../../../src/protocol/json/json.ts'
 import { answerTo, oldServer, wsServer, type Said } from './network-upstream.ts'
 import { modern, peer, stream, type Heard } from '../../fixtures/http-peer.ts'
 import {

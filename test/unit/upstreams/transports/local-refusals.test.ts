@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
 import type { UpstreamStatus } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
@@ -10,7 +11,6 @@ import {
   testGateway,
 } from '../../../../src/testing/index.ts'
 import { script, until } from '../../fixtures/upstream-bench.ts'
-import { type TestContext, test } from 'node:test'
 
 const BIG = 'x'.repeat(4 * 1024 * 1024 - 1024)
 

@@ -9,7 +9,7 @@ export interface Said {
   readonly params?: Record<string, unknown>
 }
 
-/** What a scripted server answers: to `initialize` as it should, to the rest with its own method. */
+/** All that a scripted server answers: to `initialize` as it should, to the rest with its own method. */
 export function answerTo({ id, method }: Said): string | undefined {
   if (id === undefined) return undefined
   if (method === 'server/discover')
@@ -43,7 +43,7 @@ export interface OldServer {
 }
 
 export interface OldOptions {
-  /** What `endpoint` says; `$` stands for the session. */
+  /** All that `endpoint` says; `$` stands for the session. */
   readonly endpoint?: string
   readonly answer?: (said: Said) => string | undefined
   /** Status of a POST; 202 where this says nothing. */

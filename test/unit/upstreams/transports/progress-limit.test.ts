@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
 import type { Clock, UpstreamConfig } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { ProgressLimit } from '../../../../src/upstreams/connection/progress-limit.ts'
+import { ProgressLimit } from '../../../../src/upstreams/connection/incoming-notifications.ts'
 import { type Heard, event, legacy, modern, peer, said, stream } from '../../fixtures/http-peer.ts'
 import {
   bench,
@@ -15,7 +16,6 @@ import {
   wsSpec,
 } from '../../fixtures/upstream-bench.ts'
 import { type Said, answerTo, oldServer, wsServer } from './network-upstream.ts'
-import { type TestContext, test } from 'node:test'
 
 const COUNT = 100
 /** Time stands still, so that all comes within one second however slow the machine is. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ownerProblemOf } from '../../../../src/errors/errors.ts'
 import { answerTo, oldServer, type Said } from './network-upstream.ts'
 import { bench, callOf, httpSpec, sseSpec, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
 
@@ -35,7 +36,7 @@ test('an http upstream that speaks neither says what came of the POST', async t 
 
   await upstream.start()
 
-  assert.match(upstream.problem ?? '', /^HTTP 404; it said last: Cannot POST/)
+  assert.match(ownerProblemOf(upstream) ?? '', /^HTTP 404; it said last: Cannot POST/)
 })
 
 test('nothing is posted to another origin', async t => {

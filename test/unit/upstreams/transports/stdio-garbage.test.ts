@@ -96,7 +96,8 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
 
     await assert.rejects(upstream.dispatch(callOf('tools/list')), {
       code: 'GW_UPSTREAM_START',
-      message: /exited with code 1; it said last: Error: API_KEY is not set/,
+      message: /exited with code 1$/,
+      detail: /Error: API_KEY is not set/,
     })
 
     assert.equal(upstream.state, 'failed')

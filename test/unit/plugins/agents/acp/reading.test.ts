@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Connection } from '../../../../../plugins/agents/acp/connection.ts'
-import { findProgram } from '../../../../../plugins/agents/processes/program.ts'
-import { platformName, registryAgents } from '../../../../../plugins/agents/acp/registry.ts'
-import { ToolCalls } from '../../../../../plugins/agents/acp/tool-calls.ts'
+import { programOf } from '../../../../../plugins/agents/processes/program.ts'
+import { platformName, registryAgents } from '../../../../../plugins/agents/registry-file.ts'
+import { ToolCalls } from '../../../../../plugins/agents/acp/updates.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
 
 function folder(t: TestContext): string {
@@ -28,20 +28,17 @@ test('the program of an agent is what its links lead to, and only what the globs
     where: 'agents.list.a.command',
   }
 
-  assert.equal(findProgram('agent', { ...rules, commands: undefined }), join(directory, 'bin', 'agent'))
-  assert.equal(findProgram('agent', { ...rules, commands: [`${directory}/agent-*`] }), real)
-  assert.equal(findProgram('./bin/agent', { ...rules, commands: [real] }), real)
+  assert.equal(programOf('agent', { ...rules, commands: undefined }), join(directory, 'bin', 'agent'))
+  assert.equal(programOf('agent', { ...rules, commands: [`${directory}/agent-*`] }), real)
+  assert.equal(programOf('./bin/agent', { ...rules, commands: [real] }), real)
   const refused = {
     code: 'GW_AGENT_COMMAND',
     message: /agents\.list\.a\.command: "agent" cannot be run: .*matches none/,
   }
-  assert.throws(() => findProgram('agent', { ...rules, commands: [`${directory}/bin/*`] }), refused)
-  assert.throws(() => findProgram('agent', { ...rules, commands: [] }), refused)
-  assert.throws(() => findProgram('gone', { ...rules, commands: undefined }), { code: 'GW_AGENT_COMMAND' })
-  assert.throws(
-    () => findProgram('bin', { ...rules, searchPath: directory, commands: undefined }),
-    /not there/,
-  )
+  assert.throws(() => programOf('agent', { ...rules, commands: [`${directory}/bin/*`] }), refused)
+  assert.throws(() => programOf('agent', { ...rules, commands: [] }), refused)
+  assert.throws(() => programOf('gone', { ...rules, commands: undefined }), { code: 'GW_AGENT_COMMAND' })
+  assert.throws(() => programOf('bin', { ...rules, searchPath: directory, commands: undefined }), /not there/)
 })
 
 const REGISTRY = {

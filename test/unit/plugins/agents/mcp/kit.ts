@@ -16,7 +16,7 @@ import { HandDesk } from '../tasks/hand-desk.ts'
 /** A modern client that can be asked, and takes tasks. */
 export const DECLARED = { elicitation: { form: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 
-/** What a tool says to programs. */
+/** All that a tool says to programs. */
 export function facts(result: JsonObject): JsonObject {
   if (!isObject(result.structuredContent)) throw new Error(JSON.stringify(result))
   return result.structuredContent

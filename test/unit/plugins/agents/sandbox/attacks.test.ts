@@ -3,7 +3,7 @@ import { existsSync, lstatSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientSide } from '../../../../../plugins/agents/sandbox/client-side.ts'
-import { RequestRefused } from '../../../../../plugins/agents/sandbox/refused.ts'
+import { RequestRefused } from '../../../../../plugins/agents/sandbox/terminals.ts'
 import { GatewayError, RPC } from '../../../../../src/plugin.ts'
 import { clientOptions } from './kit.ts'
 import { asked, aWorld, NOWHERE, pathsOf, plant, snapshot, type World } from './world.ts'
@@ -48,7 +48,7 @@ function isHarmless({ root, roots }: World, way: string, got: unknown): boolean 
       roots.contains(got) && realpathSync(got) === got && lstatSync(got).isDirectory() === (way === 'cwd')
     )
   if (way === 'read') return (got as { content: string }).content === 'fine'
-  // What was written is in the root: everything else is compared with what was there before.
+  // Files that were written are in the root: everything else is compared with what was there before.
   return way === 'write' && existsSync(root)
 }
 

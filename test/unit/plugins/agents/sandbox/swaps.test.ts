@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileS
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientSide } from '../../../../../plugins/agents/sandbox/client-side.ts'
-import { OpenDirectory, openFile } from '../../../../../plugins/agents/sandbox/opened.ts'
+import { OpenDirectory, openFile } from '../../../../../plugins/agents/sandbox/files.ts'
 import { clientOptions } from './kit.ts'
 import { asked, aWorld, SECRET, snapshot } from './world.ts'
 

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { OutputRing } from '../../../../../plugins/agents/sandbox/output-ring.ts'
-import { cleanLine, cleanText, cutToBytes, TextCleaner } from '../../../../../plugins/agents/sandbox/text.ts'
+import {
+  OutputRing,
+  cleanLine,
+  cleanText,
+  cutToBytes,
+  TextCleaner,
+} from '../../../../../plugins/agents/sandbox/text.ts'
 
 const DIRTY: readonly [string, string][] = [
   ['plain \t text\nand more', 'plain \t text\nand more'],

@@ -1,6 +1,6 @@
-import type { AuditEvent } from '../../../../../src/plugin.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AuditEvent } from '../../../../../src/plugin.ts'
 import type { PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
 import {
   ANN,

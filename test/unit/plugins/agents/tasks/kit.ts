@@ -10,13 +10,13 @@ import {
   type SessionSide,
   type SessionRequest,
   type TurnEnd,
+  type Containment,
 } from '../../../../../plugins/agents/types/agent.ts'
 import { settingsOf } from '../../../../../plugins/agents/settings.ts'
 import type { Caller, TaskRequest, TaskView } from '../../../../../plugins/agents/types/tasks.ts'
 import type { AgentsConfig } from '../../../../../plugins/agents/types/settings.ts'
 import { taskSettingsOf, LocalTaskService } from '../../../../../plugins/agents/tasks/service.ts'
 import type { ServiceParts } from '../../../../../plugins/agents/tasks/context.ts'
-import type { Containment } from '../../../../../plugins/agents/types/containment.ts'
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { SILENT } from '../../install.ts'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { keywordTest } from '../../../../../plugins/agents/scheduling/keywords.ts'
+import { test } from 'node:test'
 import {
+  keywordTest,
+  routing,
   type AgentFactsNow,
   type RouteRequest,
-  routing,
 } from '../../../../../plugins/agents/scheduling/routing.ts'
-import { test } from 'node:test'
 
 const CAPABILITIES = ['code', 'review', 'search', 'tests']
 const ON_LIMIT = ['fallback', 'queue', 'reject'] as const

@@ -4,11 +4,10 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Database } from '../../../../../plugins/agents/store/database.ts'
+import { Database, openDatabase } from '../../../../../plugins/agents/store/database.ts'
 import { TurnCounts } from '../../../../../plugins/agents/scheduling/rate-limits.ts'
 import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
 import { emptyData, type TaskStart } from '../../../../../plugins/agents/store/record.ts'
-import { openDatabase } from '../../../../../plugins/agents/store/sqlite.ts'
 import { TaskStore, type NewTask } from '../../../../../plugins/agents/store/task-store.ts'
 import type { Log } from '../../../../../src/plugin.ts'
 import { HandClock, SILENT } from '../../install.ts'
@@ -183,7 +182,7 @@ test('who waits too long, or is not wanted any more, leaves the queue', async ()
   clock.pass(1000)
   controller.abort()
 
-  assert.deepEqual([await late, await dropped], ['late', 'taken-back'])
+  assert.deepEqual([await late, await dropped], ['late', 'cancelled'])
   assert.deepEqual([queue.queued, queue.running, clock.armed], [0, 1, 0])
   assert.ok(typeof leave === 'function')
   leave()
@@ -192,7 +191,7 @@ test('who waits too long, or is not wanted any more, leaves the queue', async ()
 
 test('nothing is said on stderr about an experiment', async context => {
   const file = fileOf(context)
-  const module = join(import.meta.dirname, '../../../../../plugins/agents/store/sqlite.ts')
+  const module = join(import.meta.dirname, '../../../../../plugins/agents/store/database.ts')
   const program = `const { openDatabase } = await import(${JSON.stringify(module)})
     openDatabase(${JSON.stringify(file)}, { warn() {} }).close()
     process.emitWarning('still heard')`

@@ -1,0 +1,87 @@
+import { RPC, type Plugin } from 'tapgate/plugin'
+
+// #region admit
+/** Lets nobody in while it is closed. */
+export const closedAtNight: Plugin<{ isOpen(): boolean }> = {
+  name: 'closed-at-night',
+  setup({ options, hooks }) {
+    const refusal = {
+      status: 503,
+      error: { code: RPC.internal, message: 'closed' },
+      headers: { 'retry-after': '3600' },
+    }
+    hooks.admit.tap(() => (options.isOpen() ? undefined : refusal))
+  },
+}
+// #endregion admit
+
+// #region authenticate
+/** Knows callers by a token. */
+export const byToken: Plugin<{ tokens: Record<string, string> }> = {
+  name: 'by-token',
+  setup({ options, hooks }) {
+    const error = { code: RPC.invalidRequest, message: 'a token, please' }
+    const subjects = new Map(Object.entries(options.tokens))
+    hooks.authenticate.tap(({ header }) => {
+      const [, token = ''] = /^Bearer (\S+)$/.exec(header('authorization')[0] ?? '') ?? []
+      const subject = subjects.get(token)
+      if (subject === undefined) return { status: 401, error }
+      return { issuer: 'by-token', client: '', subject, scopes: [] }
+    })
+  },
+}
+// #endregion authenticate
+
+// #region refused
+/** Notes from where callers come that are not let in. */
+export const strangers: Plugin = {
+  name: 'strangers',
+  setup({ hooks, log }) {
+    hooks.refused.tap(({ status }, { remoteAddress }) =>
+      log.warn('not let in', { status, from: remoteAddress }),
+    )
+  },
+}
+// #endregion refused
+
+// #region http
+/** Answers `GET /version` beside the MCP endpoint. */
+export const versionPage: Plugin = {
+  name: 'version-page',
+  setup({ hooks }) {
+    hooks.http
+      .for('/version')
+      .tap(({ method }) =>
+        method === 'GET'
+          ? { status: 200, headers: { 'content-type': 'text/plain' }, body: '1.0.0\n' }
+          : { status: 405 },
+      )
+  },
+}
+// #endregion http
+
+// #region session
+/** Takes only clients that it knows. */
+export const knownClients: Plugin<{ names: string[] }> = {
+  name: 'known-clients',
+  setup({ options, hooks }) {
+    hooks.session.tap(({ client }) => {
+      if (!options.names.includes(client.info.name)) throw new Error(`no ${client.info.name} here`)
+    })
+  },
+}
+// #endregion session
+
+// #region sessionEnd
+/** Logs how many requests a session had. */
+export const sessionLength: Plugin = {
+  name: 'session-length',
+  setup({ hooks, log, slot }) {
+    const requests = slot.session(() => ({ count: 0 }))
+    hooks.request.tap(({ session }) => void requests.get(session).count++)
+    hooks.sessionEnd.tap((session, reason) =>
+      log.info('a session ended', { requests: requests.get(session).count, reason }),
+    )
+  },
+}
+// #endregion sessionEnd

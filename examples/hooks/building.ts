@@ -1,0 +1,80 @@
+import { refuse, RPC, type Listener, type Plugin, type Upstream } from 'tapgate/plugin'
+
+// #region configure
+/** Gives no server more than five seconds. */
+export const fiveSeconds: Plugin = {
+  name: 'five-seconds',
+  setup({ hooks }) {
+    hooks.configure.tap(config => {
+      const upstreams = Object.entries(config.upstreams)
+      return {
+        ...config,
+        upstreams: Object.fromEntries(upstreams.map(([name, spec]) => [name, { ...spec, timeout: '5s' }])),
+      }
+    })
+  },
+}
+// #endregion configure
+
+// #region createUpstream
+/** Serves `type: http` servers whose address ends in `/empty` itself. */
+export const emptyServers: Plugin = {
+  name: 'empty-servers',
+  setup({ hooks }) {
+    hooks.createUpstream
+      .for('http')
+      .tap({ stage: 'trace' }, (spec, { name }) =>
+        'url' in spec && spec.url.endsWith('/empty') ? emptyServer(name, spec) : undefined,
+      )
+  },
+}
+// #endregion createUpstream
+
+// #region upstream
+/** A server that is no process, offers nothing and is always ready. */
+function emptyServer(name: string, spec: Upstream['spec']): Upstream {
+  const info = { name, version: '1' }
+  return {
+    name,
+    spec,
+    state: 'ready',
+    problem: undefined,
+    pid: undefined,
+    server: { era: 'modern', version: '2026-07-28', info, capabilities: {}, instructions: undefined },
+    dispatch: call => Promise.resolve(refuse(RPC.methodNotFound, `${call.method} is not here`)),
+    start: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+  }
+}
+// #endregion upstream
+
+// #region createListener
+/** Lets no listener open beyond this machine. */
+export const loopbackOnly: Plugin = {
+  name: 'loopback-only',
+  setup({ hooks }) {
+    hooks.createListener.for('http').tap({ stage: 'trace' }, (spec, { name }): Listener | undefined => {
+      if ('host' in spec && spec.host !== '127.0.0.1')
+        throw new Error(`listener "${name}" is not on loopback`)
+      return undefined // the gateway makes it
+    })
+  },
+}
+// #endregion createListener
+
+// #region dispatch
+/** Logs each call of a server that takes longer than a second. */
+export const slowCalls: Plugin<{ overMs?: number }> = {
+  name: 'slow-calls',
+  setup({ options, hooks, log, clock }) {
+    hooks.dispatch.tap((next, upstream) => async call => {
+      const began = clock.now()
+      const reply = await next(call)
+      const ms = clock.now() - began
+      if (ms > (options?.overMs ?? 1000))
+        log.warn('a slow call', { upstream: upstream.name, method: call.method, ms })
+      return reply
+    })
+  },
+}
+// #endregion dispatch

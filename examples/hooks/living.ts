@@ -1,0 +1,111 @@
+import type { Plugin } from 'tapgate/plugin'
+
+// #region ready
+/** Refuses to start without the file that it needs. */
+export const needsFile: Plugin<{ read(): Promise<string> }> = {
+  name: 'needs-file',
+  setup({ options, hooks, log }) {
+    hooks.ready.tap(async () => {
+      const text = await options.read() // a rejection stops the start
+      log.info('has its file', { characters: text.length })
+    })
+  },
+}
+// #endregion ready
+
+// #region listening
+/** Says where clients can connect. */
+export const announce: Plugin = {
+  name: 'announce',
+  setup({ hooks, log }) {
+    hooks.listening.tap(({ name, url }) => log.info('clients can connect', { listener: name, url }))
+  },
+}
+// #endregion listening
+
+// #region stopping
+/** Says how long open calls have once the gateway is told to stop. */
+export const farewell: Plugin = {
+  name: 'farewell',
+  setup({ hooks, log }) {
+    hooks.stopping.tap(graceMs => log.info('stopping', { graceMs }))
+  },
+}
+// #endregion stopping
+
+// #region close
+/** Ends what it opened. */
+export const heartbeat: Plugin<{ beat(): void }> = {
+  name: 'heartbeat',
+  setup({ options, hooks }) {
+    const timer = setInterval(() => options.beat(), 1000)
+    timer.unref()
+    hooks.close.tap(() => clearInterval(timer))
+  },
+}
+// #endregion close
+
+// #region upstreamState
+/** Raises an alarm when a server fails. */
+export const alarm: Plugin = {
+  name: 'alarm',
+  setup({ hooks, log }) {
+    hooks.upstreamState.tap((upstream, state, problem) => {
+      if (state === 'failed') log.error('ALARM', { upstream, problem })
+    })
+  },
+}
+// #endregion upstreamState
+
+// #region status
+/** Adds to `gateway ps --json` and `gateway inspect` who looks after a server. */
+export const owners: Plugin<Record<string, string>> = {
+  name: 'owners',
+  setup({ options, hooks }) {
+    hooks.status.tap(status => ({ ...status, owner: options[status.name] ?? 'nobody' }))
+  },
+}
+// #endregion status
+
+// #region load
+/** Adds to `gateway ps --json` how many timers and sockets keep the process busy. */
+export const resources: Plugin = {
+  name: 'resources',
+  setup({ hooks }) {
+    hooks.load.tap(load => ({ ...load, resources: process.getActiveResourcesInfo().length }))
+  },
+}
+// #endregion load
+
+// #region figures
+/** Counts tool calls, for `/metrics`. */
+export const toolCalls: Plugin = {
+  name: 'tool-calls',
+  setup({ hooks }) {
+    let value = 0
+    hooks.settled.tap({ methods: ['tools/call'] }, () => void value++)
+    const figure = { name: 'tapgate_tool_calls', type: 'counter', help: 'Calls of tools.' } as const
+    hooks.figures.tap(figures => [...figures, { ...figure, samples: [{ suffix: '_total', value }] }])
+  },
+}
+// #endregion figures
+
+// #region control
+/** Adds the verb `greeting.say`, for the owner of a gateway that runs. */
+export const greeting: Plugin = {
+  name: 'greeting',
+  setup({ hooks }) {
+    hooks.control.for('greeting.say').tap(({ name = 'world' }) => ({ text: `hello ${String(name)}` }))
+  },
+}
+// #endregion control
+
+// #region recorded
+/** Keeps what an audit should have beside calls: questions to clients, permissions, commands of the owner. */
+export const journal: Plugin<{ write(line: string): void }> = {
+  name: 'journal',
+  setup({ options, hooks }) {
+    hooks.recorded.tap(({ kind, name, outcome }) => options.write(`${kind} ${name}: ${outcome}`))
+  },
+}
+// #endregion recorded

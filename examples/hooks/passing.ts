@@ -1,0 +1,105 @@
+import { answer, Payload, refuse, RPC, type Plugin } from 'tapgate/plugin'
+
+// #region request
+/** Switches a tool off. */
+export const noDrops: Plugin = {
+  name: 'no-drops',
+  setup({ hooks }) {
+    hooks.request.tap({ methods: ['tools/call'] }, exchange =>
+      exchange.params?.name === 'web__drop' ? refuse(RPC.invalidParams, 'drop is switched off') : undefined,
+    )
+  },
+}
+// #endregion request
+
+// #region route
+/** Sends one tool to a server of another name. */
+export const toCanary: Plugin = {
+  name: 'to-canary',
+  setup({ hooks }) {
+    hooks.route.tap({ methods: ['tools/call'] }, ({ params }) => {
+      if (params?.name !== 'web__search') return undefined
+      return { to: 'one', upstream: 'canary', params: { ...params, name: 'search' } }
+    })
+  },
+}
+// #endregion route
+
+// #region call
+/** Tells servers over HTTP who calls. */
+export const namesCaller: Plugin = {
+  name: 'names-caller',
+  setup({ hooks }) {
+    hooks.call.tap(({ headers, exchange }) => {
+      headers['x-caller'] = exchange.principal.subject
+    })
+  },
+}
+// #endregion call
+
+// #region response
+/** Adds a note to what tools answer. */
+export const footnote: Plugin = {
+  name: 'footnote',
+  setup({ hooks }) {
+    hooks.response.tap({ methods: ['tools/call'], stage: 'transform' }, reply => {
+      if (!('result' in reply)) return undefined // an error stays as it is
+      const { content = [], ...rest } = reply.result.value() as { content?: object[] }
+      const note = { type: 'text', text: 'checked' }
+      return { result: Payload.of({ ...rest, content: [...content, note] }, reply.result.era) }
+    })
+  },
+}
+// #endregion response
+
+// #region settled
+/** Logs every call, with what came of it. */
+export const accessLog: Plugin = {
+  name: 'access-log',
+  setup({ hooks, log, clock }) {
+    hooks.settled.tap(({ method, answer, cancelled, startedAt }) => {
+      const outcome = cancelled ? 'cancelled' : answer !== undefined && 'error' in answer ? 'error' : 'fine'
+      log.info('request', { method, outcome, ms: Math.round(clock.now() - startedAt) })
+    })
+  },
+}
+// #endregion settled
+
+// #region catalog
+/** Shows the tools that only read. */
+export const readOnly: Plugin = {
+  name: 'read-only',
+  setup({ hooks }) {
+    hooks.catalog.tap((entries, { kind }) => {
+      if (kind !== 'tools') return undefined
+      return entries.filter(
+        ({ value }) => (value.annotations as { readOnlyHint?: boolean } | undefined)?.readOnlyHint,
+      )
+    })
+  },
+}
+// #endregion catalog
+
+// #region notification
+/** Keeps what servers log from clients. */
+export const quiet: Plugin = {
+  name: 'quiet',
+  setup({ hooks }) {
+    hooks.notification.tap({ methods: ['notifications/message'] }, (_, { direction }) =>
+      direction === 'client' ? 'drop' : undefined,
+    )
+  },
+}
+// #endregion notification
+
+// #region clientRequest
+/** Answers servers that ask for roots, so that no client is asked. */
+export const fixedRoots: Plugin = {
+  name: 'fixed-roots',
+  setup({ hooks }) {
+    hooks.clientRequest.tap({ methods: ['roots/list'] }, () =>
+      answer({ roots: [{ uri: 'file:///srv/project' }] }),
+    )
+  },
+}
+// #endregion clientRequest

@@ -1,0 +1,243 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { type AgentFacts, AgentFailure, type AgentSession, type SessionRequest } from '../types/agent.ts'
+import { LiveSession, type SessionProcess } from './session.ts'
+
+const MAX_ID = 1024
+
+/** A new session, or one that is taken up again, set as configured. @throws AgentFailure; no session is left then */
+export async function openSession(process: SessionProcess, wanted: SessionRequest): Promise<LiveSession> {
+  try {
+    const { session, opened } = await (wanted.resume === undefined
+      ? create(process, wanted)
+      : takeUp(process, wanted, wanted.resume))
+    await choose(process, session, opened, wanted)
+    return session
+  } catch (error) {
+    throw error instanceof AgentFailure ? withMethods(error, process.facts) : error
+  }
+}
+
+interface Opened {
+  readonly session: LiveSession
+  readonly opened: JsonObject
+}
+
+async function create(process: SessionProcess, wanted: SessionRequest): Promise<Opened> {
+  const answer = await demand(process, 'session/new', placeOf(process, wanted))
+  const id = isObject(answer) ? answer.sessionId : undefined
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
+    throw failure(process, 'protocol', 'it opened a session without an id')
+  if (process.sessions.has(id)) {
+    process.retire()
+    throw failure(process, 'protocol', 'it gave a new session the id of one that is open')
+  }
+  const session = new LiveSession(process, id, 'new', wanted.side)
+  process.sessions.set(id, session)
+  return { session, opened: isObject(answer) ? answer : {} }
+}
+
+async function takeUp(process: SessionProcess, wanted: SessionRequest, id: string): Promise<Opened> {
+  if (process.sessions.has(id)) throw failure(process, 'busy', 'that session is open already')
+  const { canResume, canLoad } = process.facts
+  const ways: AgentSession['how'][] = [
+    ...(canResume ? (['resumed'] as const) : []),
+    ...(canLoad ? (['loaded'] as const) : []),
+  ]
+  let why = 'it can neither resume nor load sessions'
+  for (const how of ways) {
+    const session = new LiveSession(process, id, how, wanted.side)
+    process.sessions.set(id, session)
+    try {
+      const params = { sessionId: id, ...placeOf(process, wanted) }
+      const answer = await demand(process, how === 'resumed' ? 'session/resume' : 'session/load', params)
+      session.isReplaying = false
+      return { session, opened: isObject(answer) ? answer : {} }
+    } catch (error) {
+      process.sessions.delete(id)
+      if (!(error instanceof AgentFailure) || error.kind !== 'refused') throw error
+      why = error.message
+    }
+  }
+  throw failure(process, 'lost', why)
+}
+
+/** A server that the agent cannot reach over http is not given to it: some refuse the session then. */
+function placeOf(process: SessionProcess, { cwd, mcpServers }: SessionRequest): JsonObject {
+  const servers = process.facts.mcpHttp ? mcpServers : mcpServers.filter(({ type }) => type !== 'http')
+  return { cwd, mcpServers: servers }
+}
+
+async function choose(
+  process: SessionProcess,
+  session: LiveSession,
+  opened: JsonObject,
+  wanted: SessionRequest,
+): Promise<void> {
+  const { id, mode, model, options } = process.settings
+  const wished = { mode: wanted.mode ?? mode, model: wanted.model ?? model, options }
+  try {
+    for (const { method, params } of settingsFor(id, opened, wished))
+      await demand(process, method, { sessionId: session.id, ...params })
+  } catch (error) {
+    await process.close(session)
+    throw error
+  }
+}
+
+function demand(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
+  return process.demand('session', method, params, process.settings.timeouts.sessionMs)
+}
+
+function failure(process: SessionProcess, kind: AgentFailure['kind'], what: string): AgentFailure {
+  return new AgentFailure(kind, 'session', `agent "${process.settings.id}": ${what}`)
+}
+
+/** Tells a new process who pays, where that is configured. @throws AgentFailure */
+export async function logIn(process: Pick<SessionProcess, 'settings' | 'facts' | 'demand'>): Promise<void> {
+  const { auth, id, timeouts } = process.settings
+  const { provider, method, meta } = auth ?? {}
+  if (provider !== undefined) {
+    const { id: providerId, api: apiType, url: baseUrl, headers } = provider
+    const params = { providerId, apiType, baseUrl, headers: { ...headers } }
+    await process.demand('auth', 'providers/set', params, timeouts.initializeMs)
+  }
+  if (method === undefined) return
+  demandMethod(id, method, process.facts)
+  const params = { methodId: method, ...(meta === undefined ? {} : { _meta: meta }) }
+  await process.demand('auth', 'authenticate', params, timeouts.initializeMs)
+}
+
+/** A method that needs a terminal would wait for somebody who is not there. */
+function demandMethod(agent: string, method: string, { authMethods }: AgentFacts): void {
+  const found = authMethods.find(({ id }) => id === method)
+  if (found !== undefined && found.type !== 'terminal') return
+  const there = authMethods.filter(({ type }) => type !== 'terminal').map(({ id }) => id)
+  const why = found === undefined ? 'has no such method' : 'needs a terminal for it'
+  throw new AgentFailure(
+    'auth',
+    'auth',
+    `agent "${agent}" cannot log in with "${method}": it ${why}; without a terminal it offers ${there.join(', ') || 'none'}`,
+  )
+}
+
+/** The same failure, with what could be done about a login. */
+function withMethods(failure: AgentFailure, facts: AgentFacts | undefined): AgentFailure {
+  const methods = facts?.authMethods ?? []
+  if (failure.kind !== 'auth' || methods.length === 0 || failure.details?.authMethods !== undefined)
+    return failure
+  const names = methods.map(({ id, type }) => (type === 'terminal' ? `${id} (in a terminal)` : id)).join(', ')
+  return new AgentFailure('auth', failure.phase, `${failure.message}; it knows these methods: ${names}`, {
+    ...failure.details,
+    authMethods: methods,
+  })
+}
+
+/** Mode, model and options that a session is set to. */
+interface Choices {
+  readonly mode: string | undefined
+  readonly model: string | undefined
+  readonly options: Readonly<Record<string, string | boolean>>
+}
+
+/** One request that sets something. */
+interface Setting {
+  readonly method: string
+  readonly params: JsonObject
+}
+
+/**
+ * The requests that set a new session as wished, by what the agent said that it offers: `configOptions`, else the older
+ * `modes` and `models`. What is so already is left alone. @throws AgentFailure `refused`, with what there is
+ */
+function settingsFor(agent: string, opened: JsonObject, wished: Choices): Setting[] {
+  const offered = optionsOf(opened.configOptions)
+  return [
+    ...oneOf(agent, 'mode', wished.mode, offered, olderModes(opened.modes)),
+    ...oneOf(agent, 'model', wished.model, offered, olderModels(opened.models)),
+    ...Object.entries(wished.options).flatMap(([id, value]) => {
+      const option = offered.find(each => each.id === id)
+      if (option === undefined)
+        throw refusal(
+          agent,
+          `option "${id}"`,
+          offered.map(each => each.id),
+        )
+      return setOption(agent, option, value)
+    }),
+  ]
+}
+
+interface Option {
+  readonly id: string
+  readonly category: unknown
+  readonly current: unknown
+  /** Undefined for a boolean. */
+  readonly values: readonly string[] | undefined
+}
+
+/** The older way to say the same. */
+interface Older {
+  readonly current: unknown
+  readonly ids: readonly string[]
+  readonly method: string
+  readonly key: string
+}
+
+function oneOf(
+  agent: string,
+  what: 'mode' | 'model',
+  wished: string | undefined,
+  offered: readonly Option[],
+  older: Older | undefined,
+): Setting[] {
+  if (wished === undefined) return []
+  const option = offered.find(({ id }) => id === what) ?? offered.find(({ category }) => category === what)
+  if (option !== undefined) return setOption(agent, option, wished)
+  if (older === undefined || !older.ids.includes(wished))
+    throw refusal(agent, `${what} "${wished}"`, older?.ids ?? [])
+  return older.current === wished ? [] : [{ method: older.method, params: { [older.key]: wished } }]
+}
+
+function setOption(agent: string, { id, current, values }: Option, value: string | boolean): Setting[] {
+  const isKnown = values === undefined ? typeof value === 'boolean' : values.includes(String(value))
+  if (!isKnown) throw refusal(agent, `value "${String(value)}" for ${id}`, values ?? ['true', 'false'])
+  if (current === value) return []
+  const type = values === undefined ? { type: 'boolean' } : {}
+  return [{ method: 'session/set_config_option', params: { configId: id, ...type, value } }]
+}
+
+function refusal(agent: string, what: string, offered: readonly string[]): AgentFailure {
+  const there = offered.length === 0 ? 'it offers none' : `it offers ${offered.slice(0, 32).join(', ')}`
+  return new AgentFailure('refused', 'session', `agent "${agent}" has no ${what}; ${there}`)
+}
+
+function optionsOf(written: unknown): Option[] {
+  return objects(written).flatMap(({ id, category, currentValue, type, options }) => {
+    if (typeof id !== 'string') return []
+    const values = type === 'boolean' ? undefined : valuesOf(options)
+    return [{ id, category, current: currentValue, values }]
+  })
+}
+
+/** Values stand in one list, or in groups. */
+function valuesOf(options: unknown): string[] {
+  return objects(options).flatMap(({ value, options: group }) =>
+    typeof value === 'string' ? [value] : Array.isArray(group) ? valuesOf(group) : [],
+  )
+}
+
+function olderModes(modes: unknown): Older | undefined {
+  if (!isObject(modes)) return undefined
+  const ids = objects(modes.availableModes).map(({ id }) => String(id))
+  return { current: modes.currentModeId, ids, method: 'session/set_mode', key: 'modeId' }
+}
+
+function olderModels(models: unknown): Older | undefined {
+  if (!isObject(models)) return undefined
+  const ids = objects(models.availableModels).map(({ modelId }) => String(modelId))
+  return { current: models.currentModelId, ids, method: 'session/set_model', key: 'modelId' }
+}
+
+function objects(list: unknown): JsonObject[] {
+  return Array.isArray(list) ? list.slice(0, 256).filter(isObject) : []
+}

@@ -1,0 +1,345 @@
+import {
+  type AgentFacts,
+  AgentFailure,
+  type AgentSession,
+  type SessionSide,
+  type TurnEnd,
+} from '../types/agent.ts'
+import { type Clock, isObject, type JsonObject, type Log, reasonOf } from '../../../src/plugin.ts'
+import type { AgentSettings } from '../types/settings.ts'
+import { CODES, failureOf, RpcFault } from './failures.ts'
+import { readPermission, readUpdate, ToolCalls } from './updates.ts'
+
+/** Longest time that a timer can wait. */
+const MAX_TIMER = 2 ** 31 - 1
+
+const REASONS: ReadonlySet<unknown> = new Set<TurnEnd['stopReason']>([
+  ...(['end_turn', 'max_tokens', 'max_turn_requests'] as const),
+  ...(['refusal', 'cancelled'] as const),
+])
+
+/** Requests that change something, or disturb somebody: only in a turn that goes on. */
+const ONLY_IN_TURN: ReadonlySet<string> = new Set([
+  'fs/write_text_file',
+  'terminal/create',
+  'elicitation/create',
+])
+
+const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
+
+const REFUSED = { outcome: { outcome: 'cancelled' } }
+
+const TOO_LATE: Record<TurnPhase, string> = {
+  firstUpdate: 'it showed no sign of life',
+  idle: 'it did nothing more',
+  turn: 'it did not end the turn',
+}
+
+/** The process that a session lives in. */
+export interface SessionHome {
+  readonly settings: AgentSettings
+  readonly clock: Clock
+  readonly log: Log
+  readonly pid: number | undefined
+  /** @throws RpcFault, or the failure that ended the process */
+  ask(method: string, params: JsonObject): Promise<unknown>
+  notify(method: string, params: JsonObject): void
+  turnBegins(): void
+  turnEnded(): void
+  turnFailed(failure: AgentFailure): void
+  /** Takes no new sessions any more. */
+  retire(): void
+  /** True while another session in it is in the middle of a turn. */
+  isSharedWithBusy(session: LiveSession): boolean
+  end(why: AgentFailure): void
+  /** Frees the session on the agent's side, and its slot. */
+  release(session: LiveSession): Promise<void>
+}
+
+/** The process that sessions are opened in. */
+export interface SessionProcess extends SessionHome {
+  readonly facts: AgentFacts
+  readonly sessions: Map<string, LiveSession>
+  /** Asks the agent for something within `ms`. @throws AgentFailure */
+  demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
+  close(session: LiveSession): Promise<void>
+}
+
+interface Running {
+  readonly turn: Turn
+  /** Ends the turn for whoever waits, whatever the agent does. */
+  readonly settle: (failure: AgentFailure) => void
+  /** Resolves when it has ended for whoever waits. */
+  readonly ended: Promise<unknown>
+}
+
+/** One session in a process of an agent. */
+export class LiveSession implements AgentSession {
+  readonly id: string
+  readonly how: AgentSession['how']
+  /** Updates while the session loads are history, and for nobody. */
+  isReplaying: boolean
+  readonly #home: SessionHome
+  readonly #side: SessionSide
+  readonly #calls = new ToolCalls()
+  #running: Running | undefined
+  #stopEnd: (() => void) | undefined
+  #failed: AgentFailure | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(home: SessionHome, id: string, how: AgentSession['how'], side: SessionSide) {
+    this.#home = home
+    this.id = id
+    this.how = how
+    this.isReplaying = how !== 'new'
+    this.#side = side
+  }
+
+  get pid(): number | undefined {
+    return this.#home.pid
+  }
+
+  get isBusy(): boolean {
+    return this.#running !== undefined
+  }
+
+  async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
+    const { settings, clock } = this.#home
+    if (this.#failed !== undefined) throw this.#failed
+    if (this.#closing !== undefined) throw this.#failure('stopped', 'the session was closed')
+    if (this.#running !== undefined) throw this.#failure('busy', 'a turn is under way in this session')
+    const over = Promise.withResolvers<never>()
+    const turn = new Turn(clock, settings.timeouts, (phase, ms) => this.#expire(phase, ms))
+    const answered = this.#answered(content, meta)
+    const ended = Promise.race([answered, over.promise])
+    this.#running = { turn, settle: over.reject, ended }
+    this.#home.turnBegins()
+    try {
+      const end = await ended
+      return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
+    } catch (error) {
+      // Whatever came after the cancellation: that was first.
+      if (turn.isCancelled) return CANCELLED
+      throw error
+    } finally {
+      turn.over()
+      this.#running = undefined
+      this.#home.turnEnded()
+    }
+  }
+
+  async #answered(content: readonly JsonObject[], meta: JsonObject | undefined): Promise<TurnEnd> {
+    const params = { sessionId: this.id, prompt: content, ...(meta === undefined ? {} : { _meta: meta }) }
+    try {
+      const answer = await this.#home.ask('session/prompt', params)
+      return this.#readEnd(answer)
+    } catch (error) {
+      const failure = failureOf(error, this.#home.settings.id, 'prompt')
+      this.#home.turnFailed(failure)
+      throw failure
+    } finally {
+      this.#stopEnd?.()
+      this.#stopEnd = undefined
+    }
+  }
+
+  #readEnd(answer: unknown): TurnEnd {
+    const { stopReason, usage } = isObject(answer) ? answer : ({} as JsonObject)
+    if (REASONS.has(stopReason))
+      return { stopReason: stopReason as TurnEnd['stopReason'], usage: isObject(usage) ? usage : undefined }
+    this.#home.retire()
+    const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
+    throw this.#failure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
+  }
+
+  cancel(): void {
+    if (this.#running === undefined || this.#running.turn.isCancelled) return
+    this.#running.turn.cancel()
+    this.#demandEnd()
+  }
+
+  /** The agent is told; a process that does not end the turn in time is ended. */
+  #demandEnd(): void {
+    const { settings, clock } = this.#home
+    const { cancelMs } = settings.timeouts
+    this.#home.notify('session/cancel', { sessionId: this.id })
+    this.#stopEnd ??= clock.after(cancelMs, () =>
+      this.#home.end(
+        this.#failure(
+          'crash',
+          `its process was ended, as it did not end a turn within ${cancelMs} ms of a cancellation`,
+          'cancel',
+        ),
+      ),
+    )
+  }
+
+  #expire(phase: TurnPhase, ms: number): void {
+    const failure = this.#failure('timeout', `${TOO_LATE[phase]} within ${ms} ms`, phase)
+    this.#failed = failure
+    this.#running?.settle(failure)
+    this.#home.retire()
+    // Others must not pay for it, unless the agent does not stop even when told to.
+    if (this.#home.isSharedWithBusy(this)) this.#demandEnd()
+    else this.#home.end(failure)
+  }
+
+  /** The process has ended. */
+  fail(why: AgentFailure): void {
+    this.#failed ??= why
+    this.#stopEnd?.()
+    this.#running?.settle(why)
+  }
+
+  /** One `session/update`. */
+  receive(update: JsonObject): void {
+    if (this.isReplaying || this.#closing !== undefined) return
+    this.#running?.turn.sign()
+    this.#tell(() => this.#side.update(readUpdate(update, this.#calls)))
+  }
+
+  #tell(tell: () => void): void {
+    try {
+      tell()
+    } catch (error) {
+      this.#home.log.error('an update of an agent could not be taken', { why: reasonOf(error) })
+    }
+  }
+
+  /** A request of the agent that is about this session. `signal` is aborted when the agent cancels it. */
+  async request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
+    const turn = this.#running?.turn
+    turn?.sign()
+    if (method === 'session/request_permission') return this.#permission(params, turn, signal)
+    const handler = this.#side.handlers.get(method)
+    if (handler === undefined)
+      throw new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`)
+    if (ONLY_IN_TURN.has(method) && isOver(turn)) throw new RpcFault(CODES.cancelled, 'The turn is over')
+    if (turn === undefined) return handler(params, signal)
+    turn.owe()
+    try {
+      return await handler(params, AbortSignal.any([signal, turn.signal]))
+    } finally {
+      turn.paid()
+    }
+  }
+
+  async #permission(params: JsonObject, turn: Turn | undefined, signal: AbortSignal): Promise<JsonObject> {
+    const request = readPermission(params, this.#calls)
+    if (request === undefined) throw new RpcFault(CODES.invalidParams, 'toolCall.toolCallId is missing')
+    const { call, options, isNew } = request
+    if (isNew) this.#tell(() => this.#side.update({ is: 'tool', call, isNew }))
+    if (turn === undefined || isOver(turn)) return REFUSED
+    turn.owe()
+    try {
+      const both = AbortSignal.any([signal, turn.signal])
+      const outcome = await Promise.race([
+        this.#side.permission({ call, options, signal: both }),
+        aborted(both),
+      ])
+      const isOffered =
+        outcome !== 'cancelled' && options.some(({ optionId }) => optionId === outcome.optionId)
+      return isOffered ? { outcome: { outcome: 'selected', optionId: outcome.optionId } } : REFUSED
+    } finally {
+      turn.paid()
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.cancel()
+    await this.#running?.ended.catch(() => undefined)
+    await this.#home.release(this)
+  }
+
+  #failure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
+    return new AgentFailure(kind, phase, `agent "${this.#home.settings.id}": ${what}`)
+  }
+}
+
+function isOver(turn: Turn | undefined): boolean {
+  return turn === undefined || turn.isCancelled
+}
+
+function aborted(signal: AbortSignal): Promise<'cancelled'> {
+  return new Promise(resolve => signal.addEventListener('abort', () => resolve('cancelled'), { once: true }))
+}
+
+type TurnPhase = 'firstUpdate' | 'idle' | 'turn'
+
+/** One turn: when it must have begun, gone on, and ended. While the agent waits for us, it is not idle. */
+class Turn {
+  readonly #clock: Clock
+  readonly #timeouts: AgentSettings['timeouts']
+  readonly #expire: (phase: TurnPhase, ms: number) => void
+  readonly #cancelled = new AbortController()
+  readonly #stopWhole: () => void
+  #stopWatch: () => void = () => undefined
+  #lastSign: number
+  #hasSigned = false
+  #owed = 0
+
+  constructor(
+    clock: Clock,
+    timeouts: AgentSettings['timeouts'],
+    expire: (phase: TurnPhase, ms: number) => void,
+  ) {
+    this.#clock = clock
+    this.#timeouts = timeouts
+    this.#expire = expire
+    this.#lastSign = clock.now()
+    const { turnMs } = timeouts
+    this.#stopWhole = clock.after(Math.min(turnMs, MAX_TIMER), () => expire('turn', turnMs))
+    this.#watch()
+  }
+
+  /** Aborted when the turn is cancelled or over: nobody waits for answers then. */
+  get signal(): AbortSignal {
+    return this.#cancelled.signal
+  }
+
+  get isCancelled(): boolean {
+    return this.#cancelled.signal.aborted
+  }
+
+  cancel(): void {
+    this.#cancelled.abort()
+  }
+
+  /** The agent did something. Costs nothing but the time, as this is once per update. */
+  sign(): void {
+    this.#lastSign = this.#clock.now()
+    if (this.#hasSigned) return
+    this.#hasSigned = true
+    this.#stopWatch()
+    this.#watch()
+  }
+
+  /** The agent waits for an answer of ours. */
+  owe(): void {
+    this.#owed++
+  }
+
+  paid(): void {
+    this.#owed--
+    this.#lastSign = this.#clock.now()
+  }
+
+  over(): void {
+    this.#stopWatch()
+    this.#stopWhole()
+    this.#cancelled.abort()
+  }
+
+  #watch(): void {
+    const phase = this.#hasSigned ? 'idle' : 'firstUpdate'
+    const limit = this.#timeouts[`${phase}Ms`]
+    const left = this.#owed > 0 ? limit : this.#lastSign + limit - this.#clock.now()
+    if (left <= 0) return this.#expire(phase, limit)
+    this.#stopWatch = this.#clock.after(Math.min(left, MAX_TIMER), () => this.#watch())
+  }
+}

@@ -1,0 +1,298 @@
+import {
+  type Answer,
+  type Ask,
+  type ClientSide,
+  type Exchange,
+  isObject,
+  type JsonObject,
+  Payload,
+  refuse,
+  RPC,
+} from '../../../src/plugin.ts'
+import type {
+  AgentRow,
+  Page,
+  Question,
+  QuestionAnswer,
+  TaskEvent,
+  TaskService,
+  TaskState,
+  TaskView,
+} from '../types/tasks.ts'
+
+/** Nothing can happen to a task any more that is in one of these. */
+const FINAL: ReadonlySet<TaskState> = new Set(['completed', 'failed', 'cancelled'])
+
+/** Time for which a client should leave a running task alone. */
+export const POLL_MS = 2000
+
+/** The same words for a task of somebody else and for none at all. */
+const UNKNOWN_TASK = 'Unknown task: it has expired, or never was yours'
+
+export function hasEnded({ state }: TaskView): boolean {
+  return FINAL.has(state)
+}
+
+/** A whole result, in the form of the server that this is. */
+export function done(value: JsonObject): Answer {
+  return { result: Payload.of({ resultType: 'complete', ...value }, 'modern') }
+}
+
+/** Result of a tool: for programs, and in words. */
+export function toolResult(structuredContent: JsonObject, texts: readonly string[], isError = false): Answer {
+  const content = texts.filter(text => text !== '').map(text => ({ type: 'text', text }))
+  return done({ content, structuredContent, isError })
+}
+
+/** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
+export function failed(why: string, retryAfterMs?: unknown): Answer {
+  if (typeof retryAfterMs !== 'number') return done({ content: [{ type: 'text', text: why }], isError: true })
+  const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
+  const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
+  return done({ content: [{ type: 'text', text }], isError: true, _meta })
+}
+
+export function unknownTask(): Answer {
+  return failed(UNKNOWN_TASK)
+}
+
+export function unknownTaskError(): Answer {
+  return refuse(RPC.invalidParams, UNKNOWN_TASK)
+}
+
+/** A task as the tools tell of it. */
+export function taskAnswer(view: TaskView): Answer {
+  return toolResult(structured(view), [view.text, inWords(view)], isFailed(view))
+}
+
+export function structured(view: TaskView): JsonObject {
+  const { decision, endedAt, updatedAt, createdAt } = view
+  return compact({
+    task_id: view.id,
+    state: view.state,
+    is_error: isFailed(view),
+    why: view.why,
+    agent: view.agent,
+    routed_by: decision.by,
+    session_id: view.sessionId,
+    cwd: view.cwd,
+    stop_reason: view.stopReason,
+    text: view.text,
+    truncated: view.truncated,
+    bytes_total: view.bytesTotal,
+    files_changed: [...view.filesChanged],
+    has_diff: view.hasDiff,
+    denied: [...view.denied],
+    warnings: [...view.warnings],
+    usage: view.usage,
+    attempts: view.attempts.map(({ agent, failure }) => compact({ agent, failure })),
+    questions: view.questions.map(question => asked(question)),
+    progress: view.progress,
+    duration_ms: Math.max(0, (endedAt ?? updatedAt) - createdAt),
+    seq: view.seq,
+    poll_after_ms: hasEnded(view) ? undefined : POLL_MS,
+  })
+}
+
+function asked({ id, kind, message, schema }: Question): JsonObject {
+  return { question_id: id, kind, message, schema }
+}
+
+/** The facts that a reader of text alone needs too: which task, how it does, who has it and why, and what is missing. */
+export function inWords(view: TaskView): string {
+  const { id, state, why, agent, decision } = view
+  const lines = [
+    `[task ${id} is ${state}${why === undefined ? '' : `: ${why}`}]`,
+    agent === undefined ? `[no agent: ${decision.by}]` : `[agent ${agent}, chosen by ${decision.by}]`,
+    ...view.attempts.flatMap(({ agent: tried, failure }) =>
+      failure === undefined ? [] : [`[tried before: ${tried}: ${failure}]`],
+    ),
+    ...cutIn(view),
+    ...view.denied.map(line => `[denied: ${line}]`),
+    ...view.warnings.map(line => `[warning: ${line}]`),
+    ...changedIn(view),
+    ...view.questions.map(question => wanted(view, question)),
+    ...nextFor(view),
+  ]
+  return lines.join('\n')
+}
+
+function cutIn({ truncated, bytesTotal }: TaskView): string[] {
+  return truncated ? [`[cut: the agent said ${bytesTotal} bytes; agent_result has the rest]`] : []
+}
+
+function changedIn({ filesChanged, hasDiff }: TaskView): string[] {
+  if (filesChanged.length === 0) return []
+  const where = hasDiff ? '; agent_result with what: "diff" shows how' : ''
+  return [`[changed: ${filesChanged.join(', ')}${where}]`]
+}
+
+function wanted({ id }: TaskView, { id: question, message, schema }: Question): string {
+  const how = JSON.stringify({ task_id: id, question_id: question, action: 'accept' })
+  return `[it asks: ${message}]\n[answer with agent_reply ${how} and content by ${JSON.stringify(schema)}]`
+}
+
+function nextFor(view: TaskView): string[] {
+  if (hasEnded(view) || view.questions.length > 0) return []
+  return [`[it goes on; call agent_status ${JSON.stringify({ task_id: view.id, wait_ms: 30_000 })}]`]
+}
+
+export function toldStatus(view: TaskView, events: readonly TaskEvent[]): Answer {
+  const rows = events.map(({ seq, at, kind, text }) => ({ seq, at: new Date(at).toISOString(), kind, text }))
+  const lines = events.map(({ kind, text }) => `${kind}: ${text}`).join('\n')
+  return toolResult(
+    { ...structured(view), events: rows },
+    [hasEnded(view) ? view.text : '', lines, inWords(view)],
+    isFailed(view),
+  )
+}
+
+export function taskAnswers(views: readonly TaskView[]): Answer {
+  const tasks = views.map(view => compact(outcomeOf(view)))
+  const lines = views.map(view => {
+    const why = view.why === undefined ? '' : ` (${view.why})`
+    return `${view.id} ${view.state}${why}${view.agent === undefined ? '' : ` ${view.agent}`}`
+  })
+  return toolResult({ tasks }, [lines.join('\n') || 'no tasks'])
+}
+
+/** Members of a task wherever it is named. */
+function outcomeOf(view: TaskView): Record<string, unknown> {
+  const { id, state, why, agent, progress } = view
+  return { task_id: id, state, is_error: isFailed(view), why, agent, progress }
+}
+
+function isFailed(view: TaskView): boolean {
+  return hasEnded(view) && view.isError
+}
+
+export function toldPage(view: TaskView, what: string, offset: number, page: Page): Answer {
+  const { text, next, total, cut } = page
+  const { why, is_error, state, task_id } = outcomeOf(view)
+  const structuredContent = compact({
+    ...{ task_id, state, is_error, why, what, text, offset },
+    next_offset: next,
+    bytes_total: total,
+    truncated: cut,
+  })
+  const more = next === undefined ? '' : `; the next page begins at offset ${next}`
+  const lost = cut ? '; some of it was too much to keep' : ''
+  const failed = isFailed(view) ? [`[task ${view.id} ${view.state}: ${view.why ?? 'it says no more'}]`] : []
+  const about = `[${what} of task ${view.id}, ${total} bytes${more}${lost}]`
+  return toolResult(structuredContent, [text, ...failed, about], isFailed(view))
+}
+
+export function toldAgents(rows: readonly AgentRow[]): Answer {
+  return toolResult({ agents: rows.map(agentRow) }, [rows.map(agentLine).join('\n') || 'no agents'])
+}
+
+/** One agent for programs: the tools and the owner's verbs say the same. */
+export function agentRow(row: AgentRow): JsonObject {
+  const { id, title, description, capabilities, priority, health, running, queued, left } = row
+  return compact({
+    ...{ id, title, description, capabilities: [...capabilities], priority },
+    health: health.state,
+    why: health.why,
+    running,
+    queued,
+    left_this_minute: left.perMinute,
+    left_today: left.perDay,
+  })
+}
+
+function agentLine({ id, health, capabilities, running, queued, description }: AgentRow): string {
+  const can = capabilities.length === 0 ? '' : ` can ${capabilities.join(', ')}`
+  const why = health.why === undefined ? '' : ` (${health.why})`
+  const about = description === undefined ? '' : ` – ${description}`
+  return `${id}: ${health.state}${why},${can} ${running} running, ${queued} waiting${about}`
+}
+
+function compact(value: Record<string, unknown>): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
+}
+
+/** True if this client can be shown a form. */
+export function canBeAsked({ canAsk, session }: Exchange): boolean {
+  return canAsk && takesForms(session.client)
+}
+
+function takesForms({ capabilities, version }: ClientSide): boolean {
+  const { elicitation } = capabilities
+  if (!isObject(elicitation)) return false
+  // Before there were other ways, to elicit was to show a form.
+  return elicitation.form !== undefined || elicitation.url === undefined || version < '2025-11-25'
+}
+
+/** A question as servers ask it. */
+function askOf({ message, schema }: Question): Ask {
+  return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema: schema } }
+}
+
+/** The open questions of a task, as `inputRequests` has them. */
+export function inputRequests({ questions }: TaskView): JsonObject {
+  return Object.fromEntries(questions.map(question => [question.id, askOf(question)]))
+}
+
+/** Reads a client's answer to a form; undefined for what is no answer. */
+export function answerIn(reply: unknown): QuestionAnswer | undefined {
+  if (!isObject(reply)) return undefined
+  const { action, content } = reply
+  if (action === 'accept') return { action, content: isObject(content) ? content : {} }
+  return action === 'decline' || action === 'cancel' ? { action } : undefined
+}
+
+/** Gives a task the answers that a client brings along. What is not asked, or was answered already, is passed over. */
+export function giveAnswers(service: TaskService, view: TaskView, owner: string, responses: unknown): void {
+  if (!isObject(responses)) return
+  for (const { id } of view.questions) {
+    const given = Object.hasOwn(responses, id) ? answerIn(responses[id]) : undefined
+    if (given !== undefined) tryAnswer(service, view.id, owner, id, given)
+  }
+}
+
+/** False when it is not open any more, or the answer does not fit. */
+export function tryAnswer(
+  service: TaskService,
+  task: string,
+  owner: string,
+  question: string,
+  given: QuestionAnswer,
+): boolean {
+  try {
+    service.answer(task, owner, question, given)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Asks a legacy client on the stream of its call; undefined when it gave no answer. */
+export async function askThrough(
+  exchange: Exchange,
+  service: TaskService,
+  { id: task }: TaskView,
+  question: Question,
+  owner: string,
+): Promise<QuestionAnswer | undefined> {
+  const takers = new Set<(reason: string) => void>()
+  let isOpen = true
+  const unwatch = service.watch(task, owner, view => {
+    if (!isOpen || (!hasEnded(view) && view.questions.some(({ id }) => id === question.id))) return
+    isOpen = false
+    for (const taken of takers) taken('the question was answered, or is out of time')
+  })
+  const ask: Ask = {
+    ...askOf(question),
+    get isTakenBack() {
+      return !isOpen
+    },
+    onTakeBack: listener => void takers.add(listener),
+  }
+  try {
+    const reply = await exchange.ask(ask)
+    return 'result' in reply ? answerIn(reply.result) : undefined
+  } finally {
+    isOpen = false
+    unwatch()
+  }
+}

@@ -1,0 +1,247 @@
+import {
+  type Answer,
+  type Call,
+  type Exchange,
+  isObject,
+  type JsonObject,
+  Payload,
+  refuse,
+  RPC,
+} from '../../../src/plugin.ts'
+import type { TaskView } from '../types/tasks.ts'
+import type { McpParts } from './callers.ts'
+import {
+  askThrough,
+  canBeAsked,
+  giveAnswers,
+  inputRequests,
+  tryAnswer,
+  done,
+  hasEnded,
+  inWords,
+  POLL_MS,
+  structured,
+  taskAnswer,
+  unknownTaskError,
+} from './results.ts'
+import { MAX_WAIT_MS } from './schemas.ts'
+
+/** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
+export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([
+  ['tasks/get', (call, parts) => within(call, parts, view => done(detailed(view, call.exchange)))],
+  ['tasks/update', update],
+  ['tasks/cancel', cancel],
+])
+
+/** Between two signs of life to a client that wants them. */
+const PROGRESS_MS = 5000
+
+/** A timer may be early by less than this; another look would tell nothing new. */
+const EARLY_MS = 5
+
+interface Waited {
+  readonly call: Call
+  readonly owner: string
+  readonly waitMs: number | undefined
+  /** True if the task ends with the call, as nobody else knows of it. */
+  readonly isHeld: boolean
+}
+
+/**
+ * Waits for a task in the place of a client that knows of none: until it ends, needs something, or the time is over. A
+ * call that is given up meanwhile takes the task with it, unless somebody has been given its id.
+ */
+export async function waitFor(parts: McpParts, first: TaskView, waited: Waited): Promise<Answer> {
+  const { call, owner, isHeld } = waited
+  const { exchange } = call
+  const release = isHeld ? parts.foreground.hold(first.id) : () => false
+  const giveUp = (why: string): void => {
+    if (release()) parts.service().cancel(first.id, owner, why)
+  }
+  const unlisten = call.onCancel(giveUp)
+  const wait = new Wait(parts, first, waited)
+  const leave = parts.foreground.onEnd(() => {
+    giveUp('the gateway stops')
+    wait.giveUp()
+  })
+  const view = await wait.end()
+  unlisten()
+  leave()
+  if (exchange.cancelled) return taskAnswer(view)
+  if (view.questions.length > 0 && exchange.session.client.era === 'modern' && canBeAsked(exchange)) {
+    release()
+    return wanted(view, isHeld)
+  }
+  if (!hasEnded(view)) parts.foreground.free(view.id)
+  release()
+  return taskAnswer(view)
+}
+
+/** Request for input that the client must answer first; its retry brings the task's id along, which nobody else can read. */
+function wanted(view: TaskView, isHeld: boolean): Answer {
+  const requestState = JSON.stringify({ task: view.id, isHeld })
+  return {
+    input: Payload.of(
+      { resultType: 'input_required', inputRequests: inputRequests(view), requestState },
+      'modern',
+    ),
+  }
+}
+
+/** The task that a retry goes on with. */
+export function taskOfRetry({ params }: Call): { task: string; isHeld: boolean } | undefined {
+  const state = params?.requestState
+  if (typeof state !== 'string') return undefined
+  try {
+    const value = JSON.parse(state) as unknown
+    if (!isObject(value) || typeof value.task !== 'string') return undefined
+    return { task: value.task, isHeld: value.isHeld === true }
+  } catch {
+    return undefined
+  }
+}
+
+class Wait {
+  readonly #parts: McpParts
+  readonly #waited: Waited
+  readonly #progress: (view: TaskView) => void
+  readonly #gaveUp = new AbortController()
+  /** Questions that the client was asked, and did not answer. */
+  readonly #refused = new Set<string>()
+  #view: TaskView
+
+  constructor(parts: McpParts, view: TaskView, waited: Waited) {
+    this.#parts = parts
+    this.#view = view
+    this.#waited = waited
+    this.#progress = progressOf(waited.call.exchange)
+    waited.call.onCancel(() => this.#gaveUp.abort())
+  }
+
+  /** Ends the wait: the caller gets the task as it is known now. */
+  giveUp(): void {
+    const { owner } = this.#waited
+    this.#view = this.#parts.service().view(this.#view.id, owner) ?? this.#view
+    this.#gaveUp.abort()
+  }
+
+  async end(): Promise<TaskView> {
+    const { clock } = this.#parts
+    const { waitMs = MAX_WAIT_MS } = this.#waited
+    let until = clock.now() + Math.min(waitMs, MAX_WAIT_MS)
+    while (!hasEnded(this.#view) && !this.#gaveUp.signal.aborted) {
+      const started = clock.now()
+      if (this.#view.questions.length > 0 && !(await this.#asked())) break
+      // While its user thinks, a client does not wait for us.
+      until += clock.now() - started
+      if (clock.now() >= until - EARLY_MS) break
+      await this.#look(Math.min(until - clock.now(), PROGRESS_MS))
+    }
+    return this.#view
+  }
+
+  async #look(ms: number): Promise<void> {
+    const { owner } = this.#waited
+    const service = this.#parts.service()
+    const view = await service.wait(this.#view.id, owner, { ms, signal: this.#gaveUp.signal })
+    this.#view = view ?? this.#view
+    if (view !== undefined && !hasEnded(view)) this.#progress(view)
+  }
+
+  /** Puts a question to the client; true if it answered. */
+  async #asked(): Promise<boolean> {
+    const { call, owner } = this.#waited
+    const { exchange } = call
+    if (exchange.session.client.era === 'modern' || !canBeAsked(exchange)) return false
+    const question = this.#view.questions.find(({ id }) => !this.#refused.has(id))
+    if (question === undefined) return false
+    const service = this.#parts.service()
+    const given = await askThrough(exchange, service, this.#view, question, owner)
+    if (given !== undefined) tryAnswer(service, this.#view.id, owner, question.id, given)
+    this.#view = service.view(this.#view.id, owner) ?? this.#view
+    if (this.#view.questions.some(({ id }) => id === question.id)) this.#refused.add(question.id)
+    return true
+  }
+}
+
+/** Tells a client that wants to hear of progress how the task does. */
+export function progressOf(exchange: Exchange): (view: TaskView) => void {
+  const meta = exchange.params?._meta
+  const progressToken = isObject(meta) ? meta.progressToken : undefined
+  if (progressToken === undefined) return () => undefined
+  let progress = 0
+  return ({ state, progress: message, agent }) =>
+    exchange.emit({
+      method: 'notifications/progress',
+      params: {
+        progressToken,
+        progress: ++progress,
+        message: message ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`,
+      },
+    })
+}
+
+function within(
+  { params, exchange }: Call,
+  parts: McpParts,
+  handler: (view: TaskView, owner: string) => Answer,
+): Answer {
+  const caller = parts.callers.callerOf(exchange)
+  const view = parts.callers.find(parts.service(), params?.taskId, caller)
+  return view === undefined ? unknownTaskError() : handler(view, caller.owner)
+}
+
+function update(call: Call, parts: McpParts): Answer {
+  const responses = call.params?.inputResponses
+  if (!isObject(responses))
+    return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
+  return within(call, parts, (view, owner) => {
+    giveAnswers(parts.service(), view, owner, responses)
+    return done({})
+  })
+}
+
+function cancel(call: Call, parts: McpParts): Answer {
+  return within(call, parts, (view, owner) => {
+    parts.service().cancel(view.id, owner, 'the client cancelled it')
+    return done({})
+  })
+}
+
+/** A task as the extension knows it: what waits for its owner does so, whatever has come between. */
+export function taskState(view: TaskView, canAsk = false): JsonObject {
+  const status = hasEnded(view)
+    ? view.state
+    : view.questions.length > 0 && canAsk
+      ? 'input_required'
+      : 'working'
+  return {
+    taskId: view.id,
+    status,
+    statusMessage: messageOf(view),
+    createdAt: new Date(view.createdAt).toISOString(),
+    lastUpdatedAt: new Date(view.updatedAt).toISOString(),
+    ttlMs: view.ttlMs,
+    pollIntervalMs: POLL_MS / 2,
+  }
+}
+
+function messageOf({ state, why, progress, questions, agent }: TaskView): string {
+  const [question] = questions
+  if (question !== undefined) return `it asks: ${question.message}`
+  return why ?? progress ?? `${state}${agent === undefined ? '' : ` at ${agent}`}`
+}
+
+/** The same with what belongs to its state. A client that cannot be shown a form answers by `agent_reply`. */
+function detailed(view: TaskView, exchange: Exchange): JsonObject {
+  const state = taskState(view, canBeAsked(exchange))
+  if (state.status === 'input_required') return { ...state, inputRequests: inputRequests(view) }
+  if (view.state === 'completed') return { ...state, result: resultOf(view) }
+  if (view.state !== 'failed') return state
+  return { ...state, error: { code: RPC.internal, message: inWords(view), data: structured(view) } }
+}
+
+function resultOf(view: TaskView): JsonObject {
+  const answer = taskAnswer(view)
+  return 'result' in answer ? answer.result.value() : {}
+}

@@ -1,0 +1,246 @@
+import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
+import path from 'node:path'
+import { type Clock, type Config, isObject, type Programs } from '../../../src/plugin.ts'
+import { isWithin } from './paths.ts'
+import type { AgentSettings } from '../types/settings.ts'
+
+const MAX_PATH = 4096
+
+const MAX_FILES = 4096
+
+/** Names of the gateway's own files. */
+export interface OwnFiles {
+  readonly config: Config
+  /** Files that the configuration was read from, the main one first. */
+  readonly files: readonly string[]
+  /** Directory that relative paths in it are relative to. */
+  readonly directory: string
+  readonly state: string | undefined
+}
+
+/** Use that an agent wants to make of a file: files that the gateway runs may be read, those that it keeps may not. */
+export type Use = 'read' | 'write'
+
+interface Own {
+  /** As it is named; what it leads to is looked up each time. */
+  readonly file: string
+  /** `beginning`: every file whose path begins so; `overlays`: those of them that are one of an environment. */
+  readonly covers: 'file' | 'directory' | 'beginning' | 'overlays'
+  /** True if an agent may read it. */
+  readonly isReadable: boolean
+  readonly folded: readonly string[]
+  /** All that was seen there, wherever it has been moved since. */
+  readonly inodes: Set<string>
+}
+
+/** Names that a gateway looks for by itself, in any directory that it is started in. */
+const CONFIGURATION = /^gateway(\.[a-z0-9][a-z0-9_-]*)?\.(ya?ml|json)$/
+
+const OVERLAY = /^\.[a-z0-9][a-z0-9_-]*\.(ya?ml|json)$/
+
+const MODULE = /(\.[cm]?[jt]sx?|^package(-lock)?\.json)$/i
+
+/** Folders of the state directory that tasks work in. */
+const WORKPLACES = ['worktrees', 'scratch']
+
+const WHY = 'is a file of the gateway itself'
+
+/**
+ * The files that make the gateway what it is: configuration and all that it names, plugins, state, audit. No agent writes
+ * them, whatever its roots are and whatever way a path takes: it has been followed to its end, is compared without regard
+ * to case, and what was moved is known by its inode.
+ */
+export class Protected {
+  readonly #own: readonly Own[]
+  readonly #open: readonly string[]
+  /** The directory of the configuration, where plugins are installed in it or above. */
+  readonly #installed: string | undefined
+
+  constructor(files: OwnFiles) {
+    const { config, directory, state } = files
+    this.#own = ownFiles(files)
+    this.#open = state === undefined ? [] : WORKPLACES.map(name => fold(realOrSame(path.join(state, name))))
+    this.#installed = Object.keys(config.plugins).length === 0 ? undefined : fold(realOrSame(directory))
+  }
+
+  /** Why an agent may not have what is, or would be, at a real path; undefined when it may. */
+  whyNot(real: string, use: Use): string | undefined {
+    const folded = fold(real)
+    if (this.#open.some(place => isWithin(place, folded))) return undefined
+    const own = this.#own.filter(({ isReadable }) => use === 'write' || !isReadable)
+    const isOwn = own.some(each => covers(each, folded)) || isMoved(own, real)
+    const isCode = use === 'write' && (this.#isInstalled(folded) || isConfiguration(folded))
+    return isOwn || isCode ? WHY : undefined
+  }
+
+  #isInstalled(folded: string): boolean {
+    const at = folded.indexOf('/node_modules')
+    return this.#installed !== undefined && at >= 0 && isWithin(folded.slice(0, at), this.#installed)
+  }
+}
+
+function isConfiguration(folded: string): boolean {
+  return CONFIGURATION.test(path.posix.basename(folded))
+}
+
+function covers({ covers: what, folded }: Own, file: string): boolean {
+  if (what === 'file') return folded.includes(file)
+  if (what === 'directory') return folded.some(own => isWithin(own, file))
+  const rests = folded.filter(own => file.startsWith(own)).map(own => file.slice(own.length))
+  return what === 'beginning' ? rests.length > 0 : rests.some(rest => OVERLAY.test(rest))
+}
+
+/** True if a file, or a directory that it is in, is the gateway's under another name. */
+function isMoved(own: readonly Own[], real: string): boolean {
+  for (const { file, inodes } of own) noteFile(file, inodes)
+  for (let at = real; at !== '/' && at !== '.'; at = path.posix.dirname(at)) {
+    const inode = inodeOf(at)
+    if (inode !== undefined && own.some(({ inodes }) => inodes.has(inode))) return true
+  }
+  return false
+}
+
+function ownFiles({ config, files, directory, state }: OwnFiles): Own[] {
+  const at = (...named: (string | undefined)[]): string[] =>
+    named.flatMap(file => (file === undefined ? [] : [path.resolve(directory, file)]))
+  const { auth, rateLimit, agents, audit, control } = config
+  const kept = [...files, ...at(auth?.keysFile, agents?.registry?.file, control.socket)]
+  const folders = at(state, stateOf(config), rateLimit?.state)
+  // Older audits and journals of a database stand beside theirs.
+  const families = at(audit?.file, agents?.tasks?.file).map(file => file.replace(/\{pid\}.*$/s, ''))
+  return [
+    ...kept.map(file => own(file, 'file', false)),
+    ...folders.map(folder => own(folder, 'directory', false)),
+    ...families.map(beginning => own(beginning, 'beginning', false)),
+    ...besideMain(files[0] ?? path.join(directory, 'gateway.yaml'), directory),
+    ...filesNamedIn(config, directory).map(file => own(file, 'file', true)),
+    ...Object.values(config.plugins).flatMap(({ use }) => filesOfPlugin(use, directory)),
+  ]
+}
+
+function stateOf({ state }: Config): string | undefined {
+  return state === false ? undefined : state?.directory
+}
+
+/** Overlays and variables of the environment. */
+function besideMain(main: string, directory: string): Own[] {
+  const stem = main.slice(0, main.length - path.extname(main).length)
+  const folders = [path.dirname(main), directory]
+  return [
+    own(stem, 'overlays', false),
+    ...folders.map(folder => own(path.join(folder, '.env'), 'beginning', false)),
+  ]
+}
+
+/** A plugin with what stands beside it, which it may import. */
+function filesOfPlugin(use: string, directory: string): Own[] {
+  if (!use.startsWith('.') && !path.isAbsolute(use)) return []
+  const folder = path.dirname(path.resolve(directory, use))
+  if (!isWithin(folder, directory)) return [own(folder, 'directory', true)]
+  const modules = namesIn(folder).filter(name => MODULE.test(name))
+  return modules.map(name => own(path.join(folder, name), 'file', true))
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function own(file: string, covered: Own['covers'], isReadable: boolean): Own {
+  const isWhole = covered === 'file' || covered === 'directory'
+  const folded = [...new Set([fold(file), fold(isWhole ? realOrSame(file) : beginningOf(file))])]
+  const inodes = new Set<string>()
+  noteFile(file, inodes)
+  return { file, covers: covered, isReadable, folded, inodes }
+}
+
+function noteFile(file: string, inodes: Set<string>): void {
+  const inode = inodeOf(file)
+  if (inode !== undefined) inodes.add(inode)
+}
+
+/** Real path of a beginning, by its directory; no file that begins so need exist. */
+function beginningOf(file: string): string {
+  return file.endsWith('/')
+    ? `${realOrSame(file)}/`
+    : path.join(realOrSame(path.dirname(file)), path.basename(file))
+}
+
+/** Some file systems take names that differ in case, or in how accents are written, for the same one. */
+function fold(file: string): string {
+  return file.normalize('NFC').toLowerCase()
+}
+
+/** One task, as far as the gateway does things for its agent. */
+export interface ClientSideOptions {
+  readonly settings: Pick<AgentSettings, 'id' | 'client' | 'inheritEnv' | 'sandbox' | 'ceilings'>
+  /** The real path of the directory of the task: nothing outside of it is written or listed. */
+  readonly directory: string
+  /** Real paths of files that go with the task: they may be read, wherever they are. */
+  readonly files: readonly string[]
+  /** HOME of programs in terminals; without it the directory of the task. */
+  readonly home?: string
+  readonly programs: Programs
+  readonly clock: Clock
+  /** The gateway's own files, which are for no agent. */
+  readonly own?: Protected | undefined
+}
+
+/** Every file that a value of the configuration names: programs, scripts, keys, whatever key it stands at. */
+function filesNamedIn(value: unknown, directory: string): string[] {
+  const found = new Set<string>()
+  collect(value, [directory], found)
+  return [...found]
+}
+
+function collect(value: unknown, folders: readonly string[], found: Set<string>): void {
+  if (typeof value === 'string') return note(value, folders, found)
+  if (Array.isArray(value)) return value.forEach(item => collect(item, folders, found))
+  if (!isObject(value)) return
+  // A program that runs in another directory names its files from there.
+  const { cwd } = value
+  const [base = '.'] = folders
+  const here = typeof cwd === 'string' && isPath(cwd) ? [base, path.resolve(base, cwd)] : folders
+  for (const inner of Object.values(value)) collect(inner, here, found)
+}
+
+/** `--config=x` names a file, too. */
+function note(text: string, folders: readonly string[], found: Set<string>): void {
+  for (const name of [text, text.slice(text.indexOf('=') + 1)])
+    for (const folder of folders) {
+      const file = isPath(name) && found.size < MAX_FILES ? path.resolve(folder, name) : undefined
+      if (file !== undefined && statOf(file)?.isFile() === true) found.add(file)
+    }
+}
+
+function isPath(name: string): boolean {
+  return name !== '' && name.length <= MAX_PATH && !name.includes('\0')
+}
+
+/** Follows the links of a path as far as it exists; gives back the path itself where nothing can be read. */
+function realOrSame(file: string): string {
+  const absolute = path.resolve(file)
+  try {
+    return realpathSync(absolute)
+  } catch {
+    const above = path.dirname(absolute)
+    return above === absolute ? absolute : path.join(realOrSame(above), path.basename(absolute))
+  }
+}
+
+/** Mark of a file that stays when it is moved, and is never another's; undefined where nothing is. */
+function inodeOf(file: string): string | undefined {
+  const stats = statOf(file)
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`
+}
+
+function statOf(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false })
+  } catch {
+    return undefined
+  }
+}

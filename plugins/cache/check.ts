@@ -1,0 +1,108 @@
+import { didYouMean, listAt, mapAt, pointerTo, valueAt, type Report } from '../../src/plugin.ts'
+
+interface Section {
+  readonly value: unknown
+  readonly pointer: string
+}
+
+/** Rules of the cache that do nothing, or cannot mean what they say. */
+export function check(config: unknown, report: Report): void {
+  const sections = sectionsOf(config)
+  if (valueAt(config, 'cache') === false) {
+    for (const { pointer } of sections.slice(1))
+      report({
+        pointer,
+        message: 'is never used',
+        hint: '"cache: false" turns all of it off',
+        severity: 'warning',
+      })
+    return
+  }
+  const tags = new Set(sections.flatMap(({ value }) => tagsIn(value)))
+  const isCredential = credentialTest(config)
+  for (const section of sections) {
+    checkTools(section, tags, report)
+    checkVary(section, isCredential, report)
+  }
+}
+
+/** Names of headers by which callers say who they are. */
+function credentialTest(config: unknown): (header: string) => boolean {
+  const keyHeader = mapAt(config, 'auth').keyHeader
+  const own = typeof keyHeader === 'string' ? keyHeader.toLowerCase() : 'x-api-key'
+  const names = new Set(['authorization', 'proxy-authorization', 'cookie', own])
+  return header => names.has(header.toLowerCase())
+}
+
+/** Credentials end at the listener, so that no rule sees them; and who the caller is counts anyway. */
+function checkVary(
+  { value, pointer }: Section,
+  isCredential: (header: string) => boolean,
+  report: Report,
+): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) {
+    const at = pointerTo(pointer, key)
+    if (key !== 'vary' || !Array.isArray(inner)) {
+      checkVary({ value: inner, pointer: at }, isCredential, report)
+      continue
+    }
+    inner.forEach((word: unknown, i) => {
+      const header =
+        typeof word === 'string' && word.startsWith('header:') ? word.slice('header:'.length) : ''
+      if (!isCredential(header)) return
+      const message = `header "${header}" is a credential, which no rule sees`
+      report({ pointer: `${at}/${i}`, message, hint: 'take it out: callers are always told apart' })
+    })
+  }
+}
+
+/** The gateway's section first, then each upstream's. */
+function sectionsOf(config: unknown): Section[] {
+  const upstreams = mapAt(config, 'upstreams')
+  const own = Object.keys(upstreams).map(name => ({
+    value: valueAt(upstreams, name, 'cache'),
+    pointer: `${pointerTo('/upstreams', name)}/cache`,
+  }))
+  const given = own.filter(({ value }) => typeof value === 'object' && value !== null)
+  return [{ value: valueAt(config, 'cache'), pointer: '/cache' }, ...given]
+}
+
+function tagsIn(section: unknown): unknown[] {
+  const tools = mapAt(section, 'tools')
+  const lists = ['lists', 'resources', 'prompts'].flatMap(kind => listAt(section, kind, 'tags'))
+  return [...lists, ...Object.keys(tools).flatMap(glob => listAt(tools, glob, 'tags'))]
+}
+
+function checkTools({ value, pointer }: Section, tags: ReadonlySet<unknown>, report: Report): void {
+  const tools = mapAt(value, 'tools')
+  for (const glob of Object.keys(tools)) {
+    if (typeof tools[glob] !== 'object') continue
+    const at = pointerTo(`${pointer}/tools`, glob)
+    checkRule(mapAt(tools, glob), at, report)
+    listAt(tools, glob, 'purges').forEach((purge, i) => checkTag(purge, tags, `${at}/purges/${i}`, report))
+  }
+}
+
+function checkRule(rule: Readonly<Record<string, unknown>>, pointer: string, report: Report): void {
+  const { ttl, purges } = rule
+  if (ttl === undefined && purges === undefined) {
+    report({
+      pointer,
+      message: 'this rule does nothing',
+      hint: 'give it a "ttl", or say what it "purges"',
+      on: 'key',
+    })
+  } else if (ttl !== undefined && purges !== undefined) {
+    const message = 'a tool that makes others out of date changes something, so its own answers are not kept'
+    report({ pointer: `${pointer}/ttl`, message, hint: 'leave "ttl" or "purges" out', on: 'key' })
+  }
+}
+
+function checkTag(purge: unknown, tags: ReadonlySet<unknown>, pointer: string, report: Report): void {
+  const tag = typeof purge === 'string' && purge.startsWith('tag:') ? purge.slice('tag:'.length) : undefined
+  if (tag === undefined || tags.has(tag)) return
+  const known = [...tags].filter(one => typeof one === 'string')
+  const hint = known.length === 0 ? 'give what it should purge this tag' : didYouMean(tag, known)
+  report({ pointer, message: `nothing has the tag "${tag}"`, hint, severity: 'warning' })
+}

@@ -1,0 +1,87 @@
+import {
+  amountText,
+  durationText,
+  gatewayError,
+  isObject,
+  oneLine,
+  type CommandCall,
+  type JsonObject,
+  type PluginCommands,
+} from '../../src/plugin.ts'
+
+const HEAD = ['upstream', 'method', 'state', 'age', 'size', 'hits', 'name']
+
+export const commands: PluginCommands = {
+  'cache ls': {
+    summary: 'List what a running gateway has in its cache.',
+    examples: ['gateway cache ls', 'gateway cache ls --upstream files --json'],
+    gateway: 'running',
+    flags: { upstream: { value: '<name>', summary: 'Of this upstream only.' } },
+    async run(call) {
+      const { upstream } = call.flags
+      const params = upstream === undefined ? {} : { upstream }
+      const listed = await call.withGateway('running', ask => ask('cache.ls', params))
+      call.print(listed, () => cacheLines(listed, call))
+    },
+  },
+  'cache purge': {
+    summary: 'Take entries out of the cache of a running gateway.',
+    description: 'Takes out what fits all that is given; --all takes out everything.',
+    examples: [
+      'gateway cache purge --upstream files',
+      'gateway cache purge --name files__read_file',
+      'gateway cache purge --all',
+    ],
+    gateway: 'running',
+    flags: {
+      upstream: { value: '<name>', summary: 'Of this upstream.' },
+      name: { value: '<name>', summary: 'Of this tool, prompt or resource.' },
+      tag: { value: '<tag>', summary: 'With this tag.' },
+      all: { type: 'boolean', exclusive: ['upstream', 'name', 'tag'], summary: 'Everything.' },
+    },
+    async run({ flags: { upstream, name, tag, all }, withGateway, print }) {
+      if (upstream === undefined && name === undefined && tag === undefined && all !== true)
+        throw gatewayError('GW_USAGE', { what: 'say what to purge: --upstream, --name, --tag, or --all' })
+      // Flags that are undefined are left out on the way.
+      const purged = await withGateway('running', ask => ask('cache.purge', { upstream, name, tag, all }))
+      print(purged, () => [purgeLine(purged)])
+    },
+  },
+}
+
+/** Its entries as people read them. */
+export function cacheLines(
+  { entries, total, bytes }: JsonObject,
+  { out, table }: Pick<CommandCall, 'out' | 'table'>,
+): string[] {
+  const rows = (Array.isArray(entries) ? entries : []).filter(isObject)
+  const count = typeof total === 'number' ? total : rows.length
+  const size = typeof bytes === 'number' ? `, ${amountText(bytes)}` : ''
+  const sum = `${count} ${count === 1 ? 'entry' : 'entries'}${size}`
+  if (rows.length === 0) return [sum]
+  const head = HEAD.map(text => out.paint('dim', text))
+  return [...table([head, ...rows.map(cells)]), sum]
+}
+
+/** `3 entries purged` */
+export function purgeLine({ purged }: JsonObject): string {
+  const count = typeof purged === 'number' ? purged : 0
+  return `${count} ${count === 1 ? 'entry' : 'entries'} purged`
+}
+
+function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {
+  const tagged = Array.isArray(tags) && tags.length > 0 ? `#${tags.join(' #')}` : ''
+  return [
+    text(upstream),
+    text(method),
+    text(state),
+    typeof ageMs === 'number' ? durationText(ageMs) : '-',
+    typeof bytes === 'number' ? amountText(bytes) : '-',
+    typeof hits === 'number' ? String(hits) : '-',
+    oneLine(`${typeof name === 'string' ? name : ''} ${tagged}`),
+  ]
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? oneLine(value) : '-'
+}

@@ -1,0 +1,19 @@
+import { errorsOf, RPC } from '../../src/plugin.ts'
+
+/** Errors of rate limits and quotas. */
+export const ERRORS = {
+  GW_RATE_LIMITED: {
+    text: 'too many requests: rule "{rule}" allows {allowed}',
+    hint: 'Come back after retryAfterMs; rateLimit.rules sets the limits.',
+    http: 429,
+    rpc: RPC.internal,
+  },
+  GW_QUOTA_STATE: {
+    text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
+    hint: 'Make room where rateLimit.state is; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const rateLimitError = errorsOf(ERRORS)

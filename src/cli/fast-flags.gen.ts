@@ -1,0 +1,26 @@
+// Generated from the flags of the commands by npm run gen: do not edit.
+export const FAST_FLAGS = {
+  serve: {
+    stdio: { type: 'boolean' },
+    'with-listeners': { type: 'boolean' },
+    profile: { type: 'string' },
+    watch: { type: 'boolean' },
+    fresh: { type: 'boolean' },
+    config: { type: 'string', short: 'c' },
+    env: { type: 'string' },
+    set: { type: 'string', multiple: true },
+    json: { type: 'boolean' },
+  },
+  validate: {
+    config: { type: 'string', short: 'c' },
+    env: { type: 'string' },
+    set: { type: 'string', multiple: true },
+    json: { type: 'boolean' },
+  },
+  wrap: {
+    name: { type: 'string' },
+    'env-var': { type: 'string', multiple: true },
+    http: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+} as const

@@ -1,0 +1,79 @@
+import type { LoadedConfig } from '../../config/index.ts'
+import { type Finding } from '../../util/finding.ts'
+import { problemIn } from '../../config/problem.ts'
+import { gatewayError, reasonOf, type ErrorEntry, type ErrorTable } from '../../errors/errors.ts'
+import { allErrors } from '../../gateway/errors.ts'
+import { loadConfigured } from '../../plugin-host/resolve.ts'
+import type { Plugin } from '../../plugin.ts'
+import { suggest } from '../../util/suggest.ts'
+import { loadSource, type SourceFlags } from '../load-source.ts'
+import { table } from '../output/table.ts'
+import type { Output, Terminal } from '../output/terminal.ts'
+
+/** One error, for people and `--json`. */
+export interface ErrorRow extends ErrorEntry {
+  readonly code: string
+}
+
+/** Every error of ours and of the plugins of the configuration in reach; what cannot be read is said on stderr. */
+export async function knownErrors(flags: SourceFlags, terminal: Terminal): Promise<ErrorRow[]> {
+  const table: ErrorTable = allErrors(await pluginsInReach(flags, terminal))
+  return Object.entries(table).map(([code, entry]) => ({ code, ...entry }))
+}
+
+/** The one with that code. @throws GatewayError GW_USAGE */
+export function oneError(code: string, all: readonly ErrorRow[]): ErrorRow[] {
+  const found = all.filter(row => row.code === code.toUpperCase())
+  if (found.length > 0) return found
+  const meant = suggest(
+    code,
+    all.map(row => row.code),
+  )
+  const hint = meant === undefined ? '' : ` – did you mean "${meant}"?`
+  throw gatewayError('GW_USAGE', { what: `there is no error "${code}"${hint}` })
+}
+
+/** A table of all, or all that is known of one. */
+export function errorLines(rows: readonly ErrorRow[], out: Output): string[] {
+  const [only, ...others] = rows
+  if (only === undefined || others.length > 0)
+    return table(
+      rows.map(({ code, text }) => [out.paint('bold', code), text]),
+      out,
+    )
+  const { code, text, hint, exit, http, rpc } = only
+  const facts = Object.entries({ 'exit code': exit, HTTP: http, 'JSON-RPC': rpc })
+  return [
+    `${out.paint('bold', code)} ${text}`,
+    hint,
+    ...facts.flatMap(([name, value]) => (value === undefined ? [] : [`${name} ${value}`])),
+  ]
+}
+
+/** A broken configuration, or a broken plugin, is no reason to say nothing: that is when errors are looked up. */
+async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<Plugin<never>[]> {
+  const { err } = terminal
+  const warn = (thrown: unknown): void =>
+    err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${reasonOf(thrown)}`)
+  try {
+    const source = await loadSource(flags, terminal)
+    const loading = Object.entries(source.config.plugins).map(plugin => pluginsOf(plugin, source))
+    const settled = await Promise.allSettled(loading)
+    for (const one of settled) if (one.status === 'rejected') warn(one.reason)
+    return settled.flatMap(one => (one.status === 'fulfilled' ? one.value : []))
+  } catch (error) {
+    const isMissing = (error as { code?: unknown }).code === 'GW_CONFIG_NOT_FOUND'
+    if (!isMissing || flags.config !== undefined) warn(error)
+    return []
+  }
+}
+
+async function pluginsOf(
+  [name, spec]: [string, LoadedConfig['config']['plugins'][string]],
+  source: LoadedConfig,
+): Promise<Plugin<never>[]> {
+  const config = { ...source.config, plugins: { [name]: spec } }
+  const locate = (finding: Finding) => problemIn(source, finding)
+  const chosen = await loadConfigured(config, source.directory, locate)
+  return chosen.map(({ plugin }) => plugin)
+}

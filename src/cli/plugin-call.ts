@@ -1,0 +1,77 @@
+import type { AskGateway, CommandCall } from '../api/command.ts'
+import type { LoadedConfig } from '../config/index.ts'
+import { valueAt } from '../util/plain-data.ts'
+import { loadSource, type SourceFlags } from './load-source.ts'
+import { filledIn } from './local/fill-in.ts'
+import { table, uncut } from './output/table.ts'
+import type { Terminal } from './output/terminal.ts'
+import { inRunning, withControl, type ControlFlags } from './remote/connect.ts'
+import { withGateway } from './local/ask-gateway.ts'
+
+/** Flags that a command of a plugin may have from us. */
+export interface CallFlags extends ControlFlags, SourceFlags {
+  readonly json?: boolean | undefined
+}
+
+/** Exit code after a second Ctrl-C. */
+const INTERRUPTED = 130
+
+/** What a command of a plugin works with; `options` is the path of keys to the plugin's options. */
+export function callOf(
+  given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
+  flags: CallFlags,
+  options: readonly string[],
+  terminal: Terminal,
+): CommandCall {
+  const { cwd, environment, out, err } = terminal
+  return {
+    ...given,
+    ...{ cwd, environment, out, err },
+    print(value, lines) {
+      if (flags.json === true) out.line(JSON.stringify(value, undefined, 2))
+      else for (const line of lines()) out.line(line)
+    },
+    table: (rows, indent) => table(rows, uncut(out), indent),
+    async load() {
+      const { config, directory } = await loadSource(flags, terminal)
+      return { config, directory, options: valueAt(config, ...options) }
+    },
+    withGateway: (which, use) => asked(which, use, flags, terminal),
+    fillIn: async schema => (process.stdin.isTTY ? filledIn(schema, process) : undefined),
+    onInterrupt: stop => onInterrupt(stop, process),
+  }
+}
+
+async function asked<T>(
+  which: 'running' | 'alone' | 'whole',
+  use: (ask: AskGateway) => Promise<T>,
+  flags: CallFlags,
+  terminal: Terminal,
+): Promise<T> {
+  if (which === 'running')
+    return withControl(flags, terminal, client => use((verb, params) => client.request(verb, params)))
+  const running = await inRunning(flags, terminal, client =>
+    use((verb, params) => client.request(verb, params)),
+  )
+  if (running !== undefined) return running.value
+  const source = await loadSource(flags, terminal)
+  return withGateway(which === 'whole' ? source : alone(source), terminal, gateway =>
+    use((verb, params) => gateway.control(verb, params)),
+  )
+}
+
+/** Leaves the servers out: none is started to ask something of a plugin. */
+function alone(source: LoadedConfig): LoadedConfig {
+  return { ...source, config: { ...source.config, upstreams: {}, routes: [] } }
+}
+
+function onInterrupt(stop: () => void, host: NodeJS.Process): () => void {
+  let isWanted = false
+  const listener = (): void => {
+    if (isWanted) host.exit(INTERRUPTED)
+    isWanted = true
+    stop()
+  }
+  host.on('SIGINT', listener)
+  return () => void host.off('SIGINT', listener)
+}

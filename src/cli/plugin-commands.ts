@@ -1,0 +1,90 @@
+import { string as argument } from '@oclif/core/args'
+import type { Command } from '@oclif/core/command'
+import { boolean, string } from '@oclif/core/flags'
+import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
+import type { Plugin } from '../plugin.ts'
+import { CONFIG_FLAGS, CONTROL_FLAGS, GatewayCommand, JSON_FLAG } from './base-command.ts'
+import type { CallFlags } from './plugin-call.ts'
+
+/** The commands of our own plugins, by their ids. */
+export async function commandsOf(plugins: readonly Plugin<never>[]): Promise<Record<string, Command.Class>> {
+  const all = await Promise.all(
+    plugins.map(async ({ name, claims, commands }) => {
+      const found = (await commands?.())?.commands ?? {}
+      return Object.entries(found).map(([words, spec]) => [
+        words.replaceAll(' ', ':'),
+        commandOf(spec, [claims?.section ?? name]),
+      ])
+    }),
+  )
+  return Object.fromEntries(all.flat()) as Record<string, Command.Class>
+}
+
+/** A command of a plugin, for oclif; `options` is the path of keys to the plugin's options. */
+export function commandOf(spec: PluginCommand, options: readonly string[]): Command.Class {
+  return class extends GatewayCommand {
+    static override summary = spec.summary
+    static override description = spec.description
+    static override usage = spec.usage
+    static override examples = [...(spec.examples ?? [])]
+    static override strict = spec.takesRest !== true
+    static override args = Object.fromEntries(
+      Object.entries(spec.args ?? {}).map(([name, { description, required = false, options: one }]) => [
+        name,
+        argument({
+          description,
+          required,
+          ignoreStdin: true,
+          ...(one === undefined ? {} : { options: [...one] }),
+        }),
+      ]),
+    )
+    static override flags = { ...flagsOf(spec.flags ?? {}), ...GATEWAY_FLAGS[spec.gateway ?? 'none'] }
+
+    async run(): Promise<number> {
+      const { args, argv, flags } = await this.parse(this.ctor)
+      const { callOf } = await import('./plugin-call.ts')
+      const given: Pick<CommandCall, 'args' | 'rest' | 'flags'> = {
+        args: args as CommandCall['args'],
+        rest: (argv as string[]).slice(Object.keys(args).length),
+        flags: flags as CommandCall['flags'],
+      }
+      return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal))) ?? 0
+    }
+  }
+}
+
+/** What comes along with the gateway that a command is about. */
+const GATEWAY_FLAGS = {
+  none: JSON_FLAG,
+  running: CONTROL_FLAGS,
+  configuration: CONFIG_FLAGS,
+  any: { ...CONFIG_FLAGS, socket: CONTROL_FLAGS.socket },
+}
+
+function flagsOf(flags: Readonly<Record<string, CommandFlag>>): Command.Class['flags'] {
+  return Object.fromEntries(Object.entries(flags).map(([name, flag]) => [name, flagOf(flag)]))
+}
+
+function flagOf({
+  type,
+  char,
+  value,
+  options,
+  multiple,
+  exclusive,
+  ...flag
+}: CommandFlag): Command.Class['flags'][string] {
+  const shared = {
+    ...flag,
+    ...(char === undefined ? {} : { char: char as 'a' }),
+    ...(exclusive === undefined ? {} : { exclusive: [...exclusive] }),
+  }
+  if (type === 'boolean') return boolean(shared)
+  const one = {
+    ...shared,
+    ...(value === undefined ? {} : { helpValue: value }),
+    ...(options === undefined ? {} : { options: [...options] }),
+  }
+  return multiple === true ? string({ ...one, multiple, multipleNonGreedy: true }) : string(one)
+}

@@ -1,0 +1,114 @@
+import type { KeyObject, X509Certificate } from 'node:crypto'
+import { createPrivateKey } from 'node:crypto'
+import { mapAt, textAt } from '../../util/plain-data.ts'
+import { pointerTo } from '../../util/pointer.ts'
+import type { Report } from '../../util/finding.ts'
+
+/** Reads a file whose path is relative to the configuration. */
+export type ReadFile = (path: string) => Buffer
+
+const RELATIVE = 'correct the path; it is relative to the configuration file'
+const PEM = 'give a PEM file, which begins with -----BEGIN'
+
+/** Certificates and keys that are not there, are none, or do not belong together; and TLS settings where there is no TLS. */
+export function checkTls(config: unknown, readFile: ReadFile, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const spec = mapAt(upstreams, name)
+    const at = pointerTo('/upstreams', name)
+    if (/^(http|ws):/i.test(textAt(spec, 'url') ?? '')) checkPlain(spec, at, report)
+    if (spec.tls === undefined || spec.enabled === false) continue
+    checkFiles(mapAt(spec, 'tls'), new Files(readFile, `${at}/tls`, report))
+  }
+}
+
+function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report: Report): void {
+  for (const key of ['tls', 'http2'])
+    if (spec[key] !== undefined && spec[key] !== false)
+      report({
+        pointer: `${at}/${key}`,
+        message: `"${key}" needs TLS, and the URL of this server has none`,
+        hint: `write https:// or wss://, or take "${key}" out`,
+        on: 'key',
+      })
+}
+
+function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
+  files.certificate(textAt(tls, 'ca'), 'ca')
+  const certificate = files.certificate(textAt(tls, 'cert'), 'cert')
+  const key = files.key(textAt(tls, 'key'), textAt(tls, 'passphrase'))
+  for (const [one, other] of [
+    ['cert', 'key'],
+    ['key', 'cert'],
+    ['passphrase', 'key'],
+  ] as const)
+    if (tls[one] !== undefined && tls[other] === undefined)
+      files.refuse(one, `"${one}" is of no use without "${other}"`, `add "${other}"`)
+  if (certificate === undefined || key === undefined) return
+  if (!certificate.checkPrivateKey(key))
+    files.refuse(
+      'key',
+      `it is not the key of the certificate in ${textAt(tls, 'cert') ?? ''}`,
+      'give the two that were made together',
+    )
+  if (Date.parse(certificate.validTo) < Date.now())
+    files.refuse('cert', `it ran out on ${certificate.validTo}`, 'have it renewed', 'warning')
+}
+
+/** The files of one `tls`. */
+class Files {
+  readonly #read: ReadFile
+  readonly #at: string
+  readonly #report: Report
+
+  constructor(read: ReadFile, at: string, report: Report) {
+    this.#read = read
+    this.#at = at
+    this.#report = report
+  }
+
+  certificate(path: string | undefined, name: string): X509Certificate | undefined {
+    const bytes = path === undefined ? undefined : this.#bytes(path, name)
+    if (bytes === undefined) return undefined
+    const { X509Certificate } = process.getBuiltinModule('node:crypto')
+    try {
+      return new X509Certificate(bytes)
+    } catch {
+      this.refuse(name, `${path ?? ''} holds no certificate`, PEM)
+      return undefined
+    }
+  }
+
+  key(path: string | undefined, passphrase: string | undefined): KeyObject | undefined {
+    const bytes = path === undefined ? undefined : this.#bytes(path, 'key')
+    if (bytes === undefined) return undefined
+    try {
+      return createPrivateKey({ key: bytes, ...(passphrase === undefined ? {} : { passphrase }) })
+    } catch (error) {
+      this.#refuseKey(path ?? '', passphrase, (error as NodeJS.ErrnoException).code ?? '')
+      return undefined
+    }
+  }
+
+  refuse(name: string, message: string, hint: string, severity: 'error' | 'warning' = 'error'): void {
+    this.#report({ pointer: `${this.#at}/${name}`, message, hint, severity })
+  }
+
+  #refuseKey(path: string, passphrase: string | undefined, code: string): void {
+    if (/PASSPHRASE|INTERRUPTED/.test(code))
+      this.refuse('key', `${path} is encrypted`, 'add "passphrase", or decrypt the file')
+    else if (passphrase !== undefined && /BAD_DECRYPT|UNSUPPORTED/.test(code))
+      this.refuse('passphrase', `it does not open ${path}`, 'correct it')
+    else this.refuse('key', `${path} holds no private key`, PEM)
+  }
+
+  #bytes(path: string, name: string): Buffer | undefined {
+    try {
+      return this.#read(path)
+    } catch (error) {
+      const code = (error as NodeJS.ErrnoException).code ?? String(error)
+      this.refuse(name, `${path} cannot be read (${code})`, RELATIVE)
+      return undefined
+    }
+  }
+}

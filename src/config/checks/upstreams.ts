@@ -1,0 +1,184 @@
+import { isAbsolute, join } from 'node:path'
+import type { Report } from '../../util/finding.ts'
+import { listAt, mapAt, textAt, valueAt, type Plain } from '../../util/plain-data.ts'
+import { pointerTo } from '../../util/pointer.ts'
+
+interface Prefixed {
+  readonly name: string
+  readonly prefix: string
+  /** Pointer to report: the prefix if it is written down, else the upstream. */
+  readonly pointer: string
+}
+
+/** Two upstreams must not give their tools the same names. */
+export function checkPrefixes(config: unknown, report: Report): void {
+  const all = prefixesOf(config)
+  all.forEach((one, i) => {
+    for (const other of all.slice(0, i)) compare(one, other, report)
+  })
+}
+
+function prefixesOf(config: unknown): Prefixed[] {
+  const upstreams = mapAt(config, 'upstreams')
+  const enabled = Object.keys(upstreams).filter(name => valueAt(upstreams, name, 'enabled') !== false)
+  return enabled.map(name => {
+    const written = textAt(upstreams, name, 'prefix')
+    const at = pointerTo('/upstreams', name)
+    return { name, prefix: written ?? `${name}__`, pointer: written === undefined ? at : `${at}/prefix` }
+  })
+}
+
+function compare(one: Prefixed, other: Prefixed, report: Report): void {
+  const { pointer, prefix } = one
+  if (prefix === '' && other.prefix === '') {
+    const message = `no prefix here and none for "${other.name}": where names collide, "${other.name}" wins`
+    report({ pointer, message, hint: 'give one of them a prefix', severity: 'warning' })
+  } else if (prefix === other.prefix) {
+    report({
+      pointer,
+      message: `prefix "${prefix}" already belongs to upstream "${other.name}"`,
+      hint: 'give one of them another prefix',
+    })
+  } else if (
+    prefix !== '' &&
+    other.prefix !== '' &&
+    (prefix.startsWith(other.prefix) || other.prefix.startsWith(prefix))
+  ) {
+    const message = `prefixes "${prefix}" and "${other.prefix}" (upstream "${other.name}") begin alike, so names may collide`
+    report({ pointer, message, hint: 'make them differ earlier', severity: 'warning' })
+  }
+}
+
+/** A command is one program: no arguments, no shell. `isFile` tells whether a path with spaces is one after all. */
+export function checkCommands(config: unknown, isFile: (path: string) => boolean, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const command =
+      textAt(upstreams, name, 'type') === 'stdio' ? textAt(upstreams, name, 'command') : undefined
+    if (command === undefined || !/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) continue
+    report({ pointer: `${pointerTo('/upstreams', name)}/command`, ...advice(command) })
+  }
+}
+
+function advice(command: string): { message: string; hint: string } {
+  const [program = '', ...args] = command.trim().split(/\s+/)
+  if (/[|&;<>`$"'*?]/.test(command)) {
+    const hint = 'give the program here and its arguments in "args", or put the line into a script'
+    return { message: 'no shell reads the command, so this would be taken for one file name', hint }
+  }
+  const hint = `write command: ${program}${args.length === 0 ? '' : `, args: ${JSON.stringify(args)}`}`
+  return { message: 'the command holds more than the name of a program', hint }
+}
+
+/** Reports numbers of processes that do not fit with who shares them. */
+export function checkPools(config: unknown, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const isPerProject = valueAt(upstreams, name, 'cwd') === 'project'
+    const forwards = listAt(upstreams, name, 'forwardHeaders').length > 0
+    const isShared =
+      !isPerProject && !forwards && (valueAt(upstreams, name, 'isolation') ?? 'shared') === 'shared'
+    const pointer = pointerTo('/upstreams', name)
+    if (isShared) checkPool(valueAt(upstreams, name, 'pool'), pointer, report)
+    else checkReplicas(valueAt(upstreams, name, 'replicas'), pointer, report)
+    checkBounds(valueAt(upstreams, name, 'pool'), pointer, report)
+  }
+}
+
+function checkPool(pool: unknown, pointer: string, report: Report): void {
+  if (pool === undefined) return
+  report({
+    pointer: `${pointer}/pool`,
+    message: 'a pool has processes of one session or caller each, and here all share one',
+    hint: 'add isolation: session or principal, or use replicas',
+  })
+}
+
+function checkReplicas(replicas: unknown, pointer: string, report: Report): void {
+  if (typeof replicas !== 'number' || replicas <= 1) return
+  report({
+    pointer: `${pointer}/replicas`,
+    message:
+      'replicas share the calls of everybody, and here there are processes for each session, caller or project',
+    hint: 'leave out isolation and cwd: project, or use pool',
+  })
+}
+
+function checkBounds(pool: unknown, pointer: string, report: Report): void {
+  const [min, max] = [valueAt(pool, 'min'), valueAt(pool, 'max')]
+  if (typeof min !== 'number' || typeof max !== 'number' || min <= max) return
+  report({
+    pointer: `${pointer}/pool/min`,
+    message: `${min} processes are to wait, and there may be ${max} at most`,
+    hint: 'raise max',
+  })
+}
+
+/** Warns of settings for a server process that this system cannot keep; another one may. */
+export function checkProcesses(config: unknown, platform: string, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    if (textAt(upstreams, name, 'type') !== 'stdio') continue
+    const upstream = mapAt(upstreams, name)
+    const at = pointerTo('/upstreams', name)
+    if (upstream.sandbox !== undefined && platform !== 'linux')
+      report({
+        pointer: `${at}/sandbox`,
+        message: 'there is no bubblewrap on this system, so the server will not start',
+        hint: 'leave it out here, with an environment overlay for example',
+        severity: 'warning',
+      })
+    if (upstream.ceilings !== undefined && platform === 'win32')
+      report({
+        pointer: `${at}/ceilings`,
+        message: 'Windows has no resource limits that a parent could set, so these are not kept',
+        severity: 'warning',
+      })
+  }
+}
+
+const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
+const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
+
+/** Lookups of what exists: a path, relative to the configuration, or a program by its name on a search path. */
+export interface Present {
+  readonly path: (path: string) => boolean
+  readonly program: (name: string, searchPath: string | undefined) => boolean
+}
+type Missing = (key: string, path: string, hint: string) => void
+
+/** Warns of missing directories, commands and scripts of local servers; they may still come, so these are no errors. */
+export function checkExisting(config: unknown, present: Present, report: Report): void {
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const spec = mapAt(upstreams, name)
+    if (spec.type !== 'stdio' || spec.enabled === false) continue
+    const at = pointerTo('/upstreams', name)
+    const warn = (key: string, message: string, hint: string): void =>
+      report({ pointer: `${at}/${key}`, message, hint, severity: 'warning' })
+    const command = textAt(spec, 'command') ?? ''
+    if (/^[^\s/\\]+$/.test(command) && !present.program(command, textAt(mapAt(spec, 'env'), 'PATH')))
+      warn('command', `${command} is not on the PATH`, 'install it, or give its whole path')
+    // Each project has a directory of its own.
+    if (spec.cwd === 'project') continue
+    checkServer(spec, present.path, (key, path, hint) => warn(key, `${path} does not exist`, hint))
+  }
+}
+
+function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
+  const cwd = textAt(spec, 'cwd') ?? '.'
+  if (!exists(cwd))
+    return missing(
+      'cwd',
+      cwd,
+      'make the directory, or name another one; it is relative to the configuration file',
+    )
+  const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
+  const command = textAt(spec, 'command') ?? ''
+  // A command that holds more than a program is a mistake of its own.
+  if (/^\S*\/\S*$/.test(command) && isMissing(command))
+    missing('command', command, 'install it, or correct the path; it is relative to `cwd`')
+  const [script] = INTERPRETER.test(command) ? listAt(spec, 'args') : []
+  if (typeof script === 'string' && SCRIPT.test(script) && isMissing(script))
+    missing('args/0', script, 'correct the path; it is relative to `cwd`')
+}

@@ -1,0 +1,199 @@
+import type { LateList, Part } from './catalog/part.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type {
+  Principal,
+  Answer,
+  Call,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  Inbound,
+  Log,
+  Notification,
+  Route,
+  Session,
+  Upstream,
+} from '../api/index.ts'
+import type { Hooks } from '../hooks/hooks.ts'
+import type { ParamHeader } from '../protocol/headers.ts'
+import type { Kind } from '../protocol/methods.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import type { Era } from '../protocol/versions.ts'
+import type { Hide } from '../util/secrets.ts'
+import type { View } from './catalog/view.ts'
+import type { PipelineExchange } from './exchange.ts'
+import type { Grace } from './grace.ts'
+import type { Seal } from './seal.ts'
+import type { HostedTask } from './tasks/hosted-task.ts'
+
+/** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
+export interface UpstreamNode {
+  readonly upstream: Upstream
+  readonly prefix: string
+  readonly dispatch: Dispatch
+}
+
+/** Name and version by which the gateway introduces itself. */
+export interface Identity {
+  readonly name: string
+  readonly version: string
+  readonly [key: string]: unknown
+}
+
+/** Notifications that one `subscriptions/listen` asks for. */
+export interface ListenFilter {
+  readonly methods: ReadonlySet<string>
+  readonly uris: ReadonlySet<string>
+  readonly taskIds: readonly string[]
+}
+
+/** A route, with the catalog entry that it was found by. */
+export type FoundRoute = Route & { readonly entry?: CatalogEntry | undefined }
+
+/** Route of an exchange, or the error that says why there is none. */
+export type Found = FoundRoute | { readonly error: RpcError }
+
+/** Owner of a resource, and the URIs by which the owner and clients know it. */
+export interface ResourceOwner {
+  readonly upstream: string
+  readonly original: string
+  /** URI by which clients know it. */
+  readonly exposed: string
+}
+
+/** Place where a task is kept: at a server, under the server's own id, or at the gateway. */
+export type TaskPlace =
+  | {
+      readonly at: 'server'
+      readonly upstream: string
+      readonly era: Era
+      readonly original: string
+      /** Name by which its client knows the tool. */
+      readonly tool: string
+    }
+  | { readonly at: 'gateway'; readonly original: string }
+
+export interface Known {
+  readonly taskId: string
+  readonly place: TaskPlace
+  readonly session: Session
+  readonly until: number
+}
+
+/** Request for a task that the gateway keeps: its lifetime, its poll interval, and how to cancel the work. */
+export interface HostedTaskRequest {
+  readonly ttlMs: number | null | undefined
+  readonly pollIntervalMs?: number | undefined
+  cancel(reason: string): void
+}
+
+/** Caller for whom a list is made, and the profile that it looks through. */
+export interface Viewer {
+  readonly principal: Principal
+  readonly profile?: string | undefined
+}
+
+/** The lists of all upstreams, as each caller sees them. */
+export interface CatalogReader {
+  /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
+  current(kind: Kind, session: Session): View | undefined
+  list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
+  load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
+  find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
+  former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
+  /** The tool's parameters that travel in headers too; undefined when its annotations are invalid. */
+  mirrors(entry: CatalogEntry): readonly ParamHeader[] | undefined
+  part(name: string, kind: Kind, session: Session): Promise<Part | undefined>
+  permits(entry: CatalogEntry, viewer: Viewer): CatalogEntry | undefined
+  refuses(exchange: Exchange): RpcError | undefined
+  shows(kind: Kind, viewer: Viewer, upstream: string): boolean
+  isMissing(node: UpstreamNode, kind: Kind): boolean
+  isDoubtful(kind: Kind): boolean
+  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
+  late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined
+  troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
+}
+
+/** Finds the upstream of a request. */
+export interface RouteFinder {
+  find(exchange: Exchange): Found | Promise<Found>
+  owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
+  permit(exchange: Exchange, route: Route): Found
+  mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined
+}
+
+/** Tells clients what changed, and keeps the subscriptions that need it. */
+export interface Notifying {
+  /** Notes which list a caller was given: a change is told where it is another one. */
+  listGiven(kind: Kind, session: Session, view: View): void
+  listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
+  attach(sessions: ReadonlySet<Session>): void
+  forget(session: Session): void
+  /** All who can be told something unasked. */
+  audience(): Iterable<Session>
+  /** Tells some of them, at once. */
+  tell(method: string, isMeant: (session: Session) => boolean): void
+  hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full'
+  release(uri: string, by: object): ResourceOwner | undefined
+  listChanged(method: string, upstream: string): void
+  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void
+}
+
+/** A call whose server waits for its client, between two requests of that client. */
+export interface ParkedCall {
+  readonly id: string
+  readonly owner: string
+  resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer>
+  expire(why: string): void
+}
+
+export interface ParkedCalls {
+  find(id: string): ParkedCall | undefined
+  /** False when too many wait already. */
+  add(call: ParkedCall): boolean
+  remove(call: ParkedCall): void
+}
+
+/** Tasks of clients: those that the gateway hosts, and those that servers keep. */
+export interface Tasks {
+  /** Graph that runs at this moment; a task outlives the configuration it began with. */
+  readonly graph: Graph | undefined
+  host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
+  hosted(id: string, session: Session): HostedTask | undefined
+  note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
+  list(graph: Graph, session: Session): readonly Known[]
+  told(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean
+  working(session: Session): () => void
+  afterwards(session: Session, end: () => void): void
+  sessionEnded(session: Session): void
+}
+
+/** One generation of the configuration at work, with its hooks, upstreams and catalog. */
+export interface Graph {
+  readonly config: Config
+  readonly hooks: Hooks
+  readonly upstreams: ReadonlyMap<string, UpstreamNode>
+  readonly catalog: CatalogReader
+  readonly router: RouteFinder
+  readonly notifier: Notifying
+  readonly seal: Seal
+  readonly parking: ParkedCalls
+  readonly tasks: Tasks
+  readonly log: Log
+  readonly clock: Clock
+  readonly hide: Hide
+  readonly grace: Grace
+  /** Tells whether any plugin has rules about resources. */
+  readonly judgesUris: boolean
+  /** Exchanges that are not answered yet. */
+  readonly running: number
+  /** Counts one more of them. */
+  entered(): void
+  /** Counts one less. */
+  left(): void
+  nextId(): number
+  exchange(session: Session, inbound: Inbound): PipelineExchange
+  /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
+  identity(): Identity
+}

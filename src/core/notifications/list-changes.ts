@@ -1,0 +1,172 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Session } from '../../api/index.ts'
+import { viewerKey } from '../../api/principal.ts'
+import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
+import { BoundedMap } from '../../util/bounded-map.ts'
+import type { View } from '../catalog/view.ts'
+import type { Graph } from '../graph-types.ts'
+import { onlooker } from '../session.ts'
+
+/** Changes within this time are one. */
+const GATHER_MS = 50
+
+/** A comparison that takes longer is given up, and counts as a difference. */
+const COMPARE_MS = 5000
+
+/** Views kept to compare with; the oldest is forgotten first. */
+const MAX_SEEN = 4096
+
+/** Viewers whose lists are compared; where there are more, all are told. */
+const MAX_COMPARED = 64
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** Compares lists with those that clients were given, so that only who would see another one is told. */
+export class ListNews {
+  readonly #graph: Graph
+  /** By kind and viewer: the first view that was given, or the one at the last announcement. */
+  readonly #seen = new BoundedMap<string, View>({ max: MAX_SEEN })
+  /** Upstreams that changed while a viewer had no list yet, by kind and viewer: one may be on its way that is without them. */
+  readonly #missed = new BoundedMap<string, ReadonlySet<string>>({ max: MAX_SEEN })
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** Notes a view that was given to a client; returns the upstreams that changed before, which it may be without. */
+  saw(kind: Kind, session: Session, view: View): ReadonlySet<string> {
+    const key = keyOf(kind, session)
+    if (!this.#seen.has(key)) this.#seen.set(key, view)
+    const missed = this.#missed.get(key)
+    if (missed === undefined) return NONE
+    this.#missed.delete(key)
+    return missed
+  }
+
+  /** The viewers for whom lists of these upstreams differ; undefined for all of them. */
+  async differing(
+    method: string,
+    upstreams: ReadonlySet<string>,
+    audience: Iterable<Session>,
+  ): Promise<ReadonlySet<string> | undefined> {
+    const viewers = new Map<string, Session>()
+    for (const session of audience) viewers.set(viewerKey(session), session)
+    if (viewers.size > MAX_COMPARED) return undefined
+    const differing = new Set<string>()
+    await Promise.all(
+      [...viewers].map(async ([viewer, session]) => {
+        const differs = await Promise.all(
+          kindsChangedBy(method).map(kind => this.#isAnother(kind, session, upstreams)),
+        )
+        if (differs.includes(true)) differing.add(viewer)
+      }),
+    )
+    return differing
+  }
+
+  /**
+   * A legacy client that was given no list has nothing to compare. A modern one may have got its list from another process: what
+   * matters then is whether it sees anything of the upstream.
+   */
+  async #isAnother(kind: Kind, session: Session, upstreams: ReadonlySet<string>): Promise<boolean> {
+    const key = keyOf(kind, session)
+    const seen = this.#seen.get(key) ?? this.#graph.catalog.current(kind, session)
+    if (seen === undefined && session.client.era === 'legacy') {
+      this.#missed.set(key, new Set([...upstreams, ...(this.#missed.get(key) ?? NONE)]))
+      return this.#graph.catalog.isDoubtful(kind)
+    }
+    const now = await viewSoon(kind, session, this.#graph)
+    if (now === undefined) return true
+    if (seen === undefined) return now.entries.some(({ upstream }) => upstreams.has(upstream))
+    if (isSameList(seen, now)) return false
+    this.#seen.set(key, now)
+    return true
+  }
+}
+
+function keyOf(kind: Kind, session: Session): string {
+  return `${kind} ${viewerKey(session)}`
+}
+
+/** Tells each client which of its lists is another one in `next` than it was in `before`, and nothing where none is. */
+export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
+  const callers = new Map<string, Session>()
+  for (const { notifier } of [before, next])
+    for (const session of notifier.audience()) callers.set(viewerKey(session), session)
+  const changed = new Map<string, Set<string>>()
+  await Promise.all(
+    [...callers].map(async ([key, session]) => changed.set(key, await changedFor(session, before, next))),
+  )
+  for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
+    // Clients that came during the comparison have seen nothing of before.
+    const isMeant = (session: Session): boolean => changed.get(viewerKey(session))?.has(method) ?? false
+    for (const { notifier } of [before, next]) notifier.tell(method, isMeant)
+  }
+}
+
+async function changedFor(session: Session, before: Graph, next: Graph): Promise<Set<string>> {
+  const differ = await Promise.all(KINDS.map(kind => isChanged(kind, session, before, next)))
+  return new Set(KINDS.filter((_, index) => differ[index]).map(kind => LISTS[kind].changed))
+}
+
+async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
+  if (before.catalog.isDoubtful(kind)) return true
+  const seen = before.catalog.current(kind, session)
+  if (seen === undefined) return false
+  const now = await viewSoon(kind, session, next)
+  if (now === undefined) return true
+  next.notifier.listGiven(kind, session, now)
+  return !isSameList(seen, now)
+}
+
+/** The view of a graph as it is now; undefined when it cannot be had in time. */
+function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Promise<View | undefined> {
+  return new Promise(resolve => {
+    const takeBack = clock.after(COMPARE_MS, () => resolve(undefined))
+    catalog
+      .load(kind, session)
+      .catch(() => undefined)
+      .then(resolve, () => undefined)
+      .finally(takeBack)
+  })
+}
+
+/** Tells whether two views show the same entries. */
+function isSameList(one: View, other: View): boolean {
+  return (
+    one.entries.length === other.entries.length &&
+    one.entries.every((entry, index) => {
+      const { exposed, value } = other.entries[index] ?? {}
+      return entry.exposed === exposed && (entry.value === value || isDeepStrictEqual(entry.value, value))
+    })
+  )
+}
+
+/** Asks servers that are remembered for what they list now, so that what is saved is true though no client asks. */
+export class ListSaver {
+  readonly #graph: Graph
+  readonly #due = new Set<string>()
+
+  constructor(graph: Graph) {
+    this.#graph = graph
+  }
+
+  /** An upstream may list something else than it did. */
+  listsChanged(name: string): void {
+    const { upstreams, clock } = this.#graph
+    if (this.#due.has(name) || upstreams.get(name)?.upstream.memory === undefined) return
+    this.#due.add(name)
+    clock.after(GATHER_MS, () => {
+      this.#due.delete(name)
+      this.#ask(name)
+    })
+  }
+
+  #ask(name: string): void {
+    const { upstreams, catalog } = this.#graph
+    // One that went to sleep meanwhile is not woken for it.
+    if (upstreams.get(name)?.upstream.state !== 'ready') return
+    const session = onlooker(this.#graph.identity())
+    for (const kind of KINDS) void catalog.part(name, kind, session).catch(() => undefined)
+  }
+}

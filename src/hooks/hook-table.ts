@@ -1,0 +1,144 @@
+import type {
+  Answer,
+  Ask,
+  AuditEvent,
+  Call,
+  Config,
+  Credentials,
+  Dispatch,
+  Exchange,
+  Figure,
+  Load,
+  HttpReply,
+  HttpRequest,
+  JsonObject,
+  Listener,
+  ListenerConfig,
+  ListenerContext,
+  Notification,
+  Principal,
+  Refusal,
+  Route,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamState,
+  UpstreamStatus,
+} from '../api/index.ts'
+import type { CatalogEntry, CatalogView } from '../api/catalog-entry.ts'
+
+/** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
+type Undecided = undefined | void
+type MaybePromise<T> = T | Promise<T>
+
+/** Context of a notification on its way: `client` means toward the client, `upstream` toward the server. */
+export interface NotificationContext {
+  readonly direction: 'client' | 'upstream'
+  readonly upstream: string | undefined
+  readonly exchange: Exchange | undefined
+}
+
+/** The signature of a tap on each hook. */
+export interface HookTaps {
+  /** Listeners and upstreams that it adds may be written as in a file: they are validated and completed. */
+  configure: (config: Config) => Config | Undecided
+  createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
+  createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
+  dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
+  ready: () => MaybePromise<void>
+  listening: (listener: Listener) => void
+  /** The end has begun: what is open has so many milliseconds to be answered. */
+  stopping: (graceMs: number) => void
+  close: () => MaybePromise<void>
+  /** `close` ends the connection with the answer. */
+  admit: (listener: string) => Refusal | 'close' | Undecided
+  authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
+  refused: (refusal: Refusal, credentials: Credentials) => void
+  http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
+  session: (session: Session) => MaybePromise<void>
+  sessionEnd: (session: Session, reason: string) => void
+  request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
+  route: (exchange: Exchange) => Route | Undecided
+  call: (call: Call) => void
+  response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
+  settled: (exchange: Exchange) => void
+  catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
+  notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
+  clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
+  upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
+  recorded: (event: AuditEvent) => void
+  figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
+  load: (load: Load) => Load | Undecided
+  status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
+  control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
+}
+
+export type HookName = keyof HookTaps
+
+/** Way in which a hook runs its taps and uses what they return. */
+export type HookKind = 'sync' | 'syncBail' | 'syncWaterfall' | 'async' | 'asyncBail' | 'asyncWaterfall'
+
+interface HookRow {
+  readonly kind: HookKind
+  /** Runs in reverse order, ties included, so that a plugin wraps what it opened. */
+  readonly mirrored?: boolean
+  /** Selector of taps: the `methods` or `listeners` a tap names, or the key it was tapped `for`. */
+  readonly by?: 'method' | 'listener' | 'key'
+  /** For how long a tap may keep everybody waiting: `short` is configured, `person` is for what may wait for one, or for a call. */
+  readonly patience?: 'short' | 'person'
+  /** One tap's failure is logged and the others still run. */
+  readonly safe?: boolean
+}
+
+/** Every hook of the gateway, in the order of the pipeline. */
+export const HOOKS: Readonly<Record<HookName, HookRow>> = {
+  configure: { kind: 'syncWaterfall' },
+  createUpstream: { kind: 'syncBail', by: 'key' },
+  createListener: { kind: 'syncBail', by: 'key' },
+  dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
+  ready: { kind: 'async', patience: 'short' },
+  listening: { kind: 'sync', safe: true },
+  admit: { kind: 'syncBail' },
+  stopping: { kind: 'sync', safe: true },
+  authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
+  refused: { kind: 'sync', safe: true },
+  http: { kind: 'asyncBail', by: 'key', patience: 'person' },
+  session: { kind: 'async', patience: 'short' },
+  request: { kind: 'asyncBail', by: 'method', patience: 'short' },
+  route: { kind: 'syncBail', by: 'method' },
+  call: { kind: 'sync', by: 'method' },
+  response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
+  settled: { kind: 'sync', by: 'method', safe: true },
+  catalog: { kind: 'syncWaterfall' },
+  notification: { kind: 'syncBail', by: 'method' },
+  clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
+  sessionEnd: { kind: 'sync', mirrored: true, safe: true },
+  upstreamState: { kind: 'sync', safe: true },
+  recorded: { kind: 'sync', safe: true },
+  status: { kind: 'syncWaterfall' },
+  figures: { kind: 'syncWaterfall' },
+  control: { kind: 'asyncBail', by: 'key', patience: 'short' },
+  load: { kind: 'syncWaterfall' },
+  close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
+}
+
+/** When a tap runs among the others of its hook, in this order. */
+export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
+export type Stage = (typeof STAGES)[number]
+
+export interface TapOptions {
+  /** Default `normal`. */
+  readonly stage?: Stage
+  /** Plugins whose taps of the same hook must run after this one. */
+  readonly before?: string | readonly string[]
+  /** Methods the tap cares about; on all others it costs nothing. Hooks of the pipeline only. */
+  readonly methods?: readonly string[]
+  /**
+   * The tap is a rule about resources: URIs that have no canonical form are refused, unless a server lists them. `request`,
+   * `route` and `catalog` only.
+   */
+  readonly judgesUris?: boolean
+  /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
+  readonly listeners?: readonly string[]
+}

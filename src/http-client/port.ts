@@ -1,0 +1,81 @@
+/** HTTP to one origin: a request in; a head, a body and an end out. */
+export interface HttpTransport {
+  /** Sends a request as soon as there is a connection for it. Whatever goes wrong is the handler's to hear. */
+  dispatch(request: ClientRequest, handler: ReplyHandler): void
+  /** Takes no more requests; resolves when the last one has ended. */
+  close(): Promise<void>
+  /** Ends all connections, and fails what is on them or waits. */
+  destroy(): Promise<void>
+}
+
+/** A request as the client writes it. Header names in lower case; `host`, `connection` and `content-length` are its own. */
+export interface ClientRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+}
+
+const READ = [
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'date',
+  'keep-alive',
+  'mcp-session-id',
+  'www-authenticate',
+  'retry-after',
+  'transfer-encoding',
+] as const
+
+type ReadName = (typeof READ)[number]
+
+/** The headers of a reply that anybody here reads; all others are checked and forgotten. */
+export const READ_HEADERS: ReadonlyMap<string, ReadName> = new Map(READ.map(name => [name, name]))
+
+export type ReplyHeaders = Readonly<Partial<Record<ReadName, string>>>
+
+/** Carries a request that was sent. */
+export interface Carrier {
+  /** Nobody waits for this reply any more; `why` goes to its handler's `onError`. Nothing happens once it is over. */
+  abort(handler: ReplyHandler, why: Error): void
+}
+
+/** Hears what comes of one request: `onSend`, `onHead`, `onBody` for each piece, then `onEnd` – or `onError`, once, at any time. */
+export interface ReplyHandler {
+  /** A connection is there, and the request is written next. A request that never gets here was never sent. */
+  onSend(carrier: Carrier): void
+  /** The final status; interim ones (1xx) are passed over. */
+  onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void
+  /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */
+  onBody(bytes: Buffer, carrier: Carrier): void
+  onEnd(): void
+  onError(error: Error): void
+}
+
+export type ClientErrorCode =
+  'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'
+
+/** A failure on the way to a server; errors of the system come as they are. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError'
+  readonly code: ClientErrorCode
+
+  constructor(code: ClientErrorCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The error of a request that a closed client does not send. */
+export function destroyed(): ClientError {
+  return new ClientError('DESTROYED', 'the client is closed')
+}
+
+/** Most requests that may wait for a connection. */
+export const MAX_WAITING = 20_000
+/** Largest head of a reply, in bytes. */
+export const MAX_HEAD = 16 * 1024
+/** Interim replies (1xx) ahead of one reply. */
+export const MAX_INTERIM = 16

@@ -1,0 +1,239 @@
+import { ClientError, MAX_HEAD, MAX_INTERIM } from './port.ts'
+import { parseHead, type ReplyHead } from './reply-head.ts'
+
+/** Bytes of a line with a chunk's size, or of all trailers. */
+const MAX_LINE = 4096
+
+const MAX_TRAILERS = 16 * 1024
+
+/** A size in hex and its extensions (RFC 9112, 7.1.1): readers that differ on a doubtful one see different bodies. */
+const SIZE =
+  /^([0-9a-f]{1,8})(?:;[!#$%&'*+.^_`|~\w-]+(?:=(?:[!#$%&'*+.^_`|~\w-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/i
+
+const TRAILER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/
+
+const NEWLINE = 0x0a
+
+const AFTER_DATA = '\r\n'
+
+/** Takes what a reader reads. */
+export interface ReaderEars {
+  head(head: ReplyHead): void
+  body(bytes: Buffer): void
+  /** The reply is complete; `isClean` when nothing came behind it. */
+  end(isClean: boolean): void
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+
+const SWITCHING = 101
+/** Ends a line for some readers and not for others. */
+const BARE_NEWLINE = /(?<!\r)\n/
+const BARE = 'the reply is no HTTP/1.1: a line of its head ends without a carriage return'
+
+const NOTHING = Buffer.alloc(0)
+
+/** Reads the replies on one connection, one after the other. */
+export class ReplyReader {
+  readonly #ears: ReaderEars
+  #state: 'idle' | 'head' | 'body' = 'idle'
+  /** The beginning of a head that is not complete. */
+  #partial: Buffer = NOTHING
+  #interim = 0
+  #chunks: Chunks | undefined
+  /** Bytes of the body that are still to come; Infinity where the end of the connection ends it. */
+  #left = 0
+  /** Replies of one server often have the very same head. */
+  #lastText = ''
+  #lastHead: ReplyHead | undefined
+  readonly #data = (piece: Buffer): boolean => {
+    this.#ears.body(piece)
+    return this.#state === 'body'
+  }
+
+  constructor(ears: ReaderEars) {
+    this.#ears = ears
+  }
+
+  /** True while no reply is expected. */
+  get isIdle(): boolean {
+    return this.#state === 'idle'
+  }
+
+  /** A request was sent: its reply comes next. */
+  expect(): void {
+    this.#state = 'head'
+    this.#interim = 0
+  }
+
+  /** Nobody listens any more. */
+  stop(): void {
+    this.#state = 'idle'
+    this.#partial = NOTHING
+  }
+
+  /** Takes what came; the bytes may be overwritten afterwards. @throws ClientError when they are no HTTP/1.1 */
+  push(bytes: Buffer): void {
+    let at = 0
+    while (at < bytes.length) {
+      if (this.#state === 'idle') throw unasked()
+      at = this.#state === 'head' ? this.#readHead(bytes, at) : this.#readBody(bytes, at)
+      // Whoever heard of the end may have stopped us, or sent the next request.
+      if (at < 0) return
+    }
+  }
+
+  /** The connection has ended; whether that was the end of a reply. */
+  ended(): boolean {
+    if (this.#state !== 'body' || this.#left !== Infinity || this.#chunks !== undefined) return false
+    this.#over(true)
+    return true
+  }
+
+  /** Returns where the head ends, or a negative number when all is read. */
+  #readHead(bytes: Buffer, from: number): number {
+    const known = this.#partial.length
+    const all =
+      known > 0
+        ? Buffer.concat([this.#partial, bytes.subarray(from)])
+        : from > 0
+          ? bytes.subarray(from)
+          : bytes
+    const end = all.indexOf(END_OF_HEAD, Math.max(0, known - 3))
+    if (end > MAX_HEAD || (end < 0 && all.length > MAX_HEAD))
+      throw new ClientError('MALFORMED', `the head of the reply is larger than ${MAX_HEAD} bytes`)
+    if (end < 0) {
+      if (BARE_NEWLINE.test(all.toString('latin1'))) throw new ClientError('MALFORMED', BARE)
+      this.#partial = known > 0 ? all : Buffer.from(all)
+      return -1
+    }
+    this.#partial = NOTHING
+    return this.#begin(this.#headOf(all.toString('latin1', 0, end)), from + end + 4 - known, bytes.length)
+  }
+
+  #headOf(text: string): ReplyHead {
+    if (this.#lastHead !== undefined && text === this.#lastText) return this.#lastHead
+    this.#lastText = text
+    this.#lastHead = parseHead(text)
+    return this.#lastHead
+  }
+
+  #begin(head: ReplyHead, at: number, length: number): number {
+    if (head.status < 200) {
+      if (head.status === SWITCHING || ++this.#interim > MAX_INTERIM)
+        throw new ClientError('MALFORMED', `HTTP ${head.status} was not asked for`)
+      return at < length ? at : -1
+    }
+    this.#state = 'body'
+    const { framing } = head
+    this.#chunks = framing === 'chunked' ? new Chunks() : undefined
+    this.#left = typeof framing === 'number' ? framing : Infinity
+    this.#ears.head(head)
+    if (this.#isStopped()) return -1
+    if (this.#left === 0) return this.#over(at === length)
+    return at < length ? at : -1
+  }
+
+  #readBody(bytes: Buffer, at: number): number {
+    if (this.#chunks !== undefined) return this.#readChunks(this.#chunks, bytes, at)
+    const end = Math.min(bytes.length, at + this.#left)
+    this.#left -= end - at
+    this.#ears.body(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+    if (this.#isStopped()) return -1
+    return this.#left === 0 ? this.#over(end === bytes.length) : -1
+  }
+
+  #readChunks(chunks: Chunks, bytes: Buffer, at: number): number {
+    const end = chunks.read(bytes, at, this.#data)
+    if (this.#isStopped()) return -1
+    return chunks.isDone ? this.#over(end === bytes.length) : -1
+  }
+
+  #isStopped(): boolean {
+    return this.#state !== 'body'
+  }
+
+  #over(isClean: boolean): -1 {
+    this.#state = 'idle'
+    this.#ears.end(isClean)
+    return -1
+  }
+}
+
+function unasked(): ClientError {
+  return new ClientError('MALFORMED', 'the server sent something that nobody had asked for')
+}
+
+/** Takes the chunks of a body apart (RFC 9112, 7.1). Trailers are checked, and nobody reads them. */
+class Chunks {
+  #state: 'size' | 'data' | 'after' | 'trailers' | 'done' = 'size'
+  /** The beginning of a line that has not ended. */
+  #line = ''
+  /** Bytes of the chunk that are still to come. */
+  #left = 0
+  #trailers = 0
+
+  get isDone(): boolean {
+    return this.#state === 'done'
+  }
+
+  /**
+   * Reads from `at` on and returns where it stopped: at the end of the body or of the bytes, or after a piece of data when
+   * `data` returns false.
+   * @throws ClientError
+   */
+  read(bytes: Buffer, at: number, data: (piece: Buffer) => boolean): number {
+    while (at < bytes.length && !this.isDone) {
+      if (this.#state !== 'data') {
+        at = this.#readLine(bytes, at)
+        continue
+      }
+      const end = Math.min(bytes.length, at + this.#left)
+      this.#left -= end - at
+      if (this.#left === 0) this.#state = 'after'
+      if (!data(bytes.subarray(at, end))) return end
+      at = end
+    }
+    return at
+  }
+
+  #readLine(bytes: Buffer, at: number): number {
+    const end = bytes.indexOf(NEWLINE, at)
+    const stop = end < 0 ? bytes.length : end + 1
+    if (this.#line.length + stop - at > MAX_LINE) throw malformed('a line of it is too long')
+    this.#line += bytes.toString('latin1', at, stop)
+    if (end >= 0) {
+      const line = this.#line
+      this.#line = ''
+      if (!line.endsWith('\r\n')) throw malformed('a line of it ends without a carriage return')
+      this.#take(line)
+    }
+    return stop
+  }
+
+  #take(line: string): void {
+    if (this.#state === 'after') {
+      if (line !== AFTER_DATA) throw malformed('one is longer than it says')
+      this.#state = 'size'
+    } else if (this.#state === 'size') this.#begin(line.slice(0, -2))
+    else this.#trailer(line)
+  }
+
+  #begin(line: string): void {
+    const size = SIZE.exec(line)?.[1]
+    if (size === undefined) throw malformed('the size of one is no number')
+    this.#left = Number.parseInt(size, 16)
+    this.#state = this.#left === 0 ? 'trailers' : 'data'
+  }
+
+  #trailer(line: string): void {
+    this.#trailers += line.length
+    if (line === AFTER_DATA) this.#state = 'done'
+    else if (this.#trailers > MAX_TRAILERS || !TRAILER.test(line.slice(0, -2)))
+      throw malformed('what follows them is no header')
+  }
+}
+
+function malformed(why: string): ClientError {
+  return new ClientError('MALFORMED', `the reply is no HTTP/1.1: its chunks are not sound, ${why}`)
+}

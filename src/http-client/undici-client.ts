@@ -1,0 +1,235 @@
+import type { SecureContext } from 'node:tls'
+import type * as Undici from 'undici'
+import type { Dispatcher } from 'undici'
+import {
+  type Carrier,
+  ClientError,
+  type ClientRequest,
+  destroyed,
+  type HttpTransport,
+  MAX_HEAD,
+  MAX_INTERIM,
+  MAX_WAITING,
+  READ_HEADERS,
+  type ReplyHandler,
+  type ReplyHeaders,
+} from './port.ts'
+
+/** Credentials and trust of TLS connections, as PEM texts. */
+export interface TlsMaterial {
+  /** Trusted instead of the authorities of the system. */
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+  readonly passphrase?: string | undefined
+}
+
+export interface UndiciClientOptions {
+  /** Most connections at a time; more requests wait for their turn. */
+  readonly connections: number
+  /** Longest wait for a connection, TLS included. */
+  readonly connectMs: number
+  /** URL of the proxy that all connections go through. */
+  readonly proxy?: string | undefined
+  readonly tls?: TlsMaterial | undefined
+  /** Offers HTTP/2 to servers over TLS. */
+  readonly http2: boolean
+}
+
+/**
+ * HTTP to one origin for all that the fast client does not do: proxies, authorities and certificates of one's own, HTTP/2.
+ * undici is loaded by the first client; no redirects, no decompression, no retries, and no deadlines but for connecting.
+ */
+export class UndiciClient implements HttpTransport {
+  readonly #origin: string
+  readonly #ready: Promise<void>
+  #dispatcher: Dispatcher | undefined
+  /** Requests from before undici was there. */
+  readonly #early: [ClientRequest, ReplyHandler][] = []
+  /** Requests that have not been sent; shared with them. */
+  readonly #waiting = { count: 0 }
+  /** Why there is no dispatcher, and will be none. */
+  #failure: Error | undefined
+
+  constructor({ origin }: URL, options: UndiciClientOptions) {
+    this.#origin = origin
+    this.#ready = import('undici')
+      .then(undici => this.#loaded(dispatcherFor(undici, origin, options)))
+      .catch((error: unknown) => this.#failed(error as Error))
+  }
+
+  dispatch(request: ClientRequest, handler: ReplyHandler): void {
+    if (this.#failure !== undefined) return handler.onError(this.#failure)
+    if (this.#waiting.count + this.#early.length >= MAX_WAITING)
+      return handler.onError(new ClientError('OVERFLOW', 'too many requests wait'))
+    if (this.#dispatcher === undefined) this.#early.push([request, handler])
+    else this.#send(this.#dispatcher, request, handler)
+  }
+
+  async close(): Promise<void> {
+    this.#failure ??= destroyed()
+    await this.#ready
+    await this.#dispatcher?.close().catch(() => undefined)
+  }
+
+  async destroy(): Promise<void> {
+    this.#failed(destroyed())
+    await this.#ready
+    await this.#dispatcher?.destroy(destroyed())
+  }
+
+  #loaded(dispatcher: Dispatcher): void {
+    this.#dispatcher = dispatcher
+    for (const [request, handler] of this.#early.splice(0)) this.#send(dispatcher, request, handler)
+  }
+
+  #failed(error: Error): void {
+    this.#failure ??= error
+    for (const [, handler] of this.#early.splice(0)) handler.onError(error)
+  }
+
+  #send(dispatcher: Dispatcher, { method, path, headers, body }: ClientRequest, handler: ReplyHandler): void {
+    const reply = new UndiciReply(handler, this.#waiting)
+    try {
+      // A stream may be silent for hours.
+      const silent = { headersTimeout: 0, bodyTimeout: 0 }
+      dispatcher.dispatch({ origin: this.#origin, method, path, headers, body, ...silent }, reply)
+    } catch (error) {
+      reply.onResponseError(undefined, error as Error)
+    }
+  }
+}
+
+function dispatcherFor(
+  { Pool, ProxyAgent }: typeof Undici,
+  origin: string,
+  { connections, connectMs, proxy, tls, http2 }: UndiciClientOptions,
+): Dispatcher {
+  const pool = { connections, pipelining: 1, allowH2: http2, maxHeaderSize: MAX_HEAD }
+  const trust = tls === undefined ? {} : { secureContext: secureContext(tls) }
+  const connect: Undici.buildConnector.BuildOptions = {
+    ...trust,
+    timeout: connectMs,
+    allowH2: http2,
+    preferH2: http2,
+  }
+  if (proxy === undefined) return new Pool(origin, { ...pool, connect })
+  return new ProxyAgent({
+    ...pool,
+    uri: proxy,
+    requestTls: connect,
+    proxyTls: { timeout: connectMs, allowH2: false, ...trustOfProxy(tls?.ca) },
+    // A proxy that takes the connection and says nothing counts as one that cannot be reached.
+    clientFactory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, headersTimeout: connectMs }),
+    factory: (to, given: Undici.Pool.Options) => new Pool(to, { ...given, ...pool }),
+  })
+}
+
+/** Made once, so that a file that is no certificate fails before anything is connected. */
+function secureContext({ ca, cert, key, passphrase }: TlsMaterial): SecureContext {
+  return process.getBuiltinModule('node:tls').createSecureContext({ ca, cert, key, passphrase })
+}
+
+/** A proxy shows a certificate of the same authority as the server, or of one that everybody knows. */
+function trustOfProxy(ca: string | undefined): { ca?: string[] } {
+  if (ca === undefined) return {}
+  return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
+}
+
+/** One request on undici. */
+class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
+  readonly #handler: ReplyHandler
+  readonly #waiting: { count: number }
+  #controller: Dispatcher.DispatchController | undefined
+  #interim = 0
+  #isOver = false
+  #isWaiting = true
+
+  constructor(handler: ReplyHandler, waiting: { count: number }) {
+    this.#handler = handler
+    this.#waiting = waiting
+    waiting.count++
+  }
+
+  abort(handler: ReplyHandler, why: Error): void {
+    if (this.#isOver || handler !== this.#handler) return
+    this.#over()
+    this.#controller?.abort(why)
+    handler.onError(why)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    this.#started()
+    if (!this.#isOver) this.#handler.onSend(this)
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void {
+    if (this.#isOver) return
+    if (status >= 200) this.#handler.onHead(status, known(headers), this)
+    else if (status === 101 || ++this.#interim > MAX_INTERIM)
+      this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
+    if (!this.#isOver) this.#handler.onBody(bytes, this)
+  }
+
+  onResponseEnd(): void {
+    if (this.#isOver) return
+    this.#over()
+    this.#handler.onEnd()
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#isOver) return
+    this.#over()
+    this.#handler.onError(clientError(error))
+  }
+
+  #over(): void {
+    this.#isOver = true
+    this.#started()
+  }
+
+  #started(): void {
+    if (this.#isWaiting) this.#waiting.count--
+    this.#isWaiting = false
+  }
+}
+
+function known(headers: Record<string, string | string[] | undefined>): ReplyHeaders {
+  const found: { -readonly [K in keyof ReplyHeaders]: ReplyHeaders[K] } = {}
+  for (const name of READ_HEADERS.values()) {
+    const value = headers[name]
+    if (value !== undefined) found[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  return found
+}
+
+const CODES: Readonly<Record<string, ClientError['code']>> = {
+  UND_ERR_CONNECT_TIMEOUT: 'CONNECT_TIMEOUT',
+  // Only the proxy has a deadline for its answer.
+  UND_ERR_HEADERS_TIMEOUT: 'PROXY',
+  UND_ERR_SOCKET: 'SOCKET',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'MALFORMED',
+  UND_ERR_HEADERS_OVERFLOW: 'MALFORMED',
+  UND_ERR_DESTROYED: 'DESTROYED',
+  UND_ERR_CLOSED: 'DESTROYED',
+  UND_ERR_INVALID_ARG: 'INVALID_ARG',
+  UND_ERR_PRX_TLS: 'PROXY',
+  UND_ERR_PRX_CONN: 'PROXY',
+}
+
+/** An error of undici in the words of the port; errors of the system as they are. */
+function clientError(error: Error): Error {
+  const status = /proxy.*?\b(\d{3})\b/i.exec(error.message)?.[1]
+  if (status !== undefined) return new ClientError('PROXY', `the proxy answers HTTP ${status}`)
+  if (error.name === 'HTTPParserError') return new ClientError('MALFORMED', error.message)
+  const code = CODES[String((error as NodeJS.ErrnoException).code)]
+  return code === undefined ? error : new ClientError(code, error.message)
+}

@@ -1,0 +1,255 @@
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  ClientSide,
+  Era,
+  Gate,
+  Inbound,
+  JsonObject,
+  Log,
+  Notification,
+  Principal,
+  RpcError,
+  Running,
+  Session,
+  Via,
+} from '../../api/index.ts'
+import { stampSubscription } from '../../protocol/era/modern.ts'
+import { newestReader, type Reader } from '../../protocol/versions.ts'
+import { encodeError, type RpcId, type RpcRequest, type Written } from '../../protocol/jsonrpc.ts'
+import { RPC, rpcError } from '../../protocol/rpc-error.ts'
+import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import {
+  encodeAnswer,
+  encodeNotificationFor,
+  errorFor,
+  LISTEN,
+  listenAnswer,
+  stoppingAnswer,
+  thrownAnswer,
+} from './encode-answer.ts'
+import { Requester, type ServerRequests } from './server-requests.ts'
+
+/** Writes what one request sends to its client: messages ahead of the answer, and the answer. */
+export interface ResponseWriter {
+  /** True if messages can go ahead of the answer. */
+  readonly canStream: boolean
+  /** True if other requests write here too, so that each message stands for itself. */
+  readonly isShared: boolean
+  /** Sends a message ahead of the answer that may be missed. */
+  notify(message: string): void
+  /** Sends a message ahead of the answer; false when the client will never read it. */
+  send(message: Buffer | string): boolean
+  /** Gives a client that waits an id to come back with, where it can use one. */
+  prime(): void
+  /** Writes the answer. The status and the headers are for a response that has not begun. */
+  finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
+  /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
+  onLost(listener: () => void): void
+}
+
+/** Facts about a request beside its message: how it came, and what it differs in from its session. */
+export interface Origin {
+  readonly via: Via
+  readonly headers: Readonly<Record<string, string>> | undefined
+  readonly principal: Principal | undefined
+  readonly label?: string | undefined
+  readonly client?: ClientSide | undefined
+}
+
+/** One request of a client on its way, over whatever it came. */
+export class InboundRequest implements Inbound {
+  readonly id: RpcId
+  readonly method: string
+  readonly params: JsonObject | undefined
+  readonly bytes: number
+  readonly era: Era
+  readonly via: Via
+  readonly headers: Readonly<Record<string, string>>
+  readonly principal: Principal | undefined
+  readonly label: string | undefined
+  readonly client: ClientSide | undefined
+  /** The client has cancelled it, and wants nothing more of it. */
+  isCancelled = false
+  readonly writer: ResponseWriter
+  readonly #requests: ServerRequests | undefined
+  /** The client that reads the answer, as well as it is known. */
+  #reader: Reader
+  #running: Running | undefined = undefined
+  #requester: Requester | undefined = undefined
+  #ask: ((ask: Ask) => Promise<AskReply>) | undefined = undefined
+  #isOver = false
+  #isShutDown = false
+
+  /** With `requests`, its client can be asked something. */
+  constructor(
+    request: RpcRequest,
+    era: Era,
+    origin: Origin,
+    writer: ResponseWriter,
+    requests?: ServerRequests,
+  ) {
+    this.id = request.id
+    this.method = request.method
+    this.params = request.params
+    this.bytes = request.bytes
+    this.era = era
+    this.via = origin.via
+    this.headers = origin.headers ?? NO_HEADERS
+    this.principal = origin.principal
+    this.label = origin.label
+    this.client = origin.client
+    this.writer = writer
+    this.#requests = requests
+    this.#reader = newestReader(era)
+  }
+
+  emit({ method, params }: Notification): void {
+    if (this.isCancelled) return
+    const stamped = this.isListen ? stampSubscription(params, this.id) : params
+    const message = encodeNotificationFor({ method, params: stamped }, this.#reader)
+    if (message !== undefined) this.writer.notify(message)
+  }
+
+  get isListen(): boolean {
+    return this.method === LISTEN && this.era === 'modern'
+  }
+
+  /** Asks the client on this request's own way; undefined where that is not possible. Most requests never look. */
+  get ask(): ((ask: Ask) => Promise<AskReply>) | undefined {
+    const requests = this.#requests
+    if (requests === undefined || this.#isOver || !this.writer.canStream) return undefined
+    this.#ask ??= ask => (this.#requester ??= this.#beginAsking(requests)).ask(ask)
+    return this.#ask
+  }
+
+  #beginAsking(requests: ServerRequests): Requester {
+    const { writer } = this
+    const requester = new Requester(requests, message => writer.send(message))
+    writer.onLost(() => requester.end('the client closed the connection'))
+    return requester
+  }
+
+  /** Sends it through the pipeline and waits for what came of it; nothing is written to the client yet. */
+  async run(gate: Gate, session: Session): Promise<Answer> {
+    this.#reader = this.client ?? session.client
+    this.#running = gate.run(session, this)
+    const answer = await this.#running.answer
+    this.#end('the request that asked is over')
+    return answer
+  }
+
+  /** Resolves when it has its answer. */
+  get answered(): Promise<unknown> {
+    return Promise.resolve(this.#running?.answer)
+  }
+
+  /** Ends it with an error that says why: the gateway stops and waits no longer. */
+  shutDown(): void {
+    this.#isShutDown = true
+    this.cancel('shutdown')
+  }
+
+  /** Gives a client that has waited for long an id to come back with. */
+  prime(): void {
+    this.writer.prime()
+  }
+
+  cancel(reason: string): void {
+    this.#running?.cancel(reason)
+    this.#end(reason)
+  }
+
+  #end(reason: string): void {
+    this.#isOver = true
+    this.#requester?.end(reason)
+  }
+
+  /** Writes the answer to the client. A stream that ends because the gateway stops ends gracefully. */
+  finish(answer: Answer, isStopping: boolean, log: Log): void {
+    const final = this.#final(answer, isStopping)
+    let status = 'error' in final ? (final.http?.status ?? statusOf(final.error, this.era)) : 200
+    let message: Written
+    try {
+      message = encodeAnswer(this.id, this.method, final, this.#reader)
+    } catch (thrown) {
+      status = 200
+      message = encodeError(this.id, errorFor(thrownAnswer(thrown, log).error, this.#reader))
+    }
+    this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)
+  }
+
+  #final(answer: Answer, isStopping: boolean): Answer {
+    if (this.isListen) return listenAnswer(answer, this.id, isStopping)
+    return this.#isShutDown && 'error' in answer ? stoppingAnswer() : answer
+  }
+
+  /** Answers with an error instead of running. */
+  refuse(error: RpcError): void {
+    this.writer.finish(400, encodeError(this.id, errorFor(error, this.#reader)))
+  }
+}
+
+const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
+
+const BAD_REQUEST: ReadonlySet<number> = new Set([
+  RPC.parse,
+  RPC.invalidRequest,
+  RPC.headerMismatch,
+  RPC.missingCapability,
+  RPC.unsupportedVersion,
+])
+
+/** The HTTP status of an error answer: legacy clients look into the body only. */
+export function statusOf(error: RpcError, era: Era): number {
+  if (era === 'legacy') return 200
+  if (error.code === RPC.methodNotFound) return 404
+  return BAD_REQUEST.has(error.code) ? 400 : 200
+}
+
+const TAKEN = rpcError(RPC.invalidRequest, 'Invalid request: a request with this id is still running')
+
+/** The requests of one client that are under way, by its own ids: `1` is not `"1"`. */
+export class OpenRequests {
+  readonly #peer: RpcPeer<never, InboundRequest>
+  readonly #max: number
+
+  constructor(max = Infinity) {
+    this.#max = max
+    this.#peer = new RpcPeer({ sent: 0, received: max })
+  }
+
+  get size(): number {
+    return this.#peer.received.size
+  }
+
+  values(): InboundRequest[] {
+    return this.#peer.received.values()
+  }
+
+  /** Checks the id of a request that is to begin: the answers of two with one id could not be told apart. */
+  problem(id: RpcId): RpcError | undefined {
+    if (this.#peer.received.has(id)) return TAKEN
+    if (this.size < this.#max) return undefined
+    return rpcError(RPC.internal, `Too many requests at a time; at most ${this.#max} may run`)
+  }
+
+  /** Runs a request, which is one of these until it has its answer. */
+  async run(request: InboundRequest, gate: Gate, session: Session): Promise<Answer> {
+    this.#peer.receive(request.id, request)
+    const answer = await request.run(gate, session)
+    this.#peer.answers(request.id, request)
+    return answer
+  }
+
+  /** Takes `notifications/cancelled`, which ends the request with strictly that id; `initialize` cannot be cancelled. */
+  cancel(params: JsonObject | undefined): void {
+    const { requestId, reason } = params ?? {}
+    if (typeof requestId !== 'string' && typeof requestId !== 'number') return
+    const request = this.#peer.received.get(requestId)
+    if (request === undefined || request.method === 'initialize') return
+    request.isCancelled = true
+    request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')
+  }
+}

@@ -1,0 +1,127 @@
+import type { Clock, Gate, Log, Principal } from '../../api/index.ts'
+import { ANONYMOUS, principalKey } from '../../plugin.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import type { Arrived, Channel } from '../../transport/channel.ts'
+import { IdleSweeper } from '../../util/idle-sweeper.ts'
+import { DuplexConnection, type DuplexOptions } from '../duplex/duplex-connection.ts'
+import { type Refusal, refusal, tooMany } from './request-guard.ts'
+
+/** Most time between two looks for idle conversations; a reload may change how long they may be idle. */
+export const SWEEP_MS = 30_000
+
+/** Counts the conversations of each caller, over every way to have one. Callers whom nobody asked who they are may have many. */
+export class SessionQuota {
+  /** Most of one caller; another after a reload. */
+  max: number
+  readonly #counts = new Map<string, number>()
+
+  constructor(max: number) {
+    this.max = max
+  }
+
+  isFull(principal: Principal): boolean {
+    return (this.#counts.get(principalKey(principal)) ?? 0) >= this.max
+  }
+
+  /** One more conversation, or with −1 one less. */
+  count(principal: Principal, change: 1 | -1): void {
+    const key = principalKey(principal)
+    if (key === principalKey(ANONYMOUS)) return
+    const count = (this.#counts.get(key) ?? 0) + change
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
+  }
+}
+
+/** A channel over one connection of an HTTP listener. */
+export interface NetworkChannel extends Channel {
+  /** Resolves when the connection is gone. */
+  close(): Promise<void>
+}
+
+/** A conversation whose client posts its messages, and gets ours on an event stream. */
+export interface PostedConversation {
+  readonly principal: Principal
+  /** Takes what was posted, once it may; false when nobody is there to answer it any more. */
+  take(body: Buffer, arrived: Arrived): Promise<boolean>
+}
+
+type BeginOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'via'> & {
+  readonly principal: Principal
+}
+
+/** State of the listener that its connections need. */
+export interface ConnectionContext {
+  readonly name: string
+  readonly gate: Gate
+  readonly log: Log
+  readonly clock: Clock
+  readonly quota: SessionQuota
+  readonly isStopping: boolean
+  readonly sessions: { readonly size: number }
+  readonly connections: { readonly size: number }
+  readonly settings: { readonly maxSessions: number }
+}
+
+/** The conversations of an HTTP listener that have a connection of their own: event streams and WebSockets. Idle ones end. */
+export class OpenConnections {
+  readonly #open = new Map<DuplexConnection, Promise<void>>()
+  readonly #sweeper: IdleSweeper<DuplexConnection>
+  /** Another after a reload. */
+  idleMs: number
+
+  constructor(clock: Clock, idleMs: number) {
+    this.idleMs = idleMs
+    this.#sweeper = new IdleSweeper(clock, {
+      idleMs: () => this.idleMs,
+      all: () => this.#open.keys(),
+      idleSince: connection => connection.idleSince,
+      leastMs: 1000,
+      busyMs: SWEEP_MS,
+      mostMs: SWEEP_MS,
+      end: connection => void connection.end('idle', 0),
+    })
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  begin(
+    { name, gate, log, clock, quota }: ConnectionContext,
+    channel: NetworkChannel,
+    options: BeginOptions,
+  ): void {
+    const context = { name, gate, log, clock }
+    const connection = new DuplexConnection({ channel, context, graceMs: 0, ...options })
+    const { principal } = options
+    quota.count(principal, 1)
+    this.#open.set(
+      connection,
+      this.#follow(connection, channel).finally(() => quota.count(principal, -1)),
+    )
+    connection.start()
+    this.#sweeper.arm()
+  }
+
+  /** Lets what is under way end within `graceMs`, then cuts it. */
+  async stop(graceMs: number): Promise<void> {
+    this.#sweeper.stop()
+    for (const connection of this.#open.keys()) void connection.end('shutdown', graceMs)
+    await Promise.all(this.#open.values())
+  }
+
+  async #follow(connection: DuplexConnection, channel: NetworkChannel): Promise<void> {
+    await connection.ended
+    await channel.close()
+    this.#open.delete(connection)
+  }
+}
+
+/** Says why no conversation may begin; undefined when one may. */
+export function conversationProblem(context: ConnectionContext, caller: Principal): Refusal | undefined {
+  if (context.isStopping)
+    return { ...refusal(503, 'The gateway is stopping', RPC.internal), headers: { connection: 'close' } }
+  if (context.sessions.size + context.connections.size >= context.settings.maxSessions) return tooMany('all')
+  return context.quota.isFull(caller) ? tooMany('own') : undefined
+}

@@ -1,0 +1,128 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parsedSize } from '../../protocol/json/scan.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import { refusal, tooLarge, type Refusal } from './request-guard.ts'
+import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
+import type { RequestHeaders } from './request-headers.ts'
+
+/** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
+const PATIENCE = 8
+
+/** A body up to here is small with its values too. */
+const UNWEIGHED = 2 * 1024
+
+/** The request that a body belongs to. */
+export interface BodyOwner {
+  readonly context: { readonly bodies: HeldBytes; readonly settings: { readonly maxBody: number } }
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: Pick<RequestHeaders, 'caller' | 'own'>
+}
+
+/** Reasons not to read a body: it is larger than may be, there is no room for it now, or the client went away. */
+export type Unread = 'too large' | 'no room' | 'gone'
+
+const NO_ROOM: Refusal = {
+  ...refusal(503, 'Too much is being read at the moment; try again', RPC.internal),
+  headers: { 'retry-after': '1' },
+}
+
+export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal {
+  return unread === 'too large' ? tooLarge(max) : NO_ROOM
+}
+
+/**
+ * Reads a body of at most `limits.body` bytes. One of some size counts as held until it is answered: from its beginning
+ * where it says how long it is, and with what it takes once it is parsed.
+ */
+export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
+  const { context, request, headers } = owner
+  const { maxBody } = context.settings
+  const room = new Room(owner)
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let length = 0
+    const giveUp = (why: Unread): void => {
+      request.off('data', read)
+      chunks.length = 0
+      room.leave()
+      swallow(request, maxBody)
+      resolve(why)
+    }
+    const read = (chunk: Buffer): void => {
+      length += chunk.length
+      if (length > maxBody) return giveUp('too large')
+      if (!room.reach(length)) return giveUp('no room')
+      chunks.push(chunk)
+    }
+    if (!room.reach(Number(headers.own['content-length'] ?? 0))) return giveUp('no room')
+    request.on('data', read)
+    request.on('end', () => {
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+      if (!room.keep(body)) return giveUp('no room')
+      resolve(body)
+    })
+    // Whatever goes wrong, this follows; without a listener for errors there are none.
+    request.on('close', () => resolve('gone'))
+  })
+}
+
+/** Part of the room for all that one body takes. */
+class Room {
+  readonly #owner: BodyOwner
+  #hold: Hold | undefined
+  #claimed = 0
+
+  constructor(owner: BodyOwner) {
+    this.#owner = owner
+  }
+
+  /** Claims room for so many bytes; false where there is none. */
+  reach(bytes: number): boolean {
+    if (bytes <= Math.max(this.#claimed, SMALL)) return true
+    this.#hold ??= beginHold(this.#owner)
+    if (!this.#hold.claim(bytes - this.#claimed)) return false
+    this.#claimed = bytes
+    return true
+  }
+
+  /**
+   * Claims room for a whole body and its values; one alone is taken whatever it holds. Nobody may end it any more to make
+   * room.
+   */
+  keep(body: Buffer): boolean {
+    if (body.length > UNWEIGHED && !this.reach(body.length + this.#weigh(body))) return false
+    if (this.#hold !== undefined) this.#hold.isFirm = true
+    return true
+  }
+
+  /** Counts what its values take, until there is no room for them. */
+  #weigh(body: Buffer): number {
+    const { context, request, headers } = this.#owner
+    const held = context.bodies.of(clientKey(headers.caller, request.socket.remoteAddress))
+    const left = Math.max(0, context.bodies.limits.each - held)
+    return parsedSize(body, held > this.#claimed ? left + 1 : left)
+  }
+
+  leave(): void {
+    this.#hold?.end()
+  }
+}
+
+function beginHold({ context, request, response, headers }: BodyOwner): Hold {
+  const { socket } = request
+  const hold = new Hold(context.bodies, clientKey(headers.caller, socket.remoteAddress), () =>
+    socket.destroy(),
+  )
+  response.on('close', () => hold.end())
+  return hold
+}
+
+/** Reads a body that nobody wants, for a while: to cut it at once would take our answer with it. */
+export function swallow(request: IncomingMessage, max: number): void {
+  let length = 0
+  request.on('data', (chunk: Buffer) => {
+    length += chunk.length
+    if (length > max * PATIENCE) request.destroy()
+  })
+}

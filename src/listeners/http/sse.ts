@@ -1,0 +1,202 @@
+import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Clock, Principal } from '../../api/index.ts'
+import { principalKey } from '../../plugin.ts'
+import { type Written, inOnePiece } from '../../protocol/jsonrpc.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
+import { Backlog } from '../../transport/backlog.ts'
+import type { Arrived, Ears } from '../../transport/channel.ts'
+import type { Arrival, HttpContext } from './context.ts'
+import { type NetworkChannel, type PostedConversation, conversationProblem } from './open-connections.ts'
+import { readBody, refusalOf, swallow } from './read-body.ts'
+import { acceptsOf, guardBody, refusal } from './request-guard.ts'
+import { sendNothing, sendRefusal } from './response.ts'
+import { SSE_HEADERS, frame } from './sse-writer.ts'
+import { type ReaderBounds, unreadOf } from './unread-bytes.ts'
+
+const GONE = refusal(
+  404,
+  'Session not found: its event stream has ended or never was; open one',
+  RPC.legacyNoSession,
+)
+
+/** GET: begins a conversation of HTTP+SSE (2024-11-05), which lasts as long as this stream. */
+export function openEventStream({ context, request, response, headers }: Arrival): void {
+  request.resume()
+  const { sse } = context.settings
+  const refused = acceptsOf(headers.own.accept).events
+    ? conversationProblem(context, headers.caller)
+    : refusal(406, 'Not acceptable: GET answers with text/event-stream')
+  if (sse === undefined || refused !== undefined) return sendRefusal(response, refused ?? GONE)
+  const channel = new SseChannel(context, response, headers.caller)
+  context.eventStreams.set(channel.id, channel)
+  const forget = context.open.note(headers, () => response.destroy())
+  response.on('close', () => {
+    forget()
+    context.eventStreams.delete(channel.id)
+  })
+  context.connections.begin(context, channel, {
+    via: 'sse',
+    isLegacyOnly: true,
+    principal: headers.caller,
+    label: headers.label,
+    profile: headers.profile,
+  })
+  channel.greet(sse.messages)
+}
+
+/** POST: one message or batch of a conversation; its answer comes on the stream. */
+export async function takeMessage({ context, request, response, headers }: Arrival): Promise<void> {
+  const { maxBody } = context.settings
+  const channel = channelOf(context, request.url ?? '', headers.caller)
+  const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
+  if (channel === undefined || refused !== undefined) {
+    swallow(request, maxBody)
+    return sendRefusal(response, refused ?? GONE)
+  }
+  const body = await readBody({ context, request, response, headers })
+  if (body === 'gone') return
+  if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
+  if (!(await channel.take(body, { headers: headers.passed, caller: headers.caller })))
+    return sendRefusal(response, GONE)
+  if (!response.destroyed) sendNothing(response, 202)
+}
+
+/** Finds a conversation of this caller; one of another caller does not exist for it. */
+function channelOf(
+  { eventStreams }: HttpContext,
+  url: string,
+  caller: Principal,
+): PostedConversation | undefined {
+  const channel = eventStreams.get(sessionOf(url))
+  return channel !== undefined && principalKey(channel.principal) === principalKey(caller)
+    ? channel
+    : undefined
+}
+
+function sessionOf(url: string): string {
+  const query = url.indexOf('?')
+  return (query < 0 ? null : new URLSearchParams(url.slice(query + 1)).get('sessionId')) ?? ''
+}
+
+const KEEP_ALIVE_MS = 15_000
+
+/** State of the listener that a channel needs. */
+interface ChannelContext extends ReaderBounds {
+  readonly clock: Clock
+  readonly sessions: { readonly idPrefix: string }
+}
+
+/** One client of HTTP+SSE (2024-11-05): it posts its messages, and gets ours on one event stream. */
+export class SseChannel implements NetworkChannel, PostedConversation {
+  /** Lets a client post that knows it. */
+  readonly id: string
+  readonly principal: Principal
+  readonly #response: ServerResponse
+  readonly #clock: Clock
+  readonly #backlog: Backlog
+  readonly #written: () => void
+  #ears: Ears | undefined
+  #reading: Promise<void> | undefined
+  #readOn: () => void = () => undefined
+  #onEmpty: (() => void) | undefined
+  #disarm: (() => void) | undefined
+
+  constructor(context: ChannelContext, response: ServerResponse, principal: Principal) {
+    const { clock } = context
+    this.id = `${context.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
+    this.principal = principal
+    this.#response = response
+    this.#clock = clock
+    this.#backlog = new Backlog({
+      clock,
+      ...unreadOf(context, principal, response.req),
+      unsent: () => response.writableLength,
+      onFlow: () => this.#ears?.flow(),
+      onStuck: () => response.destroy(),
+    })
+    this.#written = () => this.#shrank()
+  }
+
+  get isBlocked(): boolean {
+    return this.#backlog.isBlocked
+  }
+
+  get isOpen(): boolean {
+    return !this.#response.destroyed && !this.#response.writableEnded
+  }
+
+  open(ears: Ears): void {
+    this.#ears = ears
+    this.#response.on('close', () => {
+      this.#backlog.end()
+      this.#disarm?.()
+      this.resume()
+      this.#onEmpty?.()
+      ears.gone('the client closed its event stream')
+    })
+  }
+
+  /** Begins the stream: the client learns where to post. */
+  greet(messages: string): void {
+    this.#response.writeHead(200, SSE_HEADERS)
+    this.#response.write(`event: endpoint\ndata: ${messages}?sessionId=${this.id}\n\n`)
+    this.#armKeepAlive()
+  }
+
+  async take(body: Buffer, arrived: Arrived): Promise<boolean> {
+    while (this.#reading !== undefined && this.isOpen) await this.#reading
+    if (!this.isOpen) return false
+    this.#ears?.message(body, arrived)
+    return true
+  }
+
+  pause(): void {
+    this.#reading ??= new Promise(resolve => (this.#readOn = resolve))
+  }
+
+  resume(): void {
+    this.#reading = undefined
+    this.#readOn()
+  }
+
+  tell(message: string): boolean {
+    if (!this.#backlog.mayTell || !this.isOpen) return false
+    this.write(message)
+    return true
+  }
+
+  write(message: Written): void {
+    if (!this.isOpen) return
+    const framed = frame(inOnePiece(message))
+    if (!this.#backlog.hasRoom(framed.length)) return
+    this.#response.write(framed, this.#written)
+    this.#backlog.grew()
+  }
+
+  async finished(): Promise<void> {
+    if (!this.isOpen || this.#response.writableLength === 0) return
+    await new Promise<void>(resolve => (this.#onEmpty = resolve))
+  }
+
+  close(): Promise<void> {
+    if (this.#response.destroyed) return Promise.resolve()
+    return new Promise(resolve => {
+      this.#response.once('close', resolve)
+      this.#response.end()
+      this.#response.socket?.destroySoon()
+    })
+  }
+
+  #shrank(): void {
+    this.#backlog.shrank()
+    if (this.#response.writableLength === 0) this.#onEmpty?.()
+  }
+
+  #armKeepAlive(): void {
+    this.#disarm = this.#clock.after(KEEP_ALIVE_MS, () => {
+      if (this.isOpen && !this.isBlocked) this.#response.write(':\n\n')
+      this.#armKeepAlive()
+    })
+  }
+}

@@ -1,0 +1,83 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { ANONYMOUS } from '../../plugin.ts'
+import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
+import { identify } from './authenticate.ts'
+import type { HttpContext } from './context.ts'
+import { unreadOf } from './unread-bytes.ts'
+import { type Refusal, guardRequest, refusal } from './request-guard.ts'
+import { readHeaders } from './request-headers.ts'
+import { responseTo, sendRefusal } from './response.ts'
+import { conversationProblem } from './open-connections.ts'
+
+/** Answers the upgrade requests of an HTTP listener. */
+export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+/** Turns upgrade requests into conversations, under the same guards as any other request. */
+export function upgradeTo(context: HttpContext): Upgrade {
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: context.settings.maxBody,
+    handleProtocols: () => SUBPROTOCOL,
+  })
+  return (request, socket, head) => {
+    socket.on('error', () => undefined)
+    const headers = readHeaders(request.rawHeaders, context.settings.names, context.settings.profile)
+    const refused =
+      guardRequest(request, headers, context.settings) ??
+      notAdmitted(context) ??
+      upgradeProblem(request, context) ??
+      conversationProblem(context, ANONYMOUS)
+    if (refused !== undefined) return refuse(request, refused)
+    void Promise.resolve(identify(context, request, headers)).then(caller => {
+      if ('status' in caller) return refuse(request, caller)
+      const late = conversationProblem(context, caller)
+      if (late !== undefined) return refuse(request, late)
+      server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
+        const { clock } = context
+        const unread = unreadOf(context, caller, request)
+        const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
+        channel.connected(socket)
+        headers.caller = caller
+        const forget = context.open.note(headers, () => void channel.close())
+        webSocket.on('close', forget)
+        const { label, profile } = headers
+        context.connections.begin(context, channel, { via: 'ws', principal: caller, label, profile })
+      })
+    })
+  }
+}
+
+function notAdmitted({ gate, name }: HttpContext): Refusal | undefined {
+  const found = gate.admit(name)
+  return found === 'close' ? undefined : found
+}
+
+function upgradeProblem(
+  { url = '/', headers }: IncomingMessage,
+  { settings }: HttpContext,
+): Refusal | undefined {
+  const [path] = url.split('?', 1)
+  if (headers.upgrade?.toLowerCase() !== 'websocket')
+    return refusal(400, 'Bad request: the only upgrade here is to websocket')
+  if (path !== settings.ws?.path)
+    return refusal(404, `Not found; the WebSocket endpoint is ${settings.ws?.path ?? 'off'}`)
+  return offers(headers['sec-websocket-protocol'])
+    ? undefined
+    : refusal(400, `Bad request: Sec-WebSocket-Protocol must offer "${SUBPROTOCOL}"`)
+}
+
+function offers(protocols = ''): boolean {
+  return protocols.split(',').some(name => name.trim() === SUBPROTOCOL)
+}
+
+function refuse(request: IncomingMessage, refused: Refusal): void {
+  const response = responseTo(request)
+  response.shouldKeepAlive = false
+  response.assignSocket(request.socket)
+  response.on('finish', () => request.socket.destroySoon())
+  sendRefusal(response, refused)
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto'
+import { PassThrough } from 'node:stream'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { type Connection, type ConnectOptions, type RequestOptions, RpcFailure } from '../api/gateway.ts'
+import type { Answer, ClientSide, Gate } from '../api/index.ts'
+import { ANONYMOUS } from '../plugin.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import type { Payload } from '../protocol/payload.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
+import { payloadOf } from './client/encode-answer.ts'
+import { LineSplitter } from '../transport/line-splitter.ts'
+import { LineChannel } from './stdio/line-channel.ts'
+import { DuplexConnection, type DuplexContext } from './duplex/duplex-connection.ts'
+
+/** Lines of ours are as long as they need to be. */
+const MAX_LINE = 64 * 1024 * 1024
+
+/** A client inside the process, on the same pipeline as any other: modern, one session. */
+export async function connect(gate: Gate, { client = gate.info }: ConnectOptions): Promise<Connection> {
+  const side: ClientSide = {
+    info: client,
+    capabilities: {},
+    version: MODERN_VERSION,
+    era: 'modern',
+    logLevel: undefined,
+  }
+  const session = await gate.openSession({
+    id: randomUUID(),
+    listener: 'in-process',
+    principal: ANONYMOUS,
+    client: side,
+    notify: () => false,
+  })
+
+  async function raw(method: string, params?: JsonObject, options: RequestOptions = {}): Promise<Payload> {
+    const { answer, cancel } = gate.run(session, {
+      method,
+      params,
+      emit: notification => options.onNotification?.(notification),
+    })
+    const abort = (): void => cancel('aborted')
+    options.signal?.addEventListener('abort', abort, { once: true })
+    if (options.signal?.aborted === true) abort()
+    try {
+      return payloadOrThrow(await answer)
+    } finally {
+      options.signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  return {
+    raw,
+    request: async (method, params, options) => (await raw(method, params, options)).value(),
+    close: () => gate.closeSession(session, 'closed'),
+  }
+}
+
+function payloadOrThrow(answer: Answer): Payload {
+  if ('error' in answer) throw new RpcFailure(answer.error)
+  return payloadOf(answer)
+}
+
+/** Transport for an MCP SDK `Client`: a pipe that never leaves the process. Either era, like any stdio listener. */
+export class InProcessTransport implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  readonly #context: DuplexContext
+  readonly #input = new PassThrough()
+  #pipe: DuplexConnection | undefined
+
+  constructor(context: DuplexContext) {
+    this.#context = context
+  }
+
+  async start(): Promise<void> {
+    const output = new PassThrough()
+    const lines = new LineSplitter({
+      maxLine: MAX_LINE,
+      onLine: line => this.onmessage?.(JSON.parse(line.toString('utf8')) as JSONRPCMessage),
+      onTooLong: () => this.onerror?.(new Error('a message is too long')),
+    })
+    output.on('data', (chunk: Buffer) => lines.push(chunk))
+    this.#pipe = new DuplexConnection({
+      channel: new LineChannel(this.#input, output),
+      context: this.#context,
+      via: 'in-process',
+      graceMs: 0,
+    })
+    this.#pipe.start()
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#input.write(`${JSON.stringify(message)}\n`)
+  }
+
+  async close(): Promise<void> {
+    this.#input.end()
+    await this.#pipe?.end('closed', 0)
+    this.onclose?.()
+  }
+}

@@ -1,0 +1,33 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { isObject } from '../protocol/json/json.ts'
+import { fileOf } from './resolve.ts'
+
+/** Words of a command: `budget show`. */
+const WORDS = /^[a-z][\w-]*( [a-z][\w-]*)*$/
+
+/**
+ * The commands that the package of a plugin says it has, each with a sentence: `"tapgate": { "commands": { … } }` in the
+ * package.json that is nearest to its file. Nothing of the plugin is run for it. None where that cannot be read.
+ */
+export function declaredCommands(use: string, directory: string): [words: string, summary: string][] {
+  try {
+    const { tapgate } = manifestOf(dirname(fileOf(use, directory)))
+    const commands = isObject(tapgate) && isObject(tapgate.commands) ? tapgate.commands : {}
+    return Object.entries(commands).flatMap(([words, summary]) =>
+      WORDS.test(words) && typeof summary === 'string' ? [[words, summary]] : [],
+    )
+  } catch {
+    return []
+  }
+}
+
+function manifestOf(directory: string): Record<string, unknown> {
+  const file = join(directory, 'package.json')
+  if (existsSync(file)) {
+    const manifest: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return isObject(manifest) ? manifest : {}
+  }
+  const above = dirname(directory)
+  return above === directory ? {} : manifestOf(above)
+}

@@ -1,0 +1,251 @@
+import { isObject, type JsonObject } from '../json/json.ts'
+import { LATEST_LEGACY_VERSION, type Reader } from '../versions.ts'
+import { RELATED_TASK } from './tasks.ts'
+import { blockFor } from './blocks.ts'
+import { RPC, type RpcError } from '../rpc-error.ts'
+import { isPage } from '../uri.ts'
+
+/** URLs named in one text. */
+const MAX_URLS = 16
+
+/** The first version with titles of choices beside their values, and with fields of which many may be chosen. */
+const FORMS_SINCE = '2025-11-25'
+
+/** The first version with tools in sampling, and with messages of many blocks. */
+const BLOCKS_SINCE = '2025-11-25'
+
+/** Request of a server to a client, as far as its form matters here. */
+interface Wanted {
+  readonly method: string
+  readonly params: JsonObject | undefined
+}
+
+/** An ask in the form of its client, and the way back for what the client says to it. */
+export interface FittedAsk {
+  readonly ask: Wanted
+  read(result: JsonObject): JsonObject
+}
+
+/** An ask as this client reads it; the same object where nothing changes. Whether the client can be asked at all is said by `lacking`. */
+export function askFor(ask: Wanted, reader: Reader): FittedAsk {
+  const { method, params } = ask
+  if (params === undefined) return { ask, read: asItIs }
+  if (method === 'sampling/createMessage') {
+    const fitted = samplingFor(params, reader)
+    return { ask: fitted === params ? ask : { method, params: fitted }, read: asItIs }
+  }
+  if (method !== 'elicitation/create' || reader.version >= FORMS_SINCE) return { ask, read: asItIs }
+  const form = formFor(params)
+  return {
+    ask: { method, params: form.params },
+    read: result => (isObject(result.content) ? { ...result, content: form.read(result.content) } : result),
+  }
+}
+
+function asItIs(result: JsonObject): JsonObject {
+  return result
+}
+
+/** An ask as it stands in `inputRequests`: without what only a legacy request has. */
+export function toModernAsk({ method, params }: Wanted): JsonObject {
+  if (params === undefined) return { method, params: {} }
+  const { elicitationId: _id, _meta, ...rest } = params
+  const { progressToken: _token, [RELATED_TASK]: _task, ...meta } = isObject(_meta) ? _meta : {}
+  return { method, params: Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta } }
+}
+
+/** Converts a client's reply to an ask into what a legacy server of this version reads. */
+export function replyFor(method: string, result: JsonObject, version: string): JsonObject {
+  return method === 'sampling/createMessage' ? toLegacyReply(result, version) : result
+}
+
+/** An ask for the client's model as this client reads it: tools only where it has them, one block to a message before 2025-11-25. */
+function samplingFor(params: JsonObject, { version, capabilities }: Reader): JsonObject {
+  const { sampling } = capabilities
+  const hasTools = version >= BLOCKS_SINCE && isObject(sampling) && sampling.tools !== undefined
+  const asked = hasTools ? params : withoutTools(params)
+  if (version >= BLOCKS_SINCE || !Array.isArray(asked.messages)) return asked
+  return {
+    ...asked,
+    messages: asked.messages.flatMap((message: unknown) => singly(message, version)),
+  }
+}
+
+/** Tells whether an ask cannot be met without the tools it names: none may be used where the choice is `none`. */
+export function needsTools({ tools, toolChoice }: JsonObject): boolean {
+  if (tools === undefined || (Array.isArray(tools) && tools.length === 0)) return false
+  return !(isObject(toolChoice) && toolChoice.mode === 'none')
+}
+
+function withoutTools(params: JsonObject): JsonObject {
+  if (params.tools === undefined && params.toolChoice === undefined) return params
+  const { tools: _tools, toolChoice: _choice, ...rest } = params
+  return rest
+}
+
+function singly(message: unknown, version: string): unknown[] {
+  if (!isObject(message)) return [message]
+  const { content } = message
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
+  return blocks.map(block => ({ ...message, content: isObject(block) ? blockFor(block, version) : block }))
+}
+
+/** Converts the model's reply into what a legacy server of this version reads: one block before 2025-11-25. */
+function toLegacyReply(result: JsonObject, version: string): JsonObject {
+  if (version >= BLOCKS_SINCE) return result
+  const { content } = result
+  if (isObject(content)) return { ...result, content: blockFor(content, version) }
+  if (!Array.isArray(content)) return result
+  const blocks = content.filter(isObject).map(block => blockFor(block, version))
+  const [only] = blocks
+  return { ...result, content: blocks.length === 1 ? only : { type: 'text', text: wordsOf(blocks) } }
+}
+
+function wordsOf(blocks: readonly JsonObject[]): string {
+  return blocks
+    .map(({ type, text }) => (typeof text === 'string' ? text : `[${String(type)} left out]`))
+    .join('\n')
+}
+
+/** A form for an older client, and the way back for what is filled in. */
+interface FittedForm {
+  readonly params: JsonObject
+  read(content: JsonObject): JsonObject
+}
+
+interface Option {
+  readonly value: string
+  readonly title: string | undefined
+}
+
+/** A field of which many may be chosen, as one switch for each choice. */
+interface Switches {
+  readonly key: string
+  readonly names: ReadonlyMap<string, Option>
+}
+
+/** A form as clients of 2025-06-18 know them: titles of choices stand in `enumNames`, and a list of choices is switches. */
+function formFor(params: JsonObject): FittedForm {
+  const { mode: _mode, requestedSchema, ...rest } = params
+  if (!isObject(requestedSchema) || !isObject(requestedSchema.properties))
+    return { params, read: content => content }
+  const all = new Map(Object.entries(requestedSchema.properties))
+  const lists: Switches[] = []
+  const properties = [...all].flatMap(([key, schema]) => {
+    const options = manyOf(schema)
+    if (options === undefined) return [[key, oneFor(schema)] as const]
+    const list = switchesOf(key, options, all)
+    lists.push(list)
+    return fieldsOf(list, schema as JsonObject)
+  })
+  const schema = { ...requestedSchema, properties: Object.fromEntries(properties) }
+  const required = requiredOf(requestedSchema, lists)
+  return {
+    params: { ...rest, requestedSchema: required === undefined ? schema : { ...schema, required } },
+    read: content => contentOf(content, lists),
+  }
+}
+
+/** A choice of one, with its titles where older clients look for them. */
+function oneFor(schema: unknown): unknown {
+  if (!isObject(schema)) return schema
+  const { oneOf, ...rest } = schema
+  const options = optionsIn(oneOf)
+  return options === undefined ? schema : { ...rest, ...choiceOf(options) }
+}
+
+function choiceOf(options: readonly Option[]): JsonObject {
+  return {
+    type: 'string',
+    enum: options.map(({ value }) => value),
+    enumNames: options.map(({ value, title }) => title ?? value),
+  }
+}
+
+function manyOf(schema: unknown): readonly Option[] | undefined {
+  if (!isObject(schema) || schema.type !== 'array' || !isObject(schema.items)) return undefined
+  const { enum: values, anyOf, oneOf } = schema.items
+  if (Array.isArray(values))
+    return values.filter(value => typeof value === 'string').map(value => ({ value, title: undefined }))
+  return optionsIn(anyOf) ?? optionsIn(oneOf)
+}
+
+function optionsIn(alternatives: unknown): readonly Option[] | undefined {
+  if (!Array.isArray(alternatives)) return undefined
+  const options = alternatives.flatMap((alternative: unknown) =>
+    isObject(alternative) && typeof alternative.const === 'string'
+      ? [{ value: alternative.const, title: textOr(alternative.title) }]
+      : [],
+  )
+  return options.length === alternatives.length ? options : undefined
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Names for the switches that no other field has. */
+function switchesOf(key: string, options: readonly Option[], taken: ReadonlyMap<string, unknown>): Switches {
+  let stem = key
+  while (options.some((_option, index) => taken.has(`${stem}.${index + 1}`))) stem += '_'
+  return { key, names: new Map(options.map((option, index) => [`${stem}.${index + 1}`, option])) }
+}
+
+function fieldsOf({ key, names }: Switches, schema: JsonObject): (readonly [string, JsonObject])[] {
+  const label = textOr(schema.title) ?? key
+  const chosen: unknown[] = Array.isArray(schema.default) ? schema.default : []
+  const about = typeof schema.description === 'string' ? { description: schema.description } : {}
+  return [...names].map(([name, { value, title }]) => [
+    name,
+    { type: 'boolean', title: `${label}: ${title ?? value}`, ...about, default: chosen.includes(value) },
+  ])
+}
+
+function requiredOf({ required }: JsonObject, lists: readonly Switches[]): unknown {
+  if (!Array.isArray(required)) return required
+  return required.filter(name => lists.every(({ key }) => key !== name))
+}
+
+/** Turns the switches that a client has set into the lists that the server asked for. */
+function contentOf(content: JsonObject, lists: readonly Switches[]): JsonObject {
+  const given = new Map(Object.entries(content))
+  for (const { key, names } of lists) {
+    const isFilled = [...names.keys()].some(name => given.has(name))
+    const chosen = [...names].filter(([name]) => given.get(name) === true).map(([, { value }]) => value)
+    for (const name of names.keys()) given.delete(name)
+    if (isFilled) given.set(key, chosen)
+  }
+  return Object.fromEntries(given)
+}
+
+/** Tells whether this client knows the error that asks for a URL to be opened first (2025-11-25 only). */
+export function canOpenUrls({ era, version, capabilities }: Reader): boolean {
+  const { elicitation } = capabilities
+  return (
+    era === 'legacy' && version >= LATEST_LEGACY_VERSION && isObject(elicitation) && isObject(elicitation.url)
+  )
+}
+
+/** The error without pages that no client should open; a plain error where no other is left. */
+export function withSafeUrls(error: RpcError): RpcError {
+  const { elicitations } = isObject(error.data) ? error.data : {}
+  if (!Array.isArray(elicitations)) return error
+  const safe = (elicitations as unknown[]).filter(
+    one => !isObject(one) || typeof one.url !== 'string' || isPage(one.url),
+  )
+  if (safe.length === elicitations.length) return error
+  return safe.length === 0
+    ? { code: RPC.internal, message: error.message }
+    : { ...error, data: { ...(error.data as object), elicitations: safe } }
+}
+
+/** The same error for clients that do not: with the URLs in its text, where a person may find them. */
+export function withUrls(error: RpcError): RpcError {
+  const elicitations = isObject(error.data) ? error.data.elicitations : undefined
+  const urls = (Array.isArray(elicitations) ? (elicitations as unknown[]) : [])
+    .map(elicitation => (isObject(elicitation) ? elicitation.url : undefined))
+    .filter(isPage)
+    .slice(0, MAX_URLS)
+  const text = urls.length === 0 ? '' : ` – open first: ${urls.join(' ')}`
+  return { ...error, code: RPC.internal, message: error.message + text }
+}

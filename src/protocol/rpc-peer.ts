@@ -1,0 +1,128 @@
+import type { RpcId } from './jsonrpc.ts'
+
+/** Most requests that may wait for their answer at once, in each direction. */
+export interface RpcBounds {
+  readonly sent: number
+  readonly received: number
+}
+
+/** The book of one JSON-RPC conversation: requests of ours and of the other side, from when they are made until each has its one answer. */
+export class RpcPeer<Sent, Received = never> {
+  /** Requests of ours that wait for their answer. */
+  readonly sent = new InFlight<Sent>()
+  /** Requests of the other side that we have not answered. */
+  readonly received = new InFlight<Received>()
+  readonly #bounds: RpcBounds
+  #last = 0
+
+  constructor(bounds: RpcBounds) {
+    this.#bounds = bounds
+  }
+
+  /** An id that no request of ours has had. */
+  nextId(): number {
+    return ++this.#last
+  }
+
+  /** Notes a request of ours; false when as many wait as may. */
+  send(id: RpcId, request: Sent): boolean {
+    if (this.sent.size >= this.#bounds.sent) return false
+    this.sent.set(id, request)
+    return true
+  }
+
+  /** Takes the request that an answer is for; undefined when nobody waits for it. */
+  answered(id: unknown): Sent | undefined {
+    return take(this.sent, id)
+  }
+
+  /** Notes a request of the other side. One that is made twice, or is one too many, is not taken. */
+  receive(id: RpcId, request: Received): 'taken' | 'repeated' | 'full' {
+    if (this.received.has(id)) return 'repeated'
+    if (this.received.size >= this.#bounds.received) return 'full'
+    this.received.set(id, request)
+    return 'taken'
+  }
+
+  /** Takes the request that the other side cancels, which needs no answer then; undefined for what is not under way. */
+  cancelled(id: unknown): Received | undefined {
+    return take(this.received, id)
+  }
+
+  /** Settles a request; false when this very one no longer waits for our answer. Its id may have been given to another meanwhile. */
+  answers(id: RpcId, request: Received): boolean {
+    if (this.received.get(id) !== request) return false
+    this.received.delete(id)
+    return true
+  }
+
+  /** The conversation is over: gives back what waited on either side. */
+  end(): { readonly sent: readonly Sent[]; readonly received: readonly Received[] } {
+    const [sent, received] = [this.sent.values(), this.received.values()]
+    this.sent.clear()
+    this.received.clear()
+    return { sent, received }
+  }
+}
+
+function take<T>(table: InFlight<T>, id: unknown): T | undefined {
+  if (typeof id !== 'number' && typeof id !== 'string') return undefined
+  const request = table.get(id)
+  if (request !== undefined) table.delete(id)
+  return request
+}
+
+/** A table is made anew after this many deletions, or as many as it has entries. */
+const MAX_DELETED = 256
+
+/**
+ * Entries by request id; `1` is not `"1"`. A Map that is added to and deleted from all the time leaves a chain of
+ * old tables behind, which keeps what was answered long ago alive until the next full collection: so it is replaced
+ * before a collection can grow attached to it.
+ */
+export class InFlight<T> {
+  #entries = new Map<RpcId, T>()
+  #deleted = 0
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  has(id: RpcId): boolean {
+    return this.#entries.has(id)
+  }
+
+  get(id: RpcId): T | undefined {
+    return this.#entries.get(id)
+  }
+
+  set(id: RpcId, entry: T): void {
+    this.#entries.set(id, entry)
+  }
+
+  delete(id: RpcId): void {
+    if (!this.#entries.delete(id) || ++this.#deleted < Math.max(MAX_DELETED, this.#entries.size)) return
+    this.#entries = new Map(this.#entries)
+    this.#deleted = 0
+  }
+
+  clear(): void {
+    this.#entries = new Map()
+    this.#deleted = 0
+  }
+
+  /** The one that came first. */
+  first(): T | undefined {
+    return this.#entries.values().next().value
+  }
+
+  /** All of them with their ids, as they are now. */
+  entries(): [RpcId, T][] {
+    return [...this.#entries]
+  }
+
+  /** All of them as they are now. */
+  values(): T[] {
+    return [...this.#entries.values()]
+  }
+}

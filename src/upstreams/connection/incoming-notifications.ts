@@ -1,0 +1,115 @@
+import type { Clock, Notification } from '../../api/index.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import type { RpcNotification } from '../../protocol/jsonrpc.ts'
+import type { Pending } from '../transport.ts'
+import type { IncomingRequests, IncomingSide } from './incoming-requests.ts'
+import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './translate-call.ts'
+
+/** Progress of one call that is passed on within any second. */
+const MAX = 20
+const WITHIN_MS = 1000
+
+/** Notifications of a server, each on its way to the call, the subscription or the clients that it is for. */
+export class IncomingNotifications {
+  readonly #side: IncomingSide
+  readonly #requests: IncomingRequests
+
+  constructor(side: IncomingSide, requests: IncomingRequests) {
+    this.#side = side
+    this.#requests = requests
+  }
+
+  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
+  received({ method, params }: RpcNotification, of: Pending | undefined): void {
+    if (method === 'notifications/progress') return this.#progressed(params, of)
+    const subscribed = of ?? this.#subscribed(method, params)
+    if (subscribed?.onNotification !== undefined)
+      subscribed.onNotification({ method, params: withoutSubscription(params) })
+    else if (method === 'notifications/cancelled') this.#requests.cancelled(params?.requestId)
+    else this.#pass({ method, params }, of)
+  }
+
+  #pass(notification: Notification, of: Pending | undefined): void {
+    const { method } = notification
+    if (method === 'notifications/message') this.#logged(notification, of)
+    else if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
+    else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
+    else of.call.exchange.emit(notification)
+  }
+
+  #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
+    const { host, peer } = this.#side
+    const token = params?.progressToken
+    const pending = typeof token === 'number' ? peer.sent.get(token) : undefined
+    const known = clientToken(pending?.call?.params)
+    if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
+      return host.drops.count('progress')
+    pending.progress ??= this.#progressOf(pending)
+    pending.progress.add({ ...params, progressToken: known })
+  }
+
+  #progressOf({ call }: Pending): ProgressLimit {
+    const { clock, drops } = this.#side.host
+    return new ProgressLimit(
+      clock,
+      params => call?.exchange.emit({ method: 'notifications/progress', params }),
+      () => drops.count('excess_progress'),
+    )
+  }
+
+  /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
+  #logged(notification: Notification, of: Pending | undefined): void {
+    const { streams, host } = this.#side
+    const call = of !== undefined || streams ? of?.call : this.#side.onlyCall()
+    if (call === undefined) host.drops.count('message')
+    else call.exchange.emit(notification)
+  }
+
+  /** The subscription that a notification names, on a pipe that all share. */
+  #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
+    const { streams, server, peer } = this.#side
+    if (streams || server?.era !== 'modern') return undefined
+    const id = subscriptionOf(method, params)
+    const owner = typeof id === 'number' ? peer.sent.get(id) : undefined
+    return owner?.onNotification === undefined ? undefined : owner
+  }
+}
+
+/** Bounds the progress of one call. What is too much is held back; the newest of it is passed on as soon as may be. */
+export class ProgressLimit {
+  readonly #clock: Clock
+  readonly #pass: (params: JsonObject) => void
+  readonly #dropped: () => void
+  /** When the last ones were passed on, as a ring. */
+  readonly #times: number[] = []
+  #next = 0
+  #held: JsonObject | undefined
+  #stopTimer: (() => void) | undefined
+
+  /** `dropped` is called for each one that a newer one replaces. */
+  constructor(clock: Clock, pass: (params: JsonObject) => void, dropped: () => void) {
+    this.#clock = clock
+    this.#pass = pass
+    this.#dropped = dropped
+  }
+
+  add(params: JsonObject): void {
+    if (this.#held !== undefined) this.#dropped()
+    const wait = (this.#times[this.#next] ?? -Infinity) + WITHIN_MS - this.#clock.now()
+    this.#held = params
+    if (wait <= 0) this.flush()
+    else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
+  }
+
+  /** Passes on what is held back, as the call ends or the time has come. */
+  flush(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    const held = this.#held
+    if (held === undefined) return
+    this.#held = undefined
+    this.#times[this.#next] = this.#clock.now()
+    this.#next = (this.#next + 1) % MAX
+    this.#pass(held)
+  }
+}

@@ -1,0 +1,141 @@
+import type { Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../api/index.ts'
+import type { Reason } from '../errors/errors.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
+import { parseDuration } from '../util/units.ts'
+import { Link } from './connection/connection.ts'
+import { EraMemory, shakeHands } from './connection/handshake.ts'
+import { Behaviours } from './serialization/tool-behaviour.ts'
+import { changesOf } from './subscriptions/subscriptions.ts'
+import { Supervisor } from './supervisor.ts'
+import type { LinkEvents, LinkHost, Wire } from './transport.ts'
+
+/** Opens what carries a link; a process runs in `cwd`, where that is given. */
+export type Connect = (events: LinkEvents, cwd: string | undefined) => Wire
+
+const PROBE_MS = 5000
+/** The notification on the state of a task: ids of tasks are those of one link (2025-11-25, tasks). */
+const TASK_STATUS = 'notifications/tasks/status'
+
+/** Differences between the supervisors of one upstream. */
+export interface Keeping {
+  /** Capabilities of the clients of this link, as `initialize` declares them. */
+  readonly capabilities: JsonObject
+  /** Working directory of a process; undefined for the one of its spec. */
+  readonly cwd: string | undefined
+  retries(): boolean
+  /** Tells the sessions that use its link; undefined where all of them may. */
+  sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
+  /** True where the calls of a session take its link. */
+  isUsedBy(supervisor: Supervisor, session: Session): boolean
+  changed(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void
+  lost(supervisor: Supervisor, link: Link, reason: Reason): void
+}
+
+/** Whom a change is told that came by the link of a supervisor; undefined for everybody. */
+export type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
+
+/** Makes the supervisors of one upstream, and knows what they have in common. */
+export class Supervisors {
+  readonly memory: EraMemory
+  readonly drops: Drops
+  readonly #behaviours = new Behaviours()
+  readonly #spec: UpstreamConfig
+  readonly #context: UpstreamContext
+  readonly #connect: Connect
+  readonly #audience: Audience
+
+  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect, audience: Audience) {
+    this.#spec = spec
+    this.#context = context
+    this.#connect = connect
+    this.#audience = audience
+    this.memory = new EraMemory(context.clock)
+    this.drops = new Drops(context.log, new GarbageBudget(context.clock))
+  }
+
+  make({ capabilities, cwd, retries, sessions, isUsedBy, changed, lost }: Keeping): Supervisor {
+    const { name, log, clock, gateway, room, hide } = this.#context
+    const { startupTimeout, maxLifetime, era, type } = this.#spec
+    const startupMs = parseDuration(startupTimeout)
+    const probeMs = Math.min(PROBE_MS, startupMs / 3)
+    const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
+    const open = (): Link => new Link(host, events => this.#connect(events, cwd))
+    const supervisor: Supervisor = new Supervisor({
+      name,
+      log,
+      clock,
+      hide,
+      startupMs,
+      lifetimeMs: maxLifetime === undefined ? undefined : parseDuration(maxLifetime),
+      isProcess: type === 'stdio',
+      retries,
+      enter: () => (type === 'stdio' ? room?.enter() : undefined),
+      connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
+      changed: (state, link) => changed(supervisor, state, link),
+    })
+    const host = this.#linkHost(supervisor, { sessions, isUsedBy }, (link, reason) =>
+      lost(supervisor, link, reason),
+    )
+    return supervisor
+  }
+
+  #linkHost(
+    supervisor: Supervisor,
+    { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
+    closed: LinkHost<Link>['closed'],
+  ): LinkHost<Link> {
+    const context = this.#context
+    const { roots } = context
+    return {
+      name: context.name,
+      log: context.log,
+      clock: context.clock,
+      drops: this.drops,
+      behaviours: this.#behaviours,
+      notify: notification =>
+        context.notify(
+          notification,
+          notification.method === TASK_STATUS
+            ? session => isUsedBy(supervisor, session)
+            : this.#audience(supervisor),
+        ),
+      clients: context,
+      isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),
+      listRoots: roots && (ask => roots.list(ask, sessions?.(supervisor))),
+      missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
+      closed,
+    }
+  }
+}
+
+/** Equal processes of one server, of which one is the main one: lists and subscriptions are its business. */
+export class Replicas {
+  readonly #all: readonly Supervisor[]
+  #turn = 0
+
+  constructor(all: readonly Supervisor[]) {
+    this.#all = all
+  }
+
+  /** The one with the fewest calls under way, and of equals the next in turn; undefined when none is up. */
+  pick(): Supervisor | undefined {
+    const count = this.#all.length
+    const first = ++this.#turn % count
+    let best: Supervisor | undefined
+    let fewest = Infinity
+    for (let step = 0; step < count; step++) {
+      const supervisor = this.#all[(first + step) % count]
+      const calls = supervisor?.link?.use.inFlight ?? Infinity
+      if (calls >= fewest) continue
+      fewest = calls
+      best = supervisor
+    }
+    return best
+  }
+
+  /** All but this one. */
+  others(main: Supervisor): Supervisor[] {
+    return this.#all.filter(supervisor => supervisor !== main)
+  }
+}

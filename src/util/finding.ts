@@ -1,0 +1,35 @@
+import { didYouMean } from './suggest.ts'
+
+/** Something wrong, or doubtful, in a configuration, and where in it. */
+export interface Finding {
+  /** JSON pointer, such as `/upstreams/files/prefix`. */
+  readonly pointer: string
+  /** Says the problem: `there is no upstream "flies"`. */
+  readonly message: string
+  /** Says what to do about it: `did you mean "files"?` */
+  readonly hint?: string | undefined
+  /** Default `error`, with which nothing starts. */
+  readonly severity?: 'error' | 'warning'
+  /** Point at the key instead of its value. */
+  readonly on?: 'key'
+}
+
+/** Takes findings as they are made. */
+export type Report = (finding: Finding) => void
+
+/** Reports a name that is none of these, with the one that was probably meant; whether it is one. */
+export function isKnown(
+  name: unknown,
+  known: {
+    readonly what: string
+    readonly names: readonly string[]
+    readonly severity?: 'error' | 'warning'
+  },
+  pointer: string,
+  report: Report,
+): boolean {
+  const { what, names, severity = 'error' } = known
+  if (typeof name !== 'string' || names.includes(name)) return true
+  report({ pointer, message: `there is no ${what} "${name}"`, hint: didYouMean(name, names), severity })
+  return false
+}

@@ -1,0 +1,49 @@
+import { stripVTControlCharacters } from 'node:util'
+
+const MINUTE = 60
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const KIB = 1024
+
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
+
+/** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
+export function plainText(text: string): string {
+  return stripVTControlCharacters(text).replace(STEERING, '')
+}
+
+/** The same on one line. */
+export function oneLine(text: string): string {
+  return plainText(text).replace(/\s+/g, ' ').trim()
+}
+
+/** Cut to so many columns, with a mark where something is missing. */
+export function shortened(text: string, columns: number): string {
+  if (text.length <= columns) return text
+  const part = text.slice(0, Math.max(0, columns - 1))
+  const end = text[part.length] === ' ' ? part.length : part.lastIndexOf(' ')
+  // A word that is longer than half of the room is cut all the same.
+  return `${(end > columns / 2 ? part.slice(0, end) : part).trimEnd()}…`
+}
+
+/** `1 tool`, `2 tools` */
+export function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+/** `12s`, `3m 4s`, `2h 5m`, `3d 4h` */
+export function durationText(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000))
+  if (seconds < MINUTE) return `${seconds}s`
+  if (seconds < HOUR) return `${Math.floor(seconds / MINUTE)}m ${seconds % MINUTE}s`
+  if (seconds < DAY) return `${Math.floor(seconds / HOUR)}h ${Math.floor((seconds % HOUR) / MINUTE)}m`
+  return `${Math.floor(seconds / DAY)}d ${Math.floor((seconds % DAY) / HOUR)}h`
+}
+
+/** `812 KiB`, `93 MiB`, `1.2 GiB` */
+export function amountText(bytes: number): string {
+  if (bytes < KIB * KIB) return `${Math.round(bytes / KIB)} KiB`
+  if (bytes < KIB * KIB * KIB) return `${Math.round(bytes / KIB / KIB)} MiB`
+  return `${(bytes / KIB / KIB / KIB).toFixed(1)} GiB`
+}

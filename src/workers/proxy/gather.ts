@@ -1,0 +1,69 @@
+import type { Config } from '../../config/index.ts'
+import type { Gate, HttpReply, HttpRequest, TextReply } from '../../api/index.ts'
+import { ANONYMOUS } from '../../api/principal.ts'
+import { builtins } from '../../gateway/builtins.ts'
+import type { Plugin } from '../../plugin.ts'
+import type { Gather } from './routing-gate.ts'
+
+/** A page as its reader asked for it, and where. */
+interface Asked {
+  readonly path: string
+  readonly method: string
+  readonly listener: string
+  readonly accept: readonly string[]
+}
+
+/** Plugins that make one answer of those of all processes, such as figures. */
+const MERGING = builtins.filter(({ merge }) => merge !== undefined)
+
+/** Gives the answers of all processes as one, instead of that of the one that was asked: the primary collects them. */
+export function gatherFor(
+  config: () => Config | undefined,
+  ask: (what: string, value: unknown) => Promise<unknown>,
+): Gather {
+  return request => {
+    if (mergeAt(request.path, config()) === undefined) return undefined
+    const { path, method, listener } = request
+    const asked: Asked = { path, method, listener, accept: request.header('accept') }
+    return ask('gather', asked) as Promise<HttpReply>
+  }
+}
+
+/** Makes one answer of those that came, by the name of the process. */
+export function merged(replies: ReadonlyMap<string, TextReply>, asked: unknown, config: Config): TextReply {
+  return mergeAt((asked as Asked).path, config)?.answers(replies) ?? { status: 404, body: '' }
+}
+
+function mergeAt(path: string, config: Config | undefined): Plugin['merge'] {
+  return MERGING.find(({ merge, claims }) => {
+    const options = claims?.section === undefined ? undefined : config?.[claims.section]
+    return options !== undefined && merge?.path(options as never) === path
+  })?.merge
+}
+
+/** Asks this process for its own answer on a path. */
+export async function ownReply(gate: Gate, asked: unknown): Promise<TextReply> {
+  const reply = await gate.serve(requestFor(gate, asked as Asked))
+  const { status = 404, headers, body = '' } = reply ?? {}
+  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body.toString() : ''
+  return headers === undefined ? { status, body: text } : { status, headers, body: text }
+}
+
+function requestFor(gate: Gate, { path, method, listener, accept }: Asked): HttpRequest {
+  return {
+    path,
+    method,
+    listener,
+    endpoint: '',
+    remoteAddress: undefined,
+    header: name => (name === 'accept' ? accept : []),
+    query: new URLSearchParams(),
+    caller: ANONYMOUS,
+    profile: undefined,
+    gate,
+    label: undefined,
+    passed: {},
+    body: () => Promise.resolve(Buffer.alloc(0)),
+    onGone: () => undefined,
+  }
+}

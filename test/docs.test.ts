@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path/posix'
+import { test } from 'node:test'
+import { ROOT } from './guard/sources.ts'
+
+const DOCUMENTS = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { cwd: ROOT }).map(file =>
+  file.replaceAll('\\', '/'),
+)
+/** Folders that paths in prose begin with; those of `src` may leave that out. */
+const TOP = /^(?:src|plugins|test|scripts|docs|examples|schemas|bin|\.ci|\.github)\//
+/** A file of the reader's. */
+const EXAMPLES = /^plugins\/(?:budget|my-plugin)\b/
+const ROOMS = globSync('src/*/', { cwd: ROOT }).map(folder => folder.replace(/^src[\\/]|[\\/]$/g, ''))
+
+for (const document of DOCUMENTS)
+  test(`the links and files that ${document} names are there`, () => {
+    const text = prose(read(document))
+    const links = linksOf(text).filter(link => !existsSync(join(ROOT, dirname(document), link)))
+    const files = filesOf(text).filter(
+      file => !existsSync(join(ROOT, file)) && !existsSync(join(ROOT, 'src', file)),
+    )
+
+    assert.deepEqual([...links, ...files], [])
+  })
+
+test('what the documents in the package link to is in the package', () => {
+  const packed = packedFiles()
+  const isPacked = (path: string): boolean =>
+    packed.some(file => file === path || file.startsWith(`${path}/`))
+  const dead = packed
+    .filter(file => file.endsWith('.md'))
+    .flatMap(file =>
+      linksOf(prose(read(file)))
+        .map(link => normalize(join(dirname(file), link)).replace(/\/$/, ''))
+        .filter(path => !isPacked(path))
+        .map(path => `${file}: ${path}`),
+    )
+
+  assert.deepEqual(dead, [])
+})
+
+test('the lines of README.md fit a screen', () => {
+  const long = read('README.md')
+    .split('\n')
+    .filter(line => line.length > 120 && !line.startsWith('|'))
+
+  assert.deepEqual(long, [])
+})
+
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8')
+}
+
+/** Leaves out blocks of code, whose brackets and paths are examples. */
+function prose(text: string): string {
+  return text.replace(/^ *(`{3,})[^]*?^ *\1$/gm, '')
+}
+
+/** The relative links, without what follows `#`. */
+function linksOf(text: string): string[] {
+  return [...text.matchAll(/\]\((?!\w+:|#)([^)#\s]+)/g)].map(([, link = '']) => link)
+}
+
+/** The paths in backticks that begin with a folder of the project, up to the first placeholder. */
+function filesOf(text: string): string[] {
+  return [...text.matchAll(/`([\w.-]+(?:\/[\w.-]+)+\/?)`/g)]
+    .map(([, path = '']) => path)
+    .filter(path => !EXAMPLES.test(path))
+    .filter(path => TOP.test(path) || (ROOMS.includes(path.split('/')[0] ?? '') && /\.\w+$/.test(path)))
+}
+
+function packedFiles(): string[] {
+  const flags = ['pack', '--dry-run', '--json', '--ignore-scripts']
+  const printed = execFileSync('npm', flags, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  const [{ files }] = JSON.parse(printed) as [{ files: { path: string }[] }]
+  return files.map(({ path }) => path)
+}

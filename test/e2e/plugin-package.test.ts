@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { closeAfter, testUpstream } from '../../src/testing/index.ts'
+import { directory, gateway, PACKAGE, serving, type Outcome } from './cli/run.ts'
+
+const run = promisify(execFile)
+
+const CONFIG = `version: 1
+listeners: { main: { type: http, port: 0 } }
+upstreams:
+  web: { type: http, url: URL }
+plugins:
+  budget: { use: tapgate-budget }
+budget:
+  calls: 1
+`
+/** Leaves a file behind when any of its code is run. */
+const TRACE = `import { writeFileSync } from 'node:fs'
+writeFileSync(new URL('./ran', import.meta.url), '')
+throw new Error('broken')
+`
+
+interface Project {
+  readonly cwd: string
+  /** Runs the command line in it, with other lines at the end of the configuration. */
+  gateway(args: readonly string[], config?: string): Promise<Outcome>
+}
+
+/** A project with the example packed and installed in it, and nothing of the repository but the gateway itself. */
+async function project(t: TestContext): Promise<Project> {
+  const web = closeAfter(t, await testUpstream({ tools: { ping: () => 'pong' } }))
+  const config = CONFIG.replace('URL', web.url)
+  const cwd = await directory(t, { 'package.json': '{ "type": "module" }', 'gateway.yaml': config })
+  const example = join(PACKAGE, 'examples/plugin-package')
+  const source = join(cwd, 'source')
+  await cp(example, source, { recursive: true })
+  await rename(join(source, 'package.example.json'), join(source, 'package.json'))
+  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', cwd], {
+    cwd: source,
+    shell: process.platform === 'win32',
+  })
+  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
+  const home = join(cwd, 'node_modules/tapgate-budget')
+  await mkdir(home, { recursive: true })
+  await run('tar', ['-xzf', join(cwd, filename), '-C', home, '--strip-components=1'])
+  await symlink(PACKAGE, join(cwd, 'node_modules/tapgate'), 'junction')
+  return {
+    cwd,
+    async gateway(args, text = config) {
+      await writeFile(join(cwd, 'gateway.yaml'), text.replace('URL', web.url))
+      return gateway(args, { cwd })
+    },
+  }
+}
+
+test('validate checks the section of an installed plugin by its schema and its check, at their places', async t => {
+  const { gateway } = await project(t)
+  const valid = await gateway(['validate'])
+  const unknown = await gateway(['validate'], CONFIG.replace('calls: 1', 'cals: 1'))
+  const wrong = await gateway(['validate'], CONFIG.replace('calls: 1', 'calls: often'))
+  const missing = await gateway(['validate'], `${CONFIG}  free: [wbe__ping]\n`)
+  const twice = await gateway(
+    ['validate'],
+    CONFIG.replace('tapgate-budget }', 'tapgate-budget, options: {} }'),
+  )
+
+  assert.equal(valid.code, 0, valid.stderr)
+  assert.match(unknown.stderr, /gateway\.yaml:8:3 \/budget\/cals unknown key "cals" – did you mean "calls"\?/)
+  assert.match(wrong.stderr, /gateway\.yaml:8:10 \/budget\/calls expected a whole number, found "often"/)
+  assert.match(
+    missing.stderr,
+    /gateway\.yaml:9:10 \/budget\/free\/0 no server is called "wbe" – did you mean "web"\?/,
+  )
+  assert.deepEqual([unknown.code, wrong.code, missing.code], [3, 3, 3])
+  assert.match(twice.stderr, /\/budget this plugin has "options" already/)
+})
+
+test('a key at the top that belongs to no plugin is a mistake as ever', async t => {
+  const { gateway } = await project(t)
+  const { code, stderr } = await gateway(['validate'], CONFIG.replace('\nbudget:', '\nbudgets:'))
+
+  assert.equal(code, 3)
+  assert.match(stderr, /\/budgets unknown key "budgets"/)
+})
+
+test('its command is in the help and in completion, and runs against the gateway that serves', async t => {
+  const { gateway, cwd } = await project(t)
+  const help = await gateway(['--help'])
+  const completion = await gateway(['completion', 'bash'])
+  const own = await gateway(['budget', 'show', '--help'])
+  const alone = await gateway(['budget', 'show', '--json'])
+  await serving(t, ['serve'], { cwd }).logged('serving')
+  const call = await gateway(['call', 'web__ping'])
+  const spent = await gateway(['call', 'web__ping'])
+  const shown = await gateway(['budget', 'show'])
+
+  assert.match(help.stdout, /budget/)
+  assert.match(completion.stdout, /budget/)
+  assert.match(own.stdout, /--socket=<file>/)
+  assert.match(alone.stdout, /GW_NO_GATEWAY/)
+  assert.equal(call.code, 0, call.stderr)
+  assert.match(spent.stderr, /has made 1 calls, and may make no more/)
+  assert.match(shown.stdout, /^1 callers, 1 calls each\n$/)
+})
+
+test('its errors are in the reference that errors prints, and a broken plugin only lacks its own', async t => {
+  const { gateway, cwd } = await project(t)
+  const all = await gateway(['errors', '--json'])
+  const one = await gateway(['errors', 'BUDGET_SPENT'])
+  const typo = await gateway(['errors', 'BUDGET_SPEND'])
+  await writeFile(join(cwd, 'broken.mjs'), TRACE)
+  const broken = await gateway(['errors', '--json'], CONFIG.replace('tapgate-budget', './broken.mjs'))
+
+  const codes = (text: string): string[] => (JSON.parse(text) as { code: string }[]).map(({ code }) => code)
+  assert.ok(codes(all.stdout).includes('BUDGET_SPENT') && codes(all.stdout).includes('GW_RATE_LIMITED'))
+  assert.match(one.stdout, /^BUDGET_SPENT .*\nRaise plugins\.budget.*\nJSON-RPC -31001\n$/)
+  assert.deepEqual([typo.code, /did you mean "BUDGET_SPENT"/.test(typo.stderr)], [2, true])
+  assert.equal(broken.code, 0)
+  assert.ok(
+    codes(broken.stdout).includes('GW_RATE_LIMITED') && !codes(broken.stdout).includes('BUDGET_SPENT'),
+  )
+  assert.match(broken.stderr, /warning errors of plugins are missing: plugin "budget" could not be loaded/)
+})
+
+test('help and completion run no code of a plugin, and a broken one does not break them', async t => {
+  const { gateway, cwd } = await project(t)
+  const manifest = { name: 'broken', type: 'module', tapgate: { commands: { 'broken now': 'Break.' } } }
+  await mkdir(join(cwd, 'broken'))
+  await writeFile(join(cwd, 'broken/package.json'), JSON.stringify(manifest))
+  await writeFile(join(cwd, 'broken/index.js'), TRACE)
+  const config = CONFIG.replace('tapgate-budget', './broken/index.js')
+  const outcomes = [
+    await gateway(['--help'], config),
+    await gateway(['help'], config),
+    await gateway(['completion', 'fish'], config),
+    await gateway(['brokn'], config),
+  ]
+  const ran = existsSync(join(cwd, 'broken/ran'))
+  const named = await gateway(['broken', 'now', '--help'], config)
+  const itself = await gateway(['broken', 'now'], config)
+
+  assert.deepEqual(
+    outcomes.map(({ code }) => code),
+    [0, 0, 0, 2],
+  )
+  assert.match(outcomes[0]?.stdout ?? '', /broken/)
+  assert.equal(ran, false)
+  assert.match(named.stdout, /Break\./)
+  assert.equal(itself.code, 3)
+  assert.match(itself.stderr, /plugin "budget" could not be loaded/)
+})

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import { createServer, type AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import type { TLSSocket } from 'node:tls'
+import type { ReplyHandler } from '../../../src/http-client/port.ts'
+import { UndiciClient, type UndiciClientOptions } from '../../../src/http-client/undici-client.ts'
+import { authority } from '../fixtures/certificates.ts'
+import { OK, send, serve } from '../fixtures/http-client-kit.ts'
+import { startProxy } from '../fixtures/proxy.ts'
+
+const ours = authority()
+const { cert: ca } = ours
+const server = ours.certify('server')
+
+function client(t: TestContext, url: URL, options: Partial<UndiciClientOptions> = {}): UndiciClient {
+  const made = new UndiciClient(url, { connections: 4, connectMs: 2000, http2: false, ...options })
+  t.after(() => made.destroy())
+  return made
+}
+
+interface Secure {
+  readonly http2?: boolean
+  /** The authority of the certificates that clients must have. */
+  readonly wants?: string
+  readonly answer?: (request: Http2ServerRequest, response: Http2ServerResponse) => void
+}
+
+/** A server over TLS, of one version of HTTP or both; `seen` says who came, and in which version. */
+async function secureServer(
+  t: TestContext,
+  { http2 = true, wants, answer }: Secure = {},
+): Promise<{ url: URL; seen: string[]; connections: () => number }> {
+  const seen: string[] = []
+  let count = 0
+  const tls = wants === undefined ? server : { ...server, ca: wants, requestCert: true }
+  const made = http2 ? createSecureServer({ ...tls, allowHTTP1: true }) : createHttpsServer(tls)
+  made.on('secureConnection', () => count++)
+  made.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const peer = (request.socket as TLSSocket).getPeerCertificate()
+    seen.push(`${request.httpVersion} ${String(peer.subject?.CN ?? 'nobody')}`)
+    if (answer === undefined) request.resume().on('end', () => void response.end('ok'))
+    else answer(request, response)
+  })
+  made.on('sessionError', () => undefined)
+  made.listen(0, '127.0.0.1')
+  await once(made, 'listening')
+  t.after(() => made.close())
+  const { port } = made.address() as AddressInfo
+  return { url: new URL(`https://localhost:${port}/mcp`), seen, connections: () => count }
+}
+
+describe('TLS', () => {
+  it('trusts the authorities that are named, and no others', async t => {
+    const { url, seen } = await secureServer(t)
+    assert.equal(await send(client(t, url, { tls: { ca } })).over, '200 ok')
+    assert.match(await send(client(t, url)).over, /UNABLE_TO|SELF_SIGNED/)
+    assert.match(
+      await send(client(t, url, { tls: { ca: authority('else').cert } })).over,
+      /UNABLE_TO|SELF_SIGNED/,
+    )
+    assert.deepEqual(seen, ['1.1 nobody'])
+  })
+
+  it('shows a certificate to servers that want one', async t => {
+    const { url, seen } = await secureServer(t, { wants: ca })
+    const mine = ours.certify('gateway')
+    const strange = authority('else').certify('stranger')
+    assert.equal(await send(client(t, url, { tls: { ca, ...mine } })).over, '200 ok')
+    assert.notEqual(await send(client(t, url, { tls: { ca } })).over, '200 ok')
+    assert.notEqual(await send(client(t, url, { tls: { ca, ...strange } })).over, '200 ok')
+    assert.deepEqual(seen, ['1.1 gateway'])
+  })
+
+  it('with a file that is no certificate fails before anything is connected', async t => {
+    const { url, connections } = await secureServer(t)
+    const http = client(t, url, { tls: { ca, cert: 'none', key: 'none' } })
+    assert.match(await send(http).over, /PEM/)
+    assert.match(await send(http).over, /PEM/)
+    assert.equal(connections(), 0)
+  })
+})
+
+describe('HTTP/2', () => {
+  it('carries requests side by side on one connection', async t => {
+    const waiting: Http2ServerResponse[] = []
+    const answer: Secure['answer'] = (request, response) =>
+      void request.resume().on('end', () => {
+        waiting.push(response)
+        if (waiting.length === 3) for (const each of waiting) each.end('all here')
+      })
+    const { url, seen, connections } = await secureServer(t, { answer })
+    const http = client(t, url, { tls: { ca }, http2: true })
+    const all = [send(http), send(http), send(http)]
+    assert.deepEqual(await Promise.all(all.map(({ over }) => over)), Array(3).fill('200 all here'))
+    assert.deepEqual(seen, Array(3).fill('2.0 nobody'))
+    assert.equal(connections(), 1)
+  })
+
+  it('gives way to HTTP/1.1 where a server has nothing else, and is not offered unasked', async t => {
+    const old = await secureServer(t, { http2: false })
+    const both = await secureServer(t)
+    assert.equal(await send(client(t, old.url, { tls: { ca }, http2: true })).over, '200 ok')
+    assert.equal(await send(client(t, both.url, { tls: { ca } })).over, '200 ok')
+    assert.deepEqual([old.seen, both.seen], [['1.1 nobody'], ['1.1 nobody']])
+  })
+
+  it('has its headers, its status and its pieces as HTTP/1.1 has them', async t => {
+    const answer: Secure['answer'] = (request, response) => {
+      response.writeHead(202, { 'mcp-session-id': 'one', 'content-type': 'text/event-stream' })
+      response.write(`data: ${String(request.headers['x-a'])} ${request.url}\n\n`)
+      setImmediate(() => response.end('data: 2\n\n'))
+    }
+    const { url } = await secureServer(t, { answer })
+    const http = client(t, url, { tls: { ca }, http2: true })
+    const heard = new (class implements ReplyHandler {
+      readonly over = Promise.withResolvers<string[]>()
+      readonly events: string[] = []
+      onSend(): void {
+        this.events.push('send')
+      }
+      onHead(status: number, headers: Readonly<Record<string, string>>): void {
+        this.events.push(`${status} ${headers['mcp-session-id'] ?? ''} ${headers['content-type'] ?? ''}`)
+      }
+      onBody(bytes: Buffer): void {
+        this.events.push(bytes.toString())
+      }
+      onEnd(): void {
+        this.over.resolve(this.events)
+      }
+      onError(error: Error): void {
+        this.over.reject(error)
+      }
+    })()
+    http.dispatch({ method: 'POST', path: '/mcp', headers: { 'x-a': 'b' }, body: '{}' }, heard)
+    assert.deepEqual(await heard.over.promise, [
+      'send',
+      '202 one text/event-stream',
+      'data: b /mcp\n\n',
+      'data: 2\n\n',
+    ])
+  })
+
+  it('gives up one request without its neighbours', async t => {
+    const answers: Http2ServerResponse[] = []
+    const { url, connections } = await secureServer(t, {
+      answer: (_request, response) => void answers.push(response),
+    })
+    const http = client(t, url, { tls: { ca }, http2: true })
+    const [first, second] = [send(http), send(http)]
+    const carrier = await first.sent
+    while (answers.length < 2) await new Promise(setImmediate)
+    const closed = Promise.race(answers.map(answer => once(answer, 'close')))
+    carrier.abort(first, new Error('enough'))
+    assert.equal(await first.over, 'enough')
+    await closed
+    for (const answer of answers) if (!answer.destroyed) answer.end('still here')
+    assert.equal(await second.over, '200 still here')
+    assert.equal(connections(), 1)
+  })
+
+  it('that breaks off fails its requests', async t => {
+    const { url } = await secureServer(t, { answer: ({ stream }) => stream.session?.destroy() })
+    assert.doesNotMatch(await send(client(t, url, { tls: { ca }, http2: true })).over, /200/)
+  })
+})
+
+describe('a proxy', () => {
+  it('opens tunnels to servers over TLS, which it cannot look into', async t => {
+    const { url, seen } = await secureServer(t)
+    const proxy = await startProxy(t)
+    const http = client(t, url, { proxy: proxy.url, tls: { ca } })
+    assert.equal(await send(http).over, '200 ok')
+    await new Promise(setImmediate)
+    assert.equal(await send(http).over, '200 ok')
+    assert.deepEqual(proxy.seen, [`CONNECT ${url.host}`])
+    assert.deepEqual(seen, ['1.1 nobody', '1.1 nobody'])
+  })
+
+  it('opens tunnels for HTTP/2 and for certificates of our own', async t => {
+    const { url, seen } = await secureServer(t, { wants: ca })
+    const proxy = await startProxy(t)
+    const http = client(t, url, { proxy: proxy.url, tls: { ca, ...ours.certify('gateway') }, http2: true })
+    assert.equal(await send(http).over, '200 ok')
+    assert.deepEqual(seen, ['2.0 gateway'])
+  })
+
+  it('passes on plain requests', async t => {
+    const { url, got } = await serve(t, () => OK)
+    const proxy = await startProxy(t)
+    const http = client(t, url, { proxy: proxy.url })
+    assert.equal(await send(http, { headers: { 'x-a': 'b' } }).over, '200 ok')
+    assert.deepEqual(proxy.seen, [`POST ${url.href}`])
+    assert.match(got[0]?.text ?? '', /^POST \/mcp HTTP\/1\.1\r\n/)
+  })
+
+  it('is told who we are, and that stays with it', async t => {
+    const { url } = await secureServer(t, {
+      answer: (request, response) => void response.end(JSON.stringify(request.headers)),
+    })
+    const plain = await serve(t, () => OK)
+    const proxy = await startProxy(t, { credentials: 'gate:s3cret word' })
+    const through = proxy.url.replace('//', '//gate:s3cret%20word@')
+    const reply = await send(client(t, url, { proxy: through, tls: { ca } })).over
+    assert.match(reply, /^200 /)
+    assert.doesNotMatch(reply, /proxy-auth/)
+    assert.equal(await send(client(t, plain.url, { proxy: through })).over, '200 ok')
+  })
+
+  it('that refuses us fails the request, and says nothing of the server', async t => {
+    const { url, seen } = await secureServer(t)
+    const plain = await serve(t, () => OK)
+    const proxy = await startProxy(t, { credentials: 'gate:secret' })
+    assert.equal(await send(client(t, url, { proxy: proxy.url, tls: { ca } })).over, 'PROXY')
+    assert.equal(await send(client(t, plain.url, { proxy: proxy.url })).over, 'PROXY')
+    assert.deepEqual([seen, plain.got.length], [[], 0])
+  })
+
+  it('that cannot reach the server, is not there, or says nothing, fails the request before it is sent', async t => {
+    const closed = createServer().listen(0, '127.0.0.1')
+    await once(closed, 'listening')
+    const { port } = closed.address() as AddressInfo
+    closed.close()
+    await once(closed, 'close')
+    const { url } = await secureServer(t)
+    const proxy = await startProxy(t)
+    const silent = await startProxy(t, { isSilent: true })
+    const nowhere = new URL(`https://localhost:${port}/mcp`)
+    for (const [to, through] of [
+      [nowhere, proxy.url],
+      [url, `http://127.0.0.1:${port}`],
+      [url, silent.url],
+    ] as const) {
+      const heard = send(client(t, to, { proxy: through, tls: { ca }, connectMs: 500 }))
+      let wasSent = false
+      void heard.sent.then(() => (wasSent = true))
+      assert.match(await heard.over, /^(PROXY|ECONNREFUSED)$/)
+      assert.equal(wasSent, false)
+    }
+  })
+
+  it('may be reached over TLS itself', async t => {
+    const { url } = await secureServer(t)
+    const proxy = await startProxy(t, { secure: ours.certify('proxy') })
+    const through = proxy.url.replace('127.0.0.1', 'localhost')
+    assert.equal(await send(client(t, url, { proxy: through, tls: { ca } })).over, '200 ok')
+    assert.deepEqual(proxy.seen, [`CONNECT ${url.host}`])
+  })
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { agentLines } from '../../../../plugins/agents/agent-lines.ts'
+import { table } from '../../../../src/cli/output/table.ts'
+
+const WHY =
+  'it wants a login: run "codex login" in a terminal, with the HOME that the log of the gateway names'
+
+const AGENTS = {
+  agents: [
+    {
+      ...{ id: 'gemini', health: 'ready', running: 1, queued: 0, left_this_minute: 9, left_today: 480 },
+      capabilities: ['review', 'write-code', 'explain', 'translate', 'search-the-web', 'draw'],
+      facts: { name: 'gemini-cli', version: '0.9.1', protocol: 1, canLoad: true, mcpHttp: true },
+    },
+    {
+      ...{ id: 'codex', health: 'needs_auth', running: 0, queued: 0, capabilities: [] },
+      why: WHY,
+    },
+  ],
+}
+
+/** The lines as a terminal of this width has them. */
+function shown(width: number | undefined): string[] {
+  const out = { width, line: () => undefined, paint: (_style: unknown, text: string) => text }
+  return agentLines(AGENTS, { out, table: rows => table(rows, { ...out, width: undefined }) })
+}
+
+test('agents fit a terminal of 80 columns, and nothing of them is cut', () => {
+  const lines = shown(80)
+
+  for (const line of lines) assert.ok(line.length <= 80, line)
+  const words = lines.join(' ').replace(/\s+/g, ' ')
+  assert.ok(words.includes('review, write-code, explain, translate, search-the-web, draw'))
+  assert.ok(words.includes(WHY))
+  assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +9\/min 480\/day$/)
+})
+
+test('where there is room, and where nobody looks, an agent is one line', () => {
+  assert.equal(shown(400).length, 3)
+  assert.equal(shown(undefined).length, 3)
+})

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { RpcPeer } from '../../../src/protocol/rpc-peer.ts'
+
+interface Named {
+  readonly name: string
+}
+
+const peer = (sent = 10, received = 10): RpcPeer<Named, Named> => new RpcPeer({ sent, received })
+
+describe('requests of ours', () => {
+  it('have ids that none has had, also once others were answered', () => {
+    const it = peer()
+    const ids = Array.from({ length: 5 }, () => {
+      const id = it.nextId()
+      it.send(id, { name: `${id}` })
+      it.answered(id)
+      return id
+    })
+    assert.equal(new Set(ids).size, 5)
+  })
+
+  it('are answered once', () => {
+    const it = peer()
+    const request = { name: 'one' }
+    it.send(1, request)
+    assert.equal(it.answered(1), request)
+    assert.equal(it.answered(1), undefined)
+  })
+
+  it('are not answered by an id of another type, or by none', () => {
+    const it = peer()
+    it.send(1, { name: 'one' })
+    for (const id of ['1', null, undefined, { id: 1 }, [1]]) assert.equal(it.answered(id), undefined)
+    assert.equal(it.sent.size, 1)
+  })
+
+  it('beyond the bound are not noted until another is answered', () => {
+    const it = peer(2)
+    for (const id of [1, 2]) assert.equal(it.send(id, { name: `${id}` }), true)
+    assert.equal(it.send(3, { name: '3' }), false)
+    assert.equal(it.answered(3), undefined)
+    it.answered(1)
+    assert.equal(it.send(3, { name: '3' }), true)
+  })
+})
+
+describe('requests of the other side', () => {
+  it('are answered once', () => {
+    const it = peer()
+    const request = { name: 'one' }
+    assert.equal(it.receive('a', request), 'taken')
+    assert.equal(it.answers('a', request), true)
+    assert.equal(it.answers('a', request), false)
+  })
+
+  it('that come twice, or are one too many, are not taken', () => {
+    const it = peer(1, 2)
+    it.receive('a', { name: 'a' })
+    assert.equal(it.receive('a', { name: 'again' }), 'repeated')
+    it.receive('b', { name: 'b' })
+    assert.equal(it.receive('a', { name: 'again' }), 'repeated', 'also when there is no room')
+    assert.equal(it.receive('c', { name: 'c' }), 'full')
+    assert.deepEqual(it.received.values(), [{ name: 'a' }, { name: 'b' }])
+  })
+
+  it('get no answer once they are cancelled', () => {
+    const it = peer()
+    const request = { name: 'one' }
+    it.receive(7, request)
+    assert.equal(it.cancelled(7), request)
+    assert.equal(it.answers(7, request), false)
+    assert.equal(it.cancelled(7), undefined)
+    assert.equal(it.cancelled({ id: 7 }), undefined)
+  })
+
+  it('get no late answer of one that had the same id', () => {
+    const it = peer()
+    const [first, second] = [{ name: 'first' }, { name: 'second' }]
+    it.receive(7, first)
+    it.cancelled(7)
+    it.receive(7, second)
+    assert.equal(it.answers(7, first), false)
+    assert.equal(it.answers(7, second), true)
+  })
+
+  it('have nothing to do with requests of ours of the same id', () => {
+    const it = peer()
+    const [ours, theirs] = [{ name: 'ours' }, { name: 'theirs' }]
+    it.send(1, ours)
+    it.receive(1, theirs)
+    assert.equal(it.cancelled(1), theirs)
+    assert.equal(it.answered(1), ours)
+  })
+})
+
+describe('a conversation that is over', () => {
+  it('gives back what waited on either side, and has nothing left', () => {
+    const it = peer()
+    const [ours, theirs] = [{ name: 'ours' }, { name: 'theirs' }]
+    it.send(1, ours)
+    it.receive(1, theirs)
+    assert.deepEqual(it.end(), { sent: [ours], received: [theirs] })
+    assert.equal(it.answered(1), undefined)
+    assert.equal(it.answers(1, theirs), false)
+    assert.deepEqual(it.end(), { sent: [], received: [] })
+  })
+
+  it('leaves no entry behind after any number of requests', () => {
+    const it = peer(1000)
+    for (let n = 0; n < 5000; n++) {
+      const id = it.nextId()
+      it.send(id, { name: `${id}` })
+      if (n % 2 === 0) it.answered(id - 1)
+      it.answered(id)
+    }
+    assert.equal(it.sent.size, 0)
+  })
+})

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { matchesTemplate } from '../../../src/protocol/uri-patterns.ts'
+
+test('a template of any length and form is compared with a URI in a millisecond', () => {
+  const hostile: [what: string, template: string, uri: string][] = [
+    ['120 kB of open braces', '{'.repeat(120_000), 'x'],
+    ['open braces of the longest template', '{'.repeat(4096), 'x'.repeat(4096)],
+    ['a literal that nearly repeats', `{x}${'a'.repeat(1000)}b${'a'.repeat(1000)}{y}`, 'a'.repeat(4096)],
+    ['a literal with a period', `{x}${'ab'.repeat(500)}c${'ab'.repeat(500)}{y}`, 'ab'.repeat(2048)],
+    ['a thousand expressions', '{a}x'.repeat(1000), `${'x'.repeat(4000)}y`],
+    ['a long URI', 'a{x}b', 'a'.repeat(10_000_000)],
+  ]
+  for (const [what, template, uri] of hostile) {
+    const took = Array.from({ length: 20 }, () => {
+      const start = performance.now()
+      assert.equal(matchesTemplate(template, uri), false)
+      return performance.now() - start
+    })
+    assert.ok(Math.min(...took) <= 1, `${what}: ${Math.min(...took)} ms`)
+  }
+})
+
+test('a template matches what a pattern of its literals in order would', () => {
+  const literal = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 9 })
+  fc.assert(
+    fc.property(
+      fc.array(literal, { minLength: 1, maxLength: 4 }),
+      literal,
+      literal,
+      (literals, before, more) => {
+        const uri = `${before}${literals.join(more)}`
+        const pattern = new RegExp(`^${literals.join('.*')}$`)
+        assert.equal(
+          matchesTemplate(literals.join('{x}'), uri),
+          literals.length > 1 ? pattern.test(uri) : uri === literals[0],
+        )
+      },
+    ),
+    { numRuns: 2000 },
+  )
+})
