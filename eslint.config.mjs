@@ -32,6 +32,11 @@ const plainMistakes = [
   'no-useless-escape',
 ]
 
+const noAfterOfOneTest = {
+  selector: "CallExpression[callee.object.name='t'][callee.property.name='after']",
+  message: 'Use `cleanup(t, task)`: t.after runs the first task first, and none after one that fails.',
+}
+
 const RANKS = [/^node:/, /^[^.]/, /^\./]
 
 /** Imports stand in this order: Node's own, packages, ours. */
@@ -108,6 +113,7 @@ export default defineConfig(
     files: ['test/**/*.ts', '**/*.test.ts'],
     rules: {
       ...sizes(120),
+      'no-restricted-syntax': ['error', noDefaultExport, noAfterOfOneTest],
       // Peers of the legacy era use what the SDKs have deprecated.
       '@typescript-eslint/no-deprecated': 'off',
       // node:test returns promises that the runner itself waits for.

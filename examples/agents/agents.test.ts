@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../src/config/index.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
 import { isObject } from '../../src/plugin.ts'
+import { cleanup } from '../../test/fixtures/cleanup.ts'
 
 const FILE = fileURLToPath(new URL('gateway.yaml', import.meta.url))
 
@@ -16,7 +17,7 @@ test('the example delegates, routes by the type of a task, and lets its agent ca
   const source = { ...loaded, config: { ...loaded.config, listeners: {} } }
   const gateway = await createGateway(source, { environment: { PATH: process.env.PATH } })
   const awake = setInterval(() => undefined, 1000)
-  t.after(async () => {
+  cleanup(t, async () => {
     await gateway.close()
     clearInterval(awake)
   })

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { installAgents } from '../fixtures/agents/install.ts'
 import type { ModelRequest } from '../fixtures/model/server.ts'
 import { hasEnded, World, type Told, type User } from './world.ts'
+import { cleanup } from '../fixtures/cleanup.ts'
 
 const installed = await installAgents()
 const skip = 'whyNot' in installed && installed.whyNot
@@ -159,7 +160,7 @@ function assertBegunAnew({ text, warnings }: Told): void {
 describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
   test('a gateway that is killed leaves no process, and its tasks go on in the next one', async t => {
     const world = newWorld()
-    t.after(() => world.end())
+    cleanup(t, () => world.end())
     await world.start()
     const before = await world.user()
     const prompt = (agent: Agent): string =>
@@ -198,7 +199,7 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
 
   test('an agent whose day is spent is passed over, in the next gateway too', async t => {
     const world = newWorld()
-    t.after(() => world.end())
+    cleanup(t, () => world.end())
     const inOneLife = async (): Promise<Told> => {
       await world.start({ OPENCODE_PER_DAY: '1' })
       const user = await world.user()

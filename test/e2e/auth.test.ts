@@ -7,6 +7,7 @@ import { serveHttpGateway, type GatewayProcess } from '../peers/gateway.ts'
 import { startIssuer, type Issuer } from '../proof/access/issuer.ts'
 import { testUpstream, type TestUpstream } from '../../src/testing/index.ts'
 import { directory, gateway as command } from './cli/run.ts'
+import { cleanup } from '../fixtures/cleanup.ts'
 
 const RESOURCE = 'https://gateway.example/mcp'
 
@@ -65,7 +66,7 @@ const CLIENTS = { 'an SDK v1 client': connectV1, 'a modern SDK v2 client': conne
 for (const [name, connect] of Object.entries(CLIENTS)) {
   test(`${name} with a good token sees and calls what its scopes open`, async t => {
     const plain = await connect(await issuer.sign(RESOURCE))
-    t.after(() => plain.close())
+    cleanup(t, () => plain.close())
     assert.deepEqual(
       (await plain.listTools()).tools.map(tool => tool.name),
       ['db__read'],
@@ -74,7 +75,7 @@ for (const [name, connect] of Object.entries(CLIENTS)) {
     await assert.rejects(plain.callTool({ name: 'db__drop' }), /db:drop|403|insufficient/i)
 
     const full = await connect(await issuer.sign(RESOURCE, { scope: 'db:drop' }))
-    t.after(() => full.close())
+    cleanup(t, () => full.close())
     assert.match(JSON.stringify(await full.callTool({ name: 'db__drop' })), /gone/)
   })
 
@@ -104,7 +105,7 @@ test('a key that gateway key new makes opens a gateway that knows its hash', asy
     listeners: { main: { type: 'http', port: 0 } },
     auth: { keys: [{ name: made.name, hash: made.hash }] },
   })
-  t.after(() => served.stop())
+  cleanup(t, () => served.stop())
   const status = async (key = ''): Promise<number> =>
     (await fetch(served.url, { method: 'POST', headers: { 'x-api-key': key } })).status
   assert.equal(await status(made.key), 415)

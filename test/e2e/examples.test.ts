@@ -15,6 +15,7 @@ import {
   type TestClient,
 } from '../../src/testing/index.ts'
 import { skip as skipSandbox } from '../fixtures/sandbox.ts'
+import { cleanup } from '../fixtures/cleanup.ts'
 
 const EXAMPLES = join(import.meta.dirname, '../../examples')
 const { PATH, SystemRoot } = process.env
@@ -170,7 +171,7 @@ describe('examples', { concurrency: 4 }, () => {
   test('examples/access lets a key in, hides what it may not use, and stops a guest', async t => {
     const cwd = join(EXAMPLES, 'access')
     const state = await mkdtemp(join(tmpdir(), 'access-'))
-    t.after(() => rm(state, { recursive: true }))
+    cleanup(t, () => rm(state, { recursive: true }))
     const set = ['listeners.main.port=0', `rateLimit.state=${state}`]
     const environment = { PATH, SystemRoot }
     const config = await loadConfig({ cwd, file: 'gateway.yaml', set, environment })

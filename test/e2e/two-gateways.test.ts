@@ -10,6 +10,7 @@ import { startChild, type Child } from '../peers/child.ts'
 import { LAUNCHER, requireBuild } from '../peers/gateway.ts'
 import { connectV1 } from '../peers/sdk-v1-client.ts'
 import { directory, gateway, PACKAGE } from './cli/run.ts'
+import { cleanup } from '../fixtures/cleanup.ts'
 
 const EXAMPLE = join(PACKAGE, 'examples/smart-client-simple-server')
 const [LOCAL, REMOTE] = ['local', 'remote'].map(side => join(EXAMPLE, side, 'gateway.yaml')) as [
@@ -86,7 +87,7 @@ async function saysWhatIsWhere(url: string, cwd: string): Promise<void> {
 async function remoteGateway(t: TestContext, port: number): Promise<{ url: string; child: Child }> {
   const args = ['serve', '-c', REMOTE, '--set', `listeners.main.port=${port}`, ...PATIENT]
   const child = startChild(LAUNCHER, args, { ...process.env, PATH })
-  t.after(() => child.stop())
+  cleanup(t, () => child.stop())
   return { url: await child.line(line => /https?:\/\/[\w.:]+\/mcp\b/.exec(line)?.[0]), child }
 }
 
@@ -100,7 +101,7 @@ async function localClient(t: TestContext, url: string, project: string) {
     },
     { capabilities: { roots: {} } },
   )
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: pathToFileURL(project).href }] }))
   let tell = (): void => undefined
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => tell())

@@ -12,6 +12,7 @@ import type { TestContext } from 'node:test'
 import { createGateway } from '../../src/index.ts'
 import type { Upstream } from '../../src/api/index.ts'
 import { bench, clock, isAlive, stdioSpec, textOf, toolCall, until } from '../unit/fixtures/upstream-bench.ts'
+import { cleanup } from '../fixtures/cleanup.ts'
 
 const SERVER = fileURLToPath(new URL('lifecycle/lifecycle-server.mjs', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'proof-lifecycle-'))
@@ -203,7 +204,7 @@ async function bounded(): Promise<void> {
     ]),
   )
   const gateway = await createGateway({ processes: { max: 16, starting: 4 }, upstreams })
-  context.after(() => gateway.close())
+  cleanup(context, () => gateway.close())
   await gateway.start()
   await gateway.settled()
   const handles = [...gateway.upstreams.values()]

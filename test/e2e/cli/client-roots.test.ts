@@ -10,13 +10,14 @@ import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { program } from '../../unit/fixtures/upstream-bench.ts'
 import { directory } from './run.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 test('through serve --stdio the roots of an SDK client reach the reference filesystem server, and so does their change', async t => {
   requireBuild()
   const places = await Promise.all(
     ['given', 'first', 'second'].map(async name => realpath(await mkdtemp(join(tmpdir(), `${name}-`)))),
   )
-  t.after(() => Promise.all(places.map(place => rm(place, { recursive: true, force: true }))))
+  cleanup(t, () => Promise.all(places.map(place => rm(place, { recursive: true, force: true }))))
   const [given = '', first = '', second = ''] = places
   const files = { type: 'stdio', command: program('mcp-server-filesystem'), args: [given] }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, upstreams: { files } }) })
@@ -37,7 +38,7 @@ test('through serve --stdio the roots of an SDK client reach the reference files
   let roots = [{ uri: pathToFileURL(first).href }]
   client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }))
   await client.connect(transport)
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
   const allowed = async (place: string): Promise<string> => {
     for (;;) {
       const { content } = await client.callTool({ name: 'files__list_allowed_directories' })

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** The root of the repository, as a package that others depend on. */
 export const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url))
@@ -46,7 +47,7 @@ export async function directory(
   files: Readonly<Record<string, string>> = {},
 ): Promise<string> {
   const path = await realpath(await mkdtemp(join(tmpdir(), 'cli-')))
-  t.after(() => rm(path, { recursive: true, force: true }))
+  cleanup(t, () => rm(path, { recursive: true, force: true }))
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(path, name)), { recursive: true })
     await writeFile(join(path, name), content)
@@ -72,7 +73,7 @@ export function serving(t: TestContext, args: readonly string[], options: RunOpt
     lines.push(line)
     for (const look of waiting) look()
   })
-  t.after(async () => {
+  cleanup(t, async () => {
     child.kill('SIGKILL')
     await exit
   })

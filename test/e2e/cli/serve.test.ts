@@ -7,13 +7,14 @@ import type { TestContext } from 'node:test'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import type { TestUpstream } from '../../../src/testing/index.ts'
 import { directory, gateway, PACKAGE, SERVER, serving } from './run.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const HTTP = { main: { type: 'http', port: 0 } }
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
 
 async function server(t: TestContext): Promise<TestUpstream> {
   const web = await testUpstream({ tools: { echo: () => 'said', hang: () => new Promise(() => undefined) } })
-  t.after(() => web.stop())
+  cleanup(t, () => web.stop())
   return web
 }
 

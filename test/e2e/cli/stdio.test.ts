@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { freePort } from '../../fixtures/free-port.ts'
 import { directory, gateway, serving, type Serving } from './run.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const HELLO = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
 
@@ -63,7 +64,7 @@ test('--with-listeners without --stdio is a mistake', async t => {
 
 async function configured(t: TestContext, listeners: object = {}): Promise<{ cwd: string; port: number }> {
   const web = await testUpstream({ tools: { echo: () => 'said' } })
-  t.after(() => web.stop())
+  cleanup(t, () => web.stop())
   const port = await freePort()
   const config = {
     version: 1,

@@ -4,6 +4,7 @@ import type { TestContext } from 'node:test'
 import { testUpstream } from '../../../src/testing/index.ts'
 import type { TestUpstream } from '../../../src/testing/index.ts'
 import { directory, gateway, SERVER } from './run.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const number = { type: 'number' }
 const string = { type: 'string' }
@@ -28,7 +29,7 @@ async function scene(t: TestContext): Promise<Scene> {
       rude: () => '\u001b[31mred\u001b[0m',
     },
   })
-  t.after(() => web.stop())
+  cleanup(t, () => web.stop())
   const upstreams = {
     web: { type: 'http', url: web.url },
     gone: { type: 'stdio', command: 'server-that-is-not-there' },

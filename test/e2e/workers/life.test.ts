@@ -6,6 +6,7 @@ import { closeAfter, testClient, testUpstream } from '../../../src/testing/index
 import { processesWith } from '../../fixtures/processes.ts'
 import { directory, gateway } from '../cli/run.ts'
 import { everything, skipOne, twoWorkers, until, workerOf, type Running } from './setting.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ECHO = { name: 'test_echo', arguments: { message: 'hello' } }
 
@@ -27,7 +28,7 @@ test('two workers live and die as one gateway', async t => {
   let release = (): void => undefined
   const held = new Promise<void>(resolve => (release = resolve))
   const web = await testUpstream({ tools: { hold: () => held.then(() => 'held') } })
-  t.after(() => web.stop())
+  cleanup(t, () => web.stop())
   const config = (deny: string, plugin: string): string =>
     JSON.stringify({
       version: 1,

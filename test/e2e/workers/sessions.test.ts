@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import { closeAfter, testClient, type TestClient } from '../../../src/testing/index.ts'
 import { taskServer } from '../../fixtures/tasks.ts'
 import { everything, skipOne, twoWorkers, until, workerOf } from './setting.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
 const FORM = { elicitation: { form: {} } }
@@ -26,7 +27,7 @@ async function oneEach(url: string, options: object = {}): Promise<TestClient[]>
 
 test('two workers are one gateway to clients of both eras', async t => {
   const tasks = await taskServer('legacy')
-  t.after(() => tasks.stop())
+  cleanup(t, () => tasks.stop())
   const { url } = await twoWorkers(t, {
     listeners: { main: { type: 'http', port: 0, sse: {} } },
     metrics: {},

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { importLines, importServers } from '../../../src/cli/import/import.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const OPTIONS = {
   output: 'gateway.yaml',
@@ -35,7 +36,7 @@ bearer_token_env_var = "WEB_TOKEN"
 
 function home(t: TestContext): string {
   const cwd = mkdtempSync(join(tmpdir(), 'several-'))
-  t.after(() => rmSync(cwd, { recursive: true }))
+  cleanup(t, () => rmSync(cwd, { recursive: true }))
   writeFileSync(join(cwd, '.mcp.json'), JSON.stringify(CLAUDE))
   writeFileSync(join(cwd, 'codex.toml'), CODEX)
   return cwd

@@ -6,10 +6,11 @@ import { test, type TestContext } from 'node:test'
 import { reloadUnlessInReach } from '../../../src/cli/serve/reload-guard.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import type { Log } from '../../../src/api/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 async function reloads(t: TestContext, agents: string): Promise<{ count: number; said: string[] }> {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'reach-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   mkdirSync(join(directory, 'work'))
   writeFileSync(join(directory, 'work', 'token'), 'value')
   symlinkSync(directory, join(directory, 'work', 'up'))

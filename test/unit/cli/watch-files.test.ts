@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
 import { directoryWith } from '../config/temp.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** Longer than a file needs to come to rest. */
 const REST_MS = 600
@@ -82,7 +83,7 @@ function watched(t: TestContext, react: () => void = () => undefined) {
     react()
   })
   files.over([file])
-  t.after(() => files.close())
+  cleanup(t, () => files.close())
   return { file, told, files }
 }
 

@@ -5,6 +5,7 @@ import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
 import { INITIALIZE } from '../listeners/http/client.ts'
 import { script, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 test('a legacy client hears that the server no longer wants its answer, and then the end of its call', async t => {
   const upstream = {
@@ -19,7 +20,7 @@ test('a legacy client hears that the server no longer wants its answer, and then
     await testGateway({ config: { listeners: { main }, upstreams: { it: upstream } } }),
   )
   const socket = new WebSocket(new URL('/ws', gateway.url.replace('http', 'ws')), 'mcp')
-  t.after(() => socket.close())
+  cleanup(t, () => socket.close())
   const heard: JsonObject[] = []
   socket.onmessage = ({ data }) => heard.push(JSON.parse(String(data)) as JsonObject)
   await once(socket, 'open')

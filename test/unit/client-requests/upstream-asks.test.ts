@@ -20,6 +20,7 @@ import {
   toolCall,
   until,
 } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const KEEPING = script('keeping-server.mjs')
 const FULL = { capabilities: { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } }
@@ -256,7 +257,7 @@ async function everythingOverHttp(t: TestContext): Promise<string> {
     env: { ...process.env, PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   for await (const line of createInterface({ input: child.stderr })) if (line.includes('listening')) break
   child.stderr.resume()
   return `http://127.0.0.1:${port}/mcp`
@@ -266,7 +267,7 @@ async function fixtureOverHttp(t: TestContext): Promise<string> {
   const child = spawn(process.execPath, [fixture('everything.ts'), '--era', 'legacy'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   for await (const line of createInterface({ input: child.stdout }))
     return (JSON.parse(line) as { url: string }).url
   throw new Error('the fixture did not start')

@@ -6,11 +6,12 @@ import { loadConfig } from '../../../src/gateway/load-config.ts'
 import type { LoadedConfig, LoadOptions, Problem } from '../../../src/config/index.ts'
 import { GatewayError } from '../../../src/errors/errors.ts'
 import { formatProblem } from '../../../src/config/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** A real directory with the given files, gone after the test. */
 export function directoryWith(t: TestContext, files: Readonly<Record<string, string>>): string {
   const directory = mkdtempSync(join(tmpdir(), 'config-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true })
     writeFileSync(join(directory, name), text)

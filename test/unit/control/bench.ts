@@ -8,13 +8,14 @@ import type { TestContext } from 'node:test'
 import { openControl, type Control } from '../../../src/control/server.ts'
 import type { ControlHost } from '../../../src/control/protocol.ts'
 import { createLog } from '../../../src/util/log.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 export const skip = process.platform === 'win32' ? 'sockets have no modes there' : false
 const ABOUT = { name: 'tapgate', version: '0', pid: process.pid }
 
 export async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'control-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
+  cleanup(t, () => rm(path, { recursive: true, force: true }))
   return path
 }
 
@@ -33,7 +34,7 @@ export async function opened(
   more: Partial<ControlHost> = {},
 ): Promise<Control> {
   const control = await openControl(socket, host(more), true)
-  t.after(() => control.close())
+  cleanup(t, () => control.close())
   return control
 }
 
@@ -44,7 +45,7 @@ export function raw(
 ): { to: Socket; all: Promise<string>; closed: Promise<void> } {
   const to = connect(socket)
   to.on('error', () => undefined)
-  t.after(() => to.destroy())
+  cleanup(t, () => to.destroy())
   let text = ''
   to.on('data', chunk => (text += chunk.toString()))
   const closed = new Promise<void>(resolve => to.once('close', () => resolve()))

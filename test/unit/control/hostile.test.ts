@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { connectControl } from '../../../src/control/client.ts'
 import { MAX_REQUEST } from '../../../src/control/protocol.ts'
 import { ask, directory, opened, raw, skip } from './bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 test(
   'garbage, broken HTTP, an oversized body and an oversized head end their connection, and hurt no other',
@@ -73,7 +74,7 @@ test('a connection that sends nothing, or half a request, is closed', { skip }, 
   const socket = join(await directory(t), 'a.sock')
   await opened(t, socket, { arrivalMs: 100 })
   const alive = setInterval(() => undefined, 1000)
-  t.after(() => clearInterval(alive))
+  cleanup(t, () => clearInterval(alive))
   const peers = [
     '',
     'GET /v1/ps HT',
@@ -184,7 +185,7 @@ test('a reader that reads nothing is cut off, and others are not', { skip }, asy
   peer.to.pause()
   peer.to.write('GET /v1/upstreams/web/logs?follow=true HTTP/1.1\r\nhost: a\r\n\r\n')
   const alive = setInterval(() => undefined, 1000)
-  t.after(() => clearInterval(alive))
+  cleanup(t, () => clearInterval(alive))
 
   while (aborted.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
   await aborted[0]
@@ -200,7 +201,7 @@ test('a gateway that speaks the lines of older versions is named as such', { ski
       connection.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no JSON"}}\n'),
     )
   }).listen(socket)
-  t.after(() => old.close())
+  cleanup(t, () => old.close())
   await once(old, 'listening')
 
   await assert.rejects(connectControl(socket), {

@@ -6,6 +6,7 @@ import { liveOf } from '../../../src/core/upstream.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** Upstreams that keep a log which the test writes. */
 function logging(): {
@@ -79,7 +80,7 @@ test(
     const gateway = await createGateway({
       upstreams: { local: { type: 'stdio', command: process.execPath, args: ['-e', script] } },
     })
-    t.after(() => gateway.close())
+    cleanup(t, () => gateway.close())
     await gateway.start()
     await gateway.settled()
 
@@ -150,7 +151,7 @@ test('logs are the last lines, and with follow those to come, through a reload, 
     upstreams: { web: { type: 'http', url: web.url, timeout }, other: { type: 'http', url: web.url } },
   })
   const gateway = await createGateway(config('5s'), { plugins: [plugin] })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   for (const text of ['one', 'two', 'three']) write('web', text)
   const stop = new AbortController()
@@ -184,7 +185,7 @@ test('a follow ends when its upstream is taken out, and when the gateway ends', 
   const web = closeAfter(t, await testUpstream({}))
   const upstreams = { a: { type: 'http', url: web.url }, b: { type: 'http', url: web.url } }
   const gateway = await createGateway({ upstreams }, { plugins: [plugin] })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   const [a, b] = ['a', 'b'].map(upstream => gateway.control('upstream.logs', { upstream, follow: true }))
 

@@ -9,6 +9,7 @@ import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, TestClock, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { program, script } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ROOTS_SERVER = { type: 'stdio', command: process.execPath, args: [script('roots-server.mjs')] }
 
@@ -81,7 +82,7 @@ async function join(
 ): Promise<RootsClient> {
   const rooted = new RootsClient(roots)
   await rooted.client.connect(gateway.transport())
-  t.after(() => rooted.client.close())
+  cleanup(t, () => rooted.client.close())
   return rooted
 }
 
@@ -221,7 +222,7 @@ test('a client that never answers holds up no call, and the server hears so afte
     rooted.reply = () => (resolve(), new Promise(() => undefined))
   })
   await rooted.client.connect(gateway.gateway.transport())
-  t.after(() => rooted.client.close())
+  cleanup(t, () => rooted.client.close())
   await asked
 
   assert.equal((await rooted.seen()).last, 'nothing yet')

@@ -11,6 +11,7 @@ import {
   testUpstream,
   type TestUpstream,
 } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** Others have something to show soon; whoever waits out the grace of a first list does not end within a test. */
 const LISTS = { grace: '10m', stragglers: 50, wait: 50 }
@@ -44,7 +45,7 @@ async function shutDoor(t: TestContext, { url }: TestUpstream): Promise<{ url: s
     })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return { url: `http://127.0.0.1:${address.port}/mcp`, open }

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** A first list that waits for servers that hang takes the whole grace: it is long here, so that a busy machine is not taken for that. */
 const PATIENT = { grace: '60s', stragglers: '3s' }
@@ -14,7 +15,7 @@ const SOON_MS = 30_000
 async function mute(t: TestContext): Promise<string> {
   const server: Server = createServer(socket => socket.on('error', () => undefined).resume())
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return `http://127.0.0.1:${address.port}/mcp`

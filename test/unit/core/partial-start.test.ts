@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** Two seconds are the goal; a busy machine gets more. */
 const SOON_MS = 4000
@@ -15,7 +16,7 @@ const RECOVERED_MS = 30_000
 async function mute(t: TestContext): Promise<string> {
   const server = createServer(socket => socket.on('error', () => undefined).resume())
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return `http://127.0.0.1:${address.port}/mcp`

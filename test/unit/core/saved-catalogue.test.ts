@@ -9,13 +9,14 @@ import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { script, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SERVER = script('changing-server.mjs')
 
 /** Two servers of which it is known how often they were started, and a place for what is known of them. */
 async function place(t: TestContext) {
   const directory = await mkdtemp(join(tmpdir(), 'catalogue-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   const path = (name: string): string => join(directory, name)
   const warnings: JsonObject[] = []
   const write = (line: string): void => void warnings.push(JSON.parse(line) as JsonObject)
@@ -37,7 +38,7 @@ async function place(t: TestContext) {
   const gateway = async (spec: JsonObject = {}, more: JsonObject = {}, fresh = false): Promise<Gateway> => {
     const upstreams = { one: { ...upstream('one'), ...spec }, two: upstream('two') }
     const gateway = await createGateway({ upstreams, ...more }, { state: path('state'), log, fresh })
-    t.after(() => gateway.close())
+    cleanup(t, () => gateway.close())
     await gateway.start()
     return gateway
   }
@@ -272,7 +273,7 @@ test('a server that runs elsewhere is shown from memory while it is connected to
 
   const next = await testGateway({ ...options, settle: false })
   const client = await testClient(next)
-  t.after(async () => {
+  cleanup(t, async () => {
     await client.close()
     await next.gateway.close()
     await web.stop()

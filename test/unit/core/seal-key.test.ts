@@ -6,10 +6,11 @@ import { test, type TestContext } from 'node:test'
 import { Seal } from '../../../src/core/seal.ts'
 import { sealKey } from '../../../src/store/seal-key.ts'
 import { SILENT } from '../plugins/install.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 async function place(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'seal-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   return join(directory, 'state')
 }
 

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { createGateway } from '../../../src/index.ts'
 import type { Gateway } from '../../../src/gateway/gateway.ts'
 import type { JsonObject, Plugin } from '../../../src/plugin.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SERVER = new URL('../../fixtures/bad-server.ts', import.meta.url).pathname
 const STDIO = {
@@ -22,7 +23,7 @@ function listeners(): Record<string, number> {
 
 test('twenty reloads leave no listener on the process, whatever keeps a journal or runs a server', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'exit-listeners-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   const before = listeners()
   const gateway = await createGateway(configOf(0), { directory })
   await gateway.start()

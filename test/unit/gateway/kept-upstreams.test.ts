@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { isAlive, script, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const KEEPING = script('keeping-server.mjs')
 
@@ -91,7 +92,7 @@ test('the bounds on processes hold over all servers, and a reload changes them',
     two: upstreamOf({ start: 'lazy', era: 'legacy' }),
   }
   const gateway = await createGateway({ processes: { max: 1 }, upstreams })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   await gateway.settled()
   const client = await gateway.connect()
@@ -114,7 +115,7 @@ function config(spec: JsonObject): JsonObject {
 
 async function running(t: TestContext, spec: JsonObject, listeners: JsonObject = {}): Promise<Gateway> {
   const gateway = await createGateway({ ...config(spec), listeners })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   return gateway
 }

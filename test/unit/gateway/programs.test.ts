@@ -12,6 +12,7 @@ import {
   type UpstreamConfig,
 } from '../../../src/plugin.ts'
 import { testClient } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ECHO =
   "process.stdin.on('data', chunk => process.stdout.write(chunk)); console.error('up', process.env.SECRET_KEY)"
@@ -27,7 +28,7 @@ async function withApi(t: TestContext, config: object, taps: (api: PluginApi) =>
   }
   const directory = await mkdtemp(join(tmpdir(), 'programs-'))
   const gateway = await createGateway({ ...config }, { plugins: [plugin], directory })
-  t.after(async () => {
+  cleanup(t, async () => {
     await gateway.close()
     await rm(directory, { recursive: true, force: true })
   })

@@ -10,13 +10,14 @@ import {
   type TestUpstream,
 } from '../../../src/testing/index.ts'
 import { freePort } from '../../fixtures/free-port.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const CHANGED = 'notifications/tools/list_changed'
 const PROMPTS = 'notifications/prompts/list_changed'
 
 async function served(t: TestContext, config: JsonObject): Promise<Gateway> {
   const gateway = await createGateway({ shutdown: { grace: 100 }, ...config })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   await gateway.settled()
   return gateway
@@ -248,7 +249,7 @@ test('without a source, a reload takes what load gives, and says so where there 
   const load = (): Promise<JsonObject> => Promise.resolve(configOf(web, { lists: { pageSize: 9 } }))
   const gateway = await createGateway(configOf(web), { load })
   const without = await createGateway(configOf(web))
-  t.after(() => Promise.all([gateway.close(), without.close()]))
+  cleanup(t, () => Promise.all([gateway.close(), without.close()]))
 
   assert.deepEqual((await gateway.reload()).settings, ['lists'])
   await assert.rejects(without.reload(), { code: 'GW_NO_SOURCE' })

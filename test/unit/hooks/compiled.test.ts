@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Hooks, type PluginHooks } from '../../../src/hooks/hooks.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const exchange = {} as never
 
@@ -35,7 +36,7 @@ test('hooks of the same form are compiled once, and each runs its own taps', asy
       return Reflect.construct(target, args) as object
     },
   })
-  t.after(() => (globalThis.Function = Original))
+  cleanup(t, () => (globalThis.Function = Original))
 
   for (const hooks of generations) await runAll(hooks)
 

@@ -8,6 +8,7 @@ import type { Clock } from '../../../src/api/index.ts'
 import type { Carrier, ClientRequest } from '../../../src/http-client/port.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { client, Heard, OK, send, serve } from '../fixtures/http-client-kit.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 describe('a connection', () => {
   it('carries one request after another, each written as it is meant', async t => {
@@ -92,7 +93,7 @@ describe('a connection', () => {
     const https = new URL(`https://localhost:${url.port}/mcp`)
     assert.match(await send(client(t, https)).over, /SELF_SIGNED/)
     const known = tls.getCACertificates('default')
-    t.after(() => tls.setDefaultCACertificates(known))
+    cleanup(t, () => tls.setDefaultCACertificates(known))
     tls.setDefaultCACertificates([secure.cert])
     const http = client(t, https)
     assert.equal(await send(http).over, '200 ok')

@@ -9,6 +9,7 @@ import type { Carrier, HttpTransport } from '../../../src/http-client/port.ts'
 import { UndiciClient } from '../../../src/http-client/undici-client.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { OK, post, RequestLog, serve } from '../fixtures/http-client-kit.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 interface Sizes {
   readonly connections: number
@@ -36,7 +37,7 @@ const CHUNKED = 'transfer-encoding: chunked'
 for (const [name, make] of ADAPTERS) {
   const open = (t: TestContext, url: URL, sizes: Partial<Sizes> = {}): HttpTransport => {
     const made = make(url, { connections: 4, connectMs: 5000, ...sizes })
-    t.after(() => made.destroy())
+    cleanup(t, () => made.destroy())
     return made
   }
 

@@ -10,6 +10,7 @@ import { UndiciClient, type UndiciClientOptions } from '../../../src/http-client
 import { authority } from '../fixtures/certificates.ts'
 import { OK, send, serve } from '../fixtures/http-client-kit.ts'
 import { startProxy } from '../fixtures/proxy.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ours = authority()
 const { cert: ca } = ours
@@ -17,7 +18,7 @@ const server = ours.certify('server')
 
 function client(t: TestContext, url: URL, options: Partial<UndiciClientOptions> = {}): UndiciClient {
   const made = new UndiciClient(url, { connections: 4, connectMs: 2000, http2: false, ...options })
-  t.after(() => made.destroy())
+  cleanup(t, () => made.destroy())
   return made
 }
 
@@ -47,7 +48,7 @@ async function secureServer(
   made.on('sessionError', () => undefined)
   made.listen(0, '127.0.0.1')
   await once(made, 'listening')
-  t.after(() => made.close())
+  cleanup(t, () => made.close())
   const { port } = made.address() as AddressInfo
   return { url: new URL(`https://localhost:${port}/mcp`), seen, connections: () => count }
 }

@@ -4,6 +4,7 @@ import { closeAfter, testGateway } from '../../../src/testing/index.ts'
 import { serveAll, openOldStream, talk } from './http/network.ts'
 import { pipe } from './stdio/client.ts'
 import { BAD, withBytes } from '../security/bad-utf8.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const PLACES = [
   '{"jsonrpc":"2.0","id":1,"method":"echo/x","params":{"a":"?"}}',
@@ -76,7 +77,7 @@ test('a text frame that is not UTF-8 closes its WebSocket with 1007, and no othe
 test('a message that is not UTF-8, posted for an old event stream, is answered on it with an error', async t => {
   const { gate, at } = await serveAll(t)
   const stream = await openOldStream(at('/sse'))
-  t.after(() => stream.close())
+  cleanup(t, () => stream.close())
   for (let index = 0; index < BAD.length; index++) {
     const headers = { 'content-type': 'application/json' }
     const url = new URL(stream.endpoint, at('/sse'))

@@ -8,6 +8,7 @@ import { HeldBytes, Hold } from '../../../src/transport/backlog.ts'
 import { FakeClock, result, type FakeGate } from './http/fake-gate.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
 import { serveAll, talk } from './http/network.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const MIB = 1024 * 1024
 /** More than the system takes for a reader that does not read. */
@@ -17,7 +18,7 @@ const LARGE = { text: 'x'.repeat(12 * MIB) }
 async function deaf(t: TestContext, url: URL, text: string): Promise<Socket> {
   const socket = connect(Number(url.port), url.hostname)
   socket.on('error', () => undefined)
-  t.after(() => socket.destroy())
+  cleanup(t, () => socket.destroy())
   await once(socket, 'connect')
   socket.pause()
   socket.write(text)

@@ -3,13 +3,14 @@ import { test } from 'node:test'
 import { loadText } from '../../../src/cli/load-text.ts'
 import type { Load } from '../../../src/api/gateway.ts'
 import { testGateway } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const OUT = { paint: (_style: string, text: string) => text } as unknown as Parameters<typeof loadText>[1]
 
 for (const verb of ['ps', 'inspect'])
   test(`${verb} shows how much the process has to do, and whether it sheds load`, async t => {
     const gateway = await testGateway({ config: {} })
-    t.after(() => gateway[Symbol.asyncDispose]())
+    cleanup(t, () => gateway[Symbol.asyncDispose]())
 
     const { load } = (await gateway.gateway.control(verb)) as { load: Load }
 

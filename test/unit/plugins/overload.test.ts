@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Watch, type Level } from '../../../plugins/overload/watch.ts'
 import { FakeClock, log } from '../listeners/http/fake-gate.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const LIMITS = { keepAlive: 0.92, refuse: 0.95, lagMs: 1000 }
 
@@ -71,7 +72,7 @@ test('a gateway near its heap limit answers 503 at once, does not die, and takes
       stdio: ['pipe', 'pipe', 'inherit'],
     },
   )
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const say = async (what: string): Promise<string> => {
     child.stdin.write(`${what}\n`)

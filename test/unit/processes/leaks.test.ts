@@ -9,6 +9,7 @@ import { describe, it } from 'node:test'
 import type { Upstream } from '../../../src/api/index.ts'
 import { watchdogsOf, processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, isAlive, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const EVERY_WAY = 'deaf,setsid,daemon,nameless'
 const skip = process.platform === 'linux' ? false : 'what left its group is found on Linux only'
@@ -125,7 +126,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
   it('of a gateway that lives is left alone by the start of another', async t => {
     const [cookie, next] = [randomUUID(), randomUUID()]
     const { gateway } = await gatewayWith(cookie, 'daemon')
-    t.after(() => gateway.kill('SIGKILL'))
+    cleanup(t, () => gateway.kill('SIGKILL'))
     await until(() => processesWith(cookie).length === 3, 'they all run')
 
     const { run, logs, upstream } = await bench(t, escaping(next, 'daemon'))

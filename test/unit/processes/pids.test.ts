@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { bench, script, stdioSpec, textOf, toolCall, until, type Bench } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const MOST = 64
 
@@ -58,7 +59,7 @@ describe('the ceiling of processes', { concurrency: 1, skip: process.platform !=
       detached: true,
       stdio: 'ignore',
     })
-    t.after(() => process.kill(-(others.pid ?? 0), 'SIGKILL'))
+    cleanup(t, () => process.kill(-(others.pid ?? 0), 'SIGKILL'))
     await until(() => sleepers(seconds) === 100, 'the others run')
     const spec = stdioSpec([script('forking-server.mjs'), 'true'], { ceilings: { pids: MOST } })
     const { upstream } = await bench(t, spec)

@@ -21,6 +21,7 @@ import {
   toolCall,
   until,
 } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 describe('a server process', { concurrency: 4 }, () => {
   it('gets the variables it may inherit, those that are set for it, and no others', async t => {
@@ -73,7 +74,7 @@ describe('a server process', { concurrency: 4 }, () => {
 
   it('runs in a directory relative to the configuration', async t => {
     const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'process-')))
-    t.after(() => rmSync(directory, { recursive: true }))
+    cleanup(t, () => rmSync(directory, { recursive: true }))
     const { upstream } = await bench(
       t,
       stdioSpec([fixture('sdk-v1-server.ts')], { cwd: path.basename(directory) }),

@@ -11,6 +11,7 @@ import { sandboxArguments } from '../../../src/processes/sandbox/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
 import { canSandbox, directoryWith, skip } from '../../fixtures/sandbox.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const NOTHING = { type: 'bwrap', read: [], write: [], network: false, hide: [] } as const
 const SITE = {
@@ -195,7 +196,7 @@ describe('a server in a sandbox', live, () => {
   it('has a /tmp of its own', async t => {
     const file = path.join(tmpdir(), `tapgate-${randomUUID()}`)
     writeFileSync(file, 'outside')
-    t.after(() => rmSync(file))
+    cleanup(t, () => rmSync(file))
     const attempt = await sandboxed(t, {})
 
     assert.equal(await attempt('read', { file }), 'ENOENT')
@@ -214,7 +215,7 @@ describe('a server in a sandbox', live, () => {
   it('reaches the network only when it may', async t => {
     const server = createServer(socket => socket.end()).listen(0, '127.0.0.1')
     await once(server, 'listening')
-    t.after(() => server.close())
+    cleanup(t, () => server.close())
     const { port } = server.address() as AddressInfo
     const [off, on] = [await sandboxed(t, {}), await sandboxed(t, { network: true })]
 

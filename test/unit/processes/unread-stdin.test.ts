@@ -5,6 +5,7 @@ import { ProcessTable } from '../../../src/processes/cleanup/own-processes.ts'
 import { ServerProcess } from '../../../src/processes/server-process.ts'
 import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
 import { clock } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const MIB = 1024 * 1024
 
@@ -33,7 +34,7 @@ test('the first reply that is dropped, as a process does not read its stdin, is 
     onLine: quiet,
     onEnd: quiet,
   })
-  t.after(async () => {
+  cleanup(t, async () => {
     await server.stop()
     table.retire()
   })

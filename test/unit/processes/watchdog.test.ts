@@ -9,6 +9,7 @@ import { startOf } from '../../../src/processes/cleanup/proc-scan.ts'
 import { Sweeper } from '../../../src/processes/cleanup/sweeper.ts'
 import { silentLog } from '../../../src/cli/serve/logs.ts'
 import { clock, isAlive, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const skip = process.platform === 'linux' ? false : 'it reads /proc'
 const SHELLS = ['/bin/sh', '/bin/bash', '/bin/busybox'].filter(existsSync)
@@ -107,7 +108,7 @@ function guard(shell: string, mark: string): ChildProcess {
 function sleeper(t: TestContext, marks?: string): number {
   const env = marks === undefined ? {} : { TAPGATE_RUN: marks }
   const child = spawn('/bin/sleep', ['100'], { detached: true, env, stdio: 'ignore' })
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   return child.pid ?? assert.fail()
 }
 

@@ -8,6 +8,7 @@ import { ANONYMOUS, callers } from '../../../src/api/principal.ts'
 import type { Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ID = 'https://id.example.com'
 const OTHER = 'https://other.example.com'
@@ -89,7 +90,7 @@ for (const place of Object.keys(PLACES) as (keyof typeof PLACES)[])
             : {}),
     }
     const directory = await mkdtemp(join(tmpdir(), 'rules-'))
-    t.after(() => rm(directory, { recursive: true, force: true }))
+    cleanup(t, () => rm(directory, { recursive: true, force: true }))
     await writeFile(join(directory, 'keys.json'), JSON.stringify({ keys: [] }))
     const gateway = closeAfter(
       t,

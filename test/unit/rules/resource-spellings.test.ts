@@ -11,6 +11,7 @@ import {
 } from '../../../src/testing/index.ts'
 import { hashOf } from './keys.ts'
 import { leniently, lenientFiles, SPELLINGS } from './spellings.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SECRET = 'file:///secret/**'
 /** One kind of rule each that keeps everybody from the secret. */
@@ -91,7 +92,7 @@ for (const [name, rules] of Object.entries(RULES))
 test('no spelling passes on a pipe, or in the process', async t => {
   const { url, files, connect } = await world(t, RULES['a filter for all'] ?? {})
   const socket = new WebSocket(url.replace('http', 'ws').replace('/mcp', '/ws'), 'mcp')
-  t.after(() => socket.close())
+  cleanup(t, () => socket.close())
   await once(socket, 'open')
   const send = async (id: number, method: string, params: JsonObject): Promise<JsonObject> => {
     socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }))

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard } from '../fixtures/http-peer.ts'
 import { until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const TOKEN = 'sk-literal-operator-token'
 const QUERY = 'query-operator-key'
@@ -112,7 +113,7 @@ describe('the body of an error status', () => {
       socket.end(`HTTP/1.1 403 Forbidden\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
     })
     await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-    t.after(() => server.close())
+    cleanup(t, () => server.close())
     const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`
     const { client, owner, all } = await everything(t, await over(t, url, 'ws'))
 

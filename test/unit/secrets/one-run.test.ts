@@ -6,13 +6,14 @@ import { test } from 'node:test'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { script, until } from '../fixtures/upstream-bench.ts'
 import { ENCODINGS, secretsOf } from './encodings.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SECRETS = secretsOf(200, 17)
 const CRASHES = [0, 77, 199]
 
 test('200 secrets in 13 encodings are nowhere to be read after one run: success, errors, crashes, a reload', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'one-run-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   const forms = SECRETS.map(secret => Object.values(ENCODINGS).map(encode => encode(secret)))
   await writeFile(join(directory, 'forms.json'), JSON.stringify(forms))
   const env = Object.fromEntries(SECRETS.map((secret, n) => [`TOKEN_${n}`, secret]))

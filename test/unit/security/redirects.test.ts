@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { createServer as createHttpServer } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const TOKEN = 'operator-credential-0123456789'
 
@@ -58,7 +59,7 @@ async function redirecting(
 
 async function listening(t: TestContext, server: Server, host: string | undefined): Promise<number> {
   await new Promise<void>(resolve => void server.listen(0, host, resolve))
-  t.after(() => void server.close())
+  cleanup(t, () => void server.close())
   return (server.address() as AddressInfo).port
 }
 

@@ -18,6 +18,7 @@ import { VERBS } from '../../../src/gateway/control-verbs.ts'
 import { startIssuer, type Issuer } from '../../proof/access/issuer.ts'
 import { refused } from '../listeners/http/network.ts'
 import { hashOf } from '../rules/keys.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** All that somebody gets on a path who is not let in, and somebody who is, but may use nothing. */
 type Verdict = 'live' | 'ready' | 'metadata' | 'callers only'
@@ -55,12 +56,12 @@ interface Everything {
 /** A gateway with everything on that has a path, and the paths as its own code has them. */
 async function everything(t: TestContext): Promise<Everything> {
   const issuer = await startIssuer()
-  t.after(() => issuer.close())
+  cleanup(t, () => issuer.close())
   const tools = { 'hidden-tool': () => 'gone' }
   const web = closeAfter(t, await testUpstream({ tools }))
   const directory = await mkdtemp(join(tmpdir(), 'routes-'))
   await mkdir(join(directory, 'work'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   let config: Config | undefined
   const reader: Plugin = { name: 'reader', setup: api => void (config = api.config) }
   const options = {

@@ -8,6 +8,7 @@ import { Memories } from '../../../src/store/memories.ts'
 import { StateFile } from '../../../src/store/state-file.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { systemClock } from '../../../src/util/clock.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 interface Place {
   readonly directory: string
@@ -18,7 +19,7 @@ interface Place {
 
 async function place(t: TestContext): Promise<Place> {
   const parent = await mkdtemp(join(tmpdir(), 'store-'))
-  t.after(() => rm(parent, { recursive: true, force: true }))
+  cleanup(t, () => rm(parent, { recursive: true, force: true }))
   const directory = join(parent, 'state', 'of-one')
   const said: string[] = []
   const log: Log = createLog({ level: 'warn', format: 'json', write: line => void said.push(line) })

@@ -8,6 +8,7 @@ import { answer, type JsonObject, type Plugin } from '../../../src/plugin.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { begin, DECLARED, settingFor, taskSetting, until, type Setting } from './setting.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ADA = { action: 'accept' as const, content: { name: 'Ada', confirm: true } }
 
@@ -18,7 +19,7 @@ async function v1Client({ gateway }: Setting, t: { after(run: () => Promise<void
   )
   client.setRequestHandler(ElicitRequestSchema, () => ADA)
   await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)))
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
   return client
 }
 

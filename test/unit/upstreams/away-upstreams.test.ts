@@ -5,6 +5,7 @@ import { test, type TestContext } from 'node:test'
 import type { Connection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 /** Long enough to tell waiting from not waiting, also on a machine with much else to do. */
 const SOON_MS = 10_000
@@ -40,7 +41,7 @@ async function mute(t: TestContext): Promise<string> {
     '127.0.0.1',
   )
   await once(server, 'listening')
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return `http://127.0.0.1:${address.port}/mcp`

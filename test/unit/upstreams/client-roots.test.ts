@@ -10,6 +10,7 @@ import type { StdioUpstreamConfig } from '../../../src/config/config.gen.ts'
 import { createGateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { type TestCall, bench, callOf, script, stdioSpec, textOf } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const HOME = path.resolve('.')
 
@@ -86,7 +87,7 @@ for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
     const upstream = { type: 'stdio', command: process.execPath, args: [script('keeping-server.mjs')] }
     const config = { upstreams: { it: { ...upstream, cwd: 'project', projects: [folder] } } }
     const gateway = await createGateway(config)
-    t.after(() => gateway.close())
+    cleanup(t, () => gateway.close())
     const client = new Client(
       { name: 'inside', version: '1' },
       { capabilities: { roots: {} }, versionNegotiation: { mode } },
@@ -115,7 +116,7 @@ function perProject(overrides: Partial<StdioUpstreamConfig>): StdioUpstreamConfi
 
 function projects(t: TestContext): { folder: string; a: string; b: string } {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'projects-')))
-  t.after(() => rmSync(folder, { recursive: true }))
+  cleanup(t, () => rmSync(folder, { recursive: true }))
   const [a, b] = [path.join(folder, 'a'), path.join(folder, 'b')]
   for (const one of [a, b]) mkdirSync(one)
   return { folder, a, b }

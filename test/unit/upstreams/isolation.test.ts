@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { createGateway, type Connection } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { isAlive, script, until } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 test('a session that ends takes its process with it, and what was sent in vain is shown', async t => {
   const upstream = {
@@ -12,7 +13,7 @@ test('a session that ends takes its process with it, and what was sent in vain i
     isolation: 'session',
   }
   const gateway = await createGateway({ upstreams: { keeper: upstream } })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   const [one, two] = [await gateway.connect(), await gateway.connect()]
 

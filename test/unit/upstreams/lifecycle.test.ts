@@ -17,6 +17,7 @@ import {
   toolCall,
   until,
 } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const KEEPING = script('keeping-server.mjs')
 
@@ -225,7 +226,7 @@ function fasterClock(factor: number): typeof clock {
 /** Arguments for a server that does not start while a file exists. */
 function switched(t: TestContext): { file: string; args: string[] } {
   const folder = mkdtempSync(path.join(tmpdir(), 'lifecycle-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+  cleanup(t, () => rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'broken')
   return { file, args: [KEEPING, '--unless', file] }
 }

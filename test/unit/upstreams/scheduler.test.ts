@@ -13,6 +13,7 @@ import {
   type Bench,
   type TestCall,
 } from '../fixtures/upstream-bench.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SERVER = script('turns-server.mjs')
 /** Turns are counted in ticks of 50 ms; nothing else takes as long. */
@@ -109,7 +110,7 @@ describe('a legacy server on a pipe that others share', { concurrency: 2 }, () =
     await learn(it, 'quick')
     const hang = (): void => void it.upstream.dispatch(tool('hold', 'hung')).catch(() => undefined)
     const hung = setInterval(hang, 20)
-    t.after(() => clearInterval(hung))
+    cleanup(t, () => clearInterval(hung))
     const times: number[] = []
 
     for (let n = 0; n < 150; n++) {

@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findProgram } from '../../../src/util/find-program.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 test('a program is the first file of its name that may be run, in the folders or at its path', t => {
   const directory = mkdtempSync(join(tmpdir(), 'find-program-'))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   for (const folder of ['plain', 'bin', 'late', 'named/tool'])
     mkdirSync(join(directory, folder), { recursive: true })
   for (const name of ['plain/tool', 'bin/tool', 'late/tool'])

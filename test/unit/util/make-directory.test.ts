@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { makeDirectory, makeDirectorySync } from '../../../src/util/make-directory.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const BOTH = {
   later: makeDirectory,
@@ -13,7 +14,7 @@ const BOTH = {
 for (const [name, make] of Object.entries(BOTH)) {
   test(`a directory is made with all above it, ${name}, and the first of them is named`, async t => {
     const root = mkdtempSync(join(tmpdir(), 'made-'))
-    t.after(() => rmSync(root, { recursive: true }))
+    cleanup(t, () => rmSync(root, { recursive: true }))
 
     assert.equal(await make(join(root, 'a/b/c'), 0o700), join(root, 'a'))
     assert.equal(await make(join(root, 'a/b/c')), undefined)
@@ -23,7 +24,7 @@ for (const [name, make] of Object.entries(BOTH)) {
 
   test(`a file in the way is an error, ${name}`, async t => {
     const root = mkdtempSync(join(tmpdir(), 'made-'))
-    t.after(() => rmSync(root, { recursive: true }))
+    cleanup(t, () => rmSync(root, { recursive: true }))
     writeFileSync(join(root, 'file'), '')
 
     await assert.rejects(make(join(root, 'file')), { code: 'EEXIST' })

@@ -14,6 +14,7 @@ import { Frames, KIND } from '../../../src/workers/ipc/frame-codec.ts'
 import { Line, type LineHost, type Maker } from '../../../src/workers/ipc/rpc.ts'
 import { SharedSeal } from '../../../src/workers/proxy/host-client.ts'
 import { whoseSession, whoseWork } from '../../../src/workers/affinity.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const NOTHING: LineHost = {
   serve: () => Promise.reject(new Error('nothing is served')),
@@ -28,7 +29,7 @@ async function pair(t: TestContext, serve: LineHost['serve']): Promise<{ line: L
   const taken = new Promise<Socket>(resolve => server.once('connection', resolve))
   const line = new Line(connect((server.address() as AddressInfo).port, '127.0.0.1'), NOTHING)
   const end = new Line(await taken, { ...NOTHING, serve })
-  t.after(() => {
+  cleanup(t, () => {
     line.close()
     end.close()
     server.close()

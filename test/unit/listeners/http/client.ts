@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { listenHttp } from '../../../../src/listeners/http/http-listener.ts'
 import type { Clock, Listener } from '../../../../src/api/index.ts'
 import { FakeGate, makeListener, realClock } from './fake-gate.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const VERSION = '2026-07-28'
 
@@ -46,7 +47,7 @@ export async function serve(
   const gate = new FakeGate()
   const listener = makeListener(listenHttp, fullSpec(spec), gate, clock, config)
   await listener.start()
-  t.after(async () => {
+  cleanup(t, async () => {
     const stopped = listener.stop(0)
     if ('advance' in clock) (clock as unknown as { advance(ms: number): void }).advance(0)
     await stopped

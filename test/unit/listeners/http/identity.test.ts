@@ -4,6 +4,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { definePlugin, refuse, type Plugin, type Principal } from '../../../../src/plugin.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 /** Everybody is who the token says; a token that no one has is refused. */
 const byToken = definePlugin<undefined>({
@@ -50,7 +51,7 @@ async function serve(t: TestContext, plugin: Plugin<never> = byToken, spec: obje
     { plugins: [plugin] },
   )
   await gateway.start()
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   const url = new URL(gateway.listeners[0]?.url ?? '')
   return { url, at: (path, init) => fetch(new URL(path, url), init) }
 }

@@ -5,6 +5,7 @@ import { listenHttp } from '../../../../src/listeners/http/http-listener.ts'
 import type { Clock, Listener, ListenerContext } from '../../../../src/api/index.ts'
 import { FakeGate, log, realClock } from './fake-gate.ts'
 import { fullSpec, Lines, parse, type Message } from './client.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export interface Served {
   readonly gate: FakeGate
@@ -26,7 +27,7 @@ export async function serveAll(t: TestContext, spec: object = {}, clock: Clock =
   } as never)
   const listener = make?.(full, { name: 'main', log, clock, gate, authenticates: false }) as Listener
   await listener.start()
-  t.after(() => listener.stop(0))
+  cleanup(t, () => listener.stop(0))
   return { gate, listener, at: path => new URL(path, listener.url) }
 }
 

@@ -11,6 +11,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { defaultAnswer, result } from './fake-gate.ts'
 import { serve } from './client.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 interface Line {
   readonly url: URL
@@ -33,7 +34,7 @@ async function lineTo(t: TestContext, { host, hostname, port }: URL): Promise<Li
   server.listen(0, hostname)
   await once(server, 'listening')
   const cut = (): void => sockets.forEach(socket => socket.destroy())
-  t.after(() => {
+  cleanup(t, () => {
     cut()
     server.close()
   })
@@ -75,7 +76,7 @@ for (const [name, caller] of Object.entries({ v1: callerV1, v2: callerV2 })) {
     gate.answering = seen => (seen.inbound.method === 'tools/call' ? undefined : defaultAnswer(seen))
     const line = await lineTo(t, url)
     const client = await caller(line.url)
-    t.after(() => client.close())
+    cleanup(t, () => client.close())
     const next = gate.next('tools/call')
     let onProgress = (): void => undefined
     const progressed = new Promise<void>(resolve => (onProgress = resolve))
@@ -106,7 +107,7 @@ test('a client of SDK v1 that comes back after an error which came as an event i
     if (new Headers(init?.headers).has('last-event-id')) onReturn(response.status)
     return response
   })
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
   const next = gate.next('tools/call')
 
   const answer = client.call(() => undefined).catch((error: unknown) => error)

@@ -5,6 +5,7 @@ import { createGateway } from '../../../../src/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const LABEL = { 'X-Session-ID': 'mine' }
 
@@ -64,7 +65,7 @@ async function counting(t: TestContext, listener: JsonObject) {
     },
     { log },
   )
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   await gateway.start()
   await gateway.settled()
   return { url: gateway.listeners[0]?.url ?? '', logged, inspected: await gateway.inspect() }
@@ -75,7 +76,7 @@ type Mode = 'auto' | { pin: string }
 async function connected(t: TestContext, url: string, mode: Mode = 'auto', headers = {}): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }))
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
   return client
 }
 

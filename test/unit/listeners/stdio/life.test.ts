@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { result } from '../http/fake-gate.ts'
 import { INITIALIZE, Lines, parse, type Message } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 // The clock's timers keep no process alive, and on these streams nothing else does.
 const alive = setInterval(() => undefined, 1000)
@@ -150,7 +151,7 @@ test('a real process talks on its own stdin and stdout, and ends with them', asy
   const child = spawn(process.execPath, [fileURLToPath(new URL('child.ts', import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   const lines = new Lines(child.stdout)
   const exited = once(child, 'exit')
 
@@ -170,7 +171,7 @@ test('a real process ends when nobody reads its stdout', async t => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('child.ts', import.meta.url))], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
-  t.after(() => child.kill('SIGKILL'))
+  cleanup(t, () => child.kill('SIGKILL'))
   const exited = once(child, 'exit')
   child.stdin.on('error', () => undefined)
   child.stdin.write(`${JSON.stringify(INITIALIZE)}\n`)

@@ -16,6 +16,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextproto
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { messagesOf } from '../../../../src/testing/messages.ts'
 import { agentsSetting, told, type AgentsSetting } from './setting.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const ALLOW = { action: 'accept' as const, content: { decision: 'allow' } }
 const EDIT = { prompt: '[[ask edit a.txt]]' }
@@ -40,7 +41,7 @@ test('a client of SDK v1 is asked on its stream, and cancels what it does not wa
     return ALLOW
   })
   await client.connect(new TransportV1(new URL(url)))
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
 
   const result = await client.callTool({ name: 'delegate_task', arguments: EDIT })
   assert.equal(told(result).state, 'completed')
@@ -75,7 +76,7 @@ test('a modern client of SDK v2 is asked between two calls, and delegates into t
   )
   client.setRequestHandler('elicitation/create', () => ALLOW)
   await client.connect(new StreamableHTTPClientTransport(new URL(url)))
-  t.after(() => client.close())
+  cleanup(t, () => client.close())
 
   const result = await client.callTool({ name: 'delegate_task', arguments: EDIT })
   assert.equal(told(result).state, 'completed')
@@ -99,7 +100,7 @@ for (const era of ['legacy', 'modern'] as const) {
     const mode = era === 'legacy' ? 'legacy' : { pin: '2026-07-28' }
     const client = new ClientV2(info, { capabilities, versionNegotiation: { mode } })
     await client.connect(new StreamableHTTPClientTransport(new URL(url)))
-    t.after(() => client.close())
+    cleanup(t, () => client.close())
     const framing = { protocolVersion: '2026-07-28', clientInfo: info, clientCapabilities: capabilities }
     const session =
       era === 'legacy'

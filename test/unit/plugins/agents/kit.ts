@@ -19,6 +19,7 @@ import { Places } from '../../../../plugins/agents/processes/process-quota.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.meta.url))
 
@@ -45,7 +46,7 @@ export async function agentWorld(t: TestContext) {
   const pools: AgentPool[] = []
   // Timers that the tests wait for do not keep the process alive.
   const awake = setInterval(() => undefined, 1000)
-  t.after(async () => {
+  cleanup(t, async () => {
     clearInterval(awake)
     await Promise.all(pools.map(pool => pool.stop()))
     await gateway.close()

@@ -19,6 +19,7 @@ import { Protected } from '../../../../plugins/agents/sandbox/gateway-files.ts'
 import { Scratch } from '../../../../plugins/agents/containment.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import { clientOptions, programsFor } from './sandbox/kit.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const YAML = `version: 1
 extends: base.yaml
@@ -65,7 +66,7 @@ const ABSENT = [
 
 async function aWorld(t: TestContext) {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'own-files-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   for (const folder of ['sub', 'plugins/deep', 'state', 'quota', 'node_modules/packaged'])
     mkdirSync(join(directory, folder), { recursive: true })
   writeFileSync(join(directory, 'gateway.yaml'), YAML)
@@ -153,7 +154,7 @@ test('a program in a terminal is not given a file of the gateway, by any spellin
   const terminal = { commands: ['*'], max: 4, timeoutMs: 10_000, output: 1024 }
   const options = clientOptions(directory, { terminal }, await programsFor(t))
   const side = await clientSide({ ...options, own })
-  t.after(() => side.dispose())
+  cleanup(t, () => side.dispose())
   const create = (params: object) => side.handlers.get('terminal/create')?.({ command: 'touch', ...params })
 
   for (const args of [
@@ -173,7 +174,7 @@ test('a program in a terminal is not given a file of the gateway, by any spellin
 
 test('without roots a task has an empty directory of its own, and names no other', async t => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'scratch-')))
-  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(folder, { recursive: true, force: true }))
   const scratch = new Scratch(() => Promise.resolve(folder))
   const one = await scratch.directory(undefined, [])
   const two = await scratch.directory(undefined, [])

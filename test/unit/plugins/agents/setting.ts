@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
 import { isObject, type JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, type TestClient } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const AGENT = fileURLToPath(new URL('../../../fixtures/acp/agent.ts', import.meta.url))
 
@@ -28,7 +29,7 @@ export async function agentsSetting(t: TestContext): Promise<AgentsSetting> {
   const open: Gateway[] = []
   // Timers of the clock keep no process alive, and tests wait for them.
   const awake = setInterval(() => undefined, 1000)
-  t.after(async () => {
+  cleanup(t, async () => {
     clearInterval(awake)
     await Promise.all(open.map(gateway => gateway.close()))
     await rm(directory, { recursive: true, force: true })

@@ -18,6 +18,7 @@ import {
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
 import { callsIn, directoryFor, linesOf } from './kit.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const TOOLS = {
   echo: () => 'hi',
@@ -183,8 +184,8 @@ describe('the audit in trouble', () => {
     const log = { debug() {}, info() {}, warn() {}, error: () => failed.resolve(), child: () => log }
     const gateway = await createGateway({ version: 1, upstreams, audit }, { log })
     const alive = setInterval(() => undefined, 1000)
-    t.after(() => clearInterval(alive))
-    t.after(() => gateway.close())
+    cleanup(t, () => clearInterval(alive))
+    cleanup(t, () => gateway.close())
     const connection = await gateway.connect()
     await connection.request('tools/call', { name: 'web__echo' })
     await failed.promise

@@ -7,11 +7,12 @@ import type { JournalHost } from '../../../../plugins/audit/journal.ts'
 import type { Clock } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { SILENT } from '../install.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 /** A directory that goes with the test. */
 export async function directoryFor(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'audit-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   return directory
 }
 

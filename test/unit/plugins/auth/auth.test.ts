@@ -8,6 +8,7 @@ import { WebSocket } from 'ws'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { testGateway } from '../../../../src/testing/index.ts'
 import { bearer, call, send, serve } from './gateway.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const ci = makeKey('ci', [])
 
@@ -34,7 +35,7 @@ describe('an API key', () => {
 
   test('may stand in a file, and ends with the line that it stood on', async t => {
     const directory = await mkdtemp(join(tmpdir(), 'keys-'))
-    t.after(() => rm(directory, { recursive: true }))
+    cleanup(t, () => rm(directory, { recursive: true }))
     const file = join(directory, 'keys.txt')
     await writeFile(file, `# ours\nci ${ci.hash} tools:read # for builds\n`)
     const gateway = await serve(t, { keysFile: file })

@@ -4,10 +4,11 @@ import { decodeProtectedHeader } from 'jose'
 import { keySet } from '../../../../plugins/auth/key-set.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
 import { HandClock, SILENT } from '../install.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 test('public keys are fetched again for a key that is new, and at most every 30 seconds', async t => {
   const issuer = await startIssuer()
-  t.after(() => issuer.close())
+  cleanup(t, () => issuer.close())
   const clock = new HandClock()
   const find = await keySet(issuer.jwks, { directory: '.', clock, log: SILENT })
   const header = async (): Promise<{ alg: string; kid: string }> =>

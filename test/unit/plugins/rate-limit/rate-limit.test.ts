@@ -19,10 +19,11 @@ import {
   type TestClient,
   type TestGateway,
 } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 async function folder(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'quota-'))
-  t.after(() => rm(path, { recursive: true }))
+  cleanup(t, () => rm(path, { recursive: true }))
   return path
 }
 
@@ -68,7 +69,7 @@ describe('the quota of a day', () => {
     const directory = await folder(t)
     const one = openQuotas(directory)
     const other = openQuotas(directory)
-    t.after(() => [one, other].forEach(quotas => quotas.close()))
+    cleanup(t, () => [one, other].forEach(quotas => quotas.close()))
     const taken = Array.from({ length: 7 }, (_, i) => (i % 2 === 0 ? one : other).take('r', 'alice', 5, noon))
     assert.deepEqual(taken, [true, true, true, true, true, false, false])
     assert.equal(one.hasRoom('r', 'alice', 5, noon), false)

@@ -7,6 +7,7 @@ import { privateFile, PrivatePlaces } from '../../../../src/util/private-place.t
 import { createLog } from '../../../../src/util/log.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
 import { clock } from '../../fixtures/upstream-bench.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const CANARY = 'canary-77d01e'
 
@@ -31,7 +32,7 @@ it(
       room: new BoundedRoom(4, 4),
       environment: { PATH: process.env.PATH, HOME: `${directory}/user` },
     })
-    t.after(() => programs.retire())
+    cleanup(t, () => programs.retire())
     const home = path.join(directory, 'state/homes/own')
 
     const said = await outputOf(programs, {

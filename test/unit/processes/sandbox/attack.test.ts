@@ -9,6 +9,7 @@ import { loadConfig } from '../../../../src/config/index.ts'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { isObject } from '../../../../src/protocol/json/json.ts'
 import { directoryWith, skip } from '../../../fixtures/sandbox.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const FIXTURES = fileURLToPath(new URL('../../fixtures/servers', import.meta.url))
 /** Stands in every file that a sandboxed server must not read. */
@@ -148,7 +149,7 @@ async function attacked(t: TestContext, upstream: string) {
   }
   const loaded = await loadConfig({ cwd: path.join(directory, 'project'), environment })
   const gateway = await createGateway(loaded, { environment })
-  t.after(() => gateway.close())
+  cleanup(t, () => gateway.close())
   const client = await gateway.connect()
   const attempt = async (name: string, args: Record<string, unknown> = {}): Promise<string> => {
     const result = await client.request('tools/call', { name: `${upstream}__${name}`, arguments: args })
@@ -163,7 +164,7 @@ async function listening(t: TestContext, file: string | undefined): Promise<{ po
   const listener = createServer(socket => socket.end())
   listener.listen(file === undefined ? { port: 0, host: '127.0.0.1' } : { path: file })
   await once(listener, 'listening')
-  t.after(() => listener.close())
+  cleanup(t, () => listener.close())
   const address = listener.address()
   return { port: typeof address === 'object' ? (address?.port ?? 0) : 0 }
 }

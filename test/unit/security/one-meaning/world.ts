@@ -15,6 +15,7 @@ import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { Lines } from '../../listeners/http/client.ts'
 import { script } from '../../fixtures/upstream-bench.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 /** All that a rule could decide by. */
 export interface Judged {
@@ -59,7 +60,7 @@ const HTTP = { 'content-type': 'application/json', accept: 'application/json, te
 /** One gateway with two servers – HTTP in the modern era, a pipe in the legacy one –, and everything written down. */
 export async function world(t: TestContext): Promise<World> {
   const directory = await mkdtemp(join(tmpdir(), 'one-meaning-'))
-  t.after(() => rm(directory, { recursive: true, force: true }))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
   const lines = join(directory, 'lines')
   const web: Received[] = []
   const judged: Judged[] = []
@@ -149,7 +150,7 @@ async function server(t: TestContext, received: Received[]): Promise<string> {
   })
   listening.listen(0, '127.0.0.1')
   await once(listening, 'listening')
-  t.after(() => {
+  cleanup(t, () => {
     listening.close()
     listening.closeAllConnections()
   })
@@ -165,7 +166,7 @@ type Poster = (path: string, body: string, headers: Headers) => Promise<Said & {
 
 function poster(t: TestContext, url: string): Poster {
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
-  t.after(() => agent.destroy())
+  cleanup(t, () => agent.destroy())
   return async (path, body, headers) => {
     const length = { 'content-length': String(Buffer.byteLength(body)) }
     const outgoing = request(new URL(path, url), {
@@ -206,7 +207,7 @@ async function piped({ input, output }: Ends): Promise<World['send']['pipe']> {
 async function socketed(t: TestContext, url: string): Promise<World['send']['socket']> {
   const socket = new WebSocket(new URL('/ws', url.replace('http', 'ws')), ['mcp'])
   await once(socket, 'open')
-  t.after(() => socket.terminate())
+  cleanup(t, () => socket.terminate())
   const queue: string[] = []
   let wake = (): void => undefined
   socket.on('message', (data: Buffer) => {

@@ -6,6 +6,7 @@ import { World } from '../../../fixtures/everything/world.ts'
 import { legacy, modern, peer, result, said } from '../../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, program, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 
@@ -31,7 +32,7 @@ describe('a real server over HTTP', () => {
   for (const era of ['legacy', 'modern'] as const) {
     it(`that speaks ${era} alone is found to do so`, async t => {
       const server = await serveHttp(new World(), era, 0)
-      t.after(() => server.close())
+      cleanup(t, () => server.close())
       const { upstream } = await bench(t, httpSpec(server.url))
 
       await upstream.start()
@@ -51,7 +52,7 @@ describe('a real server over HTTP', () => {
       env: { ...process.env, PORT: String(port) },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    t.after(() => server.kill('SIGKILL'))
+    cleanup(t, () => server.kill('SIGKILL'))
     let log = ''
     server.stderr.on('data', chunk => (log += String(chunk)))
     await until(() => log.includes('listening'), 'it listens')

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 export interface Said {
   readonly id?: number | string
@@ -27,7 +28,7 @@ export function answerTo({ id, method }: Said): string | undefined {
 
 async function listening(t: TestContext, server: Server): Promise<number> {
   await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-  t.after(() => {
+  cleanup(t, () => {
     server.close()
     server.closeAllConnections()
   })
@@ -109,6 +110,6 @@ export async function wsServer(
       if (text !== undefined) socket.send(text)
     })
   })
-  t.after(() => sockets.forEach(socket => socket.terminate()))
+  cleanup(t, () => sockets.forEach(socket => socket.terminate()))
   return { url: `ws://127.0.0.1:${await listening(t, http)}/ws`, sockets, heard }
 }

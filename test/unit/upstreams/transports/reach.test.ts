@@ -16,6 +16,7 @@ import { directoryWith } from '../../../fixtures/sandbox.ts'
 import { authority } from '../../fixtures/certificates.ts'
 import { startProxy } from '../../fixtures/proxy.ts'
 import { answerTo, type Said } from './network-upstream.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const ours = authority()
 const { cert: ca } = ours
@@ -75,7 +76,7 @@ async function mcpServer(t: TestContext, tls?: ServerOptions): Promise<Server> {
   const server = tls === undefined ? createPlain(listener) : createSecure(tls, listener)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  t.after(() => {
+  cleanup(t, () => {
     server.close()
     server.closeAllConnections()
   })
@@ -178,7 +179,7 @@ describe('an upstream', () => {
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
-    t.after(() => {
+    cleanup(t, () => {
       for (const socket of sockets.clients) socket.terminate()
       server.close()
     })

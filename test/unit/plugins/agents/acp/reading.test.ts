@@ -8,10 +8,11 @@ import { programOf } from '../../../../../plugins/agents/processes/program.ts'
 import { platformName, registryAgents } from '../../../../../plugins/agents/registry-file.ts'
 import { ToolCalls } from '../../../../../plugins/agents/acp/updates.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 function folder(t: TestContext): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'agents-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { agentWorld, allowOnce, fails, listener, say, wanted } from '../kit.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 test('a turn says what the agent says, and a second session lives in the same process', async t => {
   const { pool, directory } = await agentWorld(t)
@@ -119,7 +120,7 @@ test('what a turn is sent along with reaches the agent as _meta', async t => {
 
 test('an agent has a HOME of its own that only its owner reads, and no variable that nobody allowed', async t => {
   process.env.AGENTS_TEST_SECRET = 'top-secret'
-  t.after(() => delete process.env.AGENTS_TEST_SECRET)
+  cleanup(t, () => delete process.env.AGENTS_TEST_SECRET)
   const { pool, directory } = await agentWorld(t)
   const { side, text } = listener()
   const session = await pool({ settings: { env: { OWN: 'set' } } }).open(wanted(directory, side))

@@ -20,20 +20,21 @@ import { Roots } from '../../../../../plugins/agents/sandbox/paths.ts'
 import type { AgentSettings } from '../../../../../plugins/agents/types/settings.ts'
 import { RPC, type JsonObject, type Programs } from '../../../../../src/plugin.ts'
 import { clientOptions, programsFor } from './kit.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const NODE = realpathSync(process.execPath)
 const TERMINAL = { commands: [NODE], max: 2, timeoutMs: 60_000, output: 64 * 1024 }
 
 function aDirectory(t: TestContext): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'client-side-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   return directory
 }
 
 async function aSide(t: TestContext, client: Partial<AgentSettings['client']>, programs?: Programs) {
   const directory = aDirectory(t)
   const side = await clientSide(clientOptions(directory, client, programs))
-  t.after(() => side.dispose())
+  cleanup(t, () => side.dispose())
   return { directory, side, ask: asking(side) }
 }
 
@@ -219,7 +220,7 @@ test('what runs too long is ended, and so is all when the task is over', async t
   const long = await aSide(t, { terminal: TERMINAL }, programs)
   const forEver = { command: NODE, args: ['-e', 'setInterval(() => undefined, 1000)'] }
   const alive = setInterval(() => undefined, 1000)
-  t.after(() => clearInterval(alive))
+  cleanup(t, () => clearInterval(alive))
 
   const late = await short.ask('terminal/wait_for_exit', await short.ask('terminal/create', forEver))
   const ended = long.ask('terminal/wait_for_exit', await long.ask('terminal/create', forEver))

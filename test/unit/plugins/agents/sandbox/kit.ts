@@ -7,6 +7,7 @@ import type { AgentSettings } from '../../../../../plugins/agents/types/settings
 import { createGateway, type Plugin } from '../../../../../src/index.ts'
 import type { Programs } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const NO_PROGRAMS: Programs = {
   environment: () => ({}),
@@ -42,7 +43,7 @@ export async function programsFor(t: TestContext): Promise<Programs> {
   const plugin: Plugin = { name: 'gives-programs', setup: api => given.resolve(api.programs) }
   const directory = mkdtempSync(join(tmpdir(), 'contain-gateway-'))
   const gateway = await createGateway({}, { plugins: [plugin], directory })
-  t.after(async () => {
+  cleanup(t, async () => {
     await gateway.close()
     rmSync(directory, { recursive: true, force: true })
   })

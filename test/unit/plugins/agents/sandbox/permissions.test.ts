@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import type { AgentToolCall, PermissionRequest } from '../../../../../plugins/agents/types/agent.ts'
 import { choose, decide } from '../../../../../plugins/agents/permissions/rules.ts'
 import type { PermissionPolicy } from '../../../../../plugins/agents/types/settings.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 type Rules = PermissionPolicy['rules']
 
@@ -18,7 +19,7 @@ const OPTIONS: PermissionRequest['options'] = [
 
 function aSite(t: TestContext) {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'permissions-')))
-  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
   for (const name of ['work', 'work2', 'docs']) mkdirSync(join(directory, name))
   symlinkSync(directory, join(directory, 'work', 'out'))
   return { directory, cwd: join(directory, 'work') }

@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Worktrees } from '../../../../../plugins/agents/sandbox/worktree.ts'
 import { programsFor } from './kit.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const QUIET = {
   env: { ...process.env, GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_NOSYSTEM: '1' },
@@ -25,7 +26,7 @@ const NAMED = ['-c', 'user.name=a', '-c', 'user.email=a@b']
 
 async function aRepository(t: TestContext) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'worktrees-')))
-  t.after(() => rmSync(home, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(home, { recursive: true, force: true }))
   const repository = join(home, 'repository')
   mkdirSync(join(repository, 'sub'), { recursive: true })
   const git = (...args: string[]): string =>

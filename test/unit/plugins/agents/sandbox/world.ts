@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Roots } from '../../../../../plugins/agents/sandbox/paths.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 export const SECRET = 'the secret of somebody else'
 export const NOWHERE = 'is not there'
@@ -24,7 +25,7 @@ export const NOWHERE = 'is not there'
 /** A world with a root, its twin, and what lies outside; `files` and `directories` are attacks on it, as paths. */
 export async function aWorld(t: TestContext) {
   const world = realpathSync(mkdtempSync(join(tmpdir(), 'contain-')))
-  t.after(() => rmSync(world, { recursive: true, force: true }))
+  cleanup(t, () => rmSync(world, { recursive: true, force: true }))
   const [root, twin, outside] = ['work', 'work2', 'outside'].map(name => join(world, name)) as [
     string,
     string,
@@ -37,7 +38,7 @@ export async function aWorld(t: TestContext) {
   writeFileSync(join(root, 'fine'), 'fine')
   writeFileSync(join(root, 'sub', 'fine'), 'fine')
   const server = createServer().listen(join(root, 'socket'))
-  t.after(() => server.close())
+  cleanup(t, () => server.close())
   await new Promise(resolve => server.once('listening', resolve))
   execFileSync('mkfifo', [join(root, 'fifo'), join(root, 'sub', 'fifo')])
   const roots = await Roots.of(['work'], world)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { ANN, deskOf, END, FakeHost, fileOf, request, settled, type Play } from './kit.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 test('why an agent is not well is told without secrets and control characters, to whomever', async context => {
   const host = new FakeHost('a', () => Promise.resolve(END))
@@ -57,7 +58,7 @@ test('an agent that asks and takes it back for ever does not fill the disk', asy
   while (view !== undefined && view.state !== 'completed')
     view = await service.wait(id, 'ann', { ms: 20_000, since: view.seq })
   const database = new DatabaseSync(file, { readOnly: true })
-  context.after(() => database.close())
+  cleanup(context, () => database.close())
 
   assert.match(view?.warnings.join() ?? '', /more than 200 questions/)
   const row = database.prepare('SELECT count(*) AS n FROM questions').get()

@@ -20,6 +20,7 @@ import type { ServiceParts } from '../../../../../plugins/agents/tasks/context.t
 import type { AuditEvent, Clock, Log } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { SILENT } from '../../install.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 type AgentConfig = AgentsConfig['list'][string]
 
@@ -185,7 +186,7 @@ export function deskOf(
     ...(options.record === undefined ? {} : { record: options.record }),
   }
   const service = new LocalTaskService(environment, parts)
-  context.after(() => service.stop())
+  cleanup(context, () => service.stop())
   return service
 }
 
@@ -201,7 +202,7 @@ export const REFERENCED: Clock = {
 /** A file for a database, gone after the test. */
 export function fileOf(context: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), 'agents-work-'))
-  context.after(() => rmSync(directory, { recursive: true, force: true }))
+  cleanup(context, () => rmSync(directory, { recursive: true, force: true }))
   return join(directory, 'state', 'agents.db')
 }
 

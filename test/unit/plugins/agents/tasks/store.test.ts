@@ -12,6 +12,7 @@ import { TaskStore, type NewTask } from '../../../../../plugins/agents/store/tas
 import type { Log } from '../../../../../src/plugin.ts'
 import { HandClock, SILENT } from '../../install.ts'
 import { fileOf } from './kit.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const START = {
   subject: 'ann',
@@ -29,7 +30,7 @@ function task(id: string, owner = 'ann', key?: string): NewTask {
 
 function open(context: TestContext, file?: string, log: Log = SILENT): Database {
   const database = new Database(openDatabase(file, log))
-  context.after(() => database.close())
+  cleanup(context, () => database.close())
   return database
 }
 
