@@ -1,0 +1,120 @@
+/** Whose login it is, for which resource, at which authorization server. */
+export interface GrantKey {
+  /** `gateway`, or a digest of issuer and subject of a caller: `accountOf`. */
+  readonly account: string
+  /** Canonical URI of the MCP server, as RFC 8707 has it. */
+  readonly resource: string
+  /** Issuer of the authorization server, byte for byte. */
+  readonly issuer: string
+}
+
+/** Tokens of one login, and all that it takes to renew them. */
+export interface Grant {
+  readonly access: string
+  readonly refresh?: string
+  /** Milliseconds since 1970; absent where the server did not say. */
+  readonly expiresAt?: number
+  readonly scopesRequested: readonly string[]
+  readonly scopesGranted: readonly string[]
+  /** The registration that it was made with. */
+  readonly client: ClientIdentity
+  /** Grows with each write to the vault, over all grants, and is never used again. */
+  readonly generation: number
+}
+
+/** A grant as its maker has it: the vault counts generations. */
+export type NewGrant = Omit<Grant, 'generation'>
+
+/** A grant, and whose it is. */
+export type KeptGrant = GrantKey & Grant
+
+/** Identity of this gateway at an authorization server. */
+export interface ClientIdentity {
+  readonly id: string
+  readonly secret?: string
+  readonly method: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
+  readonly redirectUri?: string
+  /** End of the secret, in milliseconds since 1970. */
+  readonly expiresAt?: number
+}
+
+/** A login that has begun in a browser and has not come back. */
+export interface PendingLogin {
+  /** `state` of the authorization request: random, known to the browser alone. */
+  readonly state: string
+  readonly account: string
+  /** Milliseconds since 1970; at most ten minutes away. */
+  readonly expiresAt: number
+  /** All that the flow must remember, as plain JSON: verifier, issuer, upstream, redirect, scopes. */
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** A grant that was taken away because its authorization server refused it. */
+export interface LostGrant extends GrantKey {
+  /** One line for people, without a token. */
+  readonly why: string
+  /** Milliseconds since 1970. */
+  readonly at: number
+}
+
+/** Grants on disk, sealed. Several processes may have it open. Rejects with GW_VAULT_* errors where the disk, the file or the key is no good. */
+export interface Vault {
+  /** The newest one where no issuer is given. */
+  find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined>
+  list(): Promise<readonly KeptGrant[]>
+  /**
+   * Writes a grant and gives its generation. `over` is the generation that must be there, 0 for none; without it the grant
+   * replaces whatever is there, as a login does. Undefined: another was faster, nothing is written.
+   */
+  put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined>
+  /** Removes that generation alone; false where another is there. With `why` it is remembered as lost. */
+  remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
+  /** Those that were taken away, until a new login. */
+  lost(): Promise<readonly LostGrant[]>
+  /** True where nobody else has it. It is over after so many milliseconds by itself. */
+  lease(key: GrantKey, owner: string, ms: number): Promise<boolean>
+  release(key: GrantKey, owner: string): Promise<void>
+  registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined>
+  saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void>
+  /** Drops a registration that its server does not know any more. */
+  dropRegistration(issuer: string, redirectUri: string): Promise<void>
+  /** False where the account has too many open already. */
+  savePending(login: PendingLogin): Promise<boolean>
+  /** Gives it once: whoever comes second, or too late, gets nothing. */
+  takePending(state: string): Promise<PendingLogin | undefined>
+  close(): void
+}
+
+/** What the flow does for the grants: one request to the authorization server. */
+export interface TokenEndpoint {
+  /** Never rejects for what the server does; `signal` ends it after its own time, whoever waits. */
+  refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed>
+}
+
+/** Answer of the authorization server to a refresh. */
+export type Refreshed =
+  /** Without `refresh` the old refresh token stays good. */
+  | { readonly kind: 'granted'; readonly grant: NewGrant }
+  /** An error of OAuth. `invalid_grant` ends the grant; others, such as `invalid_client`, are no fault of it. */
+  | { readonly kind: 'refused'; readonly error: string; readonly description?: string }
+  /** No answer, a 5xx, a 429: the grant is as good as it was. */
+  | { readonly kind: 'unreachable'; readonly reason: string; readonly retryAfterMs?: number }
+
+/** What a request to an upstream gets. */
+export type Access =
+  | { readonly kind: 'token'; readonly token: string; readonly generation: number }
+  /** Somebody must log in. `why` is one line for people. */
+  | { readonly kind: 'login'; readonly why: string }
+  /** The token is over, and the authorization server cannot be reached now. */
+  | { readonly kind: 'unavailable'; readonly why: string }
+
+/** Tokens for requests to upstreams. */
+export interface Grants {
+  /** A token that is good now, refreshed ahead of its expiry. */
+  access(account: string, resource: string): Promise<Access>
+  /** The token of that generation was refused with 401: one forced refresh for all who say so. */
+  refused(account: string, resource: string, generation: number): Promise<Access>
+}
+
+/** Account of the gateway itself. */
+export const GATEWAY_ACCOUNT = 'gateway'
