@@ -1,13 +1,14 @@
-// Writes everything that follows from gateway.json; with --check, only says what is stale; with --validator, writes only
-// what is not committed.
+// Writes everything that follows from base.json and the schemas of the plugins; with --check, only says what is stale; with
+// --validator, writes only what is not committed.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { keyTable } from './generate/keys.mjs'
 import { keyReference } from './generate/reference.mjs'
 import { types } from './generate/types.mjs'
 import { validator } from './generate/validator.mjs'
+import { wholeSchema } from './generate/whole.mjs'
 
 const root = new URL('../', import.meta.url)
-const schema = JSON.parse(await readFile(new URL('schemas/gateway.json', root), 'utf8'))
+const schema = await wholeSchema(root)
 
 const outputs = {
   'src/config/config.gen.ts': () => types(schema),
@@ -19,6 +20,7 @@ const validatorFile = new URL('src/config/generated/validator.gen.ts', root)
 if (!process.argv.includes('--check')) {
   await mkdir(new URL('./', validatorFile), { recursive: true })
   await writeFile(validatorFile, validator(schema))
+  await writeFile(new URL('schemas/gateway.json', root), `${JSON.stringify(schema, null, 2)}\n`)
 }
 if (process.argv.includes('--validator')) process.exit()
 

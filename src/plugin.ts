@@ -92,7 +92,10 @@ export interface Plugin<Options = unknown> {
     /** Names of upstreams and listeners that `configure` adds: rules may speak of them, and nobody else may have them. */
     readonly adds?: { readonly upstreams?: readonly string[]; readonly listeners?: readonly string[] }
   }
-  /** JSON Schema (draft-07) of `options`; without one, anything goes. The section of a first-party plugin has its own in `schema.json`. */
+  /**
+   * JSON Schema (draft-07) of `options`, which may stand in a section of the plugin's name; without one, anything goes. That of a
+   * first-party plugin stands under `sections` in its `schema.json`, and is compiled into the gateway.
+   */
   readonly schema?: JsonObject
   /** Its error codes, made with `errorsOf`; `gateway errors` shows them. */
   readonly errors?: ErrorTable

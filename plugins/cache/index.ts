@@ -35,7 +35,7 @@ const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read',
 /** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
 export const cache: Plugin<Config['cache']> = {
   name: 'cache',
-  claims: { section: 'cache' },
+  claims: { section: 'cache', upstream: ['cache'] },
   check,
   share,
   commands: () => import('./commands.ts'),

@@ -26,7 +26,7 @@ export async function keyTable(schema) {
   const table = (name, comment, paths) =>
     `/** ${comment} */\nexport const ${name}: ReadonlySet<string> = new Set(${JSON.stringify([...paths].sort())})\n`
   const text = [
-    '// Generated from schemas/gateway.json by `npm run gen`. Do not edit.\n',
+    '// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.\n',
     table('SECRET_PATHS', 'Values that are never shown.', secret),
     table('NUMBER_PATHS', 'Values that may be a number.', number),
     table('BOOLEAN_PATHS', 'Values that may be true or false.', boolean),

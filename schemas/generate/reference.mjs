@@ -4,7 +4,7 @@ import { resolve } from './walk.mjs'
 export function keyReference(schema) {
   const sections = Object.entries(schema.properties).map(([key, part]) => section(key, part, schema))
   return [
-    '<!-- Generated from schemas/gateway.json by `npm run gen`. Do not edit. -->',
+    '<!-- Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit. -->',
     '# Configuration reference',
     '',
     schema.description,

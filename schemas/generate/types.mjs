@@ -2,7 +2,8 @@ import { compile } from 'json-schema-to-typescript'
 import { format } from 'prettier'
 import { resolve } from './walk.mjs'
 
-const BANNER = '// Generated from schemas/gateway.json by `npm run gen`. Do not edit.\n'
+const BANNER =
+  '// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.\n'
 
 /** TypeScript types of the config after defaults: what has a default is there. */
 export async function types(schema) {

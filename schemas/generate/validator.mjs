@@ -2,7 +2,8 @@ import { Ajv } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import { resolve } from './walk.mjs'
 
-const HEADER = '// @ts-nocheck\n// Generated from schemas/gateway.json by `npm run gen`. Do not edit.\n'
+const HEADER =
+  '// @ts-nocheck\n// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.\n'
 
 /** A validator that needs neither ajv nor a compiler at run time. */
 export function validator(schema) {

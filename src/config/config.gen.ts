@@ -1,4 +1,4 @@
-// Generated from schemas/gateway.json by `npm run gen`. Do not edit.
+// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.
 
 /**
  * A place where clients arrive.
@@ -46,10 +46,6 @@ export interface Config {
   readonly lists: ListsConfig
   readonly shutdown: ShutdownConfig
   readonly control: ControlConfig
-  /**
-   * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
-   */
-  readonly overload: OverloadConfig | false
   readonly hooks: HooksConfig
   readonly processes: ProcessesConfig
   /**
@@ -68,34 +64,38 @@ export interface Config {
   readonly upstreams: {
     readonly [k: string]: UpstreamConfig
   }
-  readonly sessionHeaders?: SessionHeadersConfig
-  readonly audit?: AuditConfig
-  readonly metrics?: MetricsConfig
-  /**
-   * Several views of one gateway, by name.
-   */
-  readonly profiles?: {
-    readonly [k: string]: ProfileConfig
-  }
-  readonly rest?: RestConfig
-  /**
-   * What is answered from memory; `false` turns the cache off.
-   */
-  readonly cache: CacheConfig | false
-  /**
-   * Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.
-   */
-  readonly routes?: readonly RouteConfig[]
-  readonly filters?: FiltersConfig
-  readonly auth?: AuthConfig
-  readonly rateLimit?: RateLimitConfig
-  readonly agents?: AgentsConfig
   /**
    * Plugins of your own or from npm, by name. Their options live here and nowhere else.
    */
   readonly plugins: {
     readonly [k: string]: PluginConfig
   }
+  readonly agents?: AgentsConfig
+  readonly audit?: AuditConfig
+  readonly auth?: AuthConfig
+  /**
+   * What is answered from memory; `false` turns the cache off.
+   */
+  readonly cache: CacheConfig | false
+  readonly metrics?: MetricsConfig
+  /**
+   * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
+   */
+  readonly overload: OverloadConfig | false
+  /**
+   * Several views of one gateway, by name.
+   */
+  readonly profiles?: {
+    readonly [k: string]: ProfileConfig
+  }
+  readonly rateLimit?: RateLimitConfig
+  readonly rest?: RestConfig
+  /**
+   * Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.
+   */
+  readonly routes?: readonly RouteConfig[]
+  readonly sessionHeaders?: SessionHeadersConfig
+  readonly filters?: FiltersConfig
 }
 /**
  * How the gateway introduces itself to clients.
@@ -175,23 +175,6 @@ export interface ControlConfig {
   readonly socket?: string
 }
 /**
- * How full the process may be: of its heap limit (`--max-old-space-size`) less 24 MiB, which a collection near the end needs, and of the memory of its container or machine. It looks four times a second.
- */
-export interface OverloadConfig {
-  /**
-   * Percent from where on a connection ends with its answer.
-   */
-  readonly keepAlive: number
-  /**
-   * Percent from where on a request is refused, over HTTP with 503 and Retry-After; probes are answered.
-   */
-  readonly refuse: number
-  /**
-   * Requests are refused when the event loop was late by this much three times in a row; `0` for never.
-   */
-  readonly lag: string | number
-}
-/**
  * The hooks that plugins tap.
  */
 export interface HooksConfig {
@@ -243,10 +226,6 @@ export interface HttpListenerConfig {
    */
   readonly path: string
   /**
-   * The profile that a client gets who names none.
-   */
-  readonly profile?: string
-  /**
    * Which protocol eras single HTTP requests may be of. A modern request is a session of its own, so an upstream with `isolation: session` would forget its client with each. `auto` therefore offers legacy sessions only where the clients of this listener reach such an upstream, but for requests that carry the `sessionLabel`; clients of both eras fall back by themselves. `both` and `legacy` hold whatever is reached. A WebSocket is one session in either era.
    */
   readonly eras: 'auto' | 'both' | 'legacy'
@@ -275,6 +254,10 @@ export interface HttpListenerConfig {
    */
   readonly ws: WsEndpointConfig | false
   readonly limits: HttpLimitsConfig
+  /**
+   * The profile that a client gets who names none.
+   */
+  readonly profile?: string
 }
 /**
  * Where HTTP+SSE is served.
@@ -404,19 +387,6 @@ export interface StdioUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
-   */
-  readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
-  /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
-   */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
    * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
@@ -428,10 +398,6 @@ export interface StdioUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   /**
    * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
    */
@@ -449,6 +415,23 @@ export interface StdioUpstreamConfig {
    * How many equal processes share the calls, each going to the one with the fewest under way. For servers that keep nothing between calls, with `isolation: shared` only; lists and subscriptions use the first.
    */
   readonly replicas: number
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
+  /**
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   */
+  readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
+  /**
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   */
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -504,67 +487,21 @@ export interface SandboxConfig {
   readonly hide: readonly string[]
 }
 /**
- * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
+ * Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.
  */
-export interface UpstreamLimitsConfig {
+export interface PoolConfig {
   /**
-   * Calls under way at a time; 0 means as many as come.
+   * Processes or connections that are started ahead and wait for their owner.
    */
-  readonly concurrency: number
+  readonly min: number
   /**
-   * Calls that may wait for their turn.
+   * Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.
    */
-  readonly queue: number
+  readonly max: number
   /**
-   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
+   * Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.
    */
-  readonly queueTimeout: string | number
-}
-/**
- * When an upstream is given a rest, and for how long.
- */
-export interface BreakerConfig {
-  /**
-   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
-   */
-  readonly failures: number
-  /**
-   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
-   */
-  readonly latency: string | number
-  /**
-   * Share of slow calls, within `window`, that opens it.
-   */
-  readonly share: number
-  /**
-   * How far back slow calls are counted.
-   */
-  readonly window: string | number
-  /**
-   * Calls in the window below which their share says nothing.
-   */
-  readonly calls: number
-  /**
-   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
-   */
-  readonly open: string | number
-}
-/**
- * What is tried again, and how often.
- */
-export interface RetryConfig {
-  /**
-   * Tries in all, the first one included.
-   */
-  readonly attempts: number
-  /**
-   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
-   */
-  readonly backoff: string | number
-  /**
-   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
-   */
-  readonly tools: readonly string[]
+  readonly perPrincipal: number
 }
 /**
  * What differs for one upstream from `cache`.
@@ -644,21 +581,67 @@ export interface CacheToolConfig {
   readonly purges?: readonly string[]
 }
 /**
- * Processes or connections of one session or caller (`isolation: session` or `principal`): how many are kept ready for newcomers, and how many there may be. One that somebody has used is never given to anybody else.
+ * How many calls it gets at a time, and how many may wait. Callers take turns; where the queue is full, the one who fills it is refused, at once and with a hint when to come back.
  */
-export interface PoolConfig {
+export interface UpstreamLimitsConfig {
   /**
-   * Processes or connections that are started ahead and wait for their owner.
+   * Calls under way at a time; 0 means as many as come.
    */
-  readonly min: number
+  readonly concurrency: number
   /**
-   * Most at a time, used or waiting. Beyond it the one idle longest makes room; where none is idle, the newcomer is refused.
+   * Calls that may wait for their turn.
    */
-  readonly max: number
+  readonly queue: number
   /**
-   * Most of one verified caller at a time. Beyond it his own that is idle longest makes room, never another caller's; where none is idle, the call is refused with `retryAfterMs`.
+   * How long a call may wait for its turn; 0 means until its timeout, which counts from its arrival.
    */
-  readonly perPrincipal: number
+  readonly queueTimeout: string | number
+}
+/**
+ * When an upstream is given a rest, and for how long.
+ */
+export interface BreakerConfig {
+  /**
+   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
+   */
+  readonly failures: number
+  /**
+   * A call that takes longer is slow, answered or not; 0 means none is. Tools with a timeout of their own are never slow.
+   */
+  readonly latency: string | number
+  /**
+   * Share of slow calls, within `window`, that opens it.
+   */
+  readonly share: number
+  /**
+   * How far back slow calls are counted.
+   */
+  readonly window: string | number
+  /**
+   * Calls in the window below which their share says nothing.
+   */
+  readonly calls: number
+  /**
+   * How long its first rest takes, give or take a fifth. The next is twice as long, then three times, up to five minutes.
+   */
+  readonly open: string | number
+}
+/**
+ * What is tried again, and how often.
+ */
+export interface RetryConfig {
+  /**
+   * Tries in all, the first one included.
+   */
+  readonly attempts: number
+  /**
+   * Pause before the second try, give or take half; twice as long before each further one. A server's Retry-After is respected where the call's timeout leaves time for it.
+   */
+  readonly backoff: string | number
+  /**
+   * Globs for tools that may safely run twice, by the server's own names. A server's own hints are not believed.
+   */
+  readonly tools: readonly string[]
 }
 /**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
@@ -763,10 +746,6 @@ export interface HttpUpstreamConfig {
     readonly [k: string]: string
   }
   /**
-   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
-   */
-  readonly forwardHeaders?: readonly string[]
-  /**
    * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
    */
   readonly proxy?: string | false
@@ -792,19 +771,6 @@ export interface HttpUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
-   */
-  readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
-  /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
-   */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
    * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
@@ -816,10 +782,6 @@ export interface HttpUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   /**
    * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
    */
@@ -833,6 +795,27 @@ export interface HttpUpstreamConfig {
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
   readonly maxLifetime?: string | number
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
+  /**
+   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
+   */
+  readonly forwardHeaders?: readonly string[]
+  /**
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   */
+  readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
+  /**
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   */
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -877,10 +860,6 @@ export interface SseUpstreamConfig {
     readonly [k: string]: string
   }
   /**
-   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
-   */
-  readonly forwardHeaders?: readonly string[]
-  /**
    * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
    */
   readonly proxy?: string | false
@@ -906,19 +885,6 @@ export interface SseUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
-   */
-  readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
-  /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
-   */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
    * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
@@ -930,10 +896,6 @@ export interface SseUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   /**
    * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
    */
@@ -947,6 +909,27 @@ export interface SseUpstreamConfig {
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
   readonly maxLifetime?: string | number
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
+  /**
+   * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
+   */
+  readonly forwardHeaders?: readonly string[]
+  /**
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   */
+  readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
+  /**
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   */
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -987,19 +970,6 @@ export interface WsUpstreamConfig {
    */
   readonly startupTimeout: string | number
   /**
-   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
-   */
-  readonly timeout: string | number
-  readonly limits: UpstreamLimitsConfig
-  /**
-   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
-   */
-  readonly breaker: BreakerConfig | false
-  /**
-   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
-   */
-  readonly retry: RetryConfig | false
-  /**
    * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
@@ -1011,10 +981,6 @@ export interface WsUpstreamConfig {
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
   readonly isolation: 'shared' | 'session' | 'principal'
-  /**
-   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
-   */
-  readonly cache?: UpstreamCacheConfig | false
   /**
    * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
    */
@@ -1028,411 +994,45 @@ export interface WsUpstreamConfig {
    * How long one process or connection lives at most: then a fresh one is started, takes the new calls, and the old one ends with its last call. What it keeps in memory is lost. Default: for ever.
    */
   readonly maxLifetime?: string | number
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
+  /**
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   */
+  readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
+  /**
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   */
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
 }
 /**
- * Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.
+ * A plugin: where it comes from and its options.
  */
-export interface SessionHeadersConfig {
+export interface PluginConfig {
   /**
-   * Name of the header.
+   * A path relative to the configuration file (`.ts` or `.js`), or an npm package.
    */
-  readonly header: string
+  readonly use: string
   /**
-   * HTTP upstreams that get it.
+   * Its options, checked by the plugin's own schema.
    */
-  readonly upstreams: readonly string[]
-}
-/**
- * Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.
- */
-export interface AuditConfig {
-  /**
-   * Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.
-   */
-  readonly file?: string
-  /**
-   * A file that is larger is renamed to `<file>.1`, and a new one is begun.
-   */
-  readonly maxSize: string | number
-  /**
-   * How many renamed files are kept; the oldest goes.
-   */
-  readonly keep: number
-  /**
-   * Methods of which each request is a line, as globs.
-   */
-  readonly methods: string | readonly string[]
-  /**
-   * Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.
-   */
-  readonly values?: string | readonly string[]
-  /**
-   * Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.
-   */
-  readonly sessions: 'hash' | 'plain'
-  /**
-   * Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.
-   */
-  readonly chain: boolean
-  /**
-   * While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.
-   */
-  readonly onFailure: 'continue' | 'refuse'
-}
-/**
- * Serves figures for Prometheus on every HTTP listener.
- */
-export interface MetricsConfig {
-  /**
-   * Where they are served.
-   */
-  readonly path: string
-  /**
-   * Listeners that serve them; all HTTP listeners when absent.
-   */
-  readonly listeners?: readonly string[]
-  /**
-   * How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.
-   */
-  readonly tools: number
-  /**
-   * Upper bounds of the duration histogram, in seconds.
-   */
-  readonly buckets: readonly number[]
-}
-/**
- * One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.
- */
-export interface ProfileConfig {
-  /**
-   * The upstreams it shows; without this key all, and what comes of others is unknown to it.
-   */
-  readonly upstreams?: readonly string[]
-  readonly tools?: ProfileFilterConfig
-  readonly prompts?: ProfileFilterConfig
-  readonly resources?: ProfileFilterConfig
-  /**
-   * Other prefixes for the tools and prompts of upstreams, in this view only.
-   */
-  readonly prefixes?: {
-    /**
-     * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
-     */
-    readonly [k: string]: string
+  readonly options: {
+    readonly [k: string]: unknown
   }
   /**
-   * Which protocol eras single HTTP requests for this view may be of, in place of what the listener says.
+   * `false` keeps the entry in the file and leaves it out of the gateway.
    */
-  readonly eras?: 'auto' | 'both' | 'legacy'
-  /**
-   * What clients are told about the use of this view, in place of what the gateway says otherwise.
-   */
-  readonly instructions?: string
-  /**
-   * Verified callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
-   */
-  readonly principals?: readonly string[]
-}
-/**
- * Which names are shown, as clients know them; `deny` wins.
- */
-export interface ProfileFilterConfig {
-  /**
-   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
-   */
-  readonly allow?: readonly string[]
-  /**
-   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
-   */
-  readonly deny?: readonly string[]
-}
-/**
- * Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.
- */
-export interface RestConfig {
-  /**
-   * What these paths begin with.
-   */
-  readonly path: string
-  /**
-   * The HTTP listeners that serve them; without this key all.
-   */
-  readonly listeners?: readonly string[]
-}
-/**
- * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.
- */
-export interface CacheConfig {
-  /**
-   * How long lists are kept: a time, or a policy. A server that announces changes is believed at once.
-   */
-  readonly lists: CachePolicyConfig | (string | number)
-  /**
-   * How long what was read is kept: a time, or a policy. Without it nothing is.
-   */
-  readonly resources?: CachePolicyConfig | (string | number)
-  /**
-   * How long prompts are kept: a time, or a policy. Without it none is.
-   */
-  readonly prompts?: CachePolicyConfig | (string | number)
-  /**
-   * Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.
-   */
-  readonly tools?: {
-    readonly [k: string]: CacheToolConfig | string | number
-  }
-  /**
-   * How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.
-   */
-  readonly negative: string | number
-  /**
-   * Answers kept at once; the least recently used one goes first.
-   */
-  readonly maxEntries: number
-  /**
-   * Memory for all of them.
-   */
-  readonly maxBytes: string | number
-  /**
-   * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
-   */
-  readonly meta: boolean
-}
-/**
- * All of the given conditions must hold; none at all matches every request.
- */
-export interface RouteMatch {
-  /**
-   * Exposed name of the tool called.
-   */
-  readonly tool?: string | readonly string[]
-  /**
-   * Exposed name of the prompt.
-   */
-  readonly prompt?: string | readonly string[]
-  /**
-   * URI of the resource.
-   */
-  readonly resource?: string | readonly string[]
-  /**
-   * MCP method.
-   */
-  readonly method?: string | readonly string[]
-  /**
-   * Name the client gives itself. Anyone can claim any name: no basis for security.
-   */
-  readonly client?: string | readonly string[]
-  /**
-   * The verified caller, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
-   */
-  readonly principal?: string | readonly string[]
-}
-/**
- * What is visible of all upstreams together. Names are the exposed ones, with prefix.
- */
-export interface FiltersConfig {
-  readonly tools?: FilterConfig
-  readonly prompts?: FilterConfig
-  readonly resources?: ResourceFilterConfig
-}
-/**
- * Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.
- */
-export interface AuthConfig {
-  /**
-   * API keys, hashed. `gateway key new` makes one.
-   */
-  readonly keys?: readonly ApiKeyConfig[]
-  /**
-   * A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.
-   */
-  readonly keysFile?: string
-  /**
-   * Header that carries an API key, besides `Authorization: Bearer`.
-   */
-  readonly keyHeader: string
-  /**
-   * Issuers whose tokens are accepted.
-   */
-  readonly jwt?: readonly JwtIssuerConfig[]
-  /**
-   * URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.
-   */
-  readonly resource?: string
-  /**
-   * HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.
-   */
-  readonly listeners?: readonly string[]
-  /**
-   * Paths that anybody may use, such as one for metrics.
-   */
-  readonly except: readonly string[]
-  /**
-   * Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.
-   */
-  readonly rules: readonly AccessRuleConfig[]
-}
-/**
- * One API key.
- */
-export interface ApiKeyConfig {
-  /**
-   * Name of the key.
-   */
-  readonly name: string
-  /**
-   * SHA-256 of the key. The key itself is stored nowhere.
-   */
-  readonly hash: string
-  /**
-   * What it may do, in the words of `rules`.
-   *
-   * Items: A scope (RFC 6749): no spaces and no quotes.
-   */
-  readonly scopes: readonly string[]
-  /**
-   * Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.
-   */
-  readonly principal?: string
-}
-/**
- * An issuer of tokens, and what its tokens must be.
- */
-export interface JwtIssuerConfig {
-  /**
-   * Its `iss`, to the letter.
-   */
-  readonly issuer: string
-  /**
-   * Its public keys: an https URL (http on loopback), or a file relative to the configuration.
-   */
-  readonly jwks: string
-  /**
-   * What its tokens must be made for; every audience of a token must be listed. Default: `resource`.
-   */
-  readonly audience?: readonly string[]
-  /**
-   * Signature algorithms that are accepted. There are none with shared secrets.
-   */
-  readonly algorithms: (
-    | 'RS256'
-    | 'RS384'
-    | 'RS512'
-    | 'PS256'
-    | 'PS384'
-    | 'PS512'
-    | 'ES256'
-    | 'ES384'
-    | 'ES512'
-    | 'EdDSA'
-    | 'Ed25519'
-  )[]
-  /**
-   * How far clocks may differ; at most a minute.
-   */
-  readonly leeway: string | number
-  /**
-   * How old a token may be, whatever its `exp` says; needs `iat`.
-   */
-  readonly maxAge?: string | number
-  /**
-   * Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.
-   */
-  readonly requires: readonly string[]
-  /**
-   * The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).
-   */
-  readonly type?: string
-}
-/**
- * What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.
- */
-export interface AccessRuleConfig {
-  /**
-   * Only what these upstreams offer.
-   */
-  readonly upstreams?: string | readonly string[]
-  /**
-   * Tools.
-   */
-  readonly tools?: string | readonly string[]
-  /**
-   * Prompts.
-   */
-  readonly prompts?: string | readonly string[]
-  /**
-   * URIs of resources, and templates.
-   */
-  readonly resources?: string | readonly string[]
-  /**
-   * Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.
-   *
-   * Items: A scope (RFC 6749): no spaces and no quotes.
-   */
-  readonly scopes?: readonly string[]
-  /**
-   * Callers that may, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. To others it does not exist.
-   */
-  readonly principals?: string | readonly string[]
-}
-/**
- * How much one caller may use. A refusal says when to come back.
- */
-export interface RateLimitConfig {
-  /**
-   * Limits by name. Each one counts for itself; a request must be within all that match.
-   */
-  readonly rules: {
-    readonly [k: string]: RateLimitRuleConfig
-  }
-  /**
-   * While a day cannot be counted, because a disk is full for instance: refuse the calls that it counts, or answer them uncounted. Lists and other reading go on either way.
-   */
-  readonly onFailure: 'refuse' | 'continue'
-  /**
-   * Directory for what must outlive a restart (day quotas), relative to the configuration.
-   */
-  readonly state: string
-}
-/**
- * What is counted, for whom, and how much of it is allowed.
- */
-export interface RateLimitRuleConfig {
-  /**
-   * Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.
-   */
-  readonly per: ('principal' | 'session' | 'tool' | 'upstream')[]
-  /**
-   * Only these callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
-   */
-  readonly principals?: string | readonly string[]
-  /**
-   * Only clients of these profiles.
-   */
-  readonly profiles?: string | readonly string[]
-  /**
-   * Only calls of these tools, by the names that clients see.
-   */
-  readonly tools?: string | readonly string[]
-  /**
-   * Only what goes to these upstreams.
-   */
-  readonly upstreams?: string | readonly string[]
-  /**
-   * Most in any 60 seconds.
-   */
-  readonly perMinute?: number
-  /**
-   * Most in a day (UTC). Kept on disk, so that a restart forgets nothing.
-   */
-  readonly perDay?: number
-  /**
-   * Most at the same time.
-   */
-  readonly inFlight?: number
+  readonly enabled: boolean
 }
 /**
  * Coding agents that speak the Agent Client Protocol, offered to clients as tools: `delegate_task` gives one of them work.
@@ -1937,21 +1537,421 @@ export interface AgentTasksConfig {
   readonly keepPrompt: boolean
 }
 /**
- * A plugin: where it comes from and its options.
+ * Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.
  */
-export interface PluginConfig {
+export interface AuditConfig {
   /**
-   * A path relative to the configuration file (`.ts` or `.js`), or an npm package.
+   * Where lines are appended, relative to the configuration file; made with mode 0600. `{pid}` becomes the process id, for configurations that several gateways run at a time. Without it lines go to stderr.
    */
-  readonly use: string
+  readonly file?: string
   /**
-   * Its options, checked by the plugin's own schema.
+   * A file that is larger is renamed to `<file>.1`, and a new one is begun.
    */
-  readonly options: {
-    readonly [k: string]: unknown
+  readonly maxSize: string | number
+  /**
+   * How many renamed files are kept; the oldest goes.
+   */
+  readonly keep: number
+  /**
+   * Methods of which each request is a line, as globs.
+   */
+  readonly methods: string | readonly string[]
+  /**
+   * Tools and prompts, by the names clients use, of which arguments are written as they are, up to 8 KiB. Of all others only names, types and lengths are.
+   */
+  readonly values?: string | readonly string[]
+  /**
+   * Session ids as a hash, or as they are. Who knows the id of a session without authentication can use it.
+   */
+  readonly sessions: 'hash' | 'plain'
+  /**
+   * Whether each line carries a SHA-256 over itself and the line before, for `gateway audit verify`. One process writes such a file at a time.
+   */
+  readonly chain: boolean
+  /**
+   * While lines cannot be written, because a disk is full for instance: answer all the same and count what is lost, or refuse what would be a line.
+   */
+  readonly onFailure: 'continue' | 'refuse'
+}
+/**
+ * Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.
+ */
+export interface AuthConfig {
+  /**
+   * API keys, hashed. `gateway key new` makes one.
+   */
+  readonly keys?: readonly ApiKeyConfig[]
+  /**
+   * A file with more keys, relative to the configuration: on each line a name, a hash, then scopes. Read again at each reload.
+   */
+  readonly keysFile?: string
+  /**
+   * Header that carries an API key, besides `Authorization: Bearer`.
+   */
+  readonly keyHeader: string
+  /**
+   * Issuers whose tokens are accepted.
+   */
+  readonly jwt?: readonly JwtIssuerConfig[]
+  /**
+   * URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.
+   */
+  readonly resource?: string
+  /**
+   * HTTP listeners that ask who is there. Default: all of them. A stdio listener is local and never asks.
+   */
+  readonly listeners?: readonly string[]
+  /**
+   * Paths that anybody may use, such as one for metrics.
+   */
+  readonly except: readonly string[]
+  /**
+   * Who may use what. Every rule that matches must be met; what no rule matches is for every verified caller.
+   */
+  readonly rules: readonly AccessRuleConfig[]
+}
+/**
+ * One API key.
+ */
+export interface ApiKeyConfig {
+  /**
+   * Name of the key.
+   */
+  readonly name: string
+  /**
+   * SHA-256 of the key. The key itself is stored nowhere.
+   */
+  readonly hash: string
+  /**
+   * What it may do, in the words of `rules`.
+   *
+   * Items: A scope (RFC 6749): no spaces and no quotes.
+   */
+  readonly scopes: readonly string[]
+  /**
+   * Who its holder is. Default: the name. Keys of one principal share their sessions, limits and tasks.
+   */
+  readonly principal?: string
+}
+/**
+ * An issuer of tokens, and what its tokens must be.
+ */
+export interface JwtIssuerConfig {
+  /**
+   * Its `iss`, to the letter.
+   */
+  readonly issuer: string
+  /**
+   * Its public keys: an https URL (http on loopback), or a file relative to the configuration.
+   */
+  readonly jwks: string
+  /**
+   * What its tokens must be made for; every audience of a token must be listed. Default: `resource`.
+   */
+  readonly audience?: readonly string[]
+  /**
+   * Signature algorithms that are accepted. There are none with shared secrets.
+   */
+  readonly algorithms: (
+    | 'RS256'
+    | 'RS384'
+    | 'RS512'
+    | 'PS256'
+    | 'PS384'
+    | 'PS512'
+    | 'ES256'
+    | 'ES384'
+    | 'ES512'
+    | 'EdDSA'
+    | 'Ed25519'
+  )[]
+  /**
+   * How far clocks may differ; at most a minute.
+   */
+  readonly leeway: string | number
+  /**
+   * How old a token may be, whatever its `exp` says; needs `iat`.
+   */
+  readonly maxAge?: string | number
+  /**
+   * Claims that a token must have, besides `iss`, `aud`, `exp` and `sub`.
+   */
+  readonly requires: readonly string[]
+  /**
+   * The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).
+   */
+  readonly type?: string
+}
+/**
+ * What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.
+ */
+export interface AccessRuleConfig {
+  /**
+   * Only what these upstreams offer.
+   */
+  readonly upstreams?: string | readonly string[]
+  /**
+   * Tools.
+   */
+  readonly tools?: string | readonly string[]
+  /**
+   * Prompts.
+   */
+  readonly prompts?: string | readonly string[]
+  /**
+   * URIs of resources, and templates.
+   */
+  readonly resources?: string | readonly string[]
+  /**
+   * Scopes that the caller must have, all of them. Without them the caller gets 403 with the scopes to ask for.
+   *
+   * Items: A scope (RFC 6749): no spaces and no quotes.
+   */
+  readonly scopes?: readonly string[]
+  /**
+   * Callers that may, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. To others it does not exist.
+   */
+  readonly principals?: string | readonly string[]
+}
+/**
+ * What is kept, for how long, and how much of it. A server's own `ttlMs` is honoured up to these times.
+ */
+export interface CacheConfig {
+  /**
+   * How long lists are kept: a time, or a policy. A server that announces changes is believed at once.
+   */
+  readonly lists: CachePolicyConfig | (string | number)
+  /**
+   * How long what was read is kept: a time, or a policy. Without it nothing is.
+   */
+  readonly resources?: CachePolicyConfig | (string | number)
+  /**
+   * How long prompts are kept: a time, or a policy. Without it none is.
+   */
+  readonly prompts?: CachePolicyConfig | (string | number)
+  /**
+   * Rules for tools, by a glob over the names that clients call (with prefix, before any rename); the first that matches counts. Only what a rule names is kept.
+   */
+  readonly tools?: {
+    readonly [k: string]: CacheToolConfig | string | number
   }
   /**
-   * `false` keeps the entry in the file and leaves it out of the gateway.
+   * How long a list that could not be asked for is not asked for again, so that not everybody waits for the same nothing. What a server answers with an error is never remembered.
    */
-  readonly enabled: boolean
+  readonly negative: string | number
+  /**
+   * Answers kept at once; the least recently used one goes first.
+   */
+  readonly maxEntries: number
+  /**
+   * Memory for all of them.
+   */
+  readonly maxBytes: string | number
+  /**
+   * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
+   */
+  readonly meta: boolean
+}
+/**
+ * Serves figures for Prometheus on every HTTP listener.
+ */
+export interface MetricsConfig {
+  /**
+   * Where they are served.
+   */
+  readonly path: string
+  /**
+   * Listeners that serve them; all HTTP listeners when absent.
+   */
+  readonly listeners?: readonly string[]
+  /**
+   * How many tools, prompts and resources of each server have a series of their own, in the order in which they are called first; all others are `other`.
+   */
+  readonly tools: number
+  /**
+   * Upper bounds of the duration histogram, in seconds.
+   */
+  readonly buckets: readonly number[]
+}
+/**
+ * How full the process may be: of its heap limit (`--max-old-space-size`) less 24 MiB, which a collection near the end needs, and of the memory of its container or machine. It looks four times a second.
+ */
+export interface OverloadConfig {
+  /**
+   * Percent from where on a connection ends with its answer.
+   */
+  readonly keepAlive: number
+  /**
+   * Percent from where on a request is refused, over HTTP with 503 and Retry-After; probes are answered.
+   */
+  readonly refuse: number
+  /**
+   * Requests are refused when the event loop was late by this much three times in a row; `0` for never.
+   */
+  readonly lag: string | number
+}
+/**
+ * One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.
+ */
+export interface ProfileConfig {
+  /**
+   * The upstreams it shows; without this key all, and what comes of others is unknown to it.
+   */
+  readonly upstreams?: readonly string[]
+  readonly tools?: ProfileFilterConfig
+  readonly prompts?: ProfileFilterConfig
+  readonly resources?: ProfileFilterConfig
+  /**
+   * Other prefixes for the tools and prompts of upstreams, in this view only.
+   */
+  readonly prefixes?: {
+    /**
+     * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+     */
+    readonly [k: string]: string
+  }
+  /**
+   * Which protocol eras single HTTP requests for this view may be of, in place of what the listener says.
+   */
+  readonly eras?: 'auto' | 'both' | 'legacy'
+  /**
+   * What clients are told about the use of this view, in place of what the gateway says otherwise.
+   */
+  readonly instructions?: string
+  /**
+   * Verified callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
+   */
+  readonly principals?: readonly string[]
+}
+/**
+ * Which names are shown, as clients know them; `deny` wins.
+ */
+export interface ProfileFilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+}
+/**
+ * How much one caller may use. A refusal says when to come back.
+ */
+export interface RateLimitConfig {
+  /**
+   * Limits by name. Each one counts for itself; a request must be within all that match.
+   */
+  readonly rules: {
+    readonly [k: string]: RateLimitRuleConfig
+  }
+  /**
+   * While a day cannot be counted, because a disk is full for instance: refuse the calls that it counts, or answer them uncounted. Lists and other reading go on either way.
+   */
+  readonly onFailure: 'refuse' | 'continue'
+  /**
+   * Directory for what must outlive a restart (day quotas), relative to the configuration.
+   */
+  readonly state: string
+}
+/**
+ * What is counted, for whom, and how much of it is allowed.
+ */
+export interface RateLimitRuleConfig {
+  /**
+   * Who or what has a count of its own; several mean each combination, none means one count for all. A 2026-07-28 request over HTTP has no session: there it is the principal.
+   */
+  readonly per: ('principal' | 'session' | 'tool' | 'upstream')[]
+  /**
+   * Only these callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
+   */
+  readonly principals?: string | readonly string[]
+  /**
+   * Only clients of these profiles.
+   */
+  readonly profiles?: string | readonly string[]
+  /**
+   * Only calls of these tools, by the names that clients see.
+   */
+  readonly tools?: string | readonly string[]
+  /**
+   * Only what goes to these upstreams.
+   */
+  readonly upstreams?: string | readonly string[]
+  /**
+   * Most in any 60 seconds.
+   */
+  readonly perMinute?: number
+  /**
+   * Most in a day (UTC). Kept on disk, so that a restart forgets nothing.
+   */
+  readonly perDay?: number
+  /**
+   * Most at the same time.
+   */
+  readonly inFlight?: number
+}
+/**
+ * Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.
+ */
+export interface RestConfig {
+  /**
+   * What these paths begin with.
+   */
+  readonly path: string
+  /**
+   * The HTTP listeners that serve them; without this key all.
+   */
+  readonly listeners?: readonly string[]
+}
+/**
+ * All of the given conditions must hold; none at all matches every request.
+ */
+export interface RouteMatch {
+  /**
+   * Exposed name of the tool called.
+   */
+  readonly tool?: string | readonly string[]
+  /**
+   * Exposed name of the prompt.
+   */
+  readonly prompt?: string | readonly string[]
+  /**
+   * URI of the resource.
+   */
+  readonly resource?: string | readonly string[]
+  /**
+   * MCP method.
+   */
+  readonly method?: string | readonly string[]
+  /**
+   * Name the client gives itself. Anyone can claim any name: no basis for security.
+   */
+  readonly client?: string | readonly string[]
+  /**
+   * The verified caller, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer.
+   */
+  readonly principal?: string | readonly string[]
+}
+/**
+ * Tells HTTP upstreams which client session a request belongs to, so that they can keep sessions apart.
+ */
+export interface SessionHeadersConfig {
+  /**
+   * Name of the header.
+   */
+  readonly header: string
+  /**
+   * HTTP upstreams that get it.
+   */
+  readonly upstreams: readonly string[]
+}
+/**
+ * What is visible of all upstreams together. Names are the exposed ones, with prefix.
+ */
+export interface FiltersConfig {
+  readonly tools?: FilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
 }

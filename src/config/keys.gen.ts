@@ -1,4 +1,4 @@
-// Generated from schemas/gateway.json by `npm run gen`. Do not edit.
+// Generated from schemas/base.json and plugins/*/schema.json by `npm run gen`. Do not edit.
 
 /** Values that are never shown. */
 export const SECRET_PATHS: ReadonlySet<string> = new Set([
@@ -228,11 +228,11 @@ export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/control/socket': 'file',
   '/state/directory': 'directory',
   '/upstreams/*/tls/key': 'file',
+  '/plugins/*/use': 'module',
+  '/agents/tasks/file': 'file',
   '/audit/file': 'file',
   '/auth/keysFile': 'file',
   '/rateLimit/state': 'directory',
-  '/agents/tasks/file': 'file',
-  '/plugins/*/use': 'module',
 }
 
 /** Globs: a text, a list of them, or the keys of a map. */

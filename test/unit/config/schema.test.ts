@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
+import { builtins } from '../../../src/gateway/builtins.ts'
 
 type Part = Readonly<Record<string, unknown>>
 const text = readFileSync(new URL('../../../schemas/gateway.json', import.meta.url), 'utf8')
@@ -14,6 +15,17 @@ test('what is generated from the schema is fresh', () => {
   const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' })
 
   assert.equal(status, 0, stderr)
+})
+
+test('each plugin claims the section and the upstream keys that its own schema describes', () => {
+  for (const { name, claims } of builtins.filter(plugin => !/^(listen|call)-/.test(plugin.name))) {
+    const file = new URL(`../../../plugins/${name}/schema.json`, import.meta.url)
+    const { sections = {}, upstreams = {} } = JSON.parse(readFileSync(file, 'utf8')) as Record<string, Part>
+    const keys = new Set(Object.values(upstreams).flatMap(part => Object.keys(part as Part)))
+
+    assert.deepEqual(Object.keys(sections), claims?.section === undefined ? [] : [claims.section], name)
+    assert.deepEqual([...keys], claims?.upstream ?? [], name)
+  }
 })
 
 test('an editor needs nothing but the schema itself', () => {
