@@ -11,9 +11,12 @@ import {
   greeting,
   heartbeat,
   journal,
+  lastCalls,
   needsFile,
   owners,
+  people,
   resources,
+  switchedOff,
   toolCalls,
 } from './living.ts'
 import {
@@ -325,4 +328,33 @@ test('recorded: commands of the owner are kept', async t => {
   await gateway.gateway.control('upstream.stop', { upstream: 'web' })
 
   assert.deepEqual(lines, ['control upstream.stop: ok'])
+})
+
+test('explain: the plugin says why a call would be refused', async t => {
+  const { gateway } = await world(t, switchedOff, { tool: 'web__search' })
+
+  const { outcome } = await gateway.gateway.control('explain', { tool: 'web__search' })
+
+  assert.deepEqual(outcome, { what: 'refused', by: 'switched-off', text: 'the tool is switched off' })
+})
+
+test('callerNamed: a call is explained in the name of somebody', async t => {
+  const { gateway } = await world(t, people, { names: ['ann'] })
+
+  const { caller } = await gateway.gateway.control('explain', { tool: 'web__search', as: 'person:ann' })
+
+  assert.deepEqual(caller, { issuer: 'people', subject: 'ann', scopes: [] })
+})
+
+test('recentCalls: the calls of late are there for a plan', async t => {
+  const { gateway } = await world(t, lastCalls)
+  const client = await connect(t, gateway)
+
+  await client.request('tools/call', { name: 'web__search' })
+
+  const calls = gateway.gateway.generation.graph.hooks.runner('recentCalls')?.([]) ?? []
+  assert.deepEqual(
+    calls.map(({ tool }) => tool),
+    ['web__search'],
+  )
 })

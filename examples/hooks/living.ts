@@ -1,4 +1,4 @@
-import type { Plugin } from 'tapgate/plugin'
+import { refuse, RPC, type Plugin, type RecentCall } from 'tapgate/plugin'
 
 // #region ready
 /** Refuses to start without the file that it needs. */
@@ -109,3 +109,50 @@ export const journal: Plugin<{ write(line: string): void }> = {
   },
 }
 // #endregion recorded
+
+// #region explain
+/** Switches a tool off, and says so to whoever asks what would come of a call. */
+export const switchedOff: Plugin<{ tool: string }> = {
+  name: 'switched-off',
+  setup({ options, hooks }) {
+    hooks.request.tap({ methods: ['tools/call'] }, ({ params }) =>
+      params?.name === options.tool ? refuse(RPC.invalidParams, 'switched off') : undefined,
+    )
+    hooks.explain.tap((steps, { exchange }) => {
+      if (exchange.params?.name !== options.tool) return undefined
+      return [
+        ...steps,
+        { by: 'switched-off', at: 'request', does: 'refuses', text: 'the tool is switched off' },
+      ]
+    })
+  },
+}
+// #endregion explain
+
+// #region callerNamed
+/** Lets the owner ask in the name of somebody: `gateway explain search --as person:ann`. */
+export const people: Plugin<{ names: string[] }> = {
+  name: 'people',
+  setup({ options, hooks }) {
+    hooks.callerNamed.tap(name => {
+      const subject = options.names.find(one => name === `person:${one}`)
+      return subject === undefined ? undefined : { issuer: 'people', client: '', subject, scopes: [] }
+    })
+  },
+}
+// #endregion callerNamed
+
+// #region recentCalls
+/** Remembers the last hundred calls of tools. */
+export const lastCalls: Plugin = {
+  name: 'last-calls',
+  setup({ hooks }) {
+    const last: RecentCall[] = []
+    hooks.settled.tap({ methods: ['tools/call'] }, ({ params, principal, session }) => {
+      last.unshift({ tool: String(params?.name), principal, client: session.client.info.name })
+      last.length = Math.min(last.length, 100)
+    })
+    hooks.recentCalls.tap(calls => [...last, ...calls])
+  },
+}
+// #endregion recentCalls

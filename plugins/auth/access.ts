@@ -84,7 +84,7 @@ type Section = 'tools' | 'prompts' | 'resources'
 type Test = (text: string) => boolean
 
 /** A rule, ready to use. */
-interface AccessRule {
+export interface AccessRule {
   /** True if it is about everything there is. */
   readonly isGeneral: boolean
   /** True if it is about resources by their URI. */
@@ -120,7 +120,7 @@ export function prepareRule(spec: AccessRuleConfig, auth: Config['auth']): Acces
 type Verdict = 'allowed' | 'hidden' | { readonly needs: readonly string[] }
 
 /** Every rule must be met. A caller whom no scope would help is told nothing. */
-function judge(rules: readonly AccessRule[], principal: Principal): Verdict {
+export function judge(rules: readonly AccessRule[], principal: Principal): Verdict {
   if (rules.some(rule => !rule.permits(principal))) return 'hidden'
   const needs = [...new Set(rules.flatMap(rule => rule.scopes))]
   return needs.every(scope => principal.scopes.includes(scope)) ? 'allowed' : { needs }

@@ -18,6 +18,7 @@ import { digestOf, KeyRing, readKeys, Remembered } from './key-ring.ts'
 import { forbidden, metadataPath, metadataUrl, unauthorized, WELL_KNOWN, credentialOf } from './challenge.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
+import { explainRules } from './explain.ts'
 import type { VerifyToken } from './tokens.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
@@ -40,7 +41,8 @@ export const auth: Plugin<AuthConfig> = {
     const { options, config, hooks } = api
     const listeners = options.listeners ?? httpListeners(config)
     checkResource(options, config, listeners)
-    const authenticator = new Authenticator(api, await keyRing(api), await verifier(api))
+    const keys = await keyRing(api)
+    const authenticator = new Authenticator(api, keys, await verifier(api))
     const paths = metadataPaths(options, config, listeners)
     const open = new Set([...options.except, ...(authenticator.hasIssuers ? paths : [])])
     hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
@@ -52,6 +54,7 @@ export const auth: Plugin<AuthConfig> = {
     keepRules(rules, hooks, (exchange, what, scopes) =>
       forbidden(what, scopes, authenticator.metadataOf(exchange.session.listener)),
     )
+    explainRules(hooks, rules, keys, options.jwt?.map(({ issuer }) => issuer) ?? [])
   },
 }
 

@@ -12,6 +12,7 @@ import type { Verified } from './tokens.ts'
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
 
 interface Held {
+  readonly name: string
   readonly digest: Buffer
   readonly principal: Principal
 }
@@ -34,9 +35,18 @@ export class KeyRing {
     if (hashes.size !== keys.length) throw refused('two API keys have the same hash')
     if (keys.length > MAX_KEYS) throw refused(`there are more than ${MAX_KEYS} API keys`)
     this.#held = keys.map(key => ({
+      name: key.name,
       digest: Buffer.from(key.hash.slice('sha256:'.length), 'hex'),
       principal: principalOf(key),
     }))
+  }
+
+  /** The principal of the key of this name, for commands of the owner; of several keys of one subject, the first. */
+  named(name: string): Principal | undefined {
+    const held =
+      this.#held.find(one => one.name === name) ??
+      this.#held.find(({ principal }) => principal.subject === name)
+    return held?.principal
   }
 
   /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */

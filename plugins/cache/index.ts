@@ -14,7 +14,8 @@ import {
 import { check } from './check.ts'
 import { control } from './control.ts'
 import { Counts, Store, type Selection, type Entry } from './store.ts'
-import { dangerous, hasToolRules, keepsMore, rulesOf } from './policy.ts'
+import { explainCache } from './explain.ts'
+import { dangerous, hasToolRules, keepsMore, rulesOf, type Rules } from './policy.ts'
 import { LIST_METHODS } from './entry.ts'
 import { Failures, Flights } from './flights.ts'
 import { ListMemory, SavedLists } from './list-memory.ts'
@@ -50,12 +51,14 @@ export const cache: Plugin<Config['cache']> = {
     const parts = { store, flights, failures }
     const asked = new WeakSet<Exchange>()
     const warn = dangerous(log)
+    const byUpstream = new Map<string, Rules>()
     const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
 
     hooks.dispatch.tap((next, upstream) => {
       const { name, spec } = upstream
       if (spec.cache === false) return undefined
       const rules = rulesOf(name, spec, options)
+      byUpstream.set(name, rules)
       const keepsTools = hasToolRules(spec, options)
       takeOver(upstream, store)
       memory.recall(upstream)
@@ -79,6 +82,11 @@ export const cache: Plugin<Config['cache']> = {
     hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
     // Lists may be taken over; the rest ends with its configuration.
     hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
+    hooks.explain.tap((steps, { call, hasArguments }) => {
+      const rules = byUpstream.get(call?.upstream ?? '')
+      if (call === undefined || rules === undefined) return undefined
+      return [...steps, explainCache(call, rules, hasArguments, { store, clock })]
+    })
     control(hooks, { ...parts, clock, memory })
   },
 }

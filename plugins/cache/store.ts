@@ -69,6 +69,11 @@ export class Store {
     return this.#entries.use(key)
   }
 
+  /** The same for somebody who only looks: it is not used by that. */
+  look(key: string): Entry | undefined {
+    return this.#entries.get(key)
+  }
+
   /** Keeps an entry in the place of the one with its key; false when it is too large. */
   keep(entry: Entry): boolean {
     this.drop(entry.key)

@@ -22,5 +22,14 @@ export const forwardHeaders: Plugin = {
         if (value !== undefined) headers[name] = value
       }
     })
+    hooks.explain.tap((steps, { call }) => {
+      const names = wanted.get(call?.upstream ?? '') ?? []
+      if (names.length === 0) return undefined
+      const text = `headers of the caller are passed on: ${names.join(', ')}`
+      return [
+        ...steps,
+        { by: 'forward-headers', at: 'call', does: 'changes', text, facts: { headers: names } },
+      ]
+    })
   },
 }

@@ -1,4 +1,13 @@
-import { METHODS, refuse, RPC, type Config, type Dispatch, type Plugin } from '../../src/plugin.ts'
+import {
+  METHODS,
+  refuse,
+  RPC,
+  type Config,
+  type Dispatch,
+  type ExplainStep,
+  type Plugin,
+  type Session,
+} from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS, profileError } from './errors.ts'
 import { profilesOf, type Profiles } from './profiles.ts'
@@ -30,6 +39,10 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
       if (profile !== 'all') return entries.filter(profile.shows).map(entry => profile.dressed(entry))
     })
     hooks.dispatch.tap((next, { name }) => guarded(next, name, views))
+    hooks.explain.tap((steps, { exchange: { session } }) => [
+      ...steps,
+      explainView(views, session.profile, session),
+    ])
     hooks.response.tap({ methods: INTRODUCTIONS }, (answer, { session }) => {
       const profile = views.find(session)
       if (!('result' in answer) || typeof profile === 'string') return undefined
@@ -39,6 +52,21 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
         : { result: answer.result.edited(['instructions'], { instructions }) }
     })
   },
+}
+
+/** Says which view of the gateway the caller has. */
+function explainView(views: Profiles, asked: string | undefined, viewer: Session): ExplainStep {
+  const profile = views.find(viewer)
+  const base = { by: 'profiles', at: 'caller' } as const
+  if (profile === 'none')
+    return { ...base, does: 'refuses', text: `the profile "${String(asked)}" is not for this caller` }
+  if (profile === 'all') return { ...base, does: 'passes', text: 'no profile narrows what the caller sees' }
+  return {
+    ...base,
+    does: 'passes',
+    text: `the caller looks through the profile "${profile.name}"`,
+    rule: `/profiles/${profile.name}`,
+  }
 }
 
 /** Lists pass: they are the same for all profiles, and filtered above. */

@@ -17,6 +17,7 @@ type Section = 'tools' | 'prompts' | 'resources'
 
 /** One view, ready for use. */
 export interface Profile {
+  readonly name: string
   readonly instructions: string | undefined
   /** True if it shows this upstream. */
   has(upstream: string): boolean
@@ -52,7 +53,7 @@ export function profilesOf(options: Options, config: Config): Profiles {
   const known = new Map<string, Known>()
   for (const [name, spec] of Object.entries(options)) {
     const isFor = spec.principals === undefined ? undefined : callers(spec.principals, config.auth)
-    known.set(name, { profile: profileOf(spec, config), isFor })
+    known.set(name, { profile: profileOf(name, spec, config), isFor })
   }
   const assigned = [...known.values()].filter(({ isFor }) => isFor !== undefined)
   // Every call asks, and a caller's principal is one object for as long as he is known.
@@ -80,7 +81,7 @@ function isAdmitted({ isFor }: Known, principal: Principal): boolean {
   return isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal))
 }
 
-function profileOf(spec: Spec, config: Config): Profile {
+function profileOf(name: string, spec: Spec, config: Config): Profile {
   const shown = spec.upstreams === undefined ? undefined : new Set(spec.upstreams)
   const has = (upstream: string): boolean => shown?.has(upstream) !== false
   const permits: Record<Section, (name: string) => boolean> = {
@@ -90,6 +91,7 @@ function profileOf(spec: Spec, config: Config): Profile {
   }
   const prefixes = prefixesOf(spec, config)
   return {
+    name,
     instructions: spec.instructions,
     has,
     shows: ({ kind, upstream, exposed }) => has(upstream) && permits[LISTS[kind].capability](exposed),

@@ -11,6 +11,7 @@ import {
 } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import { DayCounts } from './day-counts.ts'
+import { explainLimits } from './explain.ts'
 import {
   admitKept,
   answersFor,
@@ -53,6 +54,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     if (count === undefined) return
     const early = rules.filter(rule => !rule.isLate)
     const late = rules.filter(rule => rule.isLate)
+    explainLimits(hooks, rules, count === HERE)
 
     if (early.length > 0) {
       const entered = slot.exchange((): Taken[] => [])

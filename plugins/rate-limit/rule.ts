@@ -112,6 +112,17 @@ export class Rule {
     return this.#ofUpstream(upstream)
   }
 
+  /** The limits in words. */
+  get limits(): string {
+    const { perMinute, perDay, inFlight } = this.#spec
+    const parts = [
+      ...(perMinute === undefined ? [] : [`${perMinute} a minute`]),
+      ...(perDay === undefined ? [] : [`${perDay} a day`]),
+      ...(inFlight === undefined ? [] : [`${inFlight} at a time`]),
+    ]
+    return parts.join(', ')
+  }
+
   get hasInFlight(): boolean {
     return this.#spec.inFlight !== undefined
   }

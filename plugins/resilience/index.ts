@@ -1,7 +1,8 @@
 import type { Plugin, Upstream } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import { Bulkhead } from './bulkhead.ts'
-import { isIdle, settingsOf } from './settings.ts'
+import { explainBulkhead } from './explain.ts'
+import { isIdle, settingsOf, type Settings } from './settings.ts'
 
 /** Bulkheads by upstream: the health of an upstream belongs to it, and outlives the generations that it is kept in. */
 const known = new WeakMap<Upstream, Bulkhead>()
@@ -17,6 +18,7 @@ export const resilience: Plugin = {
   scope: 'shared',
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
+    const specs = new Map<string, Settings>()
     hooks.dispatch.tap((next, upstream) => {
       const settings = settingsOf(upstream.spec)
       if (isIdle(settings)) return next
@@ -24,10 +26,17 @@ export const resilience: Plugin = {
       const bulkhead = known.get(upstream) ?? new Bulkhead(settings, host)
       known.set(upstream, bulkhead)
       bulkheads.set(upstream.name, bulkhead)
+      specs.set(upstream.name, settings)
       return call => bulkhead.run(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
       if (state === 'ready') bulkheads.get(upstream)?.breaker?.heal()
+    })
+    hooks.explain.tap((steps, { call }) => {
+      const bulkhead = bulkheads.get(call?.upstream ?? '')
+      const settings = specs.get(call?.upstream ?? '')
+      if (call === undefined || settings === undefined || bulkhead === undefined) return undefined
+      return [...steps, ...explainBulkhead(call, settings, bulkhead)]
     })
     hooks.status.tap((status, { name }) => {
       const bulkhead = bulkheads.get(name)

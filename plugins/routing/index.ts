@@ -11,6 +11,7 @@ import {
 import { ownParams, methodsOf, prepare, type Rule } from './rules.ts'
 import { check } from './check.ts'
 import { ERRORS, routingError } from './errors.ts'
+import { explainRoutes } from './explain.ts'
 
 /** Sends requests where `routes` says, or refuses them. The first rule that matches wins. */
 export const routing: Plugin<NonNullable<Config['routes']>> = {
@@ -34,6 +35,7 @@ export const routing: Plugin<NonNullable<Config['routes']>> = {
       if (rule?.deny !== undefined) throw routingError('GW_DENIED', { reason: rule.deny })
       return rule?.to === undefined ? undefined : routeTo(rule.to, exchange, toOwn)
     })
+    explainRoutes(hooks, rules)
   },
 }
 

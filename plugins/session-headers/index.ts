@@ -30,6 +30,14 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
       // The caller's own name for the session stays here: an upstream learns a name of ours.
       call.headers[header] = session.label === undefined ? identity.get(session) : identityOf(session, secret)
     })
+    hooks.explain.tap((steps, { call }) => {
+      if (call === undefined || !own.has(call.upstream)) return undefined
+      const text = `${header} names the conversation of the caller`
+      return [
+        ...steps,
+        { by: 'session-headers', at: 'call', does: 'changes', text, facts: { headers: [header] } },
+      ]
+    })
   },
 }
 

@@ -1,5 +1,13 @@
-import { LISTS, type CatalogEntry, type Config, type Plugin } from '../../src/plugin.ts'
+import { LISTS, type CatalogEntry, type Config, type ExplainStep, type Plugin } from '../../src/plugin.ts'
 import { prepareFilter, GUARDED, refuseDenied, withLinks, type Filter } from './guard.ts'
+
+const DENIED: ExplainStep = {
+  by: 'tool-filter',
+  at: 'request',
+  does: 'refuses',
+  text: 'the filters over all servers deny the name',
+  rule: '/filters/tools/deny',
+}
 
 type Section = 'tools' | 'prompts' | 'resources'
 
@@ -27,7 +35,12 @@ export const toolFilter: Plugin<Config['filters']> = {
       resources: filtersOf(config, 'resources'),
     }
     const refuse = refuseDenied(config.filters)
-    if (refuse !== undefined) hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
+    if (refuse !== undefined) {
+      hooks.request.tap({ stage: 'policy', methods: GUARDED }, refuse)
+      hooks.explain.tap((steps, { exchange }) =>
+        refuse(exchange) === undefined ? undefined : [...steps, DENIED],
+      )
+    }
     hooks.catalog.tap({ stage: 'policy', judgesUris: isRule(sections.resources) }, (entries, { kind }) => {
       const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.filter(entry => isVisible(entry, filters))

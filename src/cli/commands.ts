@@ -3,6 +3,7 @@ import { builtins } from '../gateway/builtins.ts'
 import Call from './commands/call.ts'
 import Completion from './commands/completion.ts'
 import Errors from './commands/errors.ts'
+import Explain from './commands/explain.ts'
 import Help from './commands/help.ts'
 import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
@@ -28,6 +29,7 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   inspect: Inspect,
   tools: Tools,
   call: Call,
+  explain: Explain,
   wrap: Wrap,
   import: Import,
   ps: Ps,

@@ -11,6 +11,9 @@ import type {
 import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
 
+/** Caller whom somebody looks for, and the profile that it looks through. */
+type Viewer = Pick<Session, 'principal' | 'profile'>
+
 /** Forms of one session that are kept; beyond them, they are made again. */
 const MAX_FORMS = 64
 
@@ -79,12 +82,13 @@ export function baseOf(session: Session): Session {
   return session instanceof PipelineSession ? session.root : session
 }
 
-/** A session of nobody in particular, for those inside the gateway who want to see what everybody may see. */
-export function onlooker(info: Session['client']['info']): Session {
+/** A session that nobody has, for those inside the gateway who want to see what everybody may see, or what this caller would. */
+export function onlooker(info: Session['client']['info'], viewer: Partial<Viewer> = {}): Session {
   return new PipelineSession({
     id: 'inspect',
     listener: 'in-process',
-    principal: ANONYMOUS,
+    principal: viewer.principal ?? ANONYMOUS,
+    profile: viewer.profile,
     client: { info, capabilities: {}, version: MODERN_VERSION, era: 'modern', logLevel: undefined },
     notify: () => false,
   })

@@ -11,6 +11,7 @@ import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
+import { explain } from './explain.ts'
 import type { Generation } from './generation.ts'
 import { askedConfig } from './inspect.ts'
 
@@ -42,6 +43,7 @@ type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Prom
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
   ['inspect', inspected],
+  ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
   ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
@@ -51,7 +53,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 ])
 
 /** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
-const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'client.request'])
+const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'explain', 'client.request'])
 
 /** Runs one verb on a running gateway, and gives an audit what came of it. */
 export async function runVerb(

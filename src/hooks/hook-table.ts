@@ -26,6 +26,7 @@ import type {
   UpstreamState,
   UpstreamStatus,
 } from '../api/index.ts'
+import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
 import type { CatalogEntry, CatalogView } from '../api/catalog-entry.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
@@ -72,6 +73,11 @@ export interface HookTaps {
   load: (load: Load) => Load | Undecided
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
   control: (params: JsonObject) => MaybePromise<JsonObject | Undecided>
+  /** Nothing happens and nothing is counted: it is said what a call would meet. */
+  explain: (steps: readonly ExplainStep[], about: ExplainedCall) => readonly ExplainStep[] | Undecided
+  /** A caller as its owner writes it in a command, such as `key:ci`. */
+  callerNamed: (name: string) => Principal | Undecided
+  recentCalls: (calls: readonly RecentCall[]) => readonly RecentCall[] | Undecided
 }
 
 export type HookName = keyof HookTaps
@@ -119,6 +125,9 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   status: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
+  explain: { kind: 'syncWaterfall' },
+  callerNamed: { kind: 'syncBail' },
+  recentCalls: { kind: 'syncWaterfall' },
   load: { kind: 'syncWaterfall' },
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }

@@ -41,6 +41,13 @@ export class Hooks {
     return this.#points[name].runner(selector) as Runner<N>
   }
 
+  /** Every tap of a hook on its own, in the order they run. */
+  each<N extends HookName>(
+    name: N,
+  ): readonly { readonly plugin: string; readonly run: NonNullable<Runner<N>> }[] {
+    return this.#points[name].each() as readonly { plugin: string; run: NonNullable<Runner<N>> }[]
+  }
+
   /** The plugins on a hook, in the order they run. */
   order(name: HookName, selector?: string): string[] {
     return this.#points[name].order(selector)

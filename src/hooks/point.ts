@@ -54,6 +54,8 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   control: ['a'],
   authenticate: ['a'],
   http: ['a'],
+  callerNamed: ['a'],
+  recentCalls: ['a'],
 }
 
 /** A person may have to answer. */
@@ -102,6 +104,11 @@ export class HookPoint {
   order(selector?: string): string[] {
     const names = this.#build(this.#select(selector)).taps.map(tap => tap.name)
     return HOOKS[this.name].mirrored === true ? names.reverse() : names
+  }
+
+  /** Every tap on its own, in order: for who wants to know which of them does what. */
+  each(): readonly { readonly plugin: string; readonly run: Anything }[] {
+    return this.#build(this.#select()).taps.map(({ name, fn }) => ({ plugin: name, run: fn }))
   }
 
   /**

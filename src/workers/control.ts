@@ -23,6 +23,9 @@ export interface SteeredWorkers {
   reload(): Promise<object>
 }
 
+/** Verbs that one worker answers for all: they would say the same, or must be done only once. */
+const ASKED_ONCE: ReadonlySet<string> = new Set(['client.request', 'explain', 'plan.present'])
+
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(
   workers: SteeredWorkers,
@@ -34,7 +37,7 @@ export async function controlAll(
   if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner) return workers.owned.control(verb, params, options)
-  if (verb === 'client.request') return askOne(workers, asked)
+  if (ASKED_ONCE.has(verb)) return askOne(workers, asked)
   return joined(await askAll(workers, asked))
 }
 

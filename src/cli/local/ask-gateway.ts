@@ -24,6 +24,8 @@ export interface AskedGateway {
   /** @throws RpcFailure when the answer is an error. */
   request(method: string, params?: JsonObject): Promise<JsonObject>
   inspect(): Promise<Inspection & DescribedConfig>
+  /** Asks it by one of the owner's verbs. */
+  control(verb: string, params: JsonObject): Promise<JsonObject>
 }
 
 /** Gives `use` the gateway that runs with the configuration, and says so; one of its own where none runs. */
@@ -58,6 +60,7 @@ function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway 
     },
     inspect: async () =>
       (await client.request('inspect', { config: true, cwd })) as unknown as Inspection & DescribedConfig,
+    control: (verb, params) => client.request(verb, params),
   }
 }
 
@@ -66,6 +69,7 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
   return {
     request: async (method, params) => (await connection).request(method, params),
     inspect: async () => ({ ...describeConfig(source, cwd), ...(await gateway.inspect()) }),
+    control: (verb, params) => gateway.control(verb, params),
   }
 }
 

@@ -1,0 +1,43 @@
+import { string } from '@oclif/core/args'
+import { string as text } from '@oclif/core/flags'
+import { ASK_FLAGS, GatewayCommand } from '../base-command.ts'
+
+export default class Explain extends GatewayCommand {
+  static override summary = 'Say what would come of a call of a tool, step by step, without calling it.'
+  static override description = [
+    'Asks the gateway that runs with the configuration, or one of its own where none runs: whose tool it is, which',
+    'rules it meets, what is kept, which limits it counts on, and who would answer. Nothing is called or counted.',
+  ].join(' ')
+  static override examples = [
+    'gateway explain files__read_file',
+    'gateway explain files__write_file --as key:ci --args \'{"path":"/etc/passwd"}\'',
+    'gateway explain web__search --client cursor --json',
+  ]
+  static override args = {
+    tool: string({ required: true, description: 'The name, as clients know it.', ignoreStdin: true }),
+  }
+  static override flags = {
+    as: text({
+      helpValue: '<who>',
+      summary: 'The caller: key:<name>, token:<subject>, or anonymous, the default.',
+    }),
+    scope: text({
+      helpValue: '<scope>',
+      multiple: true,
+      multipleNonGreedy: true,
+      summary: 'A scope of the caller, in the place of those of its key.',
+    }),
+    client: text({ helpValue: '<name>', summary: 'The name of the client program, such as cursor.' }),
+    profile: text({ helpValue: '<name>', summary: 'The profile that the client connects to.' }),
+    args: text({ helpValue: '<json>', summary: 'The arguments of the call.' }),
+    ...ASK_FLAGS,
+  }
+
+  async run(): Promise<void> {
+    const { args, flags } = await this.parse(Explain)
+    const { explainTool, explanationLines } = await import('../local/explain.ts')
+    const explanation = await explainTool(args.tool, flags, this.terminal)
+    if (flags.json) return this.printJson(explanation)
+    for (const line of explanationLines(explanation, this.terminal)) this.terminal.out.line(line)
+  }
+}

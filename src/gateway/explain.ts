@@ -1,0 +1,189 @@
+import { ANONYMOUS } from '../api/principal.ts'
+import { type ExplainStep, PLACES } from '../api/explain.ts'
+import type { Call, Exchange, Principal, Session } from '../api/index.ts'
+import { PipelineCall } from '../core/exchange.ts'
+import type { RuntimeGraph } from '../core/graph.ts'
+import type { Found } from '../core/graph-types.ts'
+import { onlooker } from '../core/session.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import { hideIn } from '../util/secrets.ts'
+import { didYouMean } from '../util/suggest.ts'
+import { stepsOfListing } from './explain-listing.ts'
+
+const METHOD = 'tools/call'
+const VERB = 'explain'
+
+/** Question about a call: which tool, with which arguments, by whom. */
+interface Question {
+  readonly tool: string
+  readonly args: JsonObject | undefined
+  readonly principal: Principal
+  readonly client: string
+  readonly profile: string | undefined
+}
+
+/** Way that a call would take, and its end. */
+export interface Explanation {
+  readonly tool: string
+  readonly caller: { readonly issuer: string; readonly subject: string; readonly scopes: readonly string[] }
+  readonly client: string
+  readonly profile?: string
+  readonly upstream?: string
+  /** Name of the tool at its server. */
+  readonly original?: string
+  readonly outcome: Outcome
+  readonly steps: readonly ExplainStep[]
+}
+
+/** Who would answer: the server, a part of the gateway in its place, or nobody. */
+interface Outcome {
+  readonly what: 'server' | 'answered' | 'refused' | 'asked'
+  readonly by: string
+  readonly text: string
+}
+
+/** Answers the verb `explain`: what a call would meet, step by step. No tool is called, and nothing is counted. */
+export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<Explanation> {
+  const question = questionOf(params, graph)
+  const { tool, principal, client, profile } = question
+  const session = onlooker({ name: client, version: '' }, { principal, profile })
+  const exchange = exchangeOf(question, session, graph)
+  const listing = await stepsOfListing(graph, tool, session)
+  const routed = await routeOf(exchange, graph)
+  const call = 'route' in routed ? callOf(exchange, routed.route, graph) : undefined
+  const about = { exchange, hasArguments: question.args !== undefined, entry: listing.entry, call }
+  const own = [...listing.steps, ...('step' in routed ? [routed.step] : []), ...ownSteps(call, graph)]
+  const steps = inOrder(graph.hooks.runner('explain')?.(own, about) ?? own)
+  const { issuer, subject, scopes } = principal
+  const explanation: Explanation = {
+    tool,
+    caller: { issuer, subject, scopes },
+    client,
+    ...(profile === undefined ? {} : { profile }),
+    ...(call === undefined ? {} : { upstream: call.upstream, original: String(call.params?.name) }),
+    outcome: outcomeOf(steps, call),
+    steps,
+  }
+  return hideIn(explanation, graph.hide)
+}
+
+function questionOf(params: JsonObject, { hooks }: RuntimeGraph): Question {
+  const { tool, arguments: args, as, scopes, client, profile, principal } = params
+  const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
+  if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of one')
+  if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
+  const caller = principalIn(principal) ?? (as === undefined ? ANONYMOUS : named(String(as), hooks))
+  return {
+    tool,
+    args,
+    principal: Array.isArray(scopes) ? { ...caller, scopes: scopes.map(String) } : caller,
+    client: typeof client === 'string' ? client : 'explain',
+    profile: typeof profile === 'string' ? profile : undefined,
+  }
+}
+
+/** A caller in full, as it was recorded. */
+function principalIn(value: unknown): Principal | undefined {
+  if (!isObject(value) || typeof value.subject !== 'string') return undefined
+  const { issuer = '', client = '', subject, scopes = [] } = value
+  if (issuer === '' && subject === ANONYMOUS.subject) return ANONYMOUS
+  const list = Array.isArray(scopes) ? scopes.map(String) : []
+  return { issuer: String(issuer), client: String(client), subject, scopes: list }
+}
+
+function named(name: string, hooks: RuntimeGraph['hooks']): Principal {
+  if (name === ANONYMOUS.subject) return ANONYMOUS
+  const found = hooks.runner('callerNamed')?.(name)
+  if (found !== undefined && found !== null) return found
+  const why = `nobody is called "${name}": say key:<name>, token:<subject>, or anonymous`
+  throw gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
+}
+
+function exchangeOf({ tool, args }: Question, session: Session, graph: RuntimeGraph): Pending {
+  const params = { name: tool, ...(args === undefined ? {} : { arguments: args }) }
+  return graph.exchange(session, { method: METHOD, params, emit: () => undefined })
+}
+
+type Pending = ReturnType<RuntimeGraph['exchange']>
+type Route = Extract<Found, { to: 'one' }>
+
+/** The route that the call would take, or the step that says why there is none. */
+async function routeOf(
+  exchange: Pending,
+  graph: RuntimeGraph,
+): Promise<{ readonly route: Route } | { readonly step: ExplainStep }> {
+  const refused = (text: string): { step: ExplainStep } => ({
+    step: { by: 'core', at: 'route', does: 'refuses', text },
+  })
+  try {
+    const decided = graph.hooks.runner('route', METHOD)?.(exchange)
+    const found = await (decided === undefined || decided === null
+      ? graph.router.find(exchange)
+      : graph.router.permit(exchange, decided))
+    if ('error' in found) return refused(`${found.error.message}${await meant(exchange, graph)}`)
+    if (found.to === 'many') return refused('a rule sends it to several servers, which is for lists only')
+    exchange.route = found
+    return { route: found }
+  } catch (thrown) {
+    return refused(reasonOf(thrown))
+  }
+}
+
+async function meant({ params, session }: Exchange, { catalog }: RuntimeGraph): Promise<string> {
+  const { entries } = await catalog.load('tools', session)
+  const names = entries.map(({ exposed }) => exposed)
+  const suggestion = didYouMean(String(params?.name), names)
+  return suggestion === undefined ? '' : ` – ${suggestion}`
+}
+
+function callOf(exchange: Pending, route: Route, { router }: RuntimeGraph): Call {
+  const call = new PipelineCall(route.upstream, METHOD, route.params, exchange)
+  router.mirrorParams(call, route.entry)
+  return call
+}
+
+/** The core's own part: what goes into headers, and the server at the end. */
+function ownSteps(call: Call | undefined, { upstreams }: RuntimeGraph): ExplainStep[] {
+  const upstream = call === undefined ? undefined : upstreams.get(call.upstream)?.upstream
+  if (call === undefined || upstream === undefined) return []
+  const { name, state, problem, server, spec } = upstream
+  const headers = Object.keys(call.headers)
+  const mirrored: ExplainStep = {
+    ...{ by: 'core', at: 'call', does: 'changes' },
+    text: `arguments stand in headers too: ${headers.join(', ')}`,
+    facts: { headers },
+  }
+  const said = server === undefined ? '' : `, ${server.era} ${server.version}`
+  const trouble = problem === undefined ? '' : `: ${problem}`
+  return [
+    ...(headers.length === 0 ? [] : [mirrored]),
+    {
+      ...{ by: 'core', at: 'server', does: 'passes' },
+      text: `"${name}" (${spec.type}${said}) is ${state}${trouble}, and knows the tool as ${String(call.params?.name)}`,
+      facts: { upstream: name, type: spec.type, state, original: call.params?.name },
+    },
+  ]
+}
+
+function inOrder(steps: readonly ExplainStep[]): ExplainStep[] {
+  return [...steps].sort((a, b) => PLACES.indexOf(a.at) - PLACES.indexOf(b.at))
+}
+
+const ENDS: Partial<Record<ExplainStep['does'], Outcome['what']>> = {
+  refuses: 'refused',
+  answers: 'answered',
+  asks: 'asked',
+}
+
+function outcomeOf(steps: readonly ExplainStep[], call: Call | undefined): Outcome {
+  const end = steps.find(({ does }) => ENDS[does] !== undefined)
+  const what = end === undefined ? undefined : ENDS[end.does]
+  if (end !== undefined && what !== undefined) {
+    // Where a plugin hides something and says later why, the reason is worth more.
+    const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
+    return { what, by: end.by, text }
+  }
+  if (call === undefined) return { what: 'refused', by: 'core', text: 'no server has it' }
+  return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }
+}
