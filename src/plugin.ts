@@ -20,6 +20,7 @@ import type {
   AuditEvent,
   Clock,
   Exchange,
+  Fetch,
   HttpSide,
   SharedState,
   Log,
@@ -61,6 +62,8 @@ export interface PluginApi<Options = unknown> {
   hide(text: string): string
   /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
   record(event: AuditEvent): void
+  /** Asks a URL that somebody else may have named, such as a server: never use the global one for those. */
+  readonly fetch: Fetch
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -220,6 +223,8 @@ export type {
   Dispatch,
   Era,
   Exchange,
+  Fetch,
+  FetchOptions,
   Figure,
   Gate,
   HttpReply,

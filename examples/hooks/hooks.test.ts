@@ -4,6 +4,7 @@ import type { Plugin } from 'tapgate/plugin'
 import { closeAfter, testClient, testGateway, testUpstream, type TestGateway } from 'tapgate/testing'
 import { byToken, closedAtNight, knownClients, sessionLength, strangers, versionPage } from './arriving.ts'
 import { emptyServers, fiveSeconds, loopbackOnly, slowCalls } from './building.ts'
+import { icons } from './fetching.ts'
 import {
   alarm,
   announce,
@@ -357,4 +358,13 @@ test('recentCalls: the calls of late are there for a plan', async t => {
     calls.map(({ tool }) => tool),
     ['web__search'],
   )
+})
+
+test('fetch: a private server may name what is private, and nobody a metadata service', async t => {
+  const { gateway, web } = await world(t, icons)
+  const ask = (icon: string) => gateway.gateway.control('icon.of', { upstream: 'web', icon })
+
+  assert.deepEqual(await ask(new URL('/icon.png', web.url).href), { status: 405, type: null })
+  await assert.rejects(ask('http://169.254.169.254/latest/meta-data/'), /its address is not a public one/)
+  await assert.rejects(ask('file:///etc/passwd'), /only http and https are asked/)
 })

@@ -179,10 +179,11 @@ async function verifier({
   directory,
   clock,
   log,
+  fetch,
 }: PluginApi<AuthConfig>): Promise<VerifyToken | undefined> {
   if (options.jwt === undefined) return undefined
   const { tokenVerifier } = await import('./tokens.ts')
-  return tokenVerifier(options.jwt, { directory, clock, log })
+  return tokenVerifier(options.jwt, { directory, clock, log, fetch })
 }
 
 function httpListeners({ listeners }: Config): string[] {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import { createLocalJWKSet, errors, type CryptoKey, type JWK, type JWSHeaderParameters } from 'jose'
-import { gatewayError, isObject, type Clock, type Log } from '../../src/plugin.ts'
+import { type Fetch, gatewayError, isObject, type Clock, type Log } from '../../src/plugin.ts'
 
 const MAX_BYTES = 256 * 1024
 const WITHIN_MS = 4000
@@ -16,11 +16,16 @@ type Find = ReturnType<typeof createLocalJWKSet>
 /** Finds the public key that a token says it was signed with. */
 export type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
+/** What fetching keys takes. */
+export interface KeySources {
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly fetch: Fetch
+}
+
 /** @throws GatewayError GW_PLUGIN_OPTIONS when it is neither a file of keys nor a URL that may be asked. */
-export async function keySet(
-  from: string,
-  around: { directory: string; clock: Clock; log: Log },
-): Promise<KeySet> {
+export async function keySet(from: string, around: KeySources): Promise<KeySet> {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) return new RemoteKeys(urlOf(from), around).find
   const path = isAbsolute(from) ? from : join(around.directory, from)
   try {
@@ -51,14 +56,16 @@ class RemoteKeys {
   readonly #url: URL
   readonly #clock: Clock
   readonly #log: Log
+  readonly #fetchUrl: Fetch
   #keys: { readonly find: Find; readonly at: number } | undefined
   #triedAt = -Infinity
   #fetching: Promise<void> | undefined
 
-  constructor(url: URL, { clock, log }: { clock: Clock; log: Log }) {
+  constructor(url: URL, { clock, log, fetch }: KeySources) {
     this.#url = url
     this.#clock = clock
     this.#log = log
+    this.#fetchUrl = fetch
   }
 
   readonly find: KeySet = async header => {
@@ -96,7 +103,7 @@ class RemoteKeys {
   async #fetch(): Promise<void> {
     this.#triedAt = this.#clock.now()
     try {
-      const find = finderOf(await download(this.#url))
+      const find = finderOf(await download(this.#url, this.#fetchUrl))
       this.#keys = { find, at: this.#clock.now() }
     } catch (error) {
       this.#log.warn('public keys could not be fetched', { from: this.#url.href, reason: String(error) })
@@ -104,23 +111,11 @@ class RemoteKeys {
   }
 }
 
-async function download(url: URL): Promise<string> {
-  const signal = AbortSignal.timeout(WITHIN_MS)
-  const response = await fetch(url, {
-    redirect: 'error',
-    signal,
-    headers: { accept: 'application/json, application/jwk-set+json' },
-  })
-  if (!response.ok || response.body === null) throw new Error(`HTTP ${response.status}`)
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const pieces: AsyncIterable<Uint8Array> = response.body
-  for await (const chunk of pieces) {
-    length += chunk.length
-    if (length > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+async function download(url: URL, fetch: Fetch): Promise<string> {
+  const headers = { accept: 'application/json, application/jwk-set+json' }
+  const response = await fetch(url, { namedBy: url, headers, maxBytes: MAX_BYTES, withinMs: WITHIN_MS })
+  if (!response.ok) throw new Error(`HTTP ${response.status}`)
+  return response.text()
 }
 
 function refused(why: string, cause?: unknown): Error {

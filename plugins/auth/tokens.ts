@@ -1,13 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose'
-import {
-  type Clock,
-  type Config,
-  gatewayError,
-  type Log,
-  parseDuration,
-  type Principal,
-} from '../../src/plugin.ts'
-import { keySet, type KeySet } from './key-set.ts'
+import { type Config, gatewayError, parseDuration, type Principal } from '../../src/plugin.ts'
+import { keySet, type KeySet, type KeySources } from './key-set.ts'
 
 type JwtIssuerConfig = NonNullable<NonNullable<Config['auth']>['jwt']>[number]
 
@@ -39,7 +32,7 @@ export type VerifyToken = (token: string, resource: string) => Promise<Verified>
 /** @throws GatewayError GW_PLUGIN_OPTIONS */
 export async function tokenVerifier(
   specs: readonly JwtIssuerConfig[],
-  around: { directory: string; clock: Clock; log: Log },
+  around: KeySources,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
   for (const spec of specs) {

@@ -48,6 +48,7 @@ export interface Config {
   readonly control: ControlConfig
   readonly hooks: HooksConfig
   readonly processes: ProcessesConfig
+  readonly network: NetworkConfig
   /**
    * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
    */
@@ -195,6 +196,15 @@ export interface ProcessesConfig {
    * How many may be starting at a time; more wait for their turn.
    */
   readonly starting: number
+}
+/**
+ * The network that the gateway is in.
+ */
+export interface NetworkConfig {
+  /**
+   * Hosts that are not public, and that servers may name all the same for logins, keys and the like: names, `*.` before a name for those below it, addresses, and networks. Without it a server that is public itself can name public https URLs only; one on this machine or with a private address or name may name others of its kind.
+   */
+  readonly private: readonly string[]
 }
 /**
  * What outlives the gateway's process: what each server says of itself and the lists that are everybody's.

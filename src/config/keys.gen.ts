@@ -295,6 +295,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'lists',
   'log',
   'metrics',
+  'network',
   'overload',
   'plugins',
   'processes',

@@ -44,6 +44,16 @@ export const ERRORS = {
     hint: 'Where the arguments are wrong, gateway tools --json shows their schema; a rule of the configuration may refuse too.',
     exit: 5,
   },
+  GW_FETCH_REFUSED: {
+    text: '{url} is not asked: {why}',
+    hint: 'Servers may name public https URLs only, unless they are private themselves. List a host of your own network in "network.private"; the log has its address.',
+    rpc: RPC.internal,
+  },
+  GW_FETCH_FAILED: {
+    text: '{url} gave no reply: {why}',
+    hint: 'Look whether this machine reaches it, through HTTPS_PROXY where there is one.',
+    rpc: RPC.internal,
+  },
   GW_UPSTREAM_UNKNOWN: {
     text: 'there is no upstream "{upstream}"{meant}',
     hint: 'gateway ps lists those of the running gateway.',

@@ -38,6 +38,7 @@ import type { PrivatePlaces } from '../util/private-place.ts'
 import { type Secrets, hideIn, hideInError } from '../util/secrets.ts'
 import { ownPackage } from '../util/version.ts'
 import { builtins } from './builtins.ts'
+import { lazyFetch } from './lazy-fetch.ts'
 
 /** State that all generations of one gateway share. */
 export interface Surroundings {
@@ -130,6 +131,7 @@ async function build(
     log,
     clock,
     slots,
+    fetch: lazyFetch(config, around),
     programs,
     state,
     hide,

@@ -2,7 +2,7 @@ import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, SharedState, Log, Programs } from '../api/index.ts'
+import type { Clock, Config, Fetch, SharedState, Log, Programs } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
@@ -19,6 +19,7 @@ export interface InstallContext {
   readonly slots: SlotTable
   readonly directory: string
   readonly files: readonly string[]
+  readonly fetch: Fetch
   readonly programs: Programs
   readonly state: string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
@@ -59,6 +60,7 @@ async function setUp(
     slots,
     directory,
     files,
+    fetch,
     programs,
     state,
     hide,
@@ -81,6 +83,7 @@ async function setUp(
       clock,
       directory,
       files,
+      fetch,
       programs,
       state,
       hide,

@@ -78,8 +78,9 @@ export const PARTS: readonly Part[] = [
   {
     part: 'http-client',
     path: /^src\/http-client\//,
-    holds: 'HTTP clients of the upstreams: a fast one for HTTP/1.1, and one on undici for all else',
-    may: ['api'],
+    holds:
+      'HTTP clients of the upstreams: a fast one for HTTP/1.1, and one on undici for all else; `guard/` asks URLs that others named',
+    may: ['util', 'protocol', 'errors', 'config types', 'api'],
   },
   {
     part: 'processes',
@@ -117,6 +118,7 @@ export const PARTS: readonly Part[] = [
       'config',
       'core',
       'store',
+      'http-client',
       'processes',
       'listeners',
       'upstreams',

@@ -1,8 +1,8 @@
-import { isIP } from 'node:net'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { HttpClient } from '../../http-client/http-client.ts'
 import type { HttpTransport } from '../../http-client/port.ts'
+import { proxyFor } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
 
@@ -30,55 +30,4 @@ export function openClient(
     proxy: typeof through === 'string' ? through : undefined,
     tls: tls === undefined ? undefined : readTls(tls, context),
   })
-}
-
-type Environment = Readonly<Record<string, string | undefined>>
-
-/**
- * The proxy that the environment names for a URL, as curl and Go read it: small letters win, a scheme may be missing, and
- * what runs on this machine is reached directly.
- */
-export function proxyFor({ protocol, hostname, port }: URL, environment: Environment): string | undefined {
-  const variable = (name: string): string =>
-    (environment[name.toLowerCase()] ?? environment[name] ?? '').trim()
-  const named = protocol === 'https:' ? variable('HTTPS_PROXY') : variable('HTTP_PROXY')
-  const proxy = named === '' || named.includes('://') ? named : `http://${named}`
-  if (!/^https?:/i.test(proxy) || !URL.canParse(proxy)) return undefined
-  const host = hostname.replace(/^\[|\]$/g, '').toLowerCase()
-  const at = { host, port: port === '' ? (protocol === 'https:' ? '443' : '80') : port }
-  const isDirect =
-    isHere(host) ||
-    variable('NO_PROXY')
-      .split(/[\s,]+/)
-      .some(entry => isMeant(entry, at))
-  return isDirect ? undefined : proxy
-}
-
-function isHere(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127\./.test(host)
-}
-
-/** True where an entry of NO_PROXY names a host: all, a network, an address, or a name with those below it. */
-function isMeant(entry: string, at: { readonly host: string; readonly port: string }): boolean {
-  if (entry === '') return false
-  if (entry === '*') return true
-  if (entry.includes('/')) return isInNetwork(entry, at.host)
-  const [, name = '', port] = /^\[?(.*?)\]?(?::(\d+))?$/.exec(isIP(entry) === 6 ? `[${entry}]` : entry) ?? []
-  if (port !== undefined && port !== at.port) return false
-  const suffix = name.toLowerCase().replace(/^\*?\./, '')
-  return at.host === suffix || at.host.endsWith(`.${suffix}`)
-}
-
-function isInNetwork(network: string, host: string): boolean {
-  const [address = '', bits = ''] = network.split('/')
-  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  if (isIP(address) === 0 || isIP(host) !== isIP(address) || !/^\d{1,3}$/.test(bits)) return false
-  const { BlockList } = process.getBuiltinModule('node:net')
-  const list = new BlockList()
-  try {
-    list.addSubnet(address, Number(bits), family)
-  } catch {
-    return false
-  }
-  return list.check(host, family)
 }

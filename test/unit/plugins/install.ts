@@ -87,6 +87,7 @@ export async function install<O>(
     clock,
     slot,
     directory: '.',
+    fetch: () => Promise.reject(new Error('nothing is fetched in this test')),
     programs: NO_PROGRAMS,
     state: undefined,
     files: [],

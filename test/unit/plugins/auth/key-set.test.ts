@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeProtectedHeader } from 'jose'
 import { keySet } from '../../../../plugins/auth/key-set.ts'
+import { guardedFetch } from '../../../../src/http-client/guard/guarded-fetch.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
 import { HandClock, SILENT } from '../install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -10,7 +11,8 @@ test('public keys are fetched again for a key that is new, and at most every 30 
   const issuer = await startIssuer()
   cleanup(t, () => issuer.close())
   const clock = new HandClock()
-  const find = await keySet(issuer.jwks, { directory: '.', clock, log: SILENT })
+  const fetch = guardedFetch({ clock, log: SILENT, environment: {}, allowed: [] })
+  const find = await keySet(issuer.jwks, { directory: '.', clock, log: SILENT, fetch })
   const header = async (): Promise<{ alg: string; kid: string }> =>
     decodeProtectedHeader(await issuer.sign('a')) as { alg: string; kid: string }
 
@@ -34,7 +36,9 @@ test('public keys are fetched again for a key that is new, and at most every 30 
 })
 
 test('public keys come over https, from loopback, or from a file, and from nowhere else', async () => {
-  const around = { directory: import.meta.dirname, clock: new HandClock(), log: SILENT }
+  const clock = new HandClock()
+  const fetch = guardedFetch({ clock, log: SILENT, environment: {}, allowed: [] })
+  const around = { directory: import.meta.dirname, clock, log: SILENT, fetch }
   for (const from of ['http://id.example.com/keys', 'ftp://127.0.0.1/keys', 'file:///etc/passwd'])
     await assert.rejects(keySet(from, around), /fetched over https only/)
   await assert.rejects(keySet('./key-set.test.ts', around), /is no file of public keys/)

@@ -1,0 +1,233 @@
+import type { LookupAddress, LookupOptions } from 'node:dns'
+import type * as Undici from 'undici'
+import type { Clock, Fetch, FetchOptions, Log } from '../../api/index.ts'
+import { gatewayError, GatewayError, reasonOf } from '../../errors/errors.ts'
+import { MAX_HEAD } from '../port.ts'
+import { proxyFor } from '../proxy.ts'
+import { literalOf, writtenReach } from './addresses.ts'
+import { exceptions, type Excepted, type Permit, whyNever, whyNotAt } from './permits.ts'
+
+const MAX_BYTES = 64 * 1024
+const WITHIN_MS = 10_000
+const MAX_REDIRECTS = 3
+/** Requests at a time; what floods us with names to ask is refused. */
+const MAX_OPEN = 100
+
+type LookedUp = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
+
+/** Finds every address of a name. */
+export type Lookup = (name: string, options: { readonly all: true }, done: LookedUp) => void
+
+export interface GuardOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** Says which proxy there is. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Entries of `network.private`. */
+  readonly allowed: readonly string[]
+  /** Default: the system's. */
+  readonly lookup?: Lookup
+}
+
+/** Surroundings of all requests of one gateway. */
+interface Around extends Omit<GuardOptions, 'lookup'> {
+  readonly lookup: Lookup
+  readonly isExcepted: Excepted
+}
+
+/** The fetch for every URL that somebody else named: it connects to no address that the one who named it could not reach. */
+export function guardedFetch(options: GuardOptions): Fetch {
+  const lookup: Lookup = options.lookup ?? process.getBuiltinModule('node:dns').lookup
+  const around: Around = { ...options, lookup, isExcepted: exceptions(options.allowed) }
+  let open = 0
+  return async (url, request) => {
+    const shown = shownUrl(url)
+    if (!URL.canParse(String(url))) throw refused(shown, 'it is no URL')
+    if (open >= MAX_OPEN)
+      throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many are asked at once' })
+    open++
+    try {
+      return await withinTime(around, request, signal => follow(new URL(url), { ...request, signal }, around))
+    } catch (error) {
+      throw failure(error, shown)
+    } finally {
+      open--
+    }
+  }
+}
+
+async function withinTime<T>(
+  { clock }: Around,
+  { signal, withinMs = WITHIN_MS }: FetchOptions,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController()
+  const takeBack = clock.after(withinMs, () => late.abort(new Error(`no whole reply within ${withinMs} ms`)))
+  try {
+    return await run(signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]))
+  } finally {
+    takeBack()
+  }
+}
+
+/** Asks, and follows redirects that stay within the origin. */
+async function follow(first: URL, request: FetchOptions, around: Around): Promise<Response> {
+  const namedBy = new URL(request.namedBy)
+  const method = request.method ?? 'GET'
+  let url = first
+  for (let hops = 0; ; hops++) {
+    const headers = headersOf(request, hops)
+    const reply = await askOnce(
+      { url, namedBy, isExcepted: around.isExcepted },
+      { ...request, headers },
+      around,
+    )
+    const location = reply.headers.get('location')
+    const isRedirect = method === 'GET' && reply.status >= 301 && reply.status <= 308 && location !== null
+    if (!isRedirect) return reply
+    const next = URL.parse(location, url.href)
+    if (next?.origin !== first.origin) throw refused(shownUrl(url), 'it leads to another origin')
+    if (hops >= MAX_REDIRECTS) throw refused(shownUrl(first), `it redirects more than ${MAX_REDIRECTS} times`)
+    url = next
+  }
+}
+
+/** No coding of the body, whose size could not be told; and credentials are for the first one asked. */
+function headersOf({ headers, body }: FetchOptions, hops: number): Headers {
+  const sent = new Headers(headers)
+  sent.set('accept-encoding', 'identity')
+  if (body instanceof URLSearchParams && !sent.has('content-type'))
+    sent.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
+  if (hops > 0) for (const name of ['authorization', 'cookie']) sent.delete(name)
+  return sent
+}
+
+async function askOnce(
+  permit: Permit,
+  request: FetchOptions & { headers: Headers },
+  around: Around,
+): Promise<Response> {
+  const { url } = permit
+  const why = whyNever(permit)
+  if (why !== undefined) throw refusedFor(permit, why, undefined, around)
+  const undici = await import('undici')
+  const dispatcher = await dispatcherFor(undici, permit, request, around)
+  const { method = 'GET', body, signal, maxBytes = MAX_BYTES } = request
+  try {
+    const reply = await undici.request(url, {
+      method,
+      headers: Object.fromEntries(request.headers),
+      body: body instanceof URLSearchParams ? body.toString() : body,
+      ...{ dispatcher, signal },
+    })
+    return await whole(reply, maxBytes)
+  } finally {
+    // A connection is for one request: another one may not be allowed there.
+    await dispatcher.destroy()
+  }
+}
+
+async function dispatcherFor(
+  { Agent, ProxyAgent, buildConnector }: typeof Undici,
+  permit: Permit,
+  { ca }: FetchOptions,
+  around: Around,
+): Promise<Undici.Dispatcher> {
+  const trust =
+    ca === undefined ? {} : { ca: [...process.getBuiltinModule('node:tls').getCACertificates('default'), ca] }
+  const proxy = proxyFor(permit.url, around.environment)
+  if (proxy !== undefined) {
+    await checkBehindProxy(permit, around)
+    return new ProxyAgent({ uri: proxy, requestTls: trust, maxHeaderSize: MAX_HEAD })
+  }
+  const connect = buildConnector({ ...trust, lookup: guardedLookup(permit, around) })
+  return new Agent({
+    maxHeaderSize: MAX_HEAD,
+    // `lookup` is not asked about addresses.
+    connect: (to, done) => {
+      const address = literalOf(to.hostname)
+      const why = address === undefined ? undefined : whyNotAt(permit, address)
+      if (why !== undefined) done(refusedFor(permit, why, address, around), null)
+      else connect(to, done)
+    },
+  })
+}
+
+type Found = (error: Error | null, address: string | LookupAddress[], family?: number) => void
+
+/** Looks a name up for a connection, and refuses it when one of its addresses is not allowed. */
+function guardedLookup(permit: Permit, around: Around) {
+  return (name: string, options: LookupOptions, done: Found): void =>
+    around.lookup(name, { ...options, all: true }, (error, addresses) => {
+      const [first] = addresses ?? []
+      if (error !== null) return done(error, [])
+      const bad = addresses.find(({ address }) => whyNotAt(permit, address) !== undefined)
+      if (bad !== undefined || first === undefined)
+        return done(refusedFor(permit, whyNotAt(permit, bad?.address ?? ''), bad?.address, around), [])
+      return options.all === true ? done(null, addresses) : done(null, first.address, first.family)
+    })
+}
+
+/**
+ * A proxy looks names up itself, and is the owner's own gate. What can be seen from here is checked all the same: a name that
+ * leads to no public address here is not asked there.
+ */
+async function checkBehindProxy(permit: Permit, around: Around): Promise<void> {
+  const { url, namedBy } = permit
+  if (literalOf(url.hostname) !== undefined) return
+  const addresses = await new Promise<LookupAddress[]>(resolve =>
+    around.lookup(url.hostname, { all: true }, (error, found) => resolve(error === null ? found : [])),
+  )
+  const bad = addresses.find(({ address }) => whyNotAt(permit, address) !== undefined)
+  if (bad !== undefined) throw refusedFor(permit, whyNotAt(permit, bad.address), bad.address, around)
+  const isStranger = writtenReach(url) !== 'public' && writtenReach(namedBy) === 'public'
+  if (addresses.length === 0 && (isStranger || url.protocol !== 'https:'))
+    throw refusedFor(permit, 'nobody here knows its address', undefined, around)
+}
+
+/** The reply with all of its body, which is bounded. */
+async function whole(
+  { statusCode, headers, body }: Undici.Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<Response> {
+  if ((headers['content-encoding'] ?? 'identity') !== 'identity') throw new Error('its reply is compressed')
+  const pieces: Buffer[] = []
+  let length = 0
+  for await (const piece of body as AsyncIterable<Buffer>) {
+    length += piece.length
+    if (length > maxBytes) throw new Error(`its reply is longer than ${maxBytes} bytes`)
+    pieces.push(piece)
+  }
+  const isEmpty = statusCode === 204 || statusCode === 205 || statusCode === 304
+  const pairs = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one): [string, string] => [name, one]),
+  )
+  return new Response(isEmpty ? null : Buffer.concat(pieces), { status: statusCode, headers: pairs })
+}
+
+/** The address is for the log alone: it would tell a stranger what this network looks like. */
+function refusedFor(
+  permit: Permit,
+  why: string | undefined,
+  address: string | undefined,
+  { log }: Around,
+): GatewayError {
+  const url = shownUrl(permit.url)
+  log.warn('a URL is not asked', { url, why, address, namedBy: permit.namedBy.origin })
+  return refused(url, why ?? 'it has no address')
+}
+
+function refused(url: string, why: string): GatewayError {
+  return gatewayError('GW_FETCH_REFUSED', { url, why })
+}
+
+function failure(error: unknown, url: string): unknown {
+  if (error instanceof GatewayError) return error
+  return gatewayError('GW_FETCH_FAILED', { url, why: reasonOf(error), cause: error })
+}
+
+/** Without what may be a secret: user, password and parameters. */
+function shownUrl(url: string | URL): string {
+  const parsed = URL.parse(String(url))
+  return parsed === null ? String(url).slice(0, 100) : `${parsed.origin}${parsed.pathname}`
+}
