@@ -103,9 +103,9 @@ export interface ListedRoots {
   readonly reply: AskReply
 }
 
-/** The roots of clients for one upstream, outside any call. `isOn` says which sessions use a link; absent where all may. */
+/** The roots of clients for one upstream, outside any call. `isOn` says which sessions use a connection; absent where all may. */
 export interface RootsOfClients {
-  /** Asks the one client of a link; undefined where there is none, or no telling which it is. */
+  /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
   list(ask: Ask, isOn?: (session: Session) => boolean): Promise<ListedRoots | undefined>
   /** True if the client of a call is that one, so that it does not matter which of its calls asks. */
   isOnly(session: Session, isOn?: (session: Session) => boolean): boolean

@@ -6,20 +6,20 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { parseDuration } from '../util/units.ts'
-import type { Link } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Links beside the main one, unless the configuration says otherwise. */
-const MAX_LINKS = 64
+/** Connections beside the main one, unless the configuration says otherwise. */
+const MAX_CONNECTIONS = 64
 
 /** Most of them for one caller. */
 const MAX_EACH = 16
 
 /** Time after which one that nobody uses is ended. */
-export const LINK_IDLE_MS = 5 * 60_000
+export const CONNECTION_IDLE_MS = 5 * 60_000
 
-/** Links that differ in nothing but what their clients can be asked for. */
+/** Connections that differ in nothing but what their clients can be asked for. */
 const MAX_SHARED = 8
 
 const EVERYTHING = '*'
@@ -29,20 +29,20 @@ export interface PoolHost {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock
-  /** Links beside the main one, at most, and how many of them are opened ahead. */
+  /** Connections beside the main one, at most, and how many of them are opened ahead. */
   readonly max: number
   readonly min: number
   /** Most of one caller; those of nobody in particular may be many. */
   readonly maxEach: number
-  /** Headers of a caller's requests that go upstream: who sends others shares no link with him. */
+  /** Headers of a caller's requests that go upstream: who sends others shares no connection with him. */
   readonly forwarded: readonly string[]
   /** Time after which one that nobody uses is ended. */
   readonly idleMs: number
-  /** The link of the upstream itself, for lists and for all who need none of their own. */
+  /** The connection of the upstream itself, for lists and for all who need none of their own. */
   main(): Supervisor
-  /** True while somebody waits for notifications on its link. */
+  /** True while somebody waits for notifications on its connection. */
   isWatched(supervisor: Supervisor): boolean
-  /** Makes the supervisor of another link, for clients that can be asked for this. */
+  /** Makes the supervisor of another connection, for clients that can be asked for this. */
   supervisor(capabilities: JsonObject, also?: PoolOptions): Supervisor
 }
 
@@ -73,14 +73,14 @@ type Headers = Readonly<Record<string, string>>
 
 const NO_HEADERS: Headers = Object.freeze({})
 
-/** The links to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
-export class LinkPool {
+/** The connections to one server: one that all share, and more where sessions, callers or capabilities must not mix. */
+export class ConnectionPool {
   readonly #host: PoolHost
   readonly #pooled = new Map<string, PooledConnection>()
   /** On their way out, with the calls that they still have. */
   readonly #leaving = new Map<Supervisor, Promise<void>>()
   readonly #declared = new WeakMap<JsonObject, Declared>()
-  readonly #warm: WarmLinks
+  readonly #warm: WarmConnections
   readonly #sweeper: IdleSweeper<PooledConnection>
 
   constructor(host: PoolHost) {
@@ -91,11 +91,11 @@ export class LinkPool {
       idleSince: pooled => (host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled)),
       end: pooled => this.#leave(pooled),
     })
-    this.#warm = new WarmLinks(host.min, waits => host.supervisor(ALL, { waits }))
+    this.#warm = new WarmConnections(host.min, waits => host.supervisor(ALL, { waits }))
   }
 
-  /** Finds the supervisor of the link that a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  supervisorFor({ method, exchange, headers }: Call, main: Link, project?: string): Supervisor {
+  /** Finds the supervisor of the connection that a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
+  supervisorFor({ method, exchange, headers }: Call, main: Connection, project?: string): Supervisor {
     if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main()
     const { session } = exchange
     const key = this.#keyOf(session, headers, main, project)
@@ -105,30 +105,35 @@ export class LinkPool {
     return pooled?.supervisor ?? this.#host.main()
   }
 
-  /** Finds the supervisor of the link that a session has already, beside the main one. */
-  supervisorOf(session: Session, main: Link, project?: string): Supervisor | undefined {
+  /** Finds the supervisor of the connection that a session has already, beside the main one. */
+  supervisorOf(session: Session, main: Connection, project?: string): Supervisor | undefined {
     // The headers decide which one that is, and nobody knows them without a call.
     if (this.#host.forwarded.length > 0) return undefined
     const key = this.#keyOf(session, NO_HEADERS, main, project)
     return key === undefined ? undefined : this.#pooled.get(key)?.supervisor
   }
 
-  /** A subscription alone opens no link while there is no room; it uses the main one. */
+  /** A subscription alone opens no connection while there is no room; it uses the main one. */
   #mayOpen(method: string): boolean {
     return method !== SUBSCRIBE || this.#room() > 0
   }
 
-  /** Undefined for who takes the main link. */
-  #keyOf(session: Session, headers: Headers, main: Link, project: string | undefined): string | undefined {
+  /** Undefined for who takes the main connection. */
+  #keyOf(
+    session: Session,
+    headers: Headers,
+    main: Connection,
+    project: string | undefined,
+  ): string | undefined {
     if (project === undefined && this.isShared(main)) return undefined
     const owner = this.#owner(session, headers)
     if (project !== undefined) return JSON.stringify([owner, project])
     return `${owner}\n${this.#declares(session, main).fingerprint}`
   }
 
-  /** All links beside the main one that are up. */
-  links(): Link[] {
-    return this.supervisors().flatMap(({ link }) => link ?? [])
+  /** All connections beside the main one that are up. */
+  all(): Connection[] {
+    return this.supervisors().flatMap(({ connection }) => connection ?? [])
   }
 
   supervisors(): Supervisor[] {
@@ -141,9 +146,9 @@ export class LinkPool {
     this.#warm.fill(this.#room())
   }
 
-  /** Takes a new link in the place of this one, if it is here. */
-  replace(link: Link, why: string): void {
-    for (const { supervisor } of this.#pooled.values()) supervisor.replace(link, why)
+  /** Takes a new connection in the place of this one, if it is here. */
+  replace(connection: Connection, why: string): void {
+    for (const { supervisor } of this.#pooled.values()) supervisor.replace(connection, why)
   }
 
   sessionEnded({ id }: Session): void {
@@ -151,32 +156,32 @@ export class LinkPool {
     for (const pooled of this.#pooled.values()) if (pooled.session === id) this.#leave(pooled)
   }
 
-  /** A link is of no use any more. */
+  /** A connection is of no use any more. */
   drop(supervisor: Supervisor): void {
     for (const pooled of this.#pooled.values()) if (pooled.supervisor === supervisor) this.#leave(pooled)
   }
 
-  /** Since when the link that is up and idle longest has had nothing to do. */
+  /** Since when the connection that is up and idle longest has had nothing to do. */
   get idleSince(): number | undefined {
     const idle = this.#idle().find(isUp)
     return idle === undefined ? undefined : idleSince(idle)
   }
 
-  /** Ends the link that is up and idle longest, and its process. */
+  /** Ends the connection that is up and idle longest, and its process. */
   yield(): boolean {
     const idle = this.#idle().find(isUp)
     if (idle !== undefined) this.#leave(idle)
     return idle !== undefined
   }
 
-  /** Ends the link that was idle longest, up or not. */
+  /** Ends the connection that was idle longest, up or not. */
   makeRoom(): boolean {
     const [idle] = this.#idle()
     if (idle !== undefined) this.#leave(idle)
     return idle !== undefined
   }
 
-  /** Lets every link end with its last call. */
+  /** Lets every connection end with its last call. */
   leave(): void {
     for (const pooled of this.#pooled.values()) this.#leave(pooled)
     for (const supervisor of this.#warm.empty()) this.#end(supervisor)
@@ -189,8 +194,8 @@ export class LinkPool {
   }
 
   /** A modern server on HTTP keeps nothing between requests; one on a pipe has a single process for all who share it. */
-  isShared({ wire, server }: Link): boolean {
-    return wire.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
+  isShared({ transport, server }: Connection): boolean {
+    return transport.streams ? server?.era === 'modern' : this.#host.isolation === 'shared'
   }
 
   #owner(session: Session, headers: Headers): string {
@@ -205,9 +210,9 @@ export class LinkPool {
    * Declares this client in `initialize`. The programs of one caller, or of one label, share a process, whatever each
    * of them can; and a process that was started ahead did not know for whom.
    */
-  #declares({ client, label }: Session, main: Link): Declared {
+  #declares({ client, label }: Session, main: Connection): Declared {
     const isOfMany = this.#host.isolation === 'session' && label !== undefined
-    if (isOfMany || (!main.wire.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
+    if (isOfMany || (!main.transport.streams && (this.#host.isolation !== 'session' || this.#host.min > 0)))
       return { version: '', fingerprint: EVERYTHING, capabilities: ALL }
     const known = this.#declared.get(client.capabilities)
     if (known?.version === client.version) return known
@@ -218,12 +223,12 @@ export class LinkPool {
   }
 
   #room(): number {
-    // A link that only stops has no client any more; the bound on all processes still counts it.
-    const busy = [...this.#leaving.keys()].filter(({ link }) => link !== undefined).length
+    // A connection that only stops has no client any more; the bound on all processes still counts it.
+    const busy = [...this.#leaving.keys()].filter(({ connection }) => connection !== undefined).length
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
 
-  #open(key: string, session: Session, main: Link, cwd?: string): PooledConnection | undefined {
+  #open(key: string, session: Session, main: Connection, cwd?: string): PooledConnection | undefined {
     const { isolation, clock } = this.#host
     if (isolation === 'shared' && cwd === undefined && this.#pooled.size >= MAX_SHARED) return undefined
     this.#makeRoomFor(session)
@@ -296,17 +301,17 @@ function callerOf({ principal }: Session): string | undefined {
 }
 
 function isUp({ supervisor }: PooledConnection): boolean {
-  return supervisor.link !== undefined
+  return supervisor.connection !== undefined
 }
 
 function idleSince({ supervisor, openedAt }: PooledConnection): number | undefined {
   if (supervisor.state === 'starting') return undefined
-  const { link } = supervisor
-  return link === undefined ? openedAt : link.use.idleSince
+  const { connection } = supervisor
+  return connection === undefined ? openedAt : connection.use.idleSince
 }
 
-/** Links that were opened ahead, for clients to come. Each is given away once. */
-class WarmLinks {
+/** Connections that were opened ahead, for clients to come. Each is given away once. */
+class WarmConnections {
   readonly #min: number
   readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
   readonly #waiting = new Set<Supervisor>()
@@ -350,7 +355,7 @@ class WarmLinks {
   }
 }
 
-/** Numbers of links of each sort. */
+/** Numbers of connections of each sort. */
 interface Sizes {
   readonly replicas: number
   readonly min: number
@@ -359,10 +364,14 @@ interface Sizes {
   readonly idleMs: number | undefined
 }
 
-/** Reads the numbers of links from a spec; all but processes have one, and more as clients come. */
+/** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
 export function sizesOf(spec: UpstreamConfig): Sizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
-  const { min, max, perPrincipal: maxEach } = spec.pool ?? { min: 0, max: MAX_LINKS, perPrincipal: MAX_EACH }
+  const {
+    min,
+    max,
+    perPrincipal: maxEach,
+  } = spec.pool ?? { min: 0, max: MAX_CONNECTIONS, perPrincipal: MAX_EACH }
   // The directory of a project's process is not known ahead.
   const isAhead = spec.isolation !== 'shared' && !isPerProject(spec)
   const hasReplicas = spec.type === 'stdio' && spec.isolation === 'shared' && !isPerProject(spec)

@@ -16,12 +16,12 @@ import {
   allowedIn,
   forwardedTo,
   isPerProject,
-  LINK_IDLE_MS,
-  LinkPool,
+  CONNECTION_IDLE_MS,
+  ConnectionPool,
   type PoolOptions,
   sizesOf,
 } from './connection-pool.ts'
-import type { Link } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { Supervisors } from './supervisor-factory.ts'
@@ -29,36 +29,36 @@ import type { Supervisors } from './supervisor-factory.ts'
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** Dependencies of a set of connections: the upstream that it belongs to. */
-export interface ConnectionsHost {
+export interface UpstreamHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: Supervisors
-  /** True while somebody waits for notifications, on any link or on the one of this supervisor. */
+  /** True while somebody waits for notifications, on any connection or on the one of this supervisor. */
   isWatched(supervisor?: Supervisor): boolean
-  /** The main link is another one, or gone. */
-  changed(state: UpstreamState, link: Link | undefined): void
-  /** A link beside it is up. */
-  opened(link: Link): void
+  /** The main connection is another one, or gone. */
+  changed(state: UpstreamState, connection: Connection | undefined): void
+  /** A connection beside it is up. */
+  opened(connection: Connection): void
   /** The same, or it has gone. */
   moved(supervisor: Supervisor): void
 }
 
-/** All links to one server: the main one, its replicas, and those that belong to one session or caller. */
+/** All connections to one server: the main one, its replicas, and those that belong to one session or caller. */
 export class Connections {
   main: Supervisor
-  readonly #host: ConnectionsHost
+  readonly #host: UpstreamHost
   readonly #replicas: Replicas | undefined
-  readonly #pool: LinkPool
+  readonly #pool: ConnectionPool
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: Projects | undefined
-  /** The main link, where all calls take it. */
-  #shared: Link | undefined
+  /** The main connection, where all calls take it. */
+  #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
   /** Restarts of supervisors that are gone. */
   #restarts = 0
   #takeBackOffer: (() => void) | undefined
 
-  constructor(host: ConnectionsHost) {
+  constructor(host: UpstreamHost) {
     this.#host = host
     const { spec, context } = host
     const { replicas, idleMs, ...sizes } = sizesOf(spec)
@@ -67,14 +67,14 @@ export class Connections {
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
-    this.#pool = new LinkPool({
+    this.#pool = new ConnectionPool({
       name: context.name,
       // A session with a server depends on the caller's forwarded headers, so others must not share it.
       isolation: forwarded.length > 0 && spec.isolation === 'shared' ? 'principal' : spec.isolation,
       forwarded,
       ...sizes,
       clock: context.clock,
-      idleMs: idleMs ?? LINK_IDLE_MS,
+      idleMs: idleMs ?? CONNECTION_IDLE_MS,
       main: () => this.main,
       isWatched: supervisor => host.isWatched(supervisor),
       supervisor: (capabilities, also) => this.#makeAnother(capabilities, also),
@@ -88,19 +88,20 @@ export class Connections {
       })
   }
 
-  /** The link that a call takes, where it is up already. */
-  now(call: Call): Link | undefined {
-    const main = this.main.link
+  /** The connection that a call takes, where it is up already. */
+  now(call: Call): Connection | undefined {
+    const main = this.main.connection
     if (main === undefined || main === this.#shared) return main
-    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#supervisorFor(call, main).link
+    if (this.#projects === undefined || OF_MAIN.has(call.method))
+      return this.#supervisorFor(call, main).connection
     const project = this.#projects.known(call.exchange.session)
     // A subscription is nobody's exchange, and asks nobody where it works.
     if (project === undefined && call.method === SUBSCRIBE) return main
-    return project === undefined ? undefined : this.#supervisorFor(call, main, project).link
+    return project === undefined ? undefined : this.#supervisorFor(call, main, project).connection
   }
 
   /** The same, once it is up; undefined when the client did not wait. */
-  async soon(call: Call): Promise<Link | undefined> {
+  async soon(call: Call): Promise<Connection | undefined> {
     const main = await this.main.readyFor(call)
     if (main === undefined) return undefined
     if (this.#projects === undefined || OF_MAIN.has(call.method))
@@ -111,26 +112,26 @@ export class Connections {
     return this.#supervisorFor(call, main, project).readyFor(call)
   }
 
-  /** Finds the supervisor whose link the calls of a session take, where that is up and not the main one. */
+  /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
   home(session: Session): Supervisor | undefined {
     const supervisor = this.#supervisorOf(session)
-    return supervisor?.link === undefined ? undefined : supervisor
+    return supervisor?.connection === undefined ? undefined : supervisor
   }
 
   #supervisorOf(session: Session): Supervisor | undefined {
-    const main = this.main.link
+    const main = this.main.connection
     const project = this.#projects?.known(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
     return this.#pool.supervisorOf(session, main, this.#apart(project))
   }
 
-  links(): Link[] {
-    return this.#supervisors().flatMap(({ link }) => link ?? [])
+  all(): Connection[] {
+    return this.#supervisors().flatMap(({ connection }) => connection ?? [])
   }
 
   get runtime(): UpstreamRuntime {
-    const instances = this.links().map(({ wire, use }) => ({
-      ...(wire.pid === undefined ? {} : { pid: wire.pid }),
+    const instances = this.all().map(({ transport, use }) => ({
+      ...(transport.pid === undefined ? {} : { pid: transport.pid }),
       startedAt: use.startedAt,
       inFlight: use.inFlight,
     }))
@@ -154,31 +155,36 @@ export class Connections {
   }
 
   /** The server has forgotten us, or is another one. */
-  replace(link: Link, why: string): void {
-    for (const supervisor of this.#mains()) supervisor.replace(link, why)
-    this.#pool.replace(link, why)
+  replace(connection: Connection, why: string): void {
+    for (const supervisor of this.#mains()) supervisor.replace(connection, why)
+    this.#pool.replace(connection, why)
   }
 
   /** Nothing that was learned of the server holds any more. */
   startAnew(why: string): void {
     this.#pool.leave()
     for (const supervisor of this.#mains())
-      if (supervisor.link !== undefined) supervisor.replace(supervisor.link, why)
+      if (supervisor.connection !== undefined) supervisor.replace(supervisor.connection, why)
   }
 
   /** Tells each server that has asked for roots, and would be told others now, that they changed. */
   rootsChanged(changed: readonly Session[]): void {
     for (const supervisor of this.#supervisors())
-      if (supervisor.link?.roots !== undefined) void this.#tellOfRoots(supervisor, supervisor.link, changed)
+      if (supervisor.connection?.roots !== undefined)
+        void this.#tellOfRoots(supervisor, supervisor.connection, changed)
   }
 
-  async #tellOfRoots(supervisor: Supervisor, link: Link, changed: readonly Session[]): Promise<void> {
+  async #tellOfRoots(
+    supervisor: Supervisor,
+    connection: Connection,
+    changed: readonly Session[],
+  ): Promise<void> {
     const client = await this.#host.context.roots?.clientOf(this.#sessionsOn(supervisor))
-    if (client === undefined || (client.id === link.roots?.of && !changed.includes(client))) return
-    if (link.closedBecause === undefined) await link.notify('notifications/roots/list_changed')
+    if (client === undefined || (client.id === connection.roots?.of && !changed.includes(client))) return
+    if (connection.closedBecause === undefined) await connection.notify('notifications/roots/list_changed')
   }
 
-  /** Tells the sessions that use a link; undefined where all of them may. */
+  /** Tells the sessions that use a connection; undefined where all of them may. */
   #sessionsOn(supervisor: Supervisor): ((session: Session) => boolean) | undefined {
     if (this.#host.spec.isolation === 'shared' || this.#mains().includes(supervisor)) return undefined
     return session => this.#supervisorOf(session) === supervisor
@@ -194,7 +200,7 @@ export class Connections {
     return project !== this.#projects?.home || this.#host.spec.isolation !== 'shared' ? project : undefined
   }
 
-  #supervisorFor(call: Call, main: Link, project?: string): Supervisor {
+  #supervisorFor(call: Call, main: Connection, project?: string): Supervisor {
     const supervisor = this.#pool.supervisorFor(call, main, this.#apart(project))
     if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE)
       return supervisor
@@ -215,19 +221,19 @@ export class Connections {
       cwd: this.#projects?.home,
       retries: () => true,
       isUsedBy: (_main, session) => this.#supervisorOf(session) === undefined,
-      changed: (supervisor, state, link) => {
+      changed: (supervisor, state, connection) => {
         this.#note(supervisor, state)
-        if (supervisor === this.main) this.#mainChanged(state, link)
-        else this.#besides(supervisor, state, link)
+        if (supervisor === this.main) this.#mainChanged(state, connection)
+        else this.#besides(supervisor, state, connection)
       },
-      lost: (supervisor, link, reason) => {
-        if (supervisor === this.main && supervisor.link === link) this.#handOver(reason)
-        supervisor.lost(link, reason)
+      lost: (supervisor, connection, reason) => {
+        if (supervisor === this.main && supervisor.connection === connection) this.#handOver(reason)
+        supervisor.lost(connection, reason)
       },
     })
   }
 
-  /** A link beside the main one. Whether the server can be reached at all is still the main one's business. */
+  /** A connection beside the main one. Whether the server can be reached at all is still the main one's business. */
   #makeAnother(capabilities: JsonObject, { cwd, waits }: PoolOptions = {}): Supervisor {
     const another: Supervisor = this.#host.supervisors.make({
       capabilities,
@@ -235,24 +241,25 @@ export class Connections {
       retries: () => waits?.(another) === true,
       sessions: supervisor => this.#sessionsOn(supervisor),
       isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
-      changed: (supervisor, state, link) => {
+      changed: (supervisor, state, connection) => {
         this.#note(supervisor, state)
         if (state === 'stopped') this.#restarts += supervisor.restarts
-        this.#besides(supervisor, state, link)
+        this.#besides(supervisor, state, connection)
       },
-      lost: (supervisor, link, reason) => {
-        // The server is away for all: what was watched here is not to be told to the main link in its last moment.
-        if (link.wire.streams && this.main.link !== undefined) this.main.lost(this.main.link, reason)
-        supervisor.lost(link, reason)
-        if (link.wire.streams) this.#pool.drop(supervisor)
+      lost: (supervisor, connection, reason) => {
+        // The server is away for all: what was watched here is not to be told to the main connection in its last moment.
+        if (connection.transport.streams && this.main.connection !== undefined)
+          this.main.lost(this.main.connection, reason)
+        supervisor.lost(connection, reason)
+        if (connection.transport.streams) this.#pool.drop(supervisor)
       },
     })
     return another
   }
 
-  #mainChanged(state: UpstreamState, link: Link | undefined): void {
-    this.#shared = link !== undefined && this.#isForAll(link) ? link : undefined
-    this.#host.changed(state, link)
+  #mainChanged(state: UpstreamState, connection: Connection | undefined): void {
+    this.#shared = connection !== undefined && this.#isForAll(connection) ? connection : undefined
+    this.#host.changed(state, connection)
     if (state !== 'ready') return
     this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
     for (const supervisor of this.#replicas?.others(this.main) ?? []) void supervisor.start()
@@ -260,28 +267,28 @@ export class Connections {
     this.#idle?.arm()
   }
 
-  #isForAll(link: Link): boolean {
-    return this.#projects === undefined && this.#replicas === undefined && this.#pool.isShared(link)
+  #isForAll(connection: Connection): boolean {
+    return this.#projects === undefined && this.#replicas === undefined && this.#pool.isShared(connection)
   }
 
-  #besides(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void {
+  #besides(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
     const problem = ownerProblemOf(supervisor)
     const { log, name } = this.#host.context
-    const pid = link?.wire.pid
+    const pid = connection?.transport.pid
     if (state === 'failed' && this.#mains().includes(supervisor))
       log.warn('a replica is not available', { upstream: name, problem })
-    else log.debug('a link beside the main one', { state, problem, pid })
-    if (state === 'ready' && link !== undefined) this.#host.opened(link)
+    else log.debug('a connection beside the main one', { state, problem, pid })
+    if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state !== 'starting') this.#host.moved(supervisor)
   }
 
-  /** The main link is about to be lost: a replica that is up takes its place, and nobody misses anything. */
+  /** The main connection is about to be lost: a replica that is up takes its place, and nobody misses anything. */
   #handOver(reason: Reason): void {
-    const heir = this.#replicas?.others(this.main).find(({ link }) => link !== undefined)
+    const heir = this.#replicas?.others(this.main).find(({ connection }) => connection !== undefined)
     if (heir === undefined) return
     this.#host.context.log.warn('a replica has ended; another one takes its place', { why: forOwner(reason) })
     this.main = heir
-    this.#host.changed('ready', heir.link)
+    this.#host.changed('ready', heir.connection)
   }
 
   #note(supervisor: Supervisor, state: UpstreamState): void {
@@ -294,12 +301,12 @@ export class Connections {
     this.#lastError = { lastError: problem, lastErrorAt: Date.now() }
   }
 
-  /** Since when nothing has used any of its links. */
+  /** Since when nothing has used any of its connections. */
   #idleSince(): number | undefined {
     if (this.main.state !== 'ready' || this.#host.isWatched()) return undefined
     let latest = 0
-    for (const { state, link } of this.#supervisors()) {
-      const since = state === 'starting' ? undefined : link === undefined ? 0 : link.use.idleSince
+    for (const { state, connection } of this.#supervisors()) {
+      const since = state === 'starting' ? undefined : connection === undefined ? 0 : connection.use.idleSince
       if (since === undefined) return undefined
       latest = Math.max(latest, since)
     }
@@ -327,7 +334,7 @@ export class Connections {
   }
 }
 
-/** Methods of the main link: their results are the same everywhere, and better asked of one. */
+/** Methods of the main connection: their results are the same everywhere, and better asked of one. */
 const OF_MAIN: ReadonlySet<string> = new Set([
   'tools/list',
   'prompts/list',

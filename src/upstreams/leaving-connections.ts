@@ -1,43 +1,43 @@
 import type { ProcessPermit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
-import type { Link } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 
-/** Links of one supervisor that are being ended, and the right of each link's process to run. */
-export class LeavingLinks {
-  readonly #leaving = new Map<Link, Promise<void>>()
-  readonly #permits = new Map<Link, ProcessPermit>()
+/** Connections of one supervisor that are being ended, and the right of each connection's process to run. */
+export class LeavingConnections {
+  readonly #leaving = new Map<Connection, Promise<void>>()
+  readonly #permits = new Map<Connection, ProcessPermit>()
 
-  get links(): Link[] {
+  get all(): Connection[] {
     return [...this.#leaving.keys()]
   }
 
-  /** Notes the right under which a link's process runs. */
-  permit(link: Link, permit: ProcessPermit | undefined): void {
-    if (permit !== undefined) this.#permits.set(link, permit)
+  /** Notes the right under which a connection's process runs. */
+  permit(connection: Connection, permit: ProcessPermit | undefined): void {
+    if (permit !== undefined) this.#permits.set(connection, permit)
   }
 
-  /** Ends a link at once. */
-  close(link: Link | undefined, reason: Reason): void {
-    if (link !== undefined)
+  /** Ends a connection at once. */
+  close(connection: Connection | undefined, reason: Reason): void {
+    if (connection !== undefined)
       this.#watch(
-        link,
-        this.#end(link, () => link.close(reason)),
+        connection,
+        this.#end(connection, () => connection.close(reason)),
       )
   }
 
-  /** Ends a link that is of no use any more; what is under way over HTTP ends by itself. */
-  retire(link: Link, reason: Reason): void {
+  /** Ends a connection that is of no use any more; what is under way over HTTP ends by itself. */
+  retire(connection: Connection, reason: Reason): void {
     this.#watch(
-      link,
-      this.#end(link, () => link.retire(reason)),
+      connection,
+      this.#end(connection, () => connection.retire(reason)),
     )
   }
 
-  /** Ends a link with its last call. */
-  drain(link: Link, reason: Reason): void {
+  /** Ends a connection with its last call. */
+  drain(connection: Connection, reason: Reason): void {
     this.#watch(
-      link,
-      link.use.free().then(() => this.#end(link, () => link.close(reason))),
+      connection,
+      connection.use.free().then(() => this.#end(connection, () => connection.close(reason))),
     )
   }
 
@@ -45,17 +45,17 @@ export class LeavingLinks {
     await Promise.all(this.#leaving.values())
   }
 
-  #end(link: Link, end: () => Promise<void>): Promise<void> {
-    this.#permits.get(link)?.leaving()
+  #end(connection: Connection, end: () => Promise<void>): Promise<void> {
+    this.#permits.get(connection)?.leaving()
     return end()
   }
 
-  #watch(link: Link, left: Promise<void>): void {
+  #watch(connection: Connection, left: Promise<void>): void {
     const leaving = left.finally(() => {
-      if (this.#leaving.get(link) === leaving) this.#leaving.delete(link)
-      this.#permits.get(link)?.ended()
-      this.#permits.delete(link)
+      if (this.#leaving.get(connection) === leaving) this.#leaving.delete(connection)
+      this.#permits.get(connection)?.ended()
+      this.#permits.delete(connection)
     })
-    this.#leaving.set(link, leaving)
+    this.#leaving.set(connection, leaving)
   }
 }

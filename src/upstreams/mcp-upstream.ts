@@ -17,7 +17,7 @@ import { EraDoubt } from './connection/handshake.ts'
 import { Connections } from './connections.ts'
 import { type Connect, Supervisors } from './supervisor-factory.ts'
 import { tlsFingerprint } from './tls-files.ts'
-import type { Link } from './connection/connection.ts'
+import type { Connection } from './connection/connection.ts'
 import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { isLegacy, isModern } from '../protocol/versions.ts'
@@ -78,8 +78,8 @@ export class McpUpstream implements Upstream {
       supervisors: this.#supervisors,
       isWatched: supervisor => this.#interest.arePending(supervisor),
       moved: supervisor => this.#interest.moved(supervisor),
-      changed: (state, link) => this.#changed(state, link),
-      opened: link => this.#interest.opened(link),
+      changed: (state, connection) => this.#changed(state, connection),
+      opened: connection => this.#interest.opened(connection),
     })
     this.#refusals = new Refusals(context, problem => this.#connections.note(problem))
   }
@@ -97,7 +97,7 @@ export class McpUpstream implements Upstream {
   }
 
   get pid(): number | undefined {
-    return this.#connections.main.link?.wire.pid
+    return this.#connections.main.connection?.transport.pid
   }
 
   get dropped(): Readonly<Record<string, number>> | undefined {
@@ -134,7 +134,7 @@ export class McpUpstream implements Upstream {
   }
 
   sessionEnded(session: Session): void {
-    this.#interest.forget(session, this.#connections.links())
+    this.#interest.forget(session, this.#connections.all())
     this.#connections.sessionEnded(session)
   }
 
@@ -144,32 +144,32 @@ export class McpUpstream implements Upstream {
 
   async dispatch(call: Call): Promise<Answer> {
     if (call.method === UNSUBSCRIBE) return this.#interest.unsubscribe(call)
-    const link = this.#connections.now(call) ?? (await this.#connections.soon(call))
-    if (link === undefined) return cancelledAnswer()
-    const { use } = link
+    const connection = this.#connections.now(call) ?? (await this.#connections.soon(call))
+    if (connection === undefined) return cancelledAnswer()
+    const { use } = connection
     use.hold()
     try {
-      const answer = await this.#interest.answer(call, link)
-      return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, link)
-        ? await this.#heal(link, call, answer)
+      const answer = await this.#interest.answer(call, connection)
+      return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, connection)
+        ? await this.#heal(connection, call, answer)
         : answer
     } catch (error) {
       this.#refusals.note(error, call.method)
-      return await this.#recover(link, call, error)
+      return await this.#recover(connection, call, error)
     } finally {
       use.letGo()
     }
   }
 
-  #changed(state: UpstreamState, link: Link | undefined): void {
+  #changed(state: UpstreamState, connection: Connection | undefined): void {
     const { name, pid } = this
     const { log } = this.#context
     const problem = ownerProblemOf(this)
-    if (link?.server !== undefined) this.#meets(link.server)
-    const { era, version } = link?.server ?? {}
+    if (connection?.server !== undefined) this.#meets(connection.server)
+    const { era, version } = connection?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
     if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
-    this.#interest.follow(state === 'ready' ? link : undefined)
+    this.#interest.follow(state === 'ready' ? connection : undefined)
     this.#context.stateChanged(state, problem)
   }
 
@@ -180,23 +180,23 @@ export class McpUpstream implements Upstream {
   }
 
   /** The server may have become another one: asks it who it is, and starts anew if it changed. */
-  async #heal(link: Link, call: Call, answer: Answer): Promise<Answer> {
-    if (!(await this.#doubt.isConfirmed(link))) return answer
+  async #heal(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
+    if (!(await this.#doubt.isConfirmed(connection))) return answer
     this.#startAnew()
     return REPEATABLE.has(call.method) ? this.#again(call) : answer
   }
 
-  async #recover(link: Link, call: Call, error: unknown): Promise<Answer> {
+  async #recover(connection: Connection, call: Call, error: unknown): Promise<Answer> {
     if (!(error instanceof GatewayError)) throw error
     const { sessionLost, stale, status, unheard } = error.fields
-    // A connection that ended before its answer says nothing of the link. Whether to call again is not for us to say.
+    // A socket that ended before its answer says nothing of the connection. Whether to call again is not for us to say.
     if (stale === true) throw error
-    if (sessionLost === true) this.#connections.replace(link, String(error.fields.why))
+    if (sessionLost === true) this.#connections.replace(connection, String(error.fields.why))
     else {
       if (
         typeof status !== 'number' ||
-        !this.#doubt.isRaisedByStatus(status, link) ||
-        !(await this.#doubt.isConfirmed(link))
+        !this.#doubt.isRaisedByStatus(status, connection) ||
+        !(await this.#doubt.isConfirmed(connection))
       )
         throw error
       this.#startAnew()
@@ -211,13 +211,13 @@ export class McpUpstream implements Upstream {
   }
 
   async #again(call: Call): Promise<Answer> {
-    const link = await this.#connections.soon(call)
-    if (link === undefined) return cancelledAnswer()
-    link.use.hold()
+    const connection = await this.#connections.soon(call)
+    if (connection === undefined) return cancelledAnswer()
+    connection.use.hold()
     try {
-      return await this.#interest.answer(call, link)
+      return await this.#interest.answer(call, connection)
     } finally {
-      link.use.letGo()
+      connection.use.letGo()
     }
   }
 }

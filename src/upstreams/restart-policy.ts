@@ -26,7 +26,7 @@ export class Restarts {
     this.#backoff = backoff
   }
 
-  /** A link has ended after this long in good health. */
+  /** A connection has ended after this long in good health. */
   lasted(ms: number): void {
     if (ms >= HEALTHY_MS) this.reset()
   }

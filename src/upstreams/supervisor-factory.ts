@@ -3,36 +3,36 @@ import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
-import { Link } from './connection/connection.ts'
+import { Connection } from './connection/connection.ts'
 import { EraMemory, shakeHands } from './connection/handshake.ts'
 import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscriptions.ts'
 import { Supervisor } from './supervisor.ts'
-import type { LinkEvents, LinkHost, Wire } from './transport.ts'
+import type { ConnectionEvents, ConnectionHost, Transport } from './transport.ts'
 
-/** Opens what carries a link; a process runs in `cwd`, where that is given. */
-export type Connect = (events: LinkEvents, cwd: string | undefined) => Wire
+/** Opens what carries a connection; a process runs in `cwd`, where that is given. */
+export type Connect = (events: ConnectionEvents, cwd: string | undefined) => Transport
 
 const PROBE_MS = 5000
-/** The notification on the state of a task: ids of tasks are those of one link (2025-11-25, tasks). */
+/** The notification on the state of a task: ids of tasks are those of one connection (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
 
 /** Differences between the supervisors of one upstream. */
 export interface Keeping {
-  /** Capabilities of the clients of this link, as `initialize` declares them. */
+  /** Capabilities of the clients of this connection, as `initialize` declares them. */
   readonly capabilities: JsonObject
   /** Working directory of a process; undefined for the one of its spec. */
   readonly cwd: string | undefined
   retries(): boolean
-  /** Tells the sessions that use its link; undefined where all of them may. */
+  /** Tells the sessions that use its connection; undefined where all of them may. */
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
-  /** True where the calls of a session take its link. */
+  /** True where the calls of a session take its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
-  changed(supervisor: Supervisor, state: UpstreamState, link: Link | undefined): void
-  lost(supervisor: Supervisor, link: Link, reason: Reason): void
+  changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
+  lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
 
-/** Whom a change is told that came by the link of a supervisor; undefined for everybody. */
+/** Whom a change is told that came by the connection of a supervisor; undefined for everybody. */
 export type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
 /** Makes the supervisors of one upstream, and knows what they have in common. */
@@ -60,7 +60,7 @@ export class Supervisors {
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
     const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
-    const open = (): Link => new Link(host, events => this.#connect(events, cwd))
+    const open = (): Connection => new Connection(host, events => this.#connect(events, cwd))
     const supervisor: Supervisor = new Supervisor({
       name,
       log,
@@ -72,19 +72,19 @@ export class Supervisors {
       retries,
       enter: () => (type === 'stdio' ? room?.enter() : undefined),
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
-      changed: (state, link) => changed(supervisor, state, link),
+      changed: (state, connection) => changed(supervisor, state, connection),
     })
-    const host = this.#linkHost(supervisor, { sessions, isUsedBy }, (link, reason) =>
-      lost(supervisor, link, reason),
+    const host = this.#connectionHost(supervisor, { sessions, isUsedBy }, (connection, reason) =>
+      lost(supervisor, connection, reason),
     )
     return supervisor
   }
 
-  #linkHost(
+  #connectionHost(
     supervisor: Supervisor,
     { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
-    closed: LinkHost<Link>['closed'],
-  ): LinkHost<Link> {
+    closed: ConnectionHost<Connection>['closed'],
+  ): ConnectionHost<Connection> {
     const context = this.#context
     const { roots } = context
     return {
@@ -126,7 +126,7 @@ export class Replicas {
     let fewest = Infinity
     for (let step = 0; step < count; step++) {
       const supervisor = this.#all[(first + step) % count]
-      const calls = supervisor?.link?.use.inFlight ?? Infinity
+      const calls = supervisor?.connection?.use.inFlight ?? Infinity
       if (calls >= fewest) continue
       fewest = calls
       best = supervisor

@@ -1,7 +1,7 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
 import { gatewayError, GatewayError, ownerReasonOf, reasonOf, type Reason } from '../errors/errors.ts'
-import { LeavingLinks } from './leaving-connections.ts'
-import { closedError, type Link } from './connection/connection.ts'
+import { LeavingConnections } from './leaving-connections.ts'
+import { closedError, type Connection } from './connection/connection.ts'
 import { Restarts, type Pause } from './restart-policy.ts'
 import { visible } from '../util/log.ts'
 
@@ -11,7 +11,7 @@ export interface SupervisorHost {
   readonly log: Log
   readonly clock: Clock
   readonly startupMs: number
-  /** Longest life of one link; undefined for no limit. */
+  /** Longest life of one connection; undefined for no limit. */
   readonly lifetimeMs?: number | undefined
   /** True where each start costs a process. */
   readonly isProcess: boolean
@@ -19,34 +19,34 @@ export interface SupervisorHost {
   retries(): boolean
   /** Asks for the right to start; undefined where nothing bounds that. */
   enter(): ProcessTurn | undefined
-  /** Opens a link and shakes hands; `open` must be given every link as soon as it is made. */
-  connect(own: (make: () => Link) => Link): Promise<Link>
-  changed(state: UpstreamState, link: Link | undefined): void
+  /** Opens a connection and shakes hands; `open` must be given every connection as soon as it is made. */
+  connect(own: (make: () => Connection) => Connection): Promise<Connection>
+  changed(state: UpstreamState, connection: Connection | undefined): void
   /** Takes every secret out of a text. */
   hide(text: string): string
 }
 
-/** Link replaced at once, without a pause, at most once in this time. */
+/** Connection replaced at once, without a pause, at most once in this time. */
 const REPLACE_MS = 1000
 /** After this long a start for which there was no room is tried again. */
 const NO_ROOM_RETRY_MS = 1000
 const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
-/** After this long a link that could not be renewed is tried again. */
+/** After this long a connection that could not be renewed is tried again. */
 const RENEW_AGAIN_MS = 60_000
 
-/** Keeps one link to a server alive: starts it, notices its end, and tries again with growing pauses. */
+/** Keeps one connection to a server alive: starts it, notices its end, and tries again with growing pauses. */
 export class Supervisor {
   state: UpstreamState = 'idle'
   /** Why it is not ready, for anybody. */
   problem: string | undefined = undefined
   /** The server's own words on that, for the owner alone. */
   problemDetail: string | undefined = undefined
-  link: Link | undefined = undefined
+  connection: Connection | undefined = undefined
   /** Number of restarts, but for waking from idleness. */
   restarts = 0
   readonly #host: SupervisorHost
   readonly #restarts: Restarts
-  #opening: Link | undefined
+  #opening: Connection | undefined
   #starting: Promise<void> | undefined
   #failure: GatewayError | undefined
   #dueAt = 0
@@ -55,8 +55,8 @@ export class Supervisor {
   #takeBackRetry: (() => void) | undefined
   #takeBackRenewal: (() => void) | undefined
   #turn: ProcessTurn | undefined
-  /** Links on their way out; a stop waits for them. */
-  readonly #leaving = new LeavingLinks()
+  /** Connections on their way out; a stop waits for them. */
+  readonly #leaving = new LeavingConnections()
 
   constructor(host: SupervisorHost, restarts = new Restarts(host.isProcess)) {
     this.#host = host
@@ -72,46 +72,47 @@ export class Supervisor {
 
   async stop(): Promise<void> {
     if (this.state === 'stopped') return
-    const links = [this.#opening, this.link, ...this.#leaving.links]
+    const connections = [this.#opening, this.connection, ...this.#leaving.all]
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
-    this.link = undefined
+    this.connection = undefined
     this.#become('stopped', undefined)
     this.#turn?.leave()
-    for (const link of links) this.#leaving.close(link, { why: 'the gateway has stopped it' })
+    for (const connection of connections)
+      this.#leaving.close(connection, { why: 'the gateway has stopped it' })
     await this.#starting
     await this.#leaving.done()
   }
 
   /** Stops when the last call has ended. */
   async leave(): Promise<void> {
-    await this.link?.use.free()
+    await this.connection?.use.free()
     await this.#leaving.done()
     await this.stop()
   }
 
-  /** Ends the link until somebody needs one again. */
+  /** Ends the connection until somebody needs one again. */
   rest(why: string): void {
     if (this.#starting !== undefined || (this.state !== 'ready' && this.state !== 'failed')) return
-    const { link } = this
+    const { connection } = this
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
-    this.link = undefined
+    this.connection = undefined
     this.#become('idle', undefined)
-    this.#leaving.close(link, { why })
+    this.#leaving.close(connection, { why })
   }
 
-  /** The live link, waited for while a start is under way. Rejects with a GatewayError when there is none. */
-  async ready(): Promise<Link> {
+  /** The live connection, waited for while a start is under way. Rejects with a GatewayError when there is none. */
+  async ready(): Promise<Connection> {
     const attempt = this.#isDue() ? this.#attempt() : this.#starting
     await attempt
-    if (this.link !== undefined) return this.link
+    if (this.connection !== undefined) return this.connection
     throw this.#whyNotReady(attempt !== undefined)
   }
 
   /** The same for a call; undefined when its client did not wait. */
-  async readyFor(call: Call): Promise<Link | undefined> {
-    if (this.link !== undefined) return this.link
+  async readyFor(call: Call): Promise<Connection | undefined> {
+    if (this.connection !== undefined) return this.connection
     let takeBack = (): void => undefined
     const left = new Promise<undefined>(resolve => {
       takeBack = call.onCancel(() => resolve(undefined))
@@ -119,25 +120,25 @@ export class Supervisor {
     return Promise.race([this.ready(), left]).finally(() => takeBack())
   }
 
-  /** A link has ended by itself. */
-  lost(link: Link, reason: Reason): void {
-    if (link !== this.link) return
-    this.link = undefined
-    this.#leaving.retire(link, reason)
+  /** A connection has ended by itself. */
+  lost(connection: Connection, reason: Reason): void {
+    if (connection !== this.connection) return
+    this.connection = undefined
+    this.#leaving.retire(connection, reason)
     const now = this.#host.clock.now()
     this.#restarts.lasted(now - this.#readyAt)
     this.#restarts.wasted(now)
     this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
-  /** A link is up but of no use any more: takes a new one at once. */
-  replace(link: Link, why: string): void {
-    if (link !== this.link) return
+  /** A connection is up but of no use any more: takes a new one at once. */
+  replace(connection: Connection, why: string): void {
+    if (connection !== this.connection) return
     const { clock, log } = this.#host
-    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(link, { why })
+    if (clock.now() - this.#replacedAt < REPLACE_MS) return this.lost(connection, { why })
     this.#replacedAt = clock.now()
-    this.link = undefined
-    this.#leaving.retire(link, { why })
+    this.connection = undefined
+    this.#leaving.retire(connection, { why })
     log.info('connecting anew', { why })
     void this.#attempt()
   }
@@ -146,7 +147,7 @@ export class Supervisor {
     return this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
   }
 
-  /** The error of a call without a link: how the attempt failed that it waited for, or that the upstream is down. */
+  /** The error of a call without a connection: how the attempt failed that it waited for, or that the upstream is down. */
   #whyNotReady(hasWaited: boolean): GatewayError {
     const isStopped = this.state === 'stopped'
     if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
@@ -167,17 +168,17 @@ export class Supervisor {
 
   async #run(): Promise<void> {
     if (this.state !== 'idle') this.restarts++
-    if (this.link === undefined) this.#become('starting', undefined)
+    if (this.connection === undefined) this.#become('starting', undefined)
     try {
       await this.#open()
     } catch (error) {
       if (!this.#isRunning()) return
-      if (this.link === undefined) this.#fail(this.#startFailure(error))
+      if (this.connection === undefined) this.#fail(this.#startFailure(error))
       else this.#keepOn(error)
     }
   }
 
-  /** Waits for its turn, then opens a link within the start-up time. */
+  /** Waits for its turn, then opens a connection within the start-up time. */
   async #open(): Promise<void> {
     const permit = await this.#entered()
     let over: Reason | undefined
@@ -186,10 +187,10 @@ export class Supervisor {
       this.#leaving.close(this.#opening, over)
     })
     try {
-      const link = await this.#host.connect(make => this.#own(make, over))
-      this.#leaving.permit(link, permit)
+      const connection = await this.#host.connect(make => this.#own(make, over))
+      this.#leaving.permit(connection, permit)
       permit?.started()
-      this.#opened(link)
+      this.#opened(connection)
     } catch (error) {
       if (this.#opening !== undefined) this.#restarts.wasted(this.#host.clock.now())
       if (this.#opening === undefined) permit?.ended()
@@ -205,9 +206,9 @@ export class Supervisor {
   }
 
   #whyTooLate(): Reason {
-    const { stray, wire } = this.#opening ?? {}
+    const { stray, transport } = this.#opening ?? {}
     const why = `no handshake within ${this.#host.startupMs} ms`
-    if (stray === undefined || wire?.streams === true) return { why, detail: wire?.lastWords }
+    if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastWords }
     const detail = visible(this.#host.hide(stray), 200)
     return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
   }
@@ -229,7 +230,7 @@ export class Supervisor {
     }
   }
 
-  #own(make: () => Link, over: Reason | undefined): Link {
+  #own(make: () => Connection, over: Reason | undefined): Connection {
     if (over !== undefined || !this.#isRunning()) throw gatewayError('GW_STOPPING')
     if (this.#opening !== undefined && !this.#restarts.wasted(this.#host.clock.now()))
       throw gatewayError('GW_UPSTREAM_CLOSED', {
@@ -240,12 +241,12 @@ export class Supervisor {
     return this.#opening
   }
 
-  #opened(link: Link): void {
+  #opened(connection: Connection): void {
     if (!this.#isRunning()) return
-    if (link.closedBecause !== undefined) throw closedError(this.#host.name, link.closedBecause)
-    const before = this.link
+    if (connection.closedBecause !== undefined) throw closedError(this.#host.name, connection.closedBecause)
+    const before = this.connection
     this.#takeBackRetry?.()
-    this.link = link
+    this.connection = connection
     this.#failure = undefined
     this.#readyAt = this.#host.clock.now()
     this.#armRenewal(this.#host.lifetimeMs)
@@ -260,14 +261,14 @@ export class Supervisor {
     this.#takeBackRenewal = this.#host.clock.after(early, () => this.#renew())
   }
 
-  /** The link has lived its time: a fresh one takes over, and it ends with its last call. */
+  /** The connection has lived its time: a fresh one takes over, and it ends with its last call. */
   #renew(): void {
-    if (this.link === undefined || this.#starting !== undefined) return
-    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.link.wire.pid })
+    if (this.connection === undefined || this.#starting !== undefined) return
+    this.#host.log.info('it has lived its time: starting a fresh one', { pid: this.connection.transport.pid })
     void this.#attempt()
   }
 
-  /** The fresh one did not come up: better an old link than none. */
+  /** The fresh one did not come up: better an old connection than none. */
   #keepOn(error: unknown): void {
     this.#host.log.warn('no fresh one came up; the old one goes on', { why: ownerReasonOf(error) })
     this.#armRenewal(RENEW_AGAIN_MS)
@@ -304,6 +305,6 @@ export class Supervisor {
     this.state = state
     this.problem = problem === undefined ? undefined : this.#host.hide(problem)
     this.problemDetail = detail === undefined ? undefined : this.#host.hide(detail)
-    this.#host.changed(state, this.link)
+    this.#host.changed(state, this.connection)
   }
 }

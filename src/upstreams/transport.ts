@@ -15,8 +15,8 @@ import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { Drops } from '../transport/unexpected-messages.ts'
 import { type Behaviour, type Behaviours } from './serialization/tool-behaviour.ts'
 
-/** Carries the messages of a link: the pipes of a process, or POSTs to a server. */
-export interface Wire {
+/** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
+export interface Transport {
   readonly pid: number | undefined
   /** True where each request has a stream of its own (HTTP); false where all share one pipe. */
   readonly streams: boolean
@@ -37,22 +37,22 @@ export interface Wire {
   close(): Promise<void>
 }
 
-/** Events of a wire, for its link. */
-export interface WireEvents {
+/** Events of a transport, for its connection. */
+export interface TransportEvents {
   /** One message, and the request on whose stream it came, where streams tell. */
   received(bytes: Buffer, of: Pending | undefined): void
   /** One request failed on its way; the others live on. */
   failed(pending: Pending, error: Error): void
   /** The stream of what belongs to no request has been away, and may have missed something. */
   reopened(): void
-  /** The wire is gone for good. */
+  /** The transport is gone for good. */
   closed(reason: Reason): void
 }
 
-/** Events of a wire that has not found out yet how the server is spoken to. */
-export interface LinkEvents extends WireEvents {
-  /** Another wire carries the link from now on. */
-  carriedBy(wire: Wire): void
+/** Events of a transport that has not found out yet how the server is spoken to. */
+export interface ConnectionEvents extends TransportEvents {
+  /** Another transport carries the connection from now on. */
+  carriedBy(transport: Transport): void
 }
 
 /** A request that stays open, and is answered with notifications. */
@@ -96,23 +96,23 @@ export class Pending {
   }
 }
 
-/** Dependencies of a link: the upstream that it belongs to. */
-export interface LinkHost<Link = unknown> {
+/** Dependencies of a connection: the upstream that it belongs to. */
+export interface ConnectionHost<Connection = unknown> {
   readonly name: string
   readonly log: Log
   readonly clock: Clock
   readonly drops: Drops
-  /** The observed behaviour of the server, over all its links. */
+  /** The observed behaviour of the server, over all its connections. */
   readonly behaviours: Behaviours
   notify(notification: Notification): void
   /** Takes a server's requests to clients. */
   readonly clients: Pick<UpstreamContext, 'ask'>
-  /** True where a client is the only one of the link, and can be asked outside its calls; absent where nobody can. */
+  /** True where a client is the only one of the connection, and can be asked outside its calls; absent where nobody can. */
   isOnlyClient?: ((session: Session) => boolean) | undefined
   /** Asks a client for its roots outside any call; absent where nobody can be asked. */
   listRoots?: ((ask: Ask) => Promise<ListedRoots | undefined>) | undefined
   /** Notifications of the server may have been lost meanwhile. */
-  missed(link: Link): void
-  /** The link is of no more use. Calls that are under way over HTTP still end by themselves. */
-  closed(link: Link, reason: Reason): void
+  missed(connection: Connection): void
+  /** The connection is of no more use. Calls that are under way over HTTP still end by themselves. */
+  closed(connection: Connection, reason: Reason): void
 }

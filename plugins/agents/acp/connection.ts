@@ -34,16 +34,10 @@ export class Connection {
   readonly #requests = new RpcPeer<Waiting, AbortController>(BOUNDS)
   #ended: Error | undefined
   #junkInRow = 0
-  #junk = 0
 
   constructor(writer: LineWriter, side: ConnectionSide) {
     this.#writer = writer
     this.#side = side
-  }
-
-  /** Lines so far that were no message. */
-  get junk(): number {
-    return this.#junk
   }
 
   /**
@@ -90,7 +84,6 @@ export class Connection {
   }
 
   #countJunk(): void {
-    this.#junk++
     if (++this.#junkInRow > MAX_JUNK) this.#side.broken(`it wrote ${MAX_JUNK} lines that are no message`)
   }
 

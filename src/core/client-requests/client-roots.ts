@@ -23,12 +23,12 @@ const ANSWER_MS = 10_000
 /** Changes within this time are told once. */
 const COALESCE_MS = 100
 
-/** Test of whether a session uses a link; undefined where all of them may. */
+/** Test of whether a session uses a connection; undefined where all of them may. */
 type IsOn = ((session: Session) => boolean) | undefined
 
 /**
  * The roots of clients, for legacy servers that ask outside any call (2025-11-25, roots). They are told only where there is
- * no doubt whose they are: those of the one client of a link, and never to a server that this client may not see.
+ * no doubt whose they are: those of the one client of a connection, and never to a server that this client may not see.
  */
 export class ClientRoots {
   readonly #graph: () => Graph
@@ -70,13 +70,13 @@ export class ClientRoots {
     this.#tellSoon()
   }
 
-  /** Asks the one client of a link; undefined where there is none, or no telling which it is. */
+  /** Asks the one client of a connection; undefined where there is none, or no telling which it is. */
   async list(upstream: Upstream, ask: Ask, isOn: IsOn): Promise<ListedRoots | undefined> {
     const of = (await this.clientOf(upstream, isOn)) ?? (await this.#clientToCome(upstream, isOn))
     return of === undefined ? undefined : { of, reply: await this.#ask(of, ask) }
   }
 
-  /** The client whose roots a server may know outside any call, on a link of it. */
+  /** The client whose roots a server may know outside any call, on a connection of it. */
   async clientOf(upstream: Upstream, isOn: IsOn): Promise<Session | undefined> {
     const node = this.#nodeOf(upstream)
     if (node === undefined || !this.#mayTell(isOn)) return undefined
@@ -86,7 +86,7 @@ export class ClientRoots {
     return only !== undefined && second === undefined && this.#canAsk(only) ? only : undefined
   }
 
-  /** Tells whether the client that calls this server is the only one of a link, and can be asked outside its calls. */
+  /** Tells whether the client that calls this server is the only one of a connection, and can be asked outside its calls. */
   isOnly(upstream: Upstream, session: Session, isOn: IsOn): boolean {
     const node = this.#nodeOf(upstream)
     const client = baseOf(session)

@@ -199,7 +199,7 @@ export class Notifier {
     }
   }
 
-  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a link of its own there. */
+  /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
   hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
     const holder = holderOf(by)
     const held = this.#held.get(uri)

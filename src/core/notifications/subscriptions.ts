@@ -80,7 +80,7 @@ function describe(filter: ListenFilter): JsonObject {
   return notifications
 }
 
-/** `resources/subscribe` (legacy): each link to the upstream is subscribed once, however many sessions want the URI. */
+/** `resources/subscribe` (legacy): each connection to the upstream is subscribed once, however many sessions want the URI. */
 export async function subscribe(exchange: Exchange, graph: Graph): Promise<Answer> {
   const uri = exchange.params?.uri
   if (typeof uri !== 'string')

@@ -109,7 +109,7 @@ export class TaskStore {
   }
 
   /**
-   * A legacy server says how a task does: its owner hears it, where he uses the link that it came by, and nobody else. False for
+   * A legacy server says how a task does: its owner hears it, where he uses the connection that it came by, and nobody else. False for
    * what is nobody's.
    */
   told(
@@ -122,7 +122,7 @@ export class TaskStore {
       typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
     const { session, taskId } = named.known
-    // Another link is another server session, which may count alike.
+    // Another connection is another server session, which may count alike.
     if (!isMeant(session)) return false
     return session.notify({ method, params: { ...params, taskId } })
   }

@@ -6,7 +6,13 @@ import { type Malformed, type RpcResponse, encodeNotification, parseMessage } fr
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'
 import { Scheduler } from '../serialization/scheduler.ts'
-import { type LinkHost, Pending, type Subscription, type LinkEvents, type Wire } from '../transport.ts'
+import {
+  type ConnectionHost,
+  Pending,
+  type Subscription,
+  type ConnectionEvents,
+  type Transport,
+} from '../transport.ts'
 import { IncomingNotifications } from './incoming-notifications.ts'
 import { type ClientRequest, IncomingRequests, type IncomingSide } from './incoming-requests.ts'
 import { outboundParams, answerOf, cancelled, shortenedList } from './translate-call.ts'
@@ -21,8 +27,8 @@ const BUSY_RETRY_MS = 1000
 const ASKABLE = ['elicitation', 'sampling', 'roots']
 
 /** One live connection to a server: matches answers to requests, and takes everything else where it belongs. */
-export class Link implements LinkEvents, IncomingSide {
-  wire: Wire
+export class Connection implements ConnectionEvents, IncomingSide {
+  transport: Transport
   /** The server's description of itself; undefined until the handshake is done. */
   server: ServerSide | undefined = undefined
   /** Why it closed; undefined while it is open. */
@@ -32,8 +38,8 @@ export class Link implements LinkEvents, IncomingSide {
   /** The session whose roots the server was sent last, if any was; undefined while it has not asked. */
   roots: { readonly of: string | undefined } | undefined = undefined
   /** The calls that use it; a caller takes hold of it first. */
-  readonly use: LinkUse
-  readonly host: LinkHost<Link>
+  readonly use: ConnectionUse
+  readonly host: ConnectionHost<Connection>
   readonly peer = new RpcPeer<Pending, ClientRequest>({ sent: MAX_PENDING, received: MAX_ASKED })
   /** Schedules the calls where all share one stream on which the server may ask. */
   scheduler: Scheduler | undefined = undefined
@@ -44,11 +50,11 @@ export class Link implements LinkEvents, IncomingSide {
   /** Clients' calls among the requests that wait. */
   #calls = 0
 
-  constructor(host: LinkHost<Link>, connect: (events: LinkEvents) => Wire) {
+  constructor(host: ConnectionHost<Connection>, connect: (events: ConnectionEvents) => Transport) {
     this.host = host
-    this.use = new LinkUse(host.clock)
+    this.use = new ConnectionUse(host.clock)
     this.#cancelled = new CancelledCalls(host.clock, () => this.scheduler?.cancelledGone())
-    this.wire = connect(this)
+    this.transport = connect(this)
   }
 
   /** Passes a client's call to the server. Rejects with a GatewayError when it could not be asked. */
@@ -94,20 +100,20 @@ export class Link implements LinkEvents, IncomingSide {
   }
 
   notify(method: string, params?: JsonObject): Promise<void> {
-    return this.wire.send(encodeNotification(method, params))
+    return this.transport.send(encodeNotification(method, params))
   }
 
   /** The server has introduced itself, and knows what its clients can be asked for. */
   opened(server: ServerSide, declared: JsonObject = {}): void {
     this.server = server
-    this.wire.opened(server)
-    if (this.wire.streams || server.era === 'modern' || !ASKABLE.some(what => isObject(declared[what])))
+    this.transport.opened(server)
+    if (this.transport.streams || server.era === 'modern' || !ASKABLE.some(what => isObject(declared[what])))
       return
     this.scheduler = this.#newScheduler()
   }
 
   get streams(): boolean {
-    return this.wire.streams
+    return this.transport.streams
   }
 
   onlyCall(): Call | undefined {
@@ -116,32 +122,32 @@ export class Link implements LinkEvents, IncomingSide {
   }
 
   reply(text: string): void {
-    if (this.closedBecause === undefined) void this.wire.send(text)
+    if (this.closedBecause === undefined) void this.transport.send(text)
   }
 
   /** Ends the connection; every call that waits for its answer fails with the reason. */
   close(reason: Reason): Promise<void> {
     this.closedBecause ??= reason
     this.#failAll(reason)
-    return this.wire.close()
+    return this.transport.close()
   }
 
   /** Takes no more calls. Those that are under way over HTTP have streams of their own, and may end by themselves. */
   retire(reason: Reason): Promise<void> {
-    if (!this.wire.streams) return this.close(reason)
+    if (!this.transport.streams) return this.close(reason)
     this.closedBecause ??= reason
-    return this.wire.retire()
+    return this.transport.retire()
   }
 
   closed(reason: Reason): void {
     if (this.closedBecause !== undefined) return
     this.closedBecause = reason
-    if (!this.wire.streams) this.#failAll(reason)
+    if (!this.transport.streams) this.#failAll(reason)
     this.host.closed(this, reason)
   }
 
-  carriedBy(wire: Wire): void {
-    this.wire = wire
+  carriedBy(transport: Transport): void {
+    this.transport = transport
   }
 
   reopened(): void {
@@ -155,11 +161,11 @@ export class Link implements LinkEvents, IncomingSide {
   }
 
   received(bytes: Buffer, of: Pending | undefined): void {
-    if (this.closedBecause !== undefined && !this.wire.streams) return
+    if (this.closedBecause !== undefined && !this.transport.streams) return
     try {
       this.#take(bytes, of)
     } catch (error) {
-      // Whatever goes wrong on the way to a client must not end the link of all the others.
+      // Whatever goes wrong on the way to a client must not end the connection of all the others.
       this.host.log.error('a message could not be passed on', { why: reasonOf(error), cause: error })
     }
   }
@@ -187,7 +193,7 @@ export class Link implements LinkEvents, IncomingSide {
       if (this.closedBecause !== undefined) throw closedError(this.host.name, this.closedBecause)
       if (!this.peer.send(pending.id, pending)) throw fullError(this.host.name, MAX_PENDING)
       if (pending.call !== undefined) this.#calls++
-      this.wire.request(pending, params)
+      this.transport.request(pending, params)
     } catch (error) {
       this.#forget(pending)
       pending.reject(error instanceof Error ? error : new Error(reasonOf(error)))
@@ -208,18 +214,18 @@ export class Link implements LinkEvents, IncomingSide {
 
   #cancel(pending: Pending, reason: string): void {
     if (!pending.open) return
-    const wasSent = this.peer.sent.has(pending.id) && !this.wire.abandon(pending)
+    const wasSent = this.peer.sent.has(pending.id) && !this.transport.abandon(pending)
     if (wasSent && pending.call !== undefined) this.#givenUp(pending, pending.call, reason)
     this.#forget(pending)
     // A modern HTTP server learns it by the end of the stream alone (2026-07-28, cancellation).
-    if (wasSent && !(this.wire.streams && this.server?.era === 'modern'))
+    if (wasSent && !(this.transport.streams && this.server?.era === 'modern'))
       void this.notify('notifications/cancelled', { requestId: pending.id, reason })
     pending.resolve(cancelled(pending.id))
   }
 
   /** Answers what the server asked for a call that nobody waits for, so that it can end it. */
   #givenUp({ id, behaviour }: Pending, { exchange }: Call, reason: string): void {
-    if (!this.wire.streams) this.#cancelled.add(id, behaviour, exchange.session)
+    if (!this.transport.streams) this.#cancelled.add(id, behaviour, exchange.session)
     this.#requests.cancelOf(exchange, reason)
   }
 
@@ -229,7 +235,7 @@ export class Link implements LinkEvents, IncomingSide {
     this.#cancelled.clear()
     for (const pending of [...this.peer.sent.values(), ...waiting]) {
       this.failed(pending, closedError(this.host.name, reason))
-      this.wire.abandon(pending)
+      this.transport.abandon(pending)
     }
   }
 
@@ -271,7 +277,7 @@ export class Link implements LinkEvents, IncomingSide {
 }
 
 /** The calls that use one connection, from the moment they have chosen it until they are answered. */
-class LinkUse {
+class ConnectionUse {
   /** Milliseconds since 1970. */
   readonly startedAt = Date.now()
   inFlight = 0
@@ -295,7 +301,7 @@ class LinkUse {
     if (this.#freed.length > 0) for (const resolve of this.#freed.splice(0)) resolve()
   }
 
-  /** Resolves when no call uses the link any more. */
+  /** Resolves when no call uses the connection any more. */
   free(): Promise<void> {
     return this.inFlight > 0 ? new Promise(resolve => this.#freed.push(resolve)) : Promise.resolve()
   }

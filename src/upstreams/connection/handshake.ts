@@ -14,7 +14,7 @@ import {
   MODERN_VERSION,
 } from '../../protocol/versions.ts'
 import { visible } from '../../util/log.ts'
-import type { Link } from './connection.ts'
+import type { Connection } from './connection.ts'
 
 /** A server is asked again who it is at most once in this time. */
 const ASK_AGAIN_MS = 60_000
@@ -42,64 +42,71 @@ export interface HandshakeOptions {
   readonly clock: Clock
   /** Milliseconds that a server on a pipe may take for `server/discover` before it counts as legacy. */
   readonly probeMs: number
-  /** Opens a link; throws when the attempt is over. */
-  open(): Link
+  /** Opens a connection; throws when the attempt is over. */
+  open(): Connection
 }
 
-/** Opens a link and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
-export async function shakeHands(options: HandshakeOptions): Promise<Link> {
+/** Opens a connection and finds out who is there, and of which era (the upstream half of the eras' detection rules). */
+export async function shakeHands(options: HandshakeOptions): Promise<Connection> {
   const remembered = options.era === 'auto' ? options.memory.recall() : options.era
   if (remembered !== 'legacy') return probe(options, options.open())
-  const link = options.open()
+  const connection = options.open()
   try {
-    return await initialize(link, options)
+    return await initialize(connection, options)
   } catch (error) {
     if (options.era !== 'auto' || !isRefusal(error)) throw error
     options.memory.forget()
     // A process that said no is still there: it is asked on, so that none is left behind.
-    return probe(options, link.closedBecause === undefined ? link : options.open())
+    return probe(options, connection.closedBecause === undefined ? connection : options.open())
   }
 }
 
-async function probe(options: HandshakeOptions, link: Link): Promise<Link> {
-  const discovery = discover(link, options)
-  const first = await inTime(discovery, link, options)
-  if (first !== 'late' && first !== undefined) return opened(link, first, options)
-  if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, link)
+async function probe(options: HandshakeOptions, connection: Connection): Promise<Connection> {
+  const discovery = discover(connection, options)
+  const first = await inTime(discovery, connection, options)
+  if (first !== 'late' && first !== undefined) return opened(connection, first, options)
+  if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, connection)
   // Some servers exit on anything that is not `initialize`: once more, in their language.
-  const survivor = link.closedBecause === undefined ? link : options.open()
+  const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
     return await initialize(survivor, options)
   } catch (error) {
     const late =
-      isRefusal(error) && survivor === link
+      isRefusal(error) && survivor === connection
         ? await Promise.race([discovery, Promise.resolve(undefined)])
         : undefined
     if (late === undefined) throw error
-    return opened(link, late, options)
+    return opened(connection, late, options)
   }
 }
 
-function refuse(options: HandshakeOptions, server: ServerSide | undefined, link: Link): Link {
-  if (server !== undefined) return opened(link, server, options)
+function refuse(
+  options: HandshakeOptions,
+  server: ServerSide | undefined,
+  connection: Connection,
+): Connection {
+  if (server !== undefined) return opened(connection, server, options)
   const why = `it does not speak ${MODERN_VERSION}, and "era: modern" allows nothing else`
-  throw gatewayError('GW_UPSTREAM_START', { upstream: options.upstream, ...(link.closedBecause ?? { why }) })
+  throw gatewayError('GW_UPSTREAM_START', {
+    upstream: options.upstream,
+    ...(connection.closedBecause ?? { why }),
+  })
 }
 
-function opened(link: Link, server: ServerSide, { memory }: HandshakeOptions): Link {
+function opened(connection: Connection, server: ServerSide, { memory }: HandshakeOptions): Connection {
   memory.learn(server.era)
-  link.opened(server)
-  link.wire.listen()
-  return link
+  connection.opened(server)
+  connection.transport.listen()
+  return connection
 }
 
 /** The outcome of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
 async function inTime<T>(
   discovery: Promise<T>,
-  link: Link,
+  connection: Connection,
   { clock, probeMs, era }: HandshakeOptions,
 ): Promise<T | 'late'> {
-  if (link.wire.streams || era !== 'auto') return discovery
+  if (connection.transport.streams || era !== 'auto') return discovery
   let disarm = (): void => undefined
   const late = new Promise<'late'>(resolve => {
     disarm = clock.after(probeMs, () => resolve('late'))
@@ -109,16 +116,19 @@ async function inTime<T>(
 
 /** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
 export async function discover(
-  link: Link,
+  connection: Connection,
   options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
 ): Promise<ServerSide | undefined> {
   const client = { info: { ...options.gateway }, capabilities: {}, logLevel: undefined }
   try {
     const params = toModernParams(undefined, client, MODERN_VERSION, undefined)
-    return modernSide(await link.ask('server/discover', params, true))
+    return modernSide(await connection.ask('server/discover', params, true))
   } catch (error) {
     // On a pipe every failure speaks for an old server; over HTTP only a plain refusal does.
-    if (error instanceof GatewayError && (error.code === 'GW_UPSTREAM_PROTOCOL' || !link.wire.streams))
+    if (
+      error instanceof GatewayError &&
+      (error.code === 'GW_UPSTREAM_PROTOCOL' || !connection.transport.streams)
+    )
       return undefined
     throw error
   }
@@ -133,13 +143,13 @@ function modernSide({ result }: RpcResponse): ServerSide | undefined {
   return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
-async function initialize(link: Link, options: HandshakeOptions): Promise<Link> {
+async function initialize(connection: Connection, options: HandshakeOptions): Promise<Connection> {
   const params = {
     protocolVersion: LATEST_LEGACY_VERSION,
     capabilities: options.capabilities,
     clientInfo: { ...options.gateway },
   }
-  const { result, error } = await link.ask('initialize', params)
+  const { result, error } = await connection.ask('initialize', params)
   if (result === undefined)
     throw refused(options, `it refused to initialize: ${visible(error?.message ?? '', 300)}`, error?.code)
   const answer = result.value()
@@ -151,11 +161,11 @@ async function initialize(link: Link, options: HandshakeOptions): Promise<Link> 
       RPC.unsupportedVersion,
     )
   }
-  link.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
-  await link.notify('notifications/initialized')
-  link.wire.listen()
+  connection.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
+  await connection.notify('notifications/initialized')
+  connection.transport.listen()
   if (options.era === 'auto') options.memory.learn('legacy')
-  return link
+  return connection
 }
 
 function serverSide(era: Era, version: string, info: unknown, said: JsonObject): ServerSide {
@@ -221,23 +231,25 @@ export class EraDoubt {
     this.#clock = clock
   }
 
-  isRaisedBy(code: number, method: string, link: Link): boolean {
-    if (link.server?.era === 'legacy') return FOREIGN_TO_LEGACY.has(code)
+  isRaisedBy(code: number, method: string, connection: Connection): boolean {
+    if (connection.server?.era === 'legacy') return FOREIGN_TO_LEGACY.has(code)
     if (code !== RPC.methodNotFound) return FOREIGN_TO_MODERN.has(code)
     const capability = METHODS.get(method)?.capability
-    return capability !== undefined && link.server?.capabilities[capability] !== undefined
+    return capability !== undefined && connection.server?.capabilities[capability] !== undefined
   }
 
   /** A modern server says what it does not like in JSON; one that does not may be none. */
-  isRaisedByStatus(status: number, link: Link): boolean {
-    return link.server?.era === 'modern' && status >= 400 && status < 500
+  isRaisedByStatus(status: number, connection: Connection): boolean {
+    return connection.server?.era === 'modern' && status >= 400 && status < 500
   }
 
   /** Asks the server itself. Anything but a clear answer leaves things as they are. */
-  async isConfirmed(link: Link): Promise<boolean> {
+  async isConfirmed(connection: Connection): Promise<boolean> {
     if (this.#clock.now() - this.#askedAt < ASK_AGAIN_MS) return false
     this.#askedAt = this.#clock.now()
-    const said = await discover(link, { upstream: this.#upstream, gateway: this.#gateway }).catch(() => null)
-    return said !== null && (said?.era ?? 'legacy') !== link.server?.era
+    const said = await discover(connection, { upstream: this.#upstream, gateway: this.#gateway }).catch(
+      () => null,
+    )
+    return said !== null && (said?.era ?? 'legacy') !== connection.server?.era
   }
 }

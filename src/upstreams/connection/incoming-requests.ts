@@ -20,7 +20,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { Scheduler } from '../serialization/scheduler.ts'
-import type { LinkHost, Pending } from '../transport.ts'
+import type { ConnectionHost, Pending } from '../transport.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 const WHOSE =
@@ -30,7 +30,7 @@ const VISITS = { max: 1000, share: 100 }
 
 /** The connection that a server's own messages come by. */
 export interface IncomingSide {
-  readonly host: LinkHost
+  readonly host: ConnectionHost
   /** The requests under way, in both directions. */
   readonly peer: RpcPeer<Pending, ClientRequest>
   /** True where each request has a stream of its own. */

@@ -2,9 +2,9 @@ import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, type Reason } from '../../errors/errors.ts'
 import { parseMessage } from '../../protocol/jsonrpc.ts'
-import type { LinkEvents, Pending, Wire, WireEvents } from '../transport.ts'
-import { HttpWire } from './http-transport.ts'
-import { SseWire } from './sse-transport.ts'
+import type { ConnectionEvents, Pending, Transport, TransportEvents } from '../transport.ts'
+import { StreamableHttpTransport } from './http-transport.ts'
+import { SseTransport } from './sse-transport.ts'
 
 /** Statuses by which a server without Streamable HTTP refuses a POST of `initialize`. */
 const NOT_SERVED: ReadonlySet<unknown> = new Set([400, 404, 405])
@@ -12,27 +12,31 @@ const NOT_SERVED: ReadonlySet<unknown> = new Set([400, 404, 405])
 const ENDPOINT_MS = 5000
 
 /**
- * Opens Streamable HTTP. Where `initialize` shows that a server has nothing newer, HTTP+SSE carries the link instead
+ * Opens Streamable HTTP. Where `initialize` shows that a server has nothing newer, HTTP+SSE carries the connection instead
  * (2025-11-25, backwards compatibility); with the first answer to a call the choice is made, and nothing stands between.
  */
-export function openHttpOrSse(spec: HttpUpstreamConfig, context: UpstreamContext, events: LinkEvents): Wire {
+export function openHttpOrSse(
+  spec: HttpUpstreamConfig,
+  context: UpstreamContext,
+  events: ConnectionEvents,
+): Transport {
   return new Choice(spec, context, events).http
 }
 
 /** Listens to the handshake on Streamable HTTP. */
-class Choice implements WireEvents {
-  readonly http: HttpWire
+class Choice implements TransportEvents {
+  readonly http: StreamableHttpTransport
   readonly #spec: HttpUpstreamConfig
   readonly #context: UpstreamContext
-  readonly #events: LinkEvents
-  /** True while HTTP+SSE is tried, and once it is chosen: events of the other wire count no more. */
+  readonly #events: ConnectionEvents
+  /** True while HTTP+SSE is tried, and once it is chosen: events of the other transport count no more. */
   #isOld = false
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: LinkEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: ConnectionEvents) {
     this.#spec = spec
     this.#context = context
     this.#events = events
-    this.http = new HttpWire(spec, context, this)
+    this.http = new StreamableHttpTransport(spec, context, this)
   }
 
   received(bytes: Buffer, of: Pending | undefined): void {
@@ -63,7 +67,7 @@ class Choice implements WireEvents {
   #tryOldWay(pending: Pending, giveUp: () => void): void {
     if (!pending.open) return giveUp()
     this.#isOld = true
-    const sse = new SseWire(this.#spec, this.#context, {
+    const sse = new SseTransport(this.#spec, this.#context, {
       received: bytes => this.#events.received(bytes, undefined),
       failed: (of, error) => this.#events.failed(of, error),
       reopened: () => this.#events.reopened(),

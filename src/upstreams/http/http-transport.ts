@@ -7,7 +7,7 @@ import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { parseSize } from '../../util/units.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
+import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
 import { openClient } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
@@ -26,12 +26,12 @@ const STREAM = 'text/event-stream'
 const EITHER = `application/json, ${STREAM}`
 
 /** POSTs to one URL (Streamable HTTP of both eras). Stays on that origin; redirects are not followed. */
-export class HttpWire implements Wire, ReplyHost {
+export class StreamableHttpTransport implements Transport, ReplyHost {
   readonly streams = true
   readonly pid = undefined
   readonly upstream: string
   readonly maxReply: number
-  events: WireEvents
+  events: TransportEvents
   /** The parameters of `initialize`. */
   greeting: JsonObject | undefined
   readonly #clock: Clock
@@ -44,7 +44,7 @@ export class HttpWire implements Wire, ReplyHost {
   #stream: StandingStream | undefined
   #closing: Promise<void> | undefined
 
-  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: WireEvents) {
+  constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const { name, clock, gateway } = context
     const url = new URL(spec.url)
     this.upstream = name

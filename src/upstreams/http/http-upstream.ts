@@ -7,13 +7,13 @@ export const callSse = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
-    const [{ SseWire }, { McpUpstream }] = await Promise.all([
+    const [{ SseTransport }, { McpUpstream }] = await Promise.all([
       import('./sse-transport.ts'),
       import('../mcp-upstream.ts'),
     ])
     hooks.createUpstream.for('sse').tap((spec, context) => {
       if (spec.type !== 'sse') return undefined
-      return new McpUpstream(spec, context, events => new SseWire(spec, context, events))
+      return new McpUpstream(spec, context, events => new SseTransport(spec, context, events))
     })
   },
 })

@@ -1,7 +1,7 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
-import type { Pending, WireEvents } from '../transport.ts'
+import type { Pending, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
   MAX_REFUSAL,
@@ -17,11 +17,11 @@ import { type Body, EventBody, type Position, startOfStream, WholeBody } from '.
 /** Longest body of a receipt that is read, so that its connection can be used again. */
 const MAX_BODY = 64 * 1024
 
-/** Dependencies of a reply: the wire that it belongs to. */
+/** Dependencies of a reply: the transport that it belongs to. */
 export interface ReplyHost {
   readonly upstream: string
   readonly maxReply: number
-  readonly events: WireEvents
+  readonly events: TransportEvents
   /** Runs `callback` later; returns the way to take it back. */
   after(ms: number, callback: () => void): () => void
   /** The server has answered a request of this method with these headers. */

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
+import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
   isSessionUnknown,
@@ -33,11 +33,11 @@ const MAX_WAITING = 1000
 export type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'maxReply'> & Reach
 
 /** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
-export class SseWire implements Wire {
+export class SseTransport implements Transport {
   readonly streams = false
   readonly pid = undefined
   readonly #upstream: string
-  readonly #events: WireEvents
+  readonly #events: TransportEvents
   readonly #client: HttpTransport
   readonly #url: URL
   readonly #standing: Readonly<Record<string, string>>
@@ -46,7 +46,7 @@ export class SseWire implements Wire {
   #endpoint: string | undefined
   #waiting: (() => void)[] = []
 
-  constructor(spec: SseSpec, context: UpstreamContext, events: WireEvents) {
+  constructor(spec: SseSpec, context: UpstreamContext, events: TransportEvents) {
     const { name, gateway } = context
     this.#upstream = name
     this.#events = events
@@ -163,7 +163,7 @@ export class SseWire implements Wire {
   }
 
   #ended(reason: Reason): void {
-    // A link that is closing by itself, or is not complete yet, must not hear of it in the same breath.
+    // A connection that is closing by itself, or is not complete yet, must not hear of it in the same breath.
     process.nextTick(() => this.#events.closed(reason))
   }
 }

@@ -5,7 +5,7 @@ import { unreachable } from './http-failures.ts'
 import { isEventStream } from './response-reader.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 
-/** Dependencies of a standing stream: the wire that it belongs to. */
+/** Dependencies of a standing stream: the transport that it belongs to. */
 export interface StreamHost {
   readonly clock: Clock
   readonly maxEvent: number

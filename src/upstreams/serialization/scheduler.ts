@@ -1,7 +1,7 @@
 import type { Call, Exchange } from '../../api/index.ts'
 import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { InFlight } from '../../protocol/rpc-peer.ts'
-import type { LinkHost, Pending } from '../transport.ts'
+import type { ConnectionHost, Pending } from '../transport.ts'
 import type { CancelledCalls } from './cancelled-calls.ts'
 import type { Behaviour } from './tool-behaviour.ts'
 
@@ -26,7 +26,7 @@ const MAX_WAITING = 10_000
 const TOO_LONG = 'the client did not answer in time, and others wait'
 const ADVICE = '; with "isolation: session" each client has a server of its own'
 
-type SchedulerHost = Pick<LinkHost, 'clock' | 'log' | 'behaviours'>
+type SchedulerHost = Pick<ConnectionHost, 'clock' | 'log' | 'behaviours'>
 
 /** The calls of the connection that a scheduler is for. */
 export interface ScheduledCalls {

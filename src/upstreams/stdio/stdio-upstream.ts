@@ -9,12 +9,11 @@ import { launchOf } from '../../processes/launch.ts'
 import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { parseSize } from '../../util/units.ts'
-import { MAX_UNREAD, RequestQueue } from '../connection/request-queue.ts'
+import { QueuedTransport } from '../connection/queued-transport.ts'
+import { MAX_UNREAD } from '../connection/request-queue.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
+import type { TransportEvents } from '../transport.ts'
 
 /** Until then those who start a gateway have asked for its lists. */
 const ORPHANS_MS = 50
@@ -39,7 +38,7 @@ export const callStdio = definePlugin<undefined>({
       const upstream = new McpUpstream(
         spec,
         context,
-        (events, cwd) => new StdioWire(spec, around, events, cwd),
+        (events, cwd) => new StdioTransport(spec, around, events, cwd),
       )
       return Object.assign(upstream, { logs })
     })
@@ -62,13 +61,11 @@ interface StdioAround {
 }
 
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
-class StdioWire implements Wire {
-  readonly streams = false
-  readonly #queue: RequestQueue
+class StdioTransport extends QueuedTransport {
   #process: ServerProcess | undefined
 
-  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: WireEvents, cwd?: string) {
-    this.#queue = new RequestQueue(around.context, {
+  constructor(spec: StdioUpstreamConfig, around: StdioAround, events: TransportEvents, cwd?: string) {
+    super(around.context, {
       hasRoom: bytes => {
         const unread = this.#process?.unread ?? 0
         return unread === 0 || unread + bytes <= MAX_UNREAD
@@ -76,9 +73,9 @@ class StdioWire implements Wire {
       write: text => void this.#process?.send(text),
     })
     try {
-      this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.#queue.drained() })
+      this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.queue.drained() })
     } catch (error) {
-      // The link that owns us is not complete yet.
+      // The connection that owns us is not complete yet.
       process.nextTick(() =>
         events.closed({
           why: `${spec.command} could not be run: ${reasonOf(error)}${windowsHint(error)}`,
@@ -95,34 +92,6 @@ class StdioWire implements Wire {
     return this.#process?.lastWords
   }
 
-  request(pending: Pending, params: JsonObject | undefined): void {
-    this.#queue.send(
-      pending,
-      encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
-    )
-  }
-
-  send(text: string): Promise<void> {
-    this.#queue.reply(text)
-    return Promise.resolve()
-  }
-
-  abandon(pending: Pending): boolean {
-    return this.#queue.withdraw(pending)
-  }
-
-  opened(): void {
-    // Nothing on a pipe depends on the era.
-  }
-
-  listen(): void {
-    // A pipe always listens.
-  }
-
-  retire(): Promise<void> {
-    return this.close()
-  }
-
   async close(): Promise<void> {
     await this.#process?.stop()
   }
@@ -131,7 +100,7 @@ class StdioWire implements Wire {
 interface Start {
   readonly spec: StdioUpstreamConfig
   readonly around: StdioAround
-  readonly events: WireEvents
+  readonly events: TransportEvents
   /** The directory where a client works; undefined for the configured one. */
   readonly cwd: string | undefined
   /** Its stdin has room again. */

@@ -2,7 +2,7 @@ import type { Answer, Call, Clock, Session, UpstreamContext } from '../../api/in
 import { LOG_LEVELS } from '../../protocol/era/modern.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { within } from '../../util/clock.ts'
-import type { Link } from '../connection/connection.ts'
+import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
 import { type Home, Watches } from './subscriptions.ts'
 
@@ -38,48 +38,49 @@ export class ClientInterest {
   }
 
   /** Answers a call on its connection, once the server knows what is wanted. */
-  answer(call: Call, link: Link): Promise<Answer> {
-    const isModern = link.server?.era === 'modern'
-    if (call.method === SUBSCRIBE) return this.#watches.add(call, link)
+  answer(call: Call, connection: Connection): Promise<Answer> {
+    const isModern = connection.server?.era === 'modern'
+    if (call.method === SUBSCRIBE) return this.#watches.add(call, connection)
     if (call.method === 'logging/setLevel')
-      return isModern ? Promise.resolve({ result: Payload.of({}) }) : this.#levels.set(call, link)
+      return isModern ? Promise.resolve({ result: Payload.of({}) }) : this.#levels.set(call, connection)
     // A modern server gets the level with every request.
     const { session } = call.exchange
     const sent =
-      isModern || session.client.logLevel === undefined ? undefined : this.#levels.heed(session, link)
-    return sent === undefined ? link.call(call) : this.#afterwards(sent, call, link)
+      isModern || session.client.logLevel === undefined ? undefined : this.#levels.heed(session, connection)
+    return sent === undefined ? connection.call(call) : this.#afterwards(sent, call, connection)
   }
 
   /** The connection that all share is another one now; undefined when there is none. */
-  follow(link: Link | undefined): void {
-    this.#watches.follow(link)
-    if (link !== undefined) this.opened(link)
+  follow(connection: Connection | undefined): void {
+    this.#watches.follow(connection)
+    if (connection !== undefined) this.opened(connection)
   }
 
-  /** A link beside the one that all share has come up or gone. */
+  /** A connection beside the one that all share has come up or gone. */
   moved(supervisor: Supervisor): void {
     this.#watches.moved(supervisor)
   }
 
-  /** A link is up. */
-  opened(link: Link): void {
-    void this.#levels.tell(link)
+  /** A connection is up. */
+  opened(connection: Connection): void {
+    void this.#levels.tell(connection)
   }
 
-  forget(session: Session, links: readonly Link[]): void {
+  forget(session: Session, connections: readonly Connection[]): void {
     this.#watches.forget(session)
     const hadWanted = this.#levels.forget(session.id)
     // A modern session may be one request, and the next one would want the same again.
-    if (hadWanted && session.client.era === 'legacy') for (const link of links) this.opened(link)
+    if (hadWanted && session.client.era === 'legacy')
+      for (const connection of connections) this.opened(connection)
   }
 
   stop(): void {
     this.#watches.stop()
   }
 
-  async #afterwards(sent: Promise<unknown>, call: Call, link: Link): Promise<Answer> {
+  async #afterwards(sent: Promise<unknown>, call: Call, connection: Connection): Promise<Answer> {
     await within(this.#clock, LEVEL_MS, sent)
-    return link.call(call)
+    return connection.call(call)
   }
 }
 
@@ -88,33 +89,33 @@ class LogLevels {
   readonly #wanted = new Map<string, number>()
   /** The number of sessions that want each level. */
   readonly #counts = LOG_LEVELS.map(() => 0)
-  readonly #sent = new WeakMap<Link, number>()
+  readonly #sent = new WeakMap<Connection, number>()
 
   /** `logging/setLevel` of one session, as that of all. */
-  async set(call: Call, link: Link): Promise<Answer> {
+  async set(call: Call, connection: Connection): Promise<Answer> {
     this.#want(call.exchange.session.id, call.params?.level)
     const loudest = this.#loudest()
-    if (loudest === this.#sent.get(link)) return { result: Payload.of({}) }
+    if (loudest === this.#sent.get(connection)) return { result: Payload.of({}) }
     call.params = { ...call.params, level: LOG_LEVELS[loudest] ?? call.params?.level }
-    const answer = await link.call(call)
-    if ('result' in answer) this.#sent.set(link, loudest)
+    const answer = await connection.call(call)
+    if ('result' in answer) this.#sent.set(connection, loudest)
     return answer
   }
 
   /** Sees that a session gets what it wants; undefined when the server knows. */
-  heed({ id, client }: Session, link: Link): Promise<unknown> | undefined {
+  heed({ id, client }: Session, connection: Connection): Promise<unknown> | undefined {
     this.#want(id, client.logLevel)
-    return this.tell(link)
+    return this.tell(connection)
   }
 
   /** Sends a server what is wanted now, unless it knows. */
-  tell(link: Link): Promise<unknown> | undefined {
+  tell(connection: Connection): Promise<unknown> | undefined {
     const loudest = this.#loudest()
-    const { era, capabilities } = link.server ?? {}
-    if (loudest < 0 || loudest === this.#sent.get(link)) return undefined
+    const { era, capabilities } = connection.server ?? {}
+    if (loudest < 0 || loudest === this.#sent.get(connection)) return undefined
     if (era !== 'legacy' || capabilities?.logging === undefined) return undefined
-    this.#sent.set(link, loudest)
-    return link.ask('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
+    this.#sent.set(connection, loudest)
+    return connection.ask('logging/setLevel', { level: LOG_LEVELS[loudest] }).catch(() => undefined)
   }
 
   /** The session has ended. True when it had wanted something. */

@@ -5,7 +5,7 @@ import type { RpcResponse } from '../../protocol/jsonrpc.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
-import type { Link } from '../connection/connection.ts'
+import type { Connection } from '../connection/connection.ts'
 import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Subscription } from '../transport.ts'
@@ -29,7 +29,7 @@ const DONE: Answer = Object.freeze({ result: Payload.of({}) })
 export class Watches {
   readonly #context: UpstreamContext
   readonly #home: Home
-  /** On the link that all share; it listens for changed lists, too. */
+  /** On the connection that all share; it listens for changed lists, too. */
   readonly #main: Watch
   readonly #pooled = new Map<Supervisor, Watch>()
   readonly #held = new Map<string, Held>()
@@ -45,20 +45,20 @@ export class Watches {
     return supervisor === undefined ? this.#held.size > 0 : this.#pooled.get(supervisor)?.isWanted === true
   }
 
-  /** `resources/subscribe` on the link that the session's calls take. */
-  async add(call: Call, link: Link): Promise<Answer> {
+  /** `resources/subscribe` on the connection that the session's calls take. */
+  async add(call: Call, connection: Connection): Promise<Answer> {
     const uri = String(call.params?.uri)
     const { session } = call.exchange
     const supervisor = this.#home(session)
-    const watch = supervisor?.link === link ? this.#watchOf(supervisor) : this.#main
+    const watch = supervisor?.connection === connection ? this.#watchOf(supervisor) : this.#main
     const hold = this.#held.get(session.id)?.uris.get(uri)
     if (hold?.watch === watch) {
       hold.count++
       return DONE
     }
-    const answer = await watch.add(uri, { call, link })
+    const answer = await watch.add(uri, { call, connection })
     if ('result' in answer) this.#note(session, uri, watch)
-    // Its link may have ended, or come up, meanwhile.
+    // Its connection may have ended, or come up, meanwhile.
     this.#rehome()
     return answer
   }
@@ -75,17 +75,18 @@ export class Watches {
     return DONE
   }
 
-  /** The main link is another one now; undefined when there is none. */
-  follow(link: Link | undefined): void {
-    this.#main.follow(link)
-    if (link !== undefined) this.#rehome()
+  /** The main connection is another one now; undefined when there is none. */
+  follow(connection: Connection | undefined): void {
+    this.#main.follow(connection)
+    if (connection !== undefined) this.#rehome()
   }
 
-  /** A link beside the main one has come up or gone. */
+  /** A connection beside the main one has come up or gone. */
   moved(supervisor: Supervisor): void {
     if (this.#pooled.size === 0 && this.#held.size === 0) return
     const watch = this.#pooled.get(supervisor)
-    if (supervisor.link !== undefined && watch?.link !== supervisor.link) watch?.follow(supervisor.link)
+    if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
+      watch?.follow(supervisor.connection)
     this.#rehome()
   }
 
@@ -119,7 +120,7 @@ export class Watches {
     const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
     const watch: Watch = new Watch(this.#context, { lists: false, notify: this.#notifierOf(() => watch) })
-    watch.follow(supervisor.link)
+    watch.follow(supervisor.connection)
     this.#pooled.set(supervisor, watch)
     return watch
   }
@@ -147,10 +148,10 @@ export class Watches {
     this.#tidy()
   }
 
-  /** Forgets the links that are gone. One that is up may be wanted again at any moment. */
+  /** Forgets the connections that are gone. One that is up may be wanted again at any moment. */
   #tidy(): void {
     for (const [supervisor, watch] of this.#pooled)
-      if (supervisor.link === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
+      if (supervisor.connection === undefined && !watch.isWanted) this.#pooled.delete(supervisor)
   }
 }
 
@@ -174,7 +175,7 @@ interface WatchRole {
 
 /**
  * The subscriptions of a server on one of its connections: one `subscriptions/listen` kept open on a modern one, and a subscription for
- * each URI on a legacy one, made again on every new link.
+ * each URI on a legacy one, made again on every new connection.
  */
 class Watch {
   readonly #context: UpstreamContext
@@ -183,7 +184,7 @@ class Watch {
   /** Subscriptions that are being ended at a legacy server: over HTTP, what is sent later may arrive earlier. */
   readonly #ending = new Map<string, Promise<void>>()
   readonly #backoff = new Backoff()
-  #link: Link | undefined
+  #connection: Connection | undefined
   #current: Subscription | undefined
   #renewal: Promise<void> | undefined
   #stopRetry: (() => void) | undefined
@@ -196,8 +197,8 @@ class Watch {
     this.#role = role
   }
 
-  get link(): Link | undefined {
-    return this.#link
+  get connection(): Connection | undefined {
+    return this.#connection
   }
 
   /** True while a client watches a resource. */
@@ -205,29 +206,30 @@ class Watch {
     return this.#uris.size > 0
   }
 
-  /** Listens on a new link; undefined when there is none. */
-  follow(link: Link | undefined): void {
+  /** Listens on a new connection; undefined when there is none. */
+  follow(connection: Connection | undefined): void {
     this.#stopRetry?.()
-    this.#link = link
+    this.#connection = connection
     this.#current = undefined
-    if (link?.server?.era === 'modern') void this.#renew()
+    if (connection?.server?.era === 'modern') void this.#renew()
     else
       for (const uri of this.#uris.keys())
-        void link?.ask('resources/subscribe', { uri }).catch(() => undefined)
+        void connection?.ask('resources/subscribe', { uri }).catch(() => undefined)
   }
 
   stop(): void {
     this.#stopRetry?.()
-    this.#link = undefined
+    this.#connection = undefined
   }
 
   /** One more watches a URI. Without a call the server is only notified, now or once there is a connection. */
-  async add(uri: string, by?: { readonly call: Call; readonly link: Link }): Promise<Answer> {
+  async add(uri: string, by?: { readonly call: Call; readonly connection: Connection }): Promise<Answer> {
     await this.#ending.get(uri)
-    const refusal = by === undefined ? undefined : this.#refusal(by.link)
+    const refusal = by === undefined ? undefined : this.#refusal(by.connection)
     if (refusal !== undefined) return { error: refusal }
     const count = this.#uris.get(uri) ?? 0
-    if (count === 0 && by?.link.server?.era === 'legacy') return this.#subscribe(uri, by.call, by.link)
+    if (count === 0 && by?.connection.server?.era === 'legacy')
+      return this.#subscribe(uri, by.call, by.connection)
     this.#uris.set(uri, count + 1)
     if (count === 0) await this.#notifyServer('resources/subscribe', uri)
     return { result: Payload.of({}) }
@@ -245,20 +247,20 @@ class Watch {
   }
 
   async #notifyServer(method: string, uri: string): Promise<void> {
-    const link = this.#link
-    if (link?.server?.era === 'modern') await this.#renew()
-    else await link?.ask(method, { uri }).catch(() => undefined)
+    const connection = this.#connection
+    if (connection?.server?.era === 'modern') await this.#renew()
+    else await connection?.ask(method, { uri }).catch(() => undefined)
   }
 
-  #refusal({ server }: Link): RpcError | undefined {
+  #refusal({ server }: Connection): RpcError | undefined {
     const resources = server?.capabilities.resources
     if (!isObject(resources) || resources.subscribe !== true)
       return rpcError(RPC.methodNotFound, 'Method not found')
     return this.#uris.size < MAX_URIS ? undefined : rpcError(RPC.internal, 'too many resource subscriptions')
   }
 
-  async #subscribe(uri: string, call: Call, link: Link): Promise<Answer> {
-    const answer = await link.call(call)
+  async #subscribe(uri: string, call: Call, connection: Connection): Promise<Answer> {
+    const answer = await connection.call(call)
     if ('result' in answer) this.#uris.set(uri, (this.#uris.get(uri) ?? 0) + 1)
     return answer
   }
@@ -267,15 +269,15 @@ class Watch {
   #renew(): Promise<void> {
     this.#renewal ??= Promise.resolve().then(() => {
       this.#renewal = undefined
-      return this.#link?.server?.era === 'modern' ? this.#listen(this.#link) : undefined
+      return this.#connection?.server?.era === 'modern' ? this.#listen(this.#connection) : undefined
     })
     return this.#renewal
   }
 
-  #listen(link: Link): Promise<void> {
+  #listen(connection: Connection): Promise<void> {
     this.#stopRetry?.()
     const previous = this.#current
-    const notifications = this.#wanted(link)
+    const notifications = this.#wanted(connection)
     this.#current = undefined
     this.#isHonoured = true
     this.#since = Infinity
@@ -290,28 +292,31 @@ class Watch {
         previous?.end()
         acknowledged()
       }
-      const current = link.subscribe('subscriptions/listen', this.#params(link, notifications), said =>
-        this.#received(said, done),
+      const current = connection.subscribe(
+        'subscriptions/listen',
+        this.#params(connection, notifications),
+        said => this.#received(said, done),
       )
       this.#current = current
       void current.ended
         .catch(() => undefined)
         .then(response => {
           done()
-          this.#ended(current, link, response)
+          this.#ended(current, connection, response)
         })
     })
   }
 
-  #params(link: Link, notifications: JsonObject): JsonObject {
+  #params(connection: Connection, notifications: JsonObject): JsonObject {
     const client = { info: { ...this.#context.gateway }, capabilities: {}, logLevel: undefined }
-    return toModernParams({ notifications }, client, link.server?.version ?? '', undefined)
+    return toModernParams({ notifications }, client, connection.server?.version ?? '', undefined)
   }
 
-  #wanted(link: Link): JsonObject {
+  #wanted(connection: Connection): JsonObject {
     const wanted: JsonObject = {}
     if (this.#role.lists)
-      for (const [kind, flag] of Object.entries(FLAGS)) if (announces(kind, link.server)) wanted[flag] = true
+      for (const [kind, flag] of Object.entries(FLAGS))
+        if (announces(kind, connection.server)) wanted[flag] = true
     if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
     return wanted
   }
@@ -325,17 +330,17 @@ class Watch {
     } else if (isGlobal(notification.method)) this.#role.notify(notification)
   }
 
-  #ended(ended: Subscription, link: Link, response: RpcResponse | undefined): void {
-    if (ended !== this.#current || link !== this.#link) return
+  #ended(ended: Subscription, connection: Connection, response: RpcResponse | undefined): void {
+    if (ended !== this.#current || connection !== this.#connection) return
     this.#current = undefined
     if (response?.error?.code === RPC.methodNotFound || !this.#isHonoured) return
     if (this.#context.clock.now() - this.#since >= HEALTHY_MS) this.#backoff.reset()
-    this.#stopRetry = this.#context.clock.after(this.#backoff.next(), () => this.#again(link))
+    this.#stopRetry = this.#context.clock.after(this.#backoff.next(), () => this.#again(connection))
   }
 
-  #again(link: Link): void {
+  #again(connection: Connection): void {
     void this.#renew().then(() => {
-      if (this.#role.lists) for (const change of changesOf(link.server)) this.#role.notify(change)
+      if (this.#role.lists) for (const change of changesOf(connection.server)) this.#role.notify(change)
     })
   }
 }

@@ -3,36 +3,33 @@ import { WebSocket } from 'ws'
 import type { UpstreamContext } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import type { Reason } from '../../errors/errors.ts'
-import type { JsonObject } from '../../protocol/json/json.ts'
-import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
-import { MAX_UNREAD, RequestQueue } from '../connection/request-queue.ts'
+import { QueuedTransport } from '../connection/queued-transport.ts'
+import { MAX_UNREAD } from '../connection/request-queue.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
 import { standingHeaders } from '../http/request-headers.ts'
 import { readTls } from '../tls-files.ts'
-import type { Pending, Wire, WireEvents } from '../transport.ts'
+import type { TransportEvents } from '../transport.ts'
 
 const CONNECT_MS = 5000
 /** Close code of RFC 6455: nothing is wrong. */
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
-export class WsWire implements Wire {
-  readonly streams = false
+export class WsTransport extends QueuedTransport {
   readonly pid = undefined
-  readonly #queue: RequestQueue
   readonly #socket: WebSocket
   readonly #channel: WebSocketChannel
   /** Messages that wait for the connection; undefined once it is there. */
   #waiting: string[] | undefined = []
   #waitingLength = 0
 
-  constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: WireEvents) {
+  constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const { clock, gateway } = context
     const unread = (): number => (this.#waiting === undefined ? this.#channel.unsent : this.#waitingLength)
-    this.#queue = new RequestQueue(context, {
+    super(context, {
       hasRoom: () => unread() <= MAX_UNREAD,
       write: text => this.#send(text),
     })
@@ -58,37 +55,9 @@ export class WsWire implements Wire {
     this.#channel.open({
       message: bytes => events.received(bytes, undefined),
       gone: why => events.closed(failure ?? { why: why ?? 'it closed the WebSocket' }),
-      flow: () => this.#queue.drained(),
+      flow: () => this.queue.drained(),
       ...NOTHING_ELSE,
     })
-  }
-
-  request(pending: Pending, params: JsonObject | undefined): void {
-    this.#queue.send(
-      pending,
-      encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
-    )
-  }
-
-  send(text: string): Promise<void> {
-    this.#queue.reply(text)
-    return Promise.resolve()
-  }
-
-  abandon(pending: Pending): boolean {
-    return this.#queue.withdraw(pending)
-  }
-
-  opened(): void {
-    // Nothing on a WebSocket depends on the era.
-  }
-
-  listen(): void {
-    // A WebSocket always listens.
-  }
-
-  retire(): Promise<void> {
-    return this.close()
   }
 
   close(): Promise<void> {
@@ -105,7 +74,7 @@ export class WsWire implements Wire {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
     for (const text of waiting) this.#channel.write(text)
-    this.#queue.drained()
+    this.queue.drained()
   }
 }
 

@@ -7,13 +7,13 @@ export const callWs = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return
-    const [{ WsWire }, { McpUpstream }] = await Promise.all([
+    const [{ WsTransport }, { McpUpstream }] = await Promise.all([
       import('./ws-transport.ts'),
       import('../mcp-upstream.ts'),
     ])
     hooks.createUpstream.for('ws').tap((spec, context) => {
       if (spec.type !== 'ws') return undefined
-      return new McpUpstream(spec, context, events => new WsWire(spec, context, events))
+      return new McpUpstream(spec, context, events => new WsTransport(spec, context, events))
     })
   },
 })
