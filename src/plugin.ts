@@ -189,8 +189,18 @@ export { FairQueue } from './util/fair-queue.ts'
 export { findProgram } from './util/find-program.ts'
 export { globs } from './util/globs.ts'
 export { canonicalOr } from './protocol/uri.ts'
+export { keyFile } from './util/storage/key-file.ts'
 export { makeDirectory, makeDirectorySync } from './util/make-directory.ts'
 export { allowsUris, forbidsUris } from './protocol/uri-patterns.ts'
+export {
+  isSqlBusy,
+  loadSqlite,
+  sqlCode,
+  SqlDatabase,
+  sqlNumber,
+  sqlText,
+  type SqlRow,
+} from './util/storage/sqlite.ts'
 export { parseDuration, parseSize } from './util/units.ts'
 export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'

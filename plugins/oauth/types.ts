@@ -25,8 +25,8 @@ export interface Grant {
 /** A grant as its maker has it: the vault counts generations. */
 export type NewGrant = Omit<Grant, 'generation'>
 
-/** A grant, and whose it is. */
-export type KeptGrant = GrantKey & Grant
+/** A grant, whose it is, and when it was written, in milliseconds since 1970. */
+export type KeptGrant = GrantKey & Grant & { readonly at: number }
 
 /** Identity of this gateway at an authorization server. */
 export interface ClientIdentity {
@@ -82,6 +82,8 @@ export interface Vault {
   savePending(login: PendingLogin): Promise<boolean>
   /** Gives it once: whoever comes second, or too late, gets nothing. */
   takePending(state: string): Promise<PendingLogin | undefined>
+  /** Another value when another process has written. */
+  version(): Promise<number>
   close(): void
 }
 

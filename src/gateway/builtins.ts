@@ -3,6 +3,7 @@ import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
 import { cache } from '../../plugins/cache/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
+import { oauth } from '../../plugins/oauth/index.ts'
 import { overload } from '../../plugins/overload/index.ts'
 import { metrics } from '../../plugins/metrics/index.ts'
 import { profiles } from '../../plugins/profiles/index.ts'
@@ -28,6 +29,7 @@ export const builtins: readonly Plugin<never>[] = [
   callSse,
   callWs,
   overload,
+  oauth,
   // First, so that whatever is refused was seen.
   audit,
   metrics,

@@ -1,10 +1,9 @@
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs'
-import { chmod, open, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { randomBytes } from 'node:crypto'
 import type { Log } from '../api/index.ts'
 import { reasonOf } from '../errors/errors.ts'
-import { makeDirectory } from '../util/make-directory.ts'
+import { writeWhole } from '../util/storage/write-whole.ts'
 
 /** Files that could not be read and are kept for people to look at. */
 const MAX_ASIDE = 3
@@ -116,30 +115,5 @@ function opened(path: string): number | undefined {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
-  }
-}
-
-/**
- * Writes a file for its owner alone, whole or not at all. `put` gives what was written its name: `rename` replaces what
- * has that name, `link` fails with EEXIST then.
- */
-export async function writeWhole(
-  path: string,
-  bytes: Buffer,
-  put: (from: string, to: string) => Promise<void>,
-): Promise<void> {
-  if ((await makeDirectory(dirname(path), 0o700)) !== undefined) await chmod(dirname(path), 0o700)
-  const next = `${path}.${process.pid}-${randomBytes(6).toString('hex')}.tmp`
-  try {
-    const file = await open(next, 'wx', 0o600)
-    try {
-      await file.writeFile(bytes)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await put(next, path)
-  } finally {
-    await rm(next, { force: true }).catch(() => undefined)
   }
 }

@@ -1,5 +1,5 @@
+import { sqlNumber, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { numberOf, type Database } from '../store/database.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -20,10 +20,10 @@ export interface Spent {
 
 /** Counts the turns of each agent on disk: neither an end of the gateway nor a second one gives any anew. */
 export class TurnCounts {
-  readonly #database: Database
+  readonly #database: SqlDatabase
   readonly #now: () => number
 
-  constructor(database: Database, now: () => number) {
+  constructor(database: SqlDatabase, now: () => number) {
     this.#database = database
     this.#now = now
   }
@@ -53,7 +53,7 @@ export class TurnCounts {
     const leaves = this.#database.get(sql, agent, (limits.perMinute ?? 1) - 1)
     return {
       limit: 'perMinute',
-      retryAfterMs: Math.max(1, Math.min(numberOf(leaves?.at) + MINUTE_MS - now, MINUTE_MS)),
+      retryAfterMs: Math.max(1, Math.min(sqlNumber(leaves?.at) + MINUTE_MS - now, MINUTE_MS)),
     }
   }
 
@@ -66,12 +66,12 @@ export class TurnCounts {
 
   #inMinute(agent: string): number {
     const sql = 'SELECT count(*) AS n FROM turns WHERE agent = ? AND at > ?'
-    return numberOf(this.#database.get(sql, agent, this.#now() - MINUTE_MS)?.n)
+    return sqlNumber(this.#database.get(sql, agent, this.#now() - MINUTE_MS)?.n)
   }
 
   #today(agent: string): number {
     const sql = 'SELECT used FROM days WHERE agent = ? AND day = ?'
-    return numberOf(this.#database.get(sql, agent, dayOf(this.#now()))?.used)
+    return sqlNumber(this.#database.get(sql, agent, dayOf(this.#now()))?.used)
   }
 
   #countDay(agent: string, now: number): void {

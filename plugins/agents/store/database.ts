@@ -1,9 +1,7 @@
 import type * as Sqlite from 'node:sqlite'
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { chmodSync, closeSync, fchmodSync, fstatSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Log, reasonOf } from '../../../src/plugin.ts'
-import { makeDirectorySync } from '../../../src/plugin.ts'
+import { isSqlBusy, loadSqlite, makeDirectorySync, reasonOf, type Log } from '../../../src/plugin.ts'
 
 /** `tgag`, in the header of the file: what else is a database is not ours. */
 const APPLICATION_ID = 0x74676167
@@ -90,85 +88,6 @@ const BUSY_MS = 2000
 /** Larger files are not looked through page by page before they are used. */
 const MAX_CHECKED = 64 * 1024 * 1024
 
-export type Row = Record<string, SQLOutputValue>
-
-/** A database with its statements, each compiled once. */
-export class Database {
-  readonly #database: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
-
-  constructor(database: DatabaseSync) {
-    this.#database = database
-  }
-
-  /** Number of rows that were changed. */
-  run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#statement(sql).run(...values).changes)
-  }
-
-  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.#statement(sql).get(...values)
-  }
-
-  all(sql: string, ...values: SQLInputValue[]): Row[] {
-    return this.#statement(sql).all(...values)
-  }
-
-  /** All of it or nothing, and nobody in between. */
-  whole<T>(work: () => T): T {
-    if (this.#database.isTransaction) return work()
-    this.#database.exec('BEGIN IMMEDIATE')
-    try {
-      const result = work()
-      this.#database.exec('COMMIT')
-      return result
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw error
-    }
-  }
-
-  /** The same for what need not outlive a loss of power: output that comes in pieces. */
-  wholeSoon(work: () => void): void {
-    this.#database.exec('PRAGMA synchronous = NORMAL')
-    try {
-      this.whole(work)
-    } finally {
-      this.#database.exec('PRAGMA synchronous = FULL')
-    }
-  }
-
-  /** Another number when another connection has written. */
-  version(): number {
-    return numberOf(this.get('PRAGMA data_version')?.data_version)
-  }
-
-  get isOpen(): boolean {
-    return this.#database.isOpen
-  }
-
-  close(): void {
-    this.#statements.clear()
-    if (this.#database.isOpen) this.#database.close()
-  }
-
-  #statement(sql: string): StatementSync {
-    let statement = this.#statements.get(sql)
-    if (statement === undefined) this.#statements.set(sql, (statement = this.#database.prepare(sql)))
-    return statement
-  }
-}
-
-/** A column as a number; 0 for what is none. */
-export function numberOf(value: SQLOutputValue | undefined): number {
-  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0
-}
-
-/** A column as text; undefined for NULL. */
-export function textOf(value: SQLOutputValue | undefined): string | undefined {
-  return typeof value === 'string' ? value : undefined
-}
-
 /**
  * The database of the tasks, for its owner alone; in memory without a path. What is no such database is set aside.
  * @throws Error when there can be none at that path
@@ -182,7 +101,7 @@ export function openDatabase(path: string | undefined, log: Log): Sqlite.Databas
   try {
     return prepared(path)
   } catch (error) {
-    if (isBusy(error)) throw error
+    if (isSqlBusy(error)) throw error
     setAside(path, reasonOf(error), log)
     wrongWith(path)
     return prepared(path)
@@ -250,25 +169,5 @@ function setAside(path: string, why: string, log: Log): void {
     } catch {
       rmSync(path + suffix, { force: true })
     }
-  }
-}
-
-/** Another gateway holds it for the moment: no reason to give it up. */
-function isBusy(error: unknown): boolean {
-  const code = (error as { errcode?: unknown }).errcode
-  return typeof code === 'number' && ((code & 0xff) === 5 || (code & 0xff) === 6)
-}
-
-/** Loaded when it is needed. Older Nodes call it experimental on stderr, which is of no use to who runs a gateway. */
-function loadSqlite(): typeof Sqlite {
-  const { emitWarning } = process
-  process.emitWarning = (warning: string | Error, ...rest: unknown[]): void => {
-    if (rest[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite')) return
-    Reflect.apply(emitWarning, process, [warning, ...rest])
-  }
-  try {
-    return process.getBuiltinModule('node:sqlite')
-  } finally {
-    process.emitWarning = emitWarning
   }
 }

@@ -1,9 +1,8 @@
 import { type OutputStore, lastBoundary } from './output-store.ts'
 import type { TaskStore, Change } from './task-store.ts'
-import type { Database } from './database.ts'
 import type { ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
 import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/text.ts'
-import type { JsonObject } from '../../../src/plugin.ts'
+import { type JsonObject, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
 
@@ -22,7 +21,7 @@ type Output = AgentSettings['output']
 /** Dependencies of a journal. */
 export interface JournalContext extends Cleaner {
   readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
-  readonly database: Database
+  readonly database: SqlDatabase
   readonly tasks: TaskStore
   readonly output: OutputStore
   readonly watchers: { tell(id: string): void }

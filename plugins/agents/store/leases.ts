@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { numberOf, type Database, type Row } from './database.ts'
+import { sqlNumber, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
 
 /** A gateway that cannot be looked at from here counts as gone after this silence. */
 const SILENCE_MS = 90_000
@@ -10,10 +10,10 @@ const SILENCE_MS = 90_000
 export class Runners {
   /** This one. */
   readonly id = `r_${randomBytes(12).toString('hex')}`
-  readonly #database: Database
+  readonly #database: SqlDatabase
   readonly #now: () => number
 
-  constructor(database: Database, now: () => number) {
+  constructor(database: SqlDatabase, now: () => number) {
     this.#database = database
     this.#now = now
     const sql = 'INSERT INTO runners VALUES (?, ?, ?, ?, ?)'
@@ -38,14 +38,14 @@ export class Runners {
     this.#database.run('DELETE FROM runners WHERE id = ?', this.id)
   }
 
-  #isAlive({ host, pid, born, beat }: Row): boolean {
-    if (host !== hostOf()) return this.#now() - numberOf(beat) < SILENCE_MS
+  #isAlive({ host, pid, born, beat }: SqlRow): boolean {
+    if (host !== hostOf()) return this.#now() - sqlNumber(beat) < SILENCE_MS
     try {
-      process.kill(numberOf(pid), 0)
+      process.kill(sqlNumber(pid), 0)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
     }
-    return bornOf(numberOf(pid)) === born
+    return bornOf(sqlNumber(pid)) === born
   }
 }
 

@@ -1,6 +1,5 @@
-import type { JsonObject } from '../../../src/plugin.ts'
+import { type JsonObject, sqlNumber, sqlText, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
 import type { Page, Question, QuestionAnswer, TaskEvent } from '../types/tasks.ts'
-import { numberOf, textOf, type Database, type Row } from './database.ts'
 
 /** Owner that it must belong to; nothing is read without that. */
 const OF_OWNER = 'task = (SELECT id FROM tasks WHERE id = ? AND owner = ?)'
@@ -12,9 +11,9 @@ export interface AskedQuestion extends Question {
 
 /** Text, events and questions of tasks, on disk. */
 export class OutputStore {
-  readonly #database: Database
+  readonly #database: SqlDatabase
 
-  constructor(database: Database) {
+  constructor(database: SqlDatabase) {
     this.#database = database
   }
 
@@ -34,8 +33,8 @@ export class OutputStore {
         ...[id, owner, since, limit],
       )
       .map(({ seq, at, kind, text }) => ({
-        seq: numberOf(seq),
-        at: numberOf(at),
+        seq: sqlNumber(seq),
+        at: sqlNumber(at),
         kind: String(kind) as TaskEvent['kind'],
         text: String(text),
       }))
@@ -57,7 +56,7 @@ export class OutputStore {
         ORDER BY offset`,
       ...[id, owner, what, offset + length, offset],
     )
-    const first = rows.length === 0 ? 0 : numberOf(rows[0]?.offset)
+    const first = rows.length === 0 ? 0 : sqlNumber(rows[0]?.offset)
     const all = Buffer.concat(
       rows.map(({ bytes }) => (bytes instanceof Uint8Array ? bytes : Buffer.alloc(0))),
     )
@@ -99,7 +98,7 @@ export class OutputStore {
 
   addAttempt(task: string, agent: string): number {
     const sql = 'SELECT coalesce(max(number), 0) + 1 AS n FROM attempts WHERE task = ?'
-    const number = numberOf(this.#database.get(sql, task)?.n)
+    const number = sqlNumber(this.#database.get(sql, task)?.n)
     this.#database.run('INSERT INTO attempts VALUES (?, ?, ?, NULL)', task, number, agent)
     return number
   }
@@ -112,7 +111,7 @@ export class OutputStore {
   attempts(id: string, owner: string): { agent: string; failure: string | undefined }[] {
     return this.#database
       .all(`SELECT * FROM attempts WHERE ${OF_OWNER} ORDER BY number`, id, owner)
-      .map(({ agent, failure }) => ({ agent: String(agent), failure: textOf(failure) }))
+      .map(({ agent, failure }) => ({ agent: String(agent), failure: sqlText(failure) }))
   }
 }
 
@@ -154,7 +153,7 @@ function isInside(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
-function questionOf({ id, kind, message, schema, answer }: Row): AskedQuestion {
+function questionOf({ id, kind, message, schema, answer }: SqlRow): AskedQuestion {
   return {
     id: String(id),
     kind: String(kind) as Question['kind'],

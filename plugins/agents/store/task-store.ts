@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { SQLInputValue } from 'node:sqlite'
+import { sqlNumber, sqlText, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
 import type { TaskState } from '../types/tasks.ts'
-import { numberOf, textOf, type Database, type Row } from './database.ts'
 import { hasEnded, type TaskData, type TaskRecord, type TaskStart } from './record.ts'
 
 /** Columns that a change writes; those that are undefined stay. */
@@ -36,12 +36,12 @@ const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupte
 
 /** The tasks on disk. Whoever asks for one says whose it is; a state changes only from those states that are named. */
 export class TaskStore {
-  readonly #database: Database
+  readonly #database: SqlDatabase
   readonly #now: () => number
   /** Tasks that were dropped, for whoever tidies up behind them. */
   dropped = 0
 
-  constructor(database: Database, now: () => number) {
+  constructor(database: SqlDatabase, now: () => number) {
     this.#database = database
     this.#now = now
   }
@@ -128,7 +128,7 @@ export class TaskStore {
   /** Number of tasks that one task and its children have begun; they are its owner's. */
   descendants(root: string, owner: string): number {
     const sql = 'SELECT count(*) AS n FROM tasks WHERE root = ? AND owner = ? AND id <> root'
-    return numberOf(this.#database.get(sql, root, owner)?.n)
+    return sqlNumber(this.#database.get(sql, root, owner)?.n)
   }
 
   /** Tasks that have not ended and are in the hands of none of these runners. For the gateway itself, whoever's they are. */
@@ -178,11 +178,11 @@ export class TaskStore {
 
   #unended(owner: string): number {
     const sql = `SELECT count(*) AS n FROM tasks WHERE owner = ? AND state IN ${UNENDED}`
-    return numberOf(this.#database.get(sql, owner)?.n)
+    return sqlNumber(this.#database.get(sql, owner)?.n)
   }
 
   #makeRoom(max: number): boolean {
-    const excess = numberOf(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
+    const excess = sqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
     if (excess <= 0) return true
     const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended IS NOT NULL ORDER BY ended, id LIMIT ?)`
     const dropped = this.#database.run(sql, excess)
@@ -200,18 +200,18 @@ function digestOf(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
 
-function recordOf(row: Row): TaskRecord {
+function recordOf(row: SqlRow): TaskRecord {
   return {
     id: String(row.id),
     owner: String(row.owner),
     state: String(row.state) as TaskState,
-    why: textOf(row.why),
-    agent: textOf(row.agent),
-    runner: textOf(row.runner),
+    why: sqlText(row.why),
+    agent: sqlText(row.agent),
+    runner: sqlText(row.runner),
     root: String(row.root),
-    createdAt: numberOf(row.created),
-    updatedAt: numberOf(row.updated),
-    endedAt: row.ended === null ? undefined : numberOf(row.ended),
+    createdAt: sqlNumber(row.created),
+    updatedAt: sqlNumber(row.updated),
+    endedAt: row.ended === null ? undefined : sqlNumber(row.ended),
     wasPrompted: row.prompted === 1,
     hadEffect: row.effect === 1,
     start: JSON.parse(String(row.start)) as TaskStart,

@@ -1,9 +1,8 @@
-import type { callers } from '../../../src/plugin.ts'
+import { type callers, type SqlDatabase } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
 import type { PlaceQueue } from '../scheduling/queue.ts'
 import type { TurnCounts } from '../scheduling/rate-limits.ts'
 import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
-import type { Database } from '../store/database.ts'
 import { Journal } from '../store/journal.ts'
 import type { Runners } from '../store/leases.ts'
 import type { OutputStore } from '../store/output-store.ts'
@@ -38,7 +37,7 @@ export interface TaskSettings {
 /** All that the pieces of the task service share. */
 export interface TaskContext {
   readonly environment: ServiceEnvironment
-  readonly database: Database
+  readonly database: SqlDatabase
   readonly tasks: TaskStore
   readonly output: OutputStore
   readonly turns: TurnCounts

@@ -1,9 +1,9 @@
-import { type Figure, gatewayError, parseDuration } from '../../../src/plugin.ts'
+import { type Figure, gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { Counters } from '../metrics.ts'
 import { PlaceQueue } from '../scheduling/queue.ts'
 import { TurnCounts } from '../scheduling/rate-limits.ts'
 import { routing } from '../scheduling/routing.ts'
-import { Database, openDatabase } from '../store/database.ts'
+import { openDatabase } from '../store/database.ts'
 import { Runners } from '../store/leases.ts'
 import { OutputStore } from '../store/output-store.ts'
 import { ACTIVE, hasEnded } from '../store/record.ts'
@@ -51,7 +51,7 @@ export class LocalTaskService implements TaskService {
       log.warn(
         'tasks are kept in memory: the gateway has no state directory, and agents.tasks.file is not set',
       )
-    const database = new Database(openDatabase(file, log))
+    const database = new SqlDatabase(openDatabase(file, log))
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),

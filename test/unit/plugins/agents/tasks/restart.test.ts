@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
-import { Database, openDatabase } from '../../../../../plugins/agents/store/database.ts'
+import { openDatabase } from '../../../../../plugins/agents/store/database.ts'
+import { SqlDatabase } from '../../../../../src/plugin.ts'
 import { SILENT } from '../../install.ts'
 import { ANN, call, deskOf, END, FakeHost, fileOf, hangs, request, says, settled, type Play } from './kit.ts'
 
 /** As after a kill -9: the rows stay as they are, and their runner is nobody. */
 function killed(file: string): void {
-  const database = new Database(openDatabase(file, SILENT))
+  const database = new SqlDatabase(openDatabase(file, SILENT))
   database.run(`UPDATE runners SET pid = 2147483646, born = 'long ago'`)
   database.close()
 }

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { Database, openDatabase } from '../../../../../plugins/agents/store/database.ts'
+import { openDatabase } from '../../../../../plugins/agents/store/database.ts'
+import { SqlDatabase } from '../../../../../src/plugin.ts'
 import { TurnCounts } from '../../../../../plugins/agents/scheduling/rate-limits.ts'
 import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
 import { emptyData, type TaskStart } from '../../../../../plugins/agents/store/record.ts'
@@ -28,8 +29,8 @@ function task(id: string, owner = 'ann', key?: string): NewTask {
   return { id, owner, key, root: id, runner: 'r', start: START, data: emptyData() }
 }
 
-function open(context: TestContext, file?: string, log: Log = SILENT): Database {
-  const database = new Database(openDatabase(file, log))
+function open(context: TestContext, file?: string, log: Log = SILENT): SqlDatabase {
+  const database = new SqlDatabase(openDatabase(file, log))
   cleanup(context, () => database.close())
   return database
 }
@@ -67,7 +68,7 @@ test('what is no database of tasks is set aside, and said', context => {
   const log = { ...SILENT, warn: (message: string) => void sayings.push(message) }
   const file = fileOf(context)
   open(context, file).close()
-  const database = new Database(openDatabase(join(dirname(file), 'other.db'), SILENT))
+  const database = new SqlDatabase(openDatabase(join(dirname(file), 'other.db'), SILENT))
   database.run('PRAGMA application_id = 7')
   database.close()
   for (const [name, bytes] of [

@@ -1,0 +1,242 @@
+import {
+  type JsonObject,
+  isObject,
+  sqlNumber,
+  type SqlDatabase,
+  sqlText,
+  type SqlRow,
+} from '../../../src/plugin.ts'
+import type {
+  ClientIdentity,
+  Grant,
+  GrantKey,
+  KeptGrant,
+  LostGrant,
+  NewGrant,
+  PendingLogin,
+} from '../types.ts'
+import { vaultError } from './errors.ts'
+import { lookupOf, type RowSeal } from './seal.ts'
+
+/** Grants of all callers together. */
+const MAX_GRANTS = 100_000
+const MAX_REGISTRATIONS = 1000
+const MAX_LOST = 1000
+/** Logins under way: of one account, and of all. */
+const MAX_PENDING_EACH = 8
+const MAX_PENDING = 1000
+const LONGEST_PENDING_MS = 10 * 60_000
+
+const OF_KEY = 'account = ? AND resource = ? AND issuer = ?'
+const PROOF = 'tapgate'
+
+/** Rows of the vault: each call is one transaction. @throws Error of SQLite, and GatewayError GW_VAULT_* */
+export class GrantStore {
+  readonly #database: SqlDatabase
+  readonly #seal: RowSeal
+  readonly #file: string
+  readonly #now: () => number
+
+  /** @throws GatewayError GW_VAULT_KEY where another key has sealed what is there */
+  constructor(database: SqlDatabase, seal: RowSeal, file: string, now: () => number = Date.now) {
+    this.#database = database
+    this.#seal = seal
+    this.#file = file
+    this.#now = now
+    this.#prove()
+  }
+
+  find(account: string, resource: string, issuer?: string): KeptGrant | undefined {
+    const row =
+      issuer === undefined
+        ? this.#database.get(
+            'SELECT * FROM grants WHERE account = ? AND resource = ? ORDER BY generation DESC LIMIT 1',
+            account,
+            resource,
+          )
+        : this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, account, resource, issuer)
+    return row === undefined ? undefined : this.#grantIn(row)
+  }
+
+  list(): KeptGrant[] {
+    const rows = this.#database.all('SELECT * FROM grants ORDER BY resource, account, issuer')
+    return rows.map(row => this.#grantIn(row))
+  }
+
+  put(key: GrantKey, grant: NewGrant, over?: number): number | undefined {
+    return this.#database.whole(() => {
+      const before = this.#generationOf(key)
+      if (over !== undefined && over !== before) return undefined
+      if (before === 0) this.#makeRoom()
+      const counted = this.#database.get('UPDATE counter SET last = last + 1 RETURNING last')
+      const generation = sqlNumber(counted?.last)
+      const value = this.#seal.seal(grantOf(grant), placeOf('grants', key, generation))
+      const at = this.#now()
+      this.#database.run(
+        'INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)',
+        ...columns(key),
+        generation,
+        at,
+        value,
+      )
+      this.#database.run(`DELETE FROM lost WHERE ${OF_KEY}`, ...columns(key))
+      return generation
+    })
+  }
+
+  remove(key: GrantKey, generation: number, why?: string): boolean {
+    return this.#database.whole(() => {
+      const sql = `DELETE FROM grants WHERE ${OF_KEY} AND generation = ?`
+      if (this.#database.run(sql, ...columns(key), generation) === 0) return false
+      if (why !== undefined) this.#noteLost(key, why)
+      return true
+    })
+  }
+
+  lost(): LostGrant[] {
+    return this.#database.all('SELECT * FROM lost').flatMap(row => {
+      const key = keyIn(row)
+      const value = this.#opened(row, placeOf('lost', key))
+      return [{ ...key, at: sqlNumber(row.at), why: String(value.why) }]
+    })
+  }
+
+  lease(key: GrantKey, owner: string, ms: number): boolean {
+    const now = this.#now()
+    // One that is longer than any lease was written before the clock was set back.
+    const sql = `INSERT INTO leases VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+      SET owner = excluded.owner, until = excluded.until
+      WHERE owner = excluded.owner OR until <= ? OR until > ?`
+    return this.#database.run(sql, ...columns(key), owner, now + ms, now, now + LONGEST_PENDING_MS) === 1
+  }
+
+  release(key: GrantKey, owner: string): void {
+    this.#database.run(`DELETE FROM leases WHERE ${OF_KEY} AND owner = ?`, ...columns(key), owner)
+  }
+
+  registration(issuer: string, redirectUri: string): ClientIdentity | undefined {
+    const sql = 'SELECT value FROM registrations WHERE issuer = ? AND redirect = ?'
+    const row = this.#database.get(sql, issuer, redirectUri)
+    if (row === undefined) return undefined
+    return this.#opened(row, ['registrations', issuer, redirectUri]) as unknown as ClientIdentity
+  }
+
+  saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): void {
+    const value = this.#seal.seal(client, ['registrations', issuer, redirectUri])
+    this.#database.whole(() => {
+      this.#database.run('INSERT OR REPLACE INTO registrations VALUES (?, ?, ?)', issuer, redirectUri, value)
+      const { n } = this.#database.get('SELECT count(*) AS n FROM registrations') ?? {}
+      if (sqlNumber(n) > MAX_REGISTRATIONS) throw vaultError('GW_VAULT_FULL', { max: MAX_REGISTRATIONS })
+    })
+  }
+
+  dropRegistration(issuer: string, redirectUri: string): void {
+    this.#database.run('DELETE FROM registrations WHERE issuer = ? AND redirect = ?', issuer, redirectUri)
+  }
+
+  savePending({ state, account, expiresAt, value }: PendingLogin): boolean {
+    const now = this.#now()
+    const until = Math.min(expiresAt, now + LONGEST_PENDING_MS)
+    const key = lookupOf(state)
+    const sealed = this.#seal.seal({ account, value }, ['pending', key, until])
+    return this.#database.whole(() => {
+      this.#database.run('DELETE FROM pending WHERE until <= ? OR until > ?', now, now + LONGEST_PENDING_MS)
+      const sql = 'SELECT count(*) AS n, count(*) FILTER (WHERE account = ?) AS own FROM pending'
+      const { n, own } = this.#database.get(sql, account) ?? {}
+      if (sqlNumber(own) >= MAX_PENDING_EACH || sqlNumber(n) >= MAX_PENDING) return false
+      return this.#database.run('INSERT INTO pending VALUES (?, ?, ?, ?)', key, account, until, sealed) === 1
+    })
+  }
+
+  takePending(state: string): PendingLogin | undefined {
+    const key = lookupOf(state)
+    const row = this.#database.get('DELETE FROM pending WHERE state = ? RETURNING *', key)
+    if (row === undefined) return undefined
+    const expiresAt = sqlNumber(row.until)
+    const now = this.#now()
+    if (expiresAt <= now || expiresAt > now + LONGEST_PENDING_MS) return undefined
+    const { account, value } = this.#opened(row, ['pending', key, expiresAt])
+    return { state, account: String(account), expiresAt, value: isObject(value) ? value : {} }
+  }
+
+  version(): number {
+    return this.#database.version()
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  /** Finds out whether the key is the one that sealed what is there; the first one is taken. */
+  #prove(): void {
+    this.#database.whole(() => {
+      const row = this.#database.get('SELECT value FROM proof')
+      if (row === undefined) {
+        this.#database.run('INSERT INTO proof VALUES (?)', this.#seal.seal(PROOF, ['proof']))
+        return
+      }
+      if (row.value instanceof Uint8Array && this.#seal.open(row.value, ['proof']) === PROOF) return
+      const why = 'they were sealed with another key'
+      throw vaultError('GW_VAULT_KEY', { file: this.#file, why })
+    })
+  }
+
+  #generationOf(key: GrantKey): number {
+    const row = this.#database.get(`SELECT generation FROM grants WHERE ${OF_KEY}`, ...columns(key))
+    return sqlNumber(row?.generation)
+  }
+
+  #makeRoom(): void {
+    const { n } = this.#database.get('SELECT count(*) AS n FROM grants') ?? {}
+    if (sqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
+  }
+
+  #noteLost(key: GrantKey, why: string): void {
+    const value = this.#seal.seal({ why }, placeOf('lost', key))
+    const at = this.#now()
+    this.#database.run('INSERT OR REPLACE INTO lost VALUES (?, ?, ?, ?, ?)', ...columns(key), at, value)
+    const oldest = `DELETE FROM lost WHERE (account, resource, issuer) IN
+      (SELECT account, resource, issuer FROM lost ORDER BY at DESC LIMIT -1 OFFSET ${MAX_LOST})`
+    this.#database.run(oldest)
+  }
+
+  #grantIn(row: SqlRow): KeptGrant {
+    const key = keyIn(row)
+    const generation = sqlNumber(row.generation)
+    const grant = this.#opened(row, placeOf('grants', key, generation)) as unknown as NewGrant
+    return { ...key, ...grant, generation, at: sqlNumber(row.at) }
+  }
+
+  #opened({ value }: SqlRow, place: readonly (string | number)[]): JsonObject {
+    const opened = value instanceof Uint8Array ? this.#seal.open(value, place) : undefined
+    if (isObject(opened)) return opened
+    const why = `a row of "${String(place[0])}" is not what was written there`
+    throw vaultError('GW_VAULT_DAMAGED', { file: this.#file, why })
+  }
+}
+
+function columns({ account, resource, issuer }: GrantKey): [string, string, string] {
+  return [account, resource, issuer]
+}
+
+function keyIn(row: SqlRow): GrantKey {
+  const text = (name: string): string => sqlText(row[name]) ?? ''
+  return { account: text('account'), resource: text('resource'), issuer: text('issuer') }
+}
+
+function placeOf(table: string, key: GrantKey, ...more: number[]): (string | number)[] {
+  return [table, ...columns(key), ...more]
+}
+
+/** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
+function grantOf(grant: NewGrant): Omit<Grant, 'generation'> {
+  const { access, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
+  return {
+    access,
+    ...(refresh === undefined ? {} : { refresh }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    scopesRequested,
+    scopesGranted,
+    client,
+  }
+}

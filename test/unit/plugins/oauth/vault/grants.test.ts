@@ -1,0 +1,288 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { KeptGrant, NewGrant, TokenEndpoint } from '../../../../../plugins/oauth/types.ts'
+import { RefreshedGrants } from '../../../../../plugins/oauth/vault/grants.ts'
+import type { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
+import type { Clock } from '../../../../../src/plugin.ts'
+import { systemClock } from '../../../../../src/util/clock.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/token-server.ts'
+import { HandClock, SILENT } from '../../install.ts'
+import { KEY, stateOf, vaultIn } from './kit.ts'
+
+const { account, resource } = KEY
+
+interface Setting {
+  readonly vault: FileVault
+  readonly grants: RefreshedGrants
+  readonly server: TokenServer
+  /** Moves the date; the clock of pauses is another one. */
+  readonly date: { now: number }
+  readonly state: string
+}
+
+async function setting(
+  context: TestContext,
+  { clock = systemClock, endpoint }: { clock?: Clock; endpoint?: TokenEndpoint } = {},
+): Promise<Setting> {
+  const state = stateOf(context)
+  const server = await tokenServer()
+  cleanup(context, () => server.close())
+  const date = { now: Date.now() }
+  const vault = vaultIn(context, state, { now: () => date.now })
+  const grants = new RefreshedGrants({
+    vault,
+    endpoint: endpoint ?? plainEndpoint(server.url),
+    clock,
+    log: SILENT,
+    now: () => date.now,
+  })
+  cleanup(context, () => grants.settled())
+  return { vault, grants, server, date, state }
+}
+
+/** Puts a grant whose token is over, so that it is renewed with the next call. */
+async function putOver(vault: FileVault, date: Setting['date'], family: string): Promise<void> {
+  await vault.put(KEY, grantOf(family, date.now + 1000))
+  date.now += 2000
+}
+
+/** In so many seconds. */
+function within(seconds: number): number {
+  return Date.now() + seconds * 1000
+}
+
+test('nobody has logged in: that is said, and nobody is asked', async context => {
+  const { grants, server } = await setting(context)
+  assert.deepEqual(await grants.access(account, resource), { kind: 'login', why: 'nobody has logged in' })
+  assert.deepEqual(server.presented, [])
+})
+
+test('a token that is good for a while is given as it is', async context => {
+  const { vault, grants, server } = await setting(context)
+  const generation = await vault.put(KEY, grantOf('f', within(120)))
+  assert.deepEqual(await grants.access(account, resource), { kind: 'token', token: 'access-f.0', generation })
+  assert.deepEqual(server.presented, [])
+})
+
+test('a token of which nobody knows the end is given until it is refused', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  await vault.put(KEY, grantOf('f'))
+  date.now += 1e12
+  assert.equal((await grants.access(account, resource)).kind, 'token')
+  assert.deepEqual(server.presented, [])
+})
+
+test('a token is renewed a minute ahead of its end, once for all who wait', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  await vault.put(KEY, grantOf('f', within(300)))
+  date.now += 241_000
+  const answers = await Promise.all(Array.from({ length: 50 }, () => grants.access(account, resource)))
+
+  assert.deepEqual(server.presented, ['f.0'])
+  for (const answer of answers) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
+  assert.equal((await vault.find(account, resource))?.refresh, 'f.1')
+})
+
+test('a token of a short life is used for most of it', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  await vault.put(KEY, grantOf('f', within(20)))
+  date.now += 10_000
+  await grants.access(account, resource)
+  assert.deepEqual(server.presented, [])
+  date.now += 6_000
+  await grants.access(account, resource)
+  assert.deepEqual(server.presented, ['f.0'])
+})
+
+test('a token that was refused is renewed once for all who say so, and each gets the new one', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
+  date.now += 100_000
+  const refuse = (): ReturnType<RefreshedGrants['refused']> => grants.refused(account, resource, generation)
+  const answers = await Promise.all(Array.from({ length: 50 }, refuse))
+  answers.push(await refuse())
+
+  assert.deepEqual(server.presented, ['f.0'])
+  for (const answer of answers) assert.equal(answer.kind === 'token' && answer.token, 'access-f.1')
+})
+
+test('a new token that is refused too needs a login, and the authorization server is not asked for more', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  const generation = (await vault.put(KEY, grantOf('f', within(3000)))) ?? 0
+  date.now += 100_000
+  const renewed = await grants.refused(account, resource, generation)
+  assert.ok(renewed.kind === 'token')
+  for (let n = 0; n < 5; n++) {
+    const { kind } = await grants.refused(account, resource, renewed.generation)
+    assert.equal(kind, 'login')
+    assert.equal((await grants.access(account, resource)).kind, 'login')
+  }
+  assert.deepEqual(server.presented, ['f.0'])
+  assert.equal((await grants.standing(account, resource)).kind, 'needs_auth')
+})
+
+test('invalid_grant takes away the generation that failed, and says why from then on', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  server.next.push({ status: 400, body: { error: 'invalid_grant', error_description: 'Session not active' } })
+  await putOver(vault, date, 'f')
+  const why = 'the authorization server does not renew the login: invalid_grant (Session not active)'
+
+  for (let n = 0; n < 3; n++) assert.deepEqual(await grants.access(account, resource), { kind: 'login', why })
+  assert.deepEqual(server.presented, ['f.0'])
+  assert.deepEqual(await vault.list(), [])
+  assert.deepEqual(await grants.standing(account, resource), { kind: 'needs_auth', why })
+})
+
+test('a login that is made while the old one is refused stays, and is what callers get', async context => {
+  const vaultOf: { vault?: FileVault } = {}
+  let asked = 0
+  const endpoint: TokenEndpoint = {
+    refresh: async () => {
+      asked++
+      await vaultOf.vault?.put(KEY, grantOf('new', within(3000)))
+      return { kind: 'refused', error: 'invalid_grant' }
+    },
+  }
+  const { vault, grants, date } = await setting(context, { endpoint })
+  vaultOf.vault = vault
+  await putOver(vault, date, 'old')
+  const answer = await grants.access(account, resource)
+
+  assert.equal(answer.kind === 'token' && answer.token, 'access-new.0')
+  assert.equal((await vault.find(account, resource))?.access, 'access-new.0')
+  assert.equal(asked, 1)
+})
+
+test('a login that is made while the old one is renewed wins', async context => {
+  const vaultOf: { vault?: FileVault } = {}
+  const endpoint: TokenEndpoint = {
+    refresh: async (_key, grant) => {
+      await vaultOf.vault?.put(KEY, grantOf('new', within(3000)))
+      return { kind: 'granted', grant: { ...grant, access: 'renewed', expiresAt: within(3000) } }
+    },
+  }
+  const { vault, grants, date } = await setting(context, { endpoint })
+  vaultOf.vault = vault
+  await putOver(vault, date, 'old')
+  const answer = await grants.access(account, resource)
+
+  assert.equal(answer.kind === 'token' && answer.token, 'access-new.0')
+})
+
+test('an authorization server that cannot be reached is left alone for a while, and the token used while it lives', async context => {
+  const clock = new HandClock()
+  const { vault, grants, server, date } = await setting(context, { clock })
+  server.next.push({ status: 503, body: {} }, { status: 503, body: {} })
+  await vault.put(KEY, grantOf('f', within(300)))
+  date.now += 250_000
+  for (let n = 0; n < 3; n++) {
+    const answer = await grants.access(account, resource)
+    assert.equal(answer.kind === 'token' && answer.token, 'access-f.0')
+  }
+  assert.equal(server.presented.length, 1)
+
+  date.now += 60_000
+  clock.pass(1000)
+  const over = await grants.access(account, resource)
+  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /cannot be reached: HTTP 503/)
+  await grants.access(account, resource)
+  assert.equal(server.presented.length, 2, 'the second pause is longer')
+  clock.pass(1000)
+  await grants.access(account, resource)
+  assert.equal(server.presented.length, 2)
+  clock.pass(1000)
+  const back = await grants.access(account, resource)
+  assert.equal(back.kind === 'token' && back.token, 'access-f.1')
+})
+
+test('a refusal that is no fault of the grant keeps it', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  server.next.push({ status: 401, body: { error: 'invalid_client', error_description: 'unknown' } })
+  await vault.put(KEY, grantOf('f', within(300)))
+  date.now += 250_000
+  assert.equal((await grants.access(account, resource)).kind, 'token')
+  date.now += 60_000
+  const over = await grants.access(account, resource)
+
+  assert.match(over.kind === 'login' ? over.why : over.kind, /invalid_client \(unknown\)/)
+  assert.equal(server.presented.length, 1)
+  assert.equal((await vault.list()).length, 1)
+})
+
+test('a refresh goes on though nobody waits, and ends after thirty seconds', async context => {
+  const clock = new HandClock()
+  const { vault, grants, server, date } = await setting(context, { clock })
+  server.next.push('hang')
+  await vault.put(KEY, grantOf('f', within(300)))
+  date.now += 301_000
+  const answer = grants.access(account, resource)
+  while (server.presented.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  clock.pass(30_000)
+  const over = await answer
+
+  assert.match(over.kind === 'unavailable' ? over.why : over.kind, /no answer within 30 s/)
+  clock.pass(1000)
+  const back = await grants.access(account, resource)
+  assert.equal(back.kind === 'token' && back.token, 'access-f.1')
+})
+
+test('a server that does not rotate keeps its refresh token', async context => {
+  const endpoint: TokenEndpoint = {
+    refresh: (_key, { refresh: _refresh, ...grant }) =>
+      Promise.resolve({
+        kind: 'granted',
+        grant: { ...(grant as NewGrant), access: 'renewed', expiresAt: within(3000) },
+      }),
+  }
+  const { vault, grants, date } = await setting(context, { endpoint })
+  await putOver(vault, date, 'f')
+  await grants.access(account, resource)
+
+  const kept = await vault.find(account, resource)
+  assert.deepEqual([kept?.access, kept?.refresh], ['renewed', 'f.0'])
+})
+
+test('a login without a refresh token is over with its token', async context => {
+  const { vault, grants, server, date } = await setting(context)
+  const { refresh: _refresh, ...grant } = grantOf('f', within(300))
+  await vault.put(KEY, grant)
+  date.now += 299_000
+  assert.equal((await grants.access(account, resource)).kind, 'token')
+  date.now += 1000
+  assert.deepEqual(await grants.access(account, resource), {
+    kind: 'login',
+    why: 'the login has expired, and cannot be renewed',
+  })
+  assert.deepEqual(server.presented, [])
+})
+
+test('what another process has changed is seen with the next call', async context => {
+  const { vault, grants, state } = await setting(context)
+  await vault.put(KEY, grantOf('f', within(300)))
+  await grants.access(account, resource)
+  const other = vaultIn(context, state)
+  await other.put(KEY, grantOf('g', within(300)))
+  const answer = await grants.access(account, resource)
+  assert.equal(answer.kind === 'token' && answer.token, 'access-g.0')
+
+  const kept = (await other.find(account, resource)) as KeptGrant
+  await other.remove(KEY, kept.generation)
+  assert.equal((await grants.access(account, resource)).kind, 'login')
+})
+
+test('callers of other accounts have grants of their own', async context => {
+  const { vault, grants } = await setting(context)
+  await vault.put(KEY, grantOf('f', within(300)))
+  assert.equal((await grants.access('somebody else', resource)).kind, 'login')
+  assert.equal((await grants.access(account, `${resource}/other`)).kind, 'login')
+})
+
+test('a vault that cannot be opened is no reason to log in', async context => {
+  const vault = vaultIn(context, stateOf(context), { key: () => Promise.reject(new Error('no key here')) })
+  const endpoint: TokenEndpoint = { refresh: () => Promise.reject(new Error('nobody asks')) }
+  const grants = new RefreshedGrants({ vault, endpoint, clock: systemClock, log: SILENT })
+
+  assert.deepEqual(await grants.access(account, resource), { kind: 'unavailable', why: 'no key here' })
+  assert.deepEqual(await grants.standing(account, resource), { kind: 'unusable', why: 'no key here' })
+})
