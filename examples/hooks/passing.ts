@@ -80,6 +80,33 @@ export const readOnly: Plugin = {
 }
 // #endregion catalog
 
+// #region withhold
+/** Keeps tools of a server under review from being called, and says so; for others it leaves a mark. */
+export const underReview: Plugin<{ server: string }> = {
+  name: 'under-review',
+  setup({ options, hooks }) {
+    const refusal = { code: RPC.invalidParams, message: 'this tool is under review' }
+    hooks.catalog.tap(entries =>
+      entries.map(entry =>
+        entry.upstream === options.server
+          ? { ...entry, refusal }
+          : { ...entry, marks: { ...entry.marks, review: 'done' } },
+      ),
+    )
+  },
+}
+// #endregion withhold
+
+// #region instructions
+/** Passes on no instructions that speak of other tools. */
+export const plainInstructions: Plugin = {
+  name: 'plain-instructions',
+  setup({ hooks }) {
+    hooks.instructions.tap(instructions => instructions.filter(({ text }) => !text.includes('other tools')))
+  },
+}
+// #endregion instructions
+
 // #region notification
 /** Keeps what servers log from clients. */
 export const quiet: Plugin = {

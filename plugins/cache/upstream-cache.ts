@@ -259,6 +259,7 @@ class QuietExchange implements Exchange {
   readonly canAsk = false
   params: JsonObject | undefined
   route: Exchange['route']
+  readonly entry: Exchange['entry']
   answer: Exchange['answer'] = undefined
   /** True if the server made a request of the client: its answer is then nobody else's. */
   hasAsked = false
@@ -275,6 +276,7 @@ class QuietExchange implements Exchange {
     this.startedAt = now
     this.params = of.params
     this.route = of.route
+    this.entry = of.entry
   }
 
   get touched(): boolean {

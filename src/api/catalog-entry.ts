@@ -3,7 +3,7 @@ import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { LISTS, type Kind } from '../protocol/methods.ts'
 import { canonicalOr, withSafeIcons } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'
-import type { Principal } from './index.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
 
 /** One thing that clients can see: a tool, prompt, resource or resource template. */
 export interface CatalogEntry {
@@ -15,14 +15,15 @@ export interface CatalogEntry {
   readonly exposed: string
   /** The entry as the upstream described it. Its name is replaced by `exposed` on the way out. */
   readonly value: JsonObject
-}
-
-/** Viewer for whom a list of the catalog is made. */
-export interface CatalogView {
-  readonly kind: Kind
-  readonly principal: Principal
-  /** The profile that the session was opened for. */
-  readonly profile?: string | undefined
+  /** True if no list has it: somebody asked for it by its name, and `value` holds no more than that. */
+  readonly isUnlisted?: true
+  /**
+   * Error for whoever asks for it. It is in no list, but its name stays its own. A `catalog` tap withholds an entry by
+   * returning a copy with one; an entry that a tap leaves out is unknown instead.
+   */
+  readonly refusal?: RpcError
+  /** Findings of plugins for those after them, such as `{ pin: 'same' }`. A `catalog` tap adds one by returning a copy. */
+  readonly marks?: Readonly<Record<string, string>>
 }
 
 /** Key by which an entry is looked up: a URI by its canonical form, whatever spelling its server lists. */
@@ -58,4 +59,11 @@ export function entryOf(
 ): CatalogEntry {
   const exposed = kind === 'tools' || kind === 'prompts' ? prefix + original : original
   return { kind, upstream, original, exposed, value }
+}
+
+/** An entry that no list has, for the taps to judge by its name. */
+export function unlistedEntry(kind: Kind, upstream: string, original: string, prefix: string): CatalogEntry {
+  const { key } = LISTS[kind]
+  const value = key === 'name' ? { name: original } : { [key]: original, name: original }
+  return { ...entryOf(kind, upstream, original, prefix, value), isUnlisted: true }
 }

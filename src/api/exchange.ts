@@ -2,6 +2,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
@@ -89,6 +90,8 @@ export interface Exchange {
   /** True if the numbers among them are the same to every reader: 2^53+1 is another one to JavaScript. Absent: they are. */
   readonly hasExactNumbers?: boolean
   route: Route | undefined
+  /** The tool, prompt, resource or template that it is for, as the catalog shows it to this caller; known once it is routed. */
+  readonly entry: CatalogEntry | undefined
   answer: Answer | undefined
   readonly slots: unknown[]
   /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */

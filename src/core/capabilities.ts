@@ -2,7 +2,8 @@ import type { Session } from '../api/index.ts'
 import { passedExtensions } from '../protocol/era/capabilities.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import type { Graph, UpstreamNode } from './graph-types.ts'
-import { entryOf } from '../api/catalog-entry.ts'
+import { unlistedEntry } from '../api/catalog-entry.ts'
+import type { UpstreamInstructions } from '../api/catalog-view.ts'
 import { KINDS } from '../protocol/methods.ts'
 import { within } from '../util/clock.ts'
 
@@ -67,15 +68,19 @@ export async function known({ upstreams, grace }: Graph): Promise<void> {
 /** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */
 export async function mergedInstructions(graph: Graph, session: Session): Promise<string | undefined> {
   if (graph.config.server.instructions !== undefined) return graph.config.server.instructions
-  const speaks = ({ upstream }: UpstreamNode): boolean => upstream.server?.instructions !== undefined
-  if (![...graph.upstreams.values()].some(speaks)) return undefined
+  if (instructionsOf([...graph.upstreams.values()]).length === 0) return undefined
   const visible = await visibleUpstreams(graph, session)
-  const texts = visible
-    .filter(speaks)
-    .map(({ upstream: { name, server } }) =>
-      visible.length === 1 ? server?.instructions : `# ${name}\n${server?.instructions ?? ''}`,
-    )
+  const all = instructionsOf(visible)
+  const { principal, profile } = session
+  const shown = graph.hooks.runner('instructions')?.(all, { principal, profile }) ?? all
+  const texts = shown.map(({ upstream, text }) => (visible.length === 1 ? text : `# ${upstream}\n${text}`))
   return texts.length === 0 ? undefined : texts.join('\n\n')
+}
+
+function instructionsOf(nodes: readonly UpstreamNode[]): UpstreamInstructions[] {
+  return nodes.flatMap(({ upstream: { name, server } }) =>
+    server?.instructions === undefined ? [] : [{ upstream: name, text: server.instructions }],
+  )
 }
 
 /** Caller that looks, and the profile that it looks through. */
@@ -98,7 +103,7 @@ export async function visibleUpstreams(graph: Graph, session: Session): Promise<
 export function isKnownTo(viewer: Viewer, node: UpstreamNode, graph: Graph): boolean {
   if (graph.hooks.runner('catalog') === undefined) return true
   // Rules about all of an upstream pass what has no name, or do not.
-  const any = entryOf('tools', node.upstream.name, '', node.prefix, { name: '' })
+  const any = unlistedEntry('tools', node.upstream.name, '', node.prefix)
   return graph.catalog.permits(any, viewer) !== undefined || isListed(viewer, node, graph)
 }
 

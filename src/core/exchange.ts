@@ -11,6 +11,7 @@ import type {
   Session,
   Via,
 } from '../api/index.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { hasExactNumbers } from '../protocol/params-as-written.ts'
 
@@ -46,6 +47,7 @@ export class PipelineExchange implements Exchange {
   decidedBy: string | undefined = undefined
   params: JsonObject | undefined
   route: Route | undefined = undefined
+  entry: CatalogEntry | undefined = undefined
   answer: Answer | undefined = undefined
   readonly #inbound: Inbound
   readonly #carrier: Carrier

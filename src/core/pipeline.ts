@@ -70,6 +70,7 @@ function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Ans
 function follow(route: Found, exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   if ('error' in route) return route
   exchange.route = route
+  exchange.entry = route.entry
   return route.to === 'many' ? graph.catalog.list(exchange, route.upstreams) : call(exchange, route, graph)
 }
 

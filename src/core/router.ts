@@ -4,7 +4,7 @@ import type { Exchange, Session, Call, Route } from '../api/index.ts'
 import { within } from '../util/clock.ts'
 import type { Graph, UpstreamNode, Found } from './graph-types.ts'
 import type { LateList } from './catalog/part.ts'
-import { type CatalogEntry, entryOf, isCalled } from '../api/catalog-entry.ts'
+import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
 import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
 import { type JsonObject } from '../protocol/json/json.ts'
 import { withNumbersAsWritten } from '../protocol/params-as-written.ts'
@@ -40,7 +40,8 @@ export class Router {
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
   async owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined> {
     const known = this.#graph.catalog.current('resources', exchange.session)?.find(uri)
-    return known ?? this.#find(exchange, 'resources', uri)
+    const entry = known ?? (await this.#find(exchange, 'resources', uri))
+    return entry?.refusal === undefined ? entry : undefined
   }
 
   /** A route decided by a plugin, checked against what this caller may see. */
@@ -50,8 +51,8 @@ export class Router {
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
     const entry = this.#visible(target, node, exchange.session)
-    if (entry?.original === target.name) return { ...route, entry }
-    if (entry !== undefined) return { ...route, params: target.renamed(entry.original), entry }
+    if (entry?.original === target.name && entry.refusal === undefined) return { ...route, entry }
+    if (entry !== undefined) return routeTo(entry, target.renamed)
     // In the caller's own words, as for a name that nobody has.
     return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
   }
@@ -62,7 +63,7 @@ export class Router {
     const listed = this.#graph.catalog.current(kind, session)?.findOriginal(node.upstream.name, name)
     if (listed !== undefined) return listed
     if (kind === 'resources' && this.#isUnclear(name)) return undefined
-    const entry = entryOf(kind, node.upstream.name, name, node.prefix, { name, uri: name })
+    const entry = unlistedEntry(kind, node.upstream.name, name, node.prefix)
     return this.#graph.catalog.permits(entry, session)
   }
 
@@ -164,16 +165,16 @@ export class Router {
     if (node === undefined) return undefined
     if (isUp(node.upstream) && !this.#graph.catalog.isMissing(node, kind)) return undefined
     const original = name.slice(node.prefix.length)
-    return entryOf(kind, node.upstream.name, original, node.prefix, { name: original })
+    return unlistedEntry(kind, node.upstream.name, original, node.prefix)
   }
 
   /** Servers may serve URIs they do not list: by template, else by the only one, else by whoever lists that origin. */
   async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const template = templates.entries.find(({ original }) =>
-      matchesTemplate(canonicalPattern(original), uri),
-    )
+    const isOf = ({ original }: CatalogEntry): boolean => matchesTemplate(canonicalPattern(original), uri)
+    const template = templates.entries.find(isOf) ?? templates.refused.find(isOf)
+    if (template?.refusal !== undefined) return template
     return this.#unlisted(uri, template?.upstream, session)
   }
 
@@ -185,7 +186,7 @@ export class Router {
   #unlisted(uri: string, upstream: string | undefined, session: Session): CatalogEntry | undefined {
     const node = upstream === undefined ? undefined : this.#graph.upstreams.get(upstream)
     if (node === undefined) return undefined
-    const entry = entryOf('resources', node.upstream.name, uri, node.prefix, { uri, name: uri })
+    const entry = unlistedEntry('resources', node.upstream.name, uri, node.prefix)
     return this.#graph.catalog.permits(entry, session)
   }
 
@@ -209,12 +210,13 @@ export class Router {
     const { kind, name, renamed } = target
     if (kind === 'prompts') return this.#owner(exchange, kind, name, renamed)
     const template = await this.#graph.catalog.find('resourceTemplates', exchange.session, name)
-    if (template !== undefined) return { to: 'one', upstream: template.upstream, params: exchange.params }
+    if (template !== undefined) return routeTo(template, () => exchange.params ?? {})
     return this.#owner(exchange, kind, name, renamed)
   }
 }
 
 function routeTo(entry: CatalogEntry, params: (original: string) => JsonObject): Found {
+  if (entry.refusal !== undefined) return { error: entry.refusal }
   return { to: 'one', upstream: entry.upstream, params: params(entry.original), entry }
 }
 

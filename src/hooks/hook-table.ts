@@ -26,8 +26,9 @@ import type {
   UpstreamState,
   UpstreamStatus,
 } from '../api/index.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type { CatalogView, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
-import type { CatalogEntry, CatalogView } from '../api/catalog-entry.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
 type Undecided = undefined | void
@@ -65,6 +66,10 @@ export interface HookTaps {
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   settled: (exchange: Exchange) => void
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
+  instructions: (
+    instructions: readonly UpstreamInstructions[],
+    view: Pick<CatalogView, 'principal' | 'profile'>,
+  ) => readonly UpstreamInstructions[] | Undecided
   notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
@@ -117,6 +122,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
+  instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },

@@ -1,4 +1,4 @@
-import { type CatalogEntry, entryOf, isCalled } from '../../api/catalog-entry.ts'
+import { type CatalogEntry, isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
@@ -110,7 +110,7 @@ export class Catalog {
   shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
     const known = node && this.#parts.lastKnown(node, kind, this.#viewKey(kind, viewer))?.entries
-    return known !== undefined && this.#tapped(known, kind, viewer).length > 0
+    return known !== undefined && this.#tapped(known, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
   /** Tells whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */
@@ -300,7 +300,7 @@ export class Catalog {
 /** A name without prefix may belong to any upstream that has none; a URI says more of itself. */
 function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: string): CatalogEntry[] {
   const isNamed = kind === 'tools' || kind === 'prompts'
-  return prefix === '' && isNamed ? [entryOf(kind, upstream.name, name, prefix, { name })] : []
+  return prefix === '' && isNamed ? [unlistedEntry(kind, upstream.name, name, prefix)] : []
 }
 
 /** Freshness of a list that nobody should keep. */

@@ -49,6 +49,8 @@ const SECOND_MS = 1000
 export class View {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
+  /** Entries that taps withhold: no page has them, but whoever asks for one by its name is told why. */
+  readonly refused: readonly CatalogEntry[]
   readonly withheld: readonly Withheld[]
   readonly #index = new Map<string, CatalogEntry>()
   /** By upstream, then by the name it has there. */
@@ -61,6 +63,7 @@ export class View {
     this.kind = init.kind
     this.#init = init
     const entries: CatalogEntry[] = []
+    const refused: CatalogEntry[] = []
     const withheld: Withheld[] = []
     for (const entry of init.entries) {
       const name = lookupName(entry)
@@ -70,12 +73,14 @@ export class View {
         withheld.push({ entry, owner: owner.upstream })
         continue
       }
-      entries.push(entry)
+      if (entry.refusal === undefined) entries.push(entry)
+      else refused.push(entry)
       this.#index.set(entry.exposed, entry)
       if (owner === undefined) this.#index.set(name, entry)
       this.#indexOriginal(entry)
     }
     this.entries = entries
+    this.refused = refused
     this.withheld = withheld
   }
 
