@@ -226,6 +226,7 @@ export type {
   AskReply,
   AuditEvent,
   Call,
+  ClientCertificate,
   ClientSide,
   Clock,
   Config,

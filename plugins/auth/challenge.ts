@@ -6,19 +6,6 @@ const MAX_LENGTH = 8 * 1024
 
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*) *$/i
 
-/** Path at which protected resources describe themselves (RFC 9728). */
-export const WELL_KNOWN = '/.well-known/oauth-protected-resource'
-
-/** The URL of the description of a resource: the path goes behind the well-known one. */
-export function metadataUrl(resource: string): string {
-  const { origin, pathname } = new URL(resource)
-  return `${origin}${metadataPath(pathname)}`
-}
-
-export function metadataPath(pathname: string): string {
-  return pathname === '/' ? WELL_KNOWN : WELL_KNOWN + pathname
-}
-
 /** Members of `WWW-Authenticate` (RFC 6750), in this order. */
 interface Parameters {
   readonly error?: 'invalid_token' | 'insufficient_scope'

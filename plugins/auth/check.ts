@@ -1,4 +1,5 @@
 import { isKnown, listAt, mapAt, textAt, valueAt, type Report } from '../../src/plugin.ts'
+import { OFFLINE } from './scopes.ts'
 
 /** Paths that a listener has of its own. */
 const PATHS = [['path'], ['sse', 'path'], ['sse', 'messages'], ['ws', 'path']] as const
@@ -12,6 +13,36 @@ export function check(config: unknown, report: Report): void {
     isKnown(name, { what: 'listener', names }, `/auth/listeners/${i}`, report),
   )
   checkOpenPaths(config, auth, report)
+  checkCertificates(config, auth, report)
+  listAt(auth, 'rules').forEach((rule, i) =>
+    listAt(rule, 'scopes').forEach((scope, j) => {
+      if (scope === OFFLINE)
+        report({
+          pointer: `/auth/rules/${i}/scopes/${j}`,
+          message: `"${OFFLINE}" allows nothing here: it asks an issuer for refresh tokens, and clients do that by themselves`,
+          hint: 'name a scope that stands for what the rule is about',
+        })
+    }),
+  )
+}
+
+/** Certificates say who somebody is only where clients are asked for them. */
+function checkCertificates(config: unknown, auth: unknown, report: Report): void {
+  if (valueAt(auth, 'certificates') === undefined) return
+  const covered = listAt(auth, 'listeners')
+  const listeners = mapAt(config, 'listeners')
+  const asks = Object.keys(listeners).some(
+    name =>
+      (covered.length === 0 || covered.includes(name)) &&
+      textAt(listeners, name, 'tls', 'clientCa') !== undefined,
+  )
+  if (asks) return
+  report({
+    pointer: '/auth/certificates',
+    message: 'no listener asks its clients for a certificate',
+    hint: 'name the authorities that are trusted in "tls.clientCa" of an HTTP listener',
+    on: 'key',
+  })
 }
 
 /** Strangers have no name to be told apart by: sessions, tasks and parked calls of one would be those of all. */

@@ -7,6 +7,7 @@ import {
   type Principal,
   principalKey,
 } from '../../src/plugin.ts'
+import type { WithImplied } from './scopes.ts'
 import type { Verified } from './tokens.ts'
 
 type ApiKeyConfig = NonNullable<NonNullable<Config['auth']>['keys']>[number]
@@ -30,14 +31,14 @@ export class KeyRing {
   readonly #held: readonly Held[]
 
   /** @throws GatewayError GW_PLUGIN_OPTIONS when there are too many, or one hash stands for two. */
-  constructor(keys: readonly ApiKeyConfig[]) {
+  constructor(keys: readonly ApiKeyConfig[], withImplied: WithImplied) {
     const hashes = new Set(keys.map(({ hash }) => hash))
     if (hashes.size !== keys.length) throw refused('two API keys have the same hash')
     if (keys.length > MAX_KEYS) throw refused(`there are more than ${MAX_KEYS} API keys`)
     this.#held = keys.map(key => ({
       name: key.name,
       digest: Buffer.from(key.hash.slice('sha256:'.length), 'hex'),
-      principal: principalOf(key),
+      principal: withImplied(principalOf(key)),
     }))
   }
 

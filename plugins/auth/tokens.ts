@@ -1,6 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, type JWTPayload, jwtVerify, type JWTVerifyOptions } from 'jose'
 import { type Config, gatewayError, parseDuration, type Principal } from '../../src/plugin.ts'
 import { keySet, type KeySet, type KeySources } from './key-set.ts'
+import type { WithImplied } from './scopes.ts'
 
 type JwtIssuerConfig = NonNullable<NonNullable<Config['auth']>['jwt']>[number]
 
@@ -26,13 +27,14 @@ export interface Verified {
   readonly expiresAt: number
 }
 
-/** Verifies a token for a resource; rejects with the reason, which is for the log alone. */
-export type VerifyToken = (token: string, resource: string) => Promise<Verified>
+/** Verifies a token for a resource, by any of its names; rejects with the reason, which is for the log alone. */
+export type VerifyToken = (token: string, resource: readonly string[]) => Promise<Verified>
 
 /** @throws GatewayError GW_PLUGIN_OPTIONS */
 export async function tokenVerifier(
   specs: readonly JwtIssuerConfig[],
   around: KeySources,
+  withImplied: WithImplied,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
   for (const spec of specs) {
@@ -48,10 +50,10 @@ export async function tokenVerifier(
     const issuer = iss === undefined ? undefined : issuers.get(iss)
     if (issuer === undefined) throw new Error('its issuer is not configured')
     checkHeader(token)
-    const audience = issuer.audience ?? [resource]
+    const audience = issuer.audience ?? resource
     const { payload } = await jwtVerify(token, issuer.keys, { ...issuer.options, audience: [...audience] })
     checkClaims(payload, audience, issuer)
-    return { principal: principalOf(payload), expiresAt: (payload.exp ?? 0) * 1000 }
+    return { principal: withImplied(principalOf(payload)), expiresAt: (payload.exp ?? 0) * 1000 }
   }
 }
 

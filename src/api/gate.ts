@@ -118,12 +118,25 @@ export interface Credentials {
   readonly path: string
   /** Every value of a header, in order; empty when it was not sent. */
   header(name: string): readonly string[]
-  /** URL of the listener's MCP endpoint as it is bound, such as `http://127.0.0.1:8080/mcp`. */
+  /** URL of the listener's MCP endpoint: below its `publicUrl`, else as it is bound, such as `http://127.0.0.1:8080/mcp`. */
   readonly endpoint: string
+  /** The certificate by which the client proved who it is (mTLS); undefined without one that the listener trusts. */
+  readonly certificate?: ClientCertificate | undefined
   /** The address of the other end of the connection. */
   readonly remoteAddress: string | undefined
   /** Marks credentials that only decide how much is told: a caller without them is not refused. */
   readonly isOptional?: boolean
+}
+
+/** A client's certificate that a listener has verified. Names have the form of RFC 2253: `CN=ci,O=Example`. */
+export interface ClientCertificate {
+  /** Name of the authority that signed it. */
+  readonly issuer: string
+  readonly subject: string
+  /** SHA-256 of it, in hex with colons. */
+  readonly fingerprint: string
+  /** In milliseconds since 1970. */
+  readonly expiresAt: number
 }
 
 /** Answer of a plugin to an `HttpRequest`. Header names are lower case. */
@@ -177,6 +190,8 @@ export interface Listener {
 
 export interface ListenerContext {
   readonly name: string
+  /** Directory that relative paths of the configuration are relative to. */
+  readonly directory: string
   readonly log: Log
   readonly clock: Clock
   readonly gate: Gate

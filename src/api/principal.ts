@@ -64,6 +64,11 @@ export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'p
   return profile === undefined ? authorizationKey(principal) : `${authorizationKey(principal)} ${profile}`
 }
 
+/** Issuers that `auth` names: of tokens, and of certificates. */
+function issuersOf(auth: Config['auth']): string[] {
+  return [...(auth?.jwt ?? []), ...(auth?.certificates ?? [])].map(({ issuer }) => issuer)
+}
+
 /** Issuer of callers that an API key identifies. */
 export const KEYS_ISSUER = 'api-key'
 /** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */
@@ -71,7 +76,7 @@ const UNIDENTIFIED: readonly string[] = ['', 'http']
 
 /**
  * A test for callers by `<subject>` or `<issuer> <subject>`, both as they were verified; subjects are globs. The same subject of
- * two issuers is two callers, so a subject alone means a key; without any keys, a token of the only issuer; and without `auth`,
+ * two issuers is two callers, so a subject alone means a key; without any keys, one of the only issuer; and without `auth`,
  * whoever a plugin lets in. `*` alone is everybody.
  */
 export function callers(
@@ -80,7 +85,7 @@ export function callers(
 ): (principal: Pick<Principal, 'issuer' | 'subject'>) => boolean {
   const list = typeof patterns === 'string' ? [patterns] : patterns
   if (list.includes('*')) return () => true
-  const known = [KEYS_ISSUER, ...(auth?.jwt ?? []).map(({ issuer }) => issuer)]
+  const known = [KEYS_ISSUER, ...issuersOf(auth)]
   const split = list.map(pattern => qualified(pattern, known))
   const isPlain = globs(split.flatMap(({ issuer, subject }) => (issuer === undefined ? [subject] : [])))
   const byIssuer = new Map(
@@ -91,7 +96,7 @@ export function callers(
     byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
 }
 
-/** An issuer is one word; what begins with no known one is a subject, blanks and all. */
+/** What begins with no issuer that is known is a subject, blanks and all. */
 function qualified(
   pattern: string,
   known: readonly string[],
@@ -103,8 +108,9 @@ function qualified(
 /** Finds the issuers whose subjects stand alone. */
 function usualIssuer(auth: Config['auth']): (issuer: string) => boolean {
   if (auth === undefined) return () => true
-  const { keys = [], keysFile, jwt = [] } = auth
+  const { keys = [], keysFile } = auth
+  const issuers = new Set(issuersOf(auth))
   const hasKeys = keys.length > 0 || keysFile !== undefined
-  const own = hasKeys ? KEYS_ISSUER : jwt.length === 1 ? jwt[0]?.issuer : undefined
+  const own = hasKeys ? KEYS_ISSUER : issuers.size === 1 ? [...issuers][0] : undefined
   return issuer => issuer === own || UNIDENTIFIED.includes(issuer)
 }

@@ -231,6 +231,11 @@ export interface HttpListenerConfig {
    * Port to bind; 0 picks a free one.
    */
   readonly port: number
+  readonly tls?: ListenerTlsConfig
+  /**
+   * URL below which clients reach this listener, where that is not the address it is bound to, such as behind a proxy. Metadata, challenges and links that clients get begin with it; its host and origin are accepted.
+   */
+  readonly publicUrl?: string
   /**
    * Path of the MCP endpoint.
    */
@@ -268,6 +273,31 @@ export interface HttpListenerConfig {
    * The profile that a client gets who names none.
    */
   readonly profile?: string
+}
+/**
+ * Makes the listener speak HTTPS, and lets clients prove who they are by certificates. Files are PEM, relative to the configuration file, and read again at each reload.
+ */
+export interface ListenerTlsConfig {
+  /**
+   * The certificate of the listener, with those between it and its authority.
+   */
+  readonly cert: string
+  /**
+   * The private key of `cert`.
+   */
+  readonly key: string
+  /**
+   * What `key` is encrypted with.
+   */
+  readonly passphrase?: string
+  /**
+   * Certificates of the authorities that clients' certificates must be signed by (mTLS). Without it clients are not asked for one. `auth.certificates` says whose they are.
+   */
+  readonly clientCa?: string
+  /**
+   * With `clientCa`: whether a client without a certificate gets a connection. Where it does, it may show a key or a token instead.
+   */
+  readonly clientCert: 'required' | 'optional'
 }
 /**
  * Where HTTP+SSE is served.
@@ -1584,7 +1614,7 @@ export interface AuditConfig {
   readonly onFailure: 'continue' | 'refuse'
 }
 /**
- * Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request.
+ * Who may come in over HTTP, and what for. Callers send an API key or a JWT with every request, or have a certificate.
  */
 export interface AuthConfig {
   /**
@@ -1604,7 +1634,20 @@ export interface AuthConfig {
    */
   readonly jwt?: readonly JwtIssuerConfig[]
   /**
-   * URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the URL that the listener is bound to.
+   * Authorities whose client certificates say who a caller is, on listeners with `tls.clientCa`. A key or a token in a request counts instead of the certificate.
+   */
+  readonly certificates?: readonly CertificateIssuerConfig[]
+  /**
+   * Scopes that a scope brings along, for callers of every kind: who may write may read.
+   */
+  readonly implies: {
+    /**
+     * Items: A scope (RFC 6749): no spaces and no quotes.
+     */
+    readonly [k: string]: readonly string[]
+  }
+  /**
+   * URL of the MCP endpoint as clients know it, which tokens must be made for. Default: the path of the listener below its `publicUrl`, else the URL that it is bound to.
    */
   readonly resource?: string
   /**
@@ -1691,6 +1734,25 @@ export interface JwtIssuerConfig {
    * The `typ` that a token must say in its header, such as `at+jwt` (RFC 9068).
    */
   readonly type?: string
+}
+/**
+ * An authority, and whose certificates of it are accepted.
+ */
+export interface CertificateIssuerConfig {
+  /**
+   * Name of the authority, to the letter, as `openssl x509 -noout -issuer -nameopt RFC2253` prints it for a certificate that it signed.
+   */
+  readonly issuer: string
+  /**
+   * Names of those who may come in, in the same form.
+   */
+  readonly subjects: string | readonly string[]
+  /**
+   * Scopes that they have. A caller whom several entries fit has those of all.
+   *
+   * Items: A scope (RFC 6749): no spaces and no quotes.
+   */
+  readonly scopes: readonly string[]
 }
 /**
  * What it is about, and who may use that. Without tools, prompts or resources it is about everything; names are those that clients see.

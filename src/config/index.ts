@@ -14,6 +14,7 @@ export { formatProblem } from './problem.ts'
 export { parseConfig } from './parse.ts'
 export { privatePlacesOf } from './private.ts'
 export { redact } from './redact.ts'
+export { tlsFilesOf } from './checks/tls.ts'
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {

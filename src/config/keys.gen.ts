@@ -6,6 +6,7 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/agents/list/*/auth/meta',
   '/agents/list/*/auth/provider/headers/*',
   '/agents/list/*/env/*',
+  '/listeners/*/tls/passphrase',
   '/upstreams/*/env/*',
   '/upstreams/*/headers/*',
   '/upstreams/*/tls/passphrase',
@@ -227,6 +228,7 @@ export type PrivateKind = 'file' | 'directory' | 'module'
 export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/control/socket': 'file',
   '/state/directory': 'directory',
+  '/listeners/*/tls/key': 'file',
   '/upstreams/*/tls/key': 'file',
   '/plugins/*/use': 'module',
   '/agents/tasks/file': 'file',
@@ -242,6 +244,7 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/agents/routing/rules/*/principals',
   '/audit/methods',
   '/audit/values',
+  '/auth/certificates/*/subjects',
   '/auth/rules/*/principals',
   '/auth/rules/*/prompts',
   '/auth/rules/*/resources',

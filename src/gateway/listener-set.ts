@@ -77,7 +77,8 @@ export class Listeners {
     }
   }
 
-  async #take({ loaded, hooks }: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+  async #take(plan: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
+    const { loaded, hooks } = plan
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
       const kept = keep(before.get(name), { spec, authenticates: asksWho(hooks, name) }, loaded.config)
       if (kept !== undefined) after.set(name, kept)
@@ -92,7 +93,7 @@ export class Listeners {
         stopped.add(listener)
         await listener.stop(graceMs)
       }
-      after.set(name, await this.#start(name, spec, hooks))
+      after.set(name, await this.#start(name, spec, plan))
     }
   }
 
@@ -114,7 +115,7 @@ export class Listeners {
       if (!stopped.has(listener)) listener.adapt?.(spec, plan.loaded.config, authenticates)
       else {
         back.delete(name)
-        await this.#start(name, spec, plan.hooks).then(
+        await this.#start(name, spec, plan).then(
           open => back.set(name, open),
           (error: unknown) => this.#context.log.error(reasonOf(error)),
         )
@@ -124,16 +125,17 @@ export class Listeners {
     this.#plan = plan
   }
 
-  async #start(name: string, spec: ListenerConfig, hooks: Hooks): Promise<Open> {
-    const listener = this.#create(name, spec, hooks)
+  async #start(name: string, spec: ListenerConfig, plan: Plan): Promise<Open> {
+    const listener = this.#create(name, spec, plan)
     await listener.start()
-    return { spec, authenticates: asksWho(hooks, name), listener }
+    return { spec, authenticates: asksWho(plan.hooks, name), listener }
   }
 
-  #create(name: string, spec: ListenerConfig, hooks: Hooks): Listener {
+  #create(name: string, spec: ListenerConfig, { loaded, hooks }: Plan): Listener {
     const log = this.#context.log.child({ listener: name })
     const listener = hooks.runner('createListener', spec.type)?.(spec, {
       name,
+      directory: loaded.directory,
       log,
       clock: this.#context.clock,
       gate: this.#context.gate,
@@ -174,5 +176,10 @@ function without(some: ReadonlyMap<string, Open>, others: ReadonlyMap<string, Op
 /** Those that hold the port which a spec wants. */
 function inTheWay(spec: ListenerConfig, listeners: readonly Listener[]): Listener[] {
   if (!('port' in spec) || spec.port === 0) return []
-  return listeners.filter(({ url }) => url !== undefined && Number(new URL(url).port || 80) === spec.port)
+  return listeners.filter(({ url }) => url !== undefined && portOf(url) === spec.port)
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url)
+  return Number(port || (protocol === 'https:' ? 443 : 80))
 }

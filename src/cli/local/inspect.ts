@@ -64,8 +64,9 @@ function configuredListeners(config: unknown): Inspection['listeners'] {
   return Object.entries(listeners).map(([name, listener]) => {
     const eras = erasOf(name, config as LoadedConfig['config'])
     if (listener.type !== 'http' || listener.port === 0) return { name, type: listener.type, ...eras }
+    const scheme = listener.tls === undefined ? 'http' : 'https'
     const host = listener.host.includes(':') ? `[${listener.host}]` : listener.host
-    return { name, type: listener.type, ...eras, url: `http://${host}:${listener.port}${listener.path}` }
+    return { name, type: listener.type, ...eras, url: `${scheme}://${host}:${listener.port}${listener.path}` }
   })
 }
 

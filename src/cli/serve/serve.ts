@@ -1,7 +1,8 @@
 import { flushCompileCache } from 'node:module'
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { collectAfterReloads } from '../../gateway/reloader.ts'
-import type { LoadedConfig } from '../../config/index.ts'
+import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { GatewayOptions } from '../../api/gateway.ts'
@@ -54,7 +55,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const inForce = (current: LoadedConfig): void => {
     running = current
     follow(current)
-    if (flags.watch) files.over(current.files)
+    if (flags.watch) files.over(watchedFiles(current))
     for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
     sayListeners()
   }
@@ -73,6 +74,11 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const started = (): void => inForce(source)
   const ended = (): Promise<void> => endOf(gateway, flags)
   return runGateway(gateway, { host, log, started, settled, stopped: control.close, ended, hangUp: reload })
+}
+
+/** The files of a configuration, and the certificates and keys that it names: those are renewed by others. */
+function watchedFiles({ files, config, directory }: LoadedConfig): string[] {
+  return [...new Set([...files, ...tlsFilesOf(config).map(file => resolve(directory, file))])]
 }
 
 function checkFlags({ stdio, 'with-listeners': withListeners }: ServeFlags): void {

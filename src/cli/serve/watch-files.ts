@@ -7,6 +7,9 @@ const REST_MS = 150
 /** A file that is gone or empty is about to be written, for so long at most. */
 const LONGEST_GAP_MS = 2000
 
+/** A link that Kubernetes turns to a new directory, when the files behind those of a mounted volume have changed. */
+const MOUNTED = '..data'
+
 /** Tells when one of some files changed. */
 export interface FileWatch {
   /** Watches these files instead of those before. */
@@ -103,7 +106,7 @@ function areSame(some: ReadonlyMap<string, Stamp>, others: ReadonlyMap<string, S
 
 function watchDirectory(directory: string, names: ReadonlySet<string>, soon: () => void): FSWatcher {
   const watcher = watch(directory, { persistent: false }, (_event, name) => {
-    if (name === null || names.has(name)) soon()
+    if (name === null || name === MOUNTED || names.has(name)) soon()
   })
   // A directory that was removed; the running configuration stays.
   return watcher.on('error', () => {})

@@ -8,7 +8,8 @@ import { visitAt } from './globs.ts'
 export function checkCallers(config: unknown, report: Report): void {
   const auth = valueAt(config, 'auth')
   if (auth === undefined) return
-  const issuers = listAt(auth, 'jwt').map(spec => textAt(spec, 'issuer') ?? '')
+  const named = [...listAt(auth, 'jwt'), ...listAt(auth, 'certificates')]
+  const issuers = [...new Set(named.map(spec => textAt(spec, 'issuer') ?? ''))]
   const hasKeys = listAt(auth, 'keys').length > 0 || textAt(auth, 'keysFile') !== undefined
   for (const { pointer, pattern } of namedCallers(config)) {
     const why = unclear(pattern, issuers, hasKeys)
@@ -23,7 +24,7 @@ function unclear(
   hasKeys: boolean,
 ): { message: string; hint: string | undefined } | undefined {
   const [first = '', ...rest] = pattern.split(' ')
-  const isQualified = rest.length > 0 && [...issuers, 'api-key'].includes(first)
+  const isQualified = [...issuers, 'api-key'].some(issuer => pattern.startsWith(`${issuer} `))
   if (pattern === '*' || isQualified) return undefined
   if (rest.length > 0 && first.includes('://'))
     return { message: `there is no issuer "${first}"`, hint: didYouMean(first, issuers) }

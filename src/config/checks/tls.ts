@@ -1,8 +1,9 @@
 import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createPrivateKey } from 'node:crypto'
-import { mapAt, textAt } from '../../util/plain-data.ts'
+import { mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import type { Report } from '../../util/finding.ts'
+import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */
 export type ReadFile = (path: string) => Buffer
@@ -18,9 +19,29 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
     const at = pointerTo('/upstreams', name)
     if (/^(http|ws):/i.test(textAt(spec, 'url') ?? '')) checkPlain(spec, at, report)
     if (spec.tls === undefined || spec.enabled === false) continue
-    checkFiles(mapAt(spec, 'tls'), new Files(readFile, `${at}/tls`, report))
+    const files = new Files(readFile, `${at}/tls`, report)
+    checkFiles(mapAt(spec, 'tls'), files)
+    checkPairs(mapAt(spec, 'tls'), files)
+  }
+  const listeners = mapAt(config, 'listeners')
+  for (const name of Object.keys(listeners)) {
+    const tls = valueAt(listeners, name, 'tls')
+    if (tls === undefined) continue
+    checkFiles(mapAt(tls), new Files(readFile, `${pointerTo('/listeners', name)}/tls`, report))
   }
 }
+
+/** Names of the files of every `tls`, as the configuration writes them. */
+export function tlsFilesOf({ upstreams, listeners }: Pick<Config, 'upstreams' | 'listeners'>): string[] {
+  const all = [...Object.values(upstreams), ...Object.values(listeners)]
+  return all.flatMap(spec =>
+    'tls' in spec && spec.tls !== undefined
+      ? FILE_KEYS.map(key => textAt(spec.tls, key)).filter(file => file !== undefined)
+      : [],
+  )
+}
+
+const FILE_KEYS = ['ca', 'clientCa', 'cert', 'key'] as const
 
 function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report: Report): void {
   for (const key of ['tls', 'http2'])
@@ -33,10 +54,8 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
       })
 }
 
-function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
-  files.certificate(textAt(tls, 'ca'), 'ca')
-  const certificate = files.certificate(textAt(tls, 'cert'), 'cert')
-  const key = files.key(textAt(tls, 'key'), textAt(tls, 'passphrase'))
+/** Settings of an upstream that need each other; those of a listener are required. */
+function checkPairs(tls: Readonly<Record<string, unknown>>, files: Files): void {
   for (const [one, other] of [
     ['cert', 'key'],
     ['key', 'cert'],
@@ -44,6 +63,12 @@ function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void 
   ] as const)
     if (tls[one] !== undefined && tls[other] === undefined)
       files.refuse(one, `"${one}" is of no use without "${other}"`, `add "${other}"`)
+}
+
+function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {
+  for (const name of ['ca', 'clientCa']) files.certificate(textAt(tls, name), name)
+  const certificate = files.certificate(textAt(tls, 'cert'), 'cert')
+  const key = files.key(textAt(tls, 'key'), textAt(tls, 'passphrase'))
   if (certificate === undefined || key === undefined) return
   if (!certificate.checkPrivateKey(key))
     files.refuse(

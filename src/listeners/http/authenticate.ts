@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock, Credentials, Gate, Principal, Refusal } from '../../api/index.ts'
 import { authorizationKey } from '../../plugin.ts'
 import { Ticker } from '../../util/idle-sweeper.ts'
+import { certificateOf } from './client-certificate.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
 type Caller = Principal | Refusal
@@ -31,6 +32,7 @@ export function credentialsOf({ name, endpoint }: Reached, request: IncomingMess
     path: pathOf(url),
     endpoint,
     remoteAddress: socket.remoteAddress,
+    certificate: certificateOf(socket),
     header: wanted => valuesOf(rawHeaders, wanted.toLowerCase()),
   }
 }

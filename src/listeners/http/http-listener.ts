@@ -1,4 +1,5 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type {
   Config,
@@ -14,6 +15,7 @@ import { within } from '../../util/clock.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
+import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
 import { WriteTimeout } from './unread-bytes.ts'
 import type { Upgrade } from './web-socket.ts'
 
@@ -49,7 +51,8 @@ const MAX_HEADERS = 128
 class HttpListener implements Listener {
   readonly type = 'http'
   readonly #context: HttpContext
-  readonly #server: Server
+  readonly #directory: string
+  readonly #server: Server | SecureServer
   /** Every connection, and the response that is being written on it. */
   readonly #connections = new Map<Socket, ServerResponse | undefined>()
   /** Responses to what arrived at other processes. */
@@ -57,13 +60,16 @@ class HttpListener implements Listener {
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
   #noneHanded: () => void = () => undefined
+  #tls: ListenerTls | undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, log, clock, authenticates, neighbours } = context
+    const { name, directory, log, clock, authenticates, neighbours } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
+    this.#directory = directory
+    this.#tls = readTls(spec, context)
     this.#context = makeContext(context, settings)
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
@@ -82,7 +88,7 @@ class HttpListener implements Listener {
     return this.#context.bodies.bytes + this.#context.unread.bytes
   }
 
-  #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server {
+  #createServer(upgrade: Upgrade | undefined, neighbours: Neighbours | undefined): Server | SecureServer {
     const options = {
       headersTimeout: HEADERS_MS,
       requestTimeout: BODY_MS,
@@ -97,9 +103,7 @@ class HttpListener implements Listener {
       void serveRequest(this.#context, request, response)
     }
     const answer = neighbours === undefined ? serve : this.#beside(neighbours, serve)
-    // Node's HTTP is loaded when there is something to serve, and as `require` would bring it: an import evaluates every
-    // member of it, `WebSocket` among them, and loads all of fetch for that, at 25 ms and 12 MB.
-    const server = process.getBuiltinModule('node:http').createServer(options, answer)
+    const server = createServer(options, answer, this.#tls)
     if (upgrade !== undefined)
       server.on('upgrade', (request, socket, head) => {
         this.#connections.delete(request.socket)
@@ -109,11 +113,17 @@ class HttpListener implements Listener {
     // Beside others: what is too much here is not handed round among them for ever.
     Object.assign(server, { dropMaxConnection: true })
     server.maxHeadersCount = MAX_HEADERS
-    server.on('connection', (socket: Socket) => {
+    const opened = (socket: Socket): void => {
       this.#connections.set(socket, undefined)
       this.#writeTimeout.follow(socket)
       socket.on('close', () => this.#connections.delete(socket))
-    })
+    }
+    if (this.#tls === undefined) return server.on('connection', opened)
+    server.on('connection', (socket: Socket) => this.#connections.set(socket, undefined))
+    server.on('secureConnection', opened)
+    server.on('tlsClientError', (error: Error) =>
+      this.#context.log.debug('a TLS handshake failed', { reason: reasonOf(error) }),
+    )
     return server
   }
 
@@ -156,10 +166,10 @@ class HttpListener implements Listener {
   }
 
   #setUrl(): void {
-    const { host, path } = this.#context.settings
+    const { host, path, publicUrl } = this.#context.settings
     const { port } = this.#server.address() as AddressInfo
-    this.#url = `http://${inUrl(host)}:${port}${path}`
-    this.#context.endpoint = this.#url
+    this.#url = `${this.#tls === undefined ? 'http' : 'https'}://${inUrl(host)}:${port}${path}`
+    this.#context.endpoint = publicUrl === undefined ? this.#url : publicUrl + path
   }
 
   /**
@@ -170,7 +180,9 @@ class HttpListener implements Listener {
     if (spec.type !== 'http' || this.#url === undefined || authenticates !== this.#authenticates) return false
     const httpContext = this.#context
     const next = httpSettings(this.name, spec, config, authenticates)
-    if (madeOnce(next) !== madeOnce(httpContext.settings)) return false
+    const tls = readTls(spec, { name: this.name, directory: this.#directory })
+    if (madeOnce(next, tls) !== madeOnce(httpContext.settings, this.#tls)) return false
+    this.#renew(tls)
     httpContext.settings = next
     httpContext.quota.max = next.maxSessionsEach
     httpContext.bodies.limits = next.held
@@ -179,6 +191,16 @@ class HttpListener implements Listener {
     this.#server.maxConnections = next.maxConnections
     this.#setUrl()
     return true
+  }
+
+  /** Serves another certificate to whoever connects from now on. */
+  #renew(tls: ListenerTls | undefined): void {
+    if (tls === undefined || !('setSecureContext' in this.#server)) return
+    const isSame = tls.cert === this.#tls?.cert && tls.key === this.#tls.key
+    this.#tls = tls
+    if (isSame) return
+    this.#server.setSecureContext(secureContext(tls))
+    this.#context.log.info('serves a renewed certificate')
   }
 
   #cannotListen(cause: Error): Error {
@@ -238,8 +260,24 @@ class HttpListener implements Listener {
   }
 }
 
-function madeOnce({ host, port, ws, maxBody }: HttpSettings): string {
-  return JSON.stringify([host, port, ws === undefined ? undefined : maxBody])
+/** What a server keeps for its life. Whom it trusts counts: who was let in on the word of another authority does not stay. */
+function madeOnce({ host, port, ws, maxBody }: HttpSettings, tls: ListenerTls | undefined): string {
+  const trust = tls === undefined ? 'plain' : [tls.clientCa, tls.isClientBound]
+  return JSON.stringify([host, port, ws === undefined ? undefined : maxBody, trust])
+}
+
+/**
+ * Makes the server. Node's HTTP is loaded when there is something to serve, and as `require` would bring it: an import
+ * evaluates every member of it, `WebSocket` among them, and loads all of fetch for that, at 25 ms and 12 MB.
+ */
+function createServer(
+  options: ServerOptions,
+  answer: HttpServe,
+  tls: ListenerTls | undefined,
+): Server | SecureServer {
+  return tls === undefined
+    ? process.getBuiltinModule('node:http').createServer(options, answer)
+    : process.getBuiltinModule('node:https').createServer({ ...options, ...secureServer(tls) }, answer)
 }
 
 const WHY: Readonly<Record<string, string>> = {

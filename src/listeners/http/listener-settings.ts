@@ -9,6 +9,8 @@ export interface HttpSettings {
   readonly host: string
   readonly port: number
   readonly path: string
+  /** URL below which clients reach the listener, without a slash at its end; undefined where they use its own. */
+  readonly publicUrl: string | undefined
   /** Values of `Host` that are ours, with or without a port, lower case. */
   readonly hosts: ReadonlySet<string>
   readonly origins: ReadonlySet<string>
@@ -51,13 +53,11 @@ export function httpSettings(
       'others can reach that address and nothing asks who they are; configure auth, or set exposeWithoutAuth: true if that is meant'
     throw gatewayError('GW_LISTEN', { listener: name, address: `${bound}:${spec.port}`, why })
   }
-  const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]
   return {
     host: spec.host,
     port: spec.port,
     path: spec.path,
-    hosts: new Set([...own, ...spec.allowedHosts.map(host => host.toLowerCase())]),
-    origins: new Set(spec.allowedOrigins.map(origin => origin.toLowerCase())),
+    ...namesOf(spec, bound),
     maxBody: parseSize(spec.limits.body),
     maxSessions: spec.limits.sessions,
     maxSessionsEach: spec.limits.sessionsPerPrincipal,
@@ -71,6 +71,26 @@ export function httpSettings(
     offered: offeredBy(spec, config),
     profile: spec.profile,
     places: placesOf(spec, Object.keys(config.profiles ?? {})),
+  }
+}
+
+/** The names by which clients may speak of a listener. */
+function namesOf(
+  { publicUrl, allowedHosts, allowedOrigins }: HttpListenerSpec,
+  bound: string,
+): Pick<HttpSettings, 'publicUrl' | 'hosts' | 'origins'> {
+  const seen = publicUrl === undefined ? undefined : new URL(publicUrl)
+  const own = WILDCARDS.has(bound) ? LOOPBACK : [...LOOPBACK, bound]
+  const hosts = [...own, ...allowedHosts]
+  const origins = [...allowedOrigins]
+  if (seen !== undefined) {
+    hosts.push(seen.host)
+    origins.push(seen.origin)
+  }
+  return {
+    publicUrl: seen && `${seen.origin}${seen.pathname.replace(/\/+$/, '')}`,
+    hosts: new Set(hosts.map(host => host.toLowerCase())),
+    origins: new Set(origins.map(origin => origin.toLowerCase())),
   }
 }
 

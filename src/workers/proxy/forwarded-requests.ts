@@ -1,7 +1,8 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { HttpServe, Neighbours } from '../../api/index.ts'
+import type { ClientCertificate, HttpServe, Neighbours } from '../../api/index.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
+import { certificateOf, noteCertificate } from '../../listeners/http/client-certificate.ts'
 import { refusal } from '../../listeners/http/request-guard.ts'
 import { sendRefusal } from '../../listeners/http/response.ts'
 import { listenAt, socketOf, type Place } from '../socket-directory.ts'
@@ -9,7 +10,7 @@ import { sessionPrefix, whoseSession } from '../affinity.ts'
 
 const { Agent, createServer, request: send } = process.getBuiltinModule('node:http')
 
-/** Only read where the network does not reach: says for which listener, and from where. */
+/** Only read where the network does not reach: says for which listener, from where, and by which certificate. */
 const HANDED = 'x-tapgate-handed'
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   'connection',
@@ -68,7 +69,9 @@ export class HandedRequests implements Neighbours {
 
   #handOn(whose: number, listener: string, request: IncomingMessage, response: ServerResponse): void {
     const { method, url, rawHeaders, socket } = request
-    const about = Buffer.from(JSON.stringify([listener, socket.remoteAddress])).toString('base64url')
+    const about = Buffer.from(
+      JSON.stringify({ listener, remoteAddress: socket.remoteAddress, certificate: certificateOf(socket) }),
+    ).toString('base64url')
     const handed = send({
       socketPath: socketOf(this.#place, whose, 'http'),
       agent: this.#agent,
@@ -90,12 +93,24 @@ export class HandedRequests implements Neighbours {
     const [, said = ''] = at < 0 ? [] : rawHeaders.splice(at, 2)
     const [token, about = ''] = said.split('.')
     if (token !== this.#place.token) return void socket.destroy()
-    const [listener, remoteAddress] = JSON.parse(Buffer.from(about, 'base64url').toString()) as string[]
-    const serve = this.#listeners.get(listener ?? '')
+    const { listener, remoteAddress, certificate } = aboutOf(about)
+    const serve = this.#listeners.get(listener)
     if (serve === undefined) return void socket.destroy()
     Object.defineProperty(socket, 'remoteAddress', { value: remoteAddress, configurable: true })
+    noteCertificate(socket, certificate)
     serve(request, response)
   }
+}
+
+/** Facts of a request that only the process knows that took it. */
+interface About {
+  readonly listener: string
+  readonly remoteAddress: string | undefined
+  readonly certificate?: ClientCertificate
+}
+
+function aboutOf(text: string): About {
+  return JSON.parse(Buffer.from(text, 'base64url').toString()) as About
 }
 
 function handedHeaders(raw: readonly string[]): string[] {

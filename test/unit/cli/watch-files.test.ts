@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync, renameSync, unlinkSync, writeFileSync, appendFileSync } from 'node:fs'
+import { readFileSync, renameSync, symlinkSync, unlinkSync, writeFileSync, appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -59,6 +59,23 @@ describe('a watched file', { concurrency: 4 }, () => {
 
     await until(() => told.length > 0)
     assert.deepEqual(told, [''])
+  })
+
+  it('that a mounted volume swaps behind a link is told of', async t => {
+    const directory = directoryWith(t, { '1/tls.crt': 'first', '2/tls.crt': 'second one' })
+    symlinkSync('1', join(directory, '..data'))
+    symlinkSync('..data/tls.crt', join(directory, 'tls.crt'))
+    const file = join(directory, 'tls.crt')
+    const told: string[] = []
+    const files = watchFiles(() => told.push(readFileSync(file, 'utf8')))
+    cleanup(t, () => files.close())
+    files.over([file])
+
+    symlinkSync('2', join(directory, '..data_tmp'))
+    renameSync(join(directory, '..data_tmp'), join(directory, '..data'))
+
+    await until(() => told.length > 0)
+    assert.deepEqual(told, ['second one'])
   })
 
   it('that changes while its configuration is read is told of again', async t => {

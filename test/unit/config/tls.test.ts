@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey } from 'node:crypto'
-import { it, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { loadConfig, redact } from '../../../src/config/index.ts'
 import { GatewayError } from '../../../src/errors/errors.ts'
 import { authority } from '../fixtures/certificates.ts'
@@ -23,9 +23,14 @@ const FILES = {
 }
 
 /** Problems of an upstream with this `tls`, each with where it stands. */
-async function problemsOf(t: TestContext, lines: string, url = 'https://x.example/mcp'): Promise<string[]> {
+async function problemsOf(
+  t: TestContext,
+  lines: string,
+  url = 'https://x.example/mcp',
+  listener = '{ type: stdio }',
+): Promise<string[]> {
   const { cert, key } = ours.certify('old', new Date(Date.now() - 86_400_000))
-  const text = `version: 1\nlisteners: { main: { type: stdio } }\nupstreams:\n  web:\n    type: http\n    url: ${url}\n${lines}`
+  const text = `version: 1\nlisteners: { main: ${listener} }\nupstreams:\n  web:\n    type: http\n    url: ${url}\n${lines}`
   const files = { ...FILES, 'old.pem': cert, 'old-key.pem': key, 'gateway.yaml': text }
   try {
     const { warnings } = await loadConfig({ cwd: directoryWith(t, files), environment: {} })
@@ -95,4 +100,33 @@ it('the password of a proxy is a secret, and its host is none', async t => {
   const shown = JSON.stringify(redact(config, secrets))
   assert.doesNotMatch(shown, /t0p-secret/)
   assert.match(shown, /proxy\.example:3128/)
+})
+
+describe('a listener', () => {
+  const problemsOfListener = (t: TestContext, tls: string): Promise<string[]> =>
+    problemsOf(t, '', 'https://x.example/mcp', `{ type: http, tls: ${tls} }`)
+
+  it('with a certificate and a key that belong together is fine, also where it trusts clients', async t => {
+    assert.deepEqual(await problemsOfListener(t, '{ cert: cert.pem, key: key.pem }'), [])
+    const both = '{ cert: cert.pem, key: encrypted.pem, passphrase: open sesame, clientCa: ca.pem }'
+    assert.deepEqual(await problemsOfListener(t, both), [])
+  })
+
+  for (const [what, tls, said] of [
+    [
+      'a file that is not there',
+      '{ cert: absent.pem, key: key.pem }',
+      /tls\/cert absent\.pem cannot be read/,
+    ],
+    ['a key of another', '{ cert: cert.pem, key: other.pem }', /tls\/key it is not the key of/],
+    ['no authority', '{ cert: cert.pem, key: key.pem, clientCa: none.pem }', /clientCa none\.pem holds no/],
+    ['one that has run out', '{ cert: old.pem, key: old-key.pem }', /tls\/cert it ran out on /],
+    ['no key', '{ cert: cert.pem }', /"key"/],
+  ] as const)
+    it(`with ${what} is told so, with the place`, async t => {
+      const problems = await problemsOfListener(t, tls)
+      assert.equal(problems.length, 1, problems.join('\n'))
+      assert.match(problems[0] ?? '', /^2 \/listeners\/main\/tls/)
+      assert.match(problems[0] ?? '', said)
+    })
 })

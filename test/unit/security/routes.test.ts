@@ -28,7 +28,6 @@ const VERDICTS: Readonly<Record<string, Verdict>> = {
   '/livez': 'live',
   '/healthz': 'live',
   '/readyz': 'ready',
-  '/.well-known/oauth-protected-resource': 'metadata',
   '/.well-known/oauth-protected-resource/mcp': 'metadata',
   '/mcp': 'callers only',
   '/mcp/small': 'callers only',

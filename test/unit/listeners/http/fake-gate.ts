@@ -213,5 +213,5 @@ export function makeListener(
   }
   void plugin.setup(api as never)
   if (make === undefined) throw new Error('the plugin taps nothing')
-  return make(spec, { name: 'main', log: quiet, clock, gate, authenticates: false })
+  return make(spec, { name: 'main', directory: '.', log: quiet, clock, gate, authenticates: false })
 }

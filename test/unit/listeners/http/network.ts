@@ -25,7 +25,14 @@ export async function serveAll(t: TestContext, spec: object = {}, clock: Clock =
     config: { listeners: { main: full }, upstreams: {} },
     hooks: { createListener: { for: () => ({ tap: (run: typeof make) => (make = run) }) } },
   } as never)
-  const listener = make?.(full, { name: 'main', log, clock, gate, authenticates: false }) as Listener
+  const listener = make?.(full, {
+    name: 'main',
+    directory: '.',
+    log,
+    clock,
+    gate,
+    authenticates: false,
+  }) as Listener
   await listener.start()
   cleanup(t, () => listener.stop(0))
   return { gate, listener, at: path => new URL(path, listener.url) }

@@ -1,0 +1,147 @@
+import {
+  reasonOf,
+  type ClientCertificate,
+  type Config,
+  type Credentials,
+  type HttpReply,
+  type HttpRequest,
+  type Log,
+  type PluginApi,
+  type Principal,
+  type Refusal,
+} from '../../src/plugin.ts'
+import { prepareRule } from './access.ts'
+import { Certificates } from './certificates.ts'
+import { credentialOf, unauthorized } from './challenge.ts'
+import { digestOf, type KeyRing, Remembered } from './key-ring.ts'
+import { canonical, metadataUrl } from './resource.ts'
+import { impliedBy, scopesOf } from './scopes.ts'
+import type { VerifyToken } from './tokens.ts'
+
+type AuthConfig = NonNullable<Config['auth']>
+
+interface Resource {
+  readonly written: string
+  readonly canonical: string
+}
+
+/** Lets callers in, or says what they need. */
+export class Authenticator {
+  readonly hasIssuers: boolean
+  readonly #options: AuthConfig
+  readonly #keys: KeyRing
+  readonly #verify: VerifyToken | undefined
+  readonly #certificates: Certificates
+  readonly #remembered: Remembered
+  readonly #log: Log
+  /** By listener, as written and in its canonical form: the configuration names few. */
+  readonly #resources = new Map<string, Resource>()
+  /** Scopes that every request needs. */
+  readonly #scopes: readonly string[]
+
+  constructor(
+    { options, clock, log }: PluginApi<AuthConfig>,
+    keys: KeyRing,
+    verify: VerifyToken | undefined,
+  ) {
+    this.hasIssuers = verify !== undefined
+    this.#options = options
+    this.#keys = keys
+    this.#verify = verify
+    this.#certificates = new Certificates(options.certificates, impliedBy(options.implies))
+    this.#remembered = new Remembered(clock)
+    this.#log = log
+    this.#scopes = scopesOf(options.rules.filter(rule => prepareRule(rule, options).isGeneral))
+  }
+
+  /** A key or a token says more than the certificate of the connection that it came by, and then that counts alone. */
+  identify(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
+    const { listener, certificate } = credentials
+    this.#noteResource(credentials)
+    const shown = credentialOf(credentials, this.#options.keyHeader)
+    if (shown.kind === 'bad') return this.#refuse(listener, shown.why)
+    if (shown.kind === 'none')
+      return certificate !== undefined && this.#certificates.any
+        ? this.#byCertificate(certificate, listener)
+        : this.#ask(listener)
+    if (shown.isToken && this.#verify !== undefined)
+      return this.#byToken(shown.secret, listener, this.#verify)
+    return this.#keys.find(shown.secret) ?? this.#refuse(listener, 'the API key is not known')
+  }
+
+  /** The endpoint of a listener changes with a reload. */
+  #noteResource({ listener, endpoint }: Credentials): void {
+    const written = this.#options.resource ?? endpoint
+    if (this.#resources.get(listener)?.written === written) return
+    this.#resources.set(listener, { written, canonical: canonical(written) })
+  }
+
+  async #byToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
+    const resource = this.#resources.get(listener)
+    // A token that is good for one listener's resource may not be for another's.
+    const key = `${listener} ${digestOf(token).toString('base64')}`
+    const known = this.#remembered.get(key)
+    if (known !== undefined) return known
+    try {
+      const verified = await verify(
+        token,
+        resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
+      )
+      this.#remembered.set(key, verified)
+      return verified.principal
+    } catch (error) {
+      return this.#refuse(listener, reasonOf(error))
+    }
+  }
+
+  #byCertificate(certificate: ClientCertificate, listener: string): Principal | Refusal {
+    const found = this.#certificates.identify(certificate)
+    return typeof found === 'string' ? this.#refuse(listener, found) : found
+  }
+
+  #ask(listener: string): Refusal {
+    return unauthorized(`no API key and no token was sent; ${this.#howTo}`, {
+      scopes: this.#scopes,
+      metadata: this.metadataOf(listener),
+    })
+  }
+
+  /** Ways for a caller to say who it is. */
+  get #howTo(): string {
+    const { keys, keysFile, keyHeader } = this.#options
+    const byCertificate = this.#certificates.any ? ', or connect with a certificate' : ''
+    if (keys === undefined && keysFile === undefined)
+      return this.hasIssuers
+        ? `send "Authorization: Bearer <token>"${byCertificate}`
+        : 'connect with a certificate that is accepted here'
+    const what = this.hasIssuers ? 'API key or token' : 'API key'
+    return `send "Authorization: Bearer <${what}>" or "${keyHeader}: <API key>"${byCertificate}`
+  }
+
+  #refuse(listener: string, why: string): Refusal {
+    this.#log.debug('a credential was not accepted', { listener, reason: why })
+    return unauthorized(`the credential is not valid; ${this.#howTo}`, {
+      error: 'invalid_token',
+      scopes: this.#scopes,
+      metadata: this.metadataOf(listener),
+    })
+  }
+
+  /** URL at which a client learns who gives tokens; undefined when nobody does. */
+  metadataOf(listener: string): string | undefined {
+    const resource = this.#resources.get(listener)
+    return this.hasIssuers && resource !== undefined ? metadataUrl(resource.canonical) : undefined
+  }
+
+  /** The metadata of the protected resource (RFC 9728). */
+  describe(request: HttpRequest): HttpReply | undefined {
+    if (request.method !== 'GET') return undefined
+    const body = {
+      resource: canonical(this.#options.resource ?? request.endpoint),
+      authorization_servers: this.#options.jwt?.map(({ issuer }) => issuer),
+      bearer_methods_supported: ['header'],
+      scopes_supported: scopesOf(this.#options.rules),
+    }
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+  }
+}
