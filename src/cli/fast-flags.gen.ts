@@ -16,6 +16,7 @@ export const FAST_FLAGS = {
     env: { type: 'string' },
     set: { type: 'string', multiple: true },
     json: { type: 'boolean' },
+    exec: { type: 'boolean' },
   },
   wrap: {
     name: { type: 'string' },

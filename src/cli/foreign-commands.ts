@@ -69,7 +69,7 @@ async function loadCommand(
   flags: SourceFlags,
   terminal: Terminal,
 ): Promise<Command.Class> {
-  const source = await loadSource(flags, terminal)
+  const source = await loadSource(flags, terminal, 'leave')
   const { [plugin]: spec } = source.config.plugins
   const config = { ...source.config, plugins: spec === undefined ? {} : { [plugin]: spec } }
   const locate = (finding: Finding) => problemIn(source, finding)

@@ -8,10 +8,14 @@ export interface SourceFlags {
   readonly set?: readonly string[] | undefined
 }
 
-/** Reads the configuration the flags ask for. */
-export async function loadSource(flags: SourceFlags, { cwd, environment }: Terminal): Promise<LoadedConfig> {
+/** Reads the configuration the flags ask for. Its commands run only for who needs their secrets. */
+export async function loadSource(
+  flags: SourceFlags,
+  { cwd, environment }: Terminal,
+  commands: 'run' | 'leave' = 'run',
+): Promise<LoadedConfig> {
   const { loadConfig } = await import('../gateway/load-config.ts')
-  return loadConfig({ file: flags.config, env: flags.env, set: flags.set ?? [], cwd, environment })
+  return loadConfig({ file: flags.config, env: flags.env, set: flags.set ?? [], cwd, environment, commands })
 }
 
 /** The same with its listeners replaced. */

@@ -48,6 +48,7 @@ export interface Config {
   readonly control: ControlConfig
   readonly hooks: HooksConfig
   readonly processes: ProcessesConfig
+  readonly secrets: SecretsConfig
   readonly network: NetworkConfig
   /**
    * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
@@ -196,6 +197,23 @@ export interface ProcessesConfig {
    * How many may be starting at a time; more wait for their turn.
    */
   readonly starting: number
+}
+/**
+ * Where secrets come from, and what seals those that the gateway keeps.
+ */
+export interface SecretsConfig {
+  /**
+   * Command behind `${keyring:name}`, which prints the secret; `{name}` stands for the name, and without it the name is the last argument. It runs without a shell, for at most 5 seconds. Default: `secret-tool lookup service tapgate name {name}` on Linux, `security find-generic-password -s tapgate -a {name} -w` on macOS.
+   */
+  readonly keyring?: readonly string[]
+  /**
+   * Command that prints the key by which logins are sealed on disk: 32 bytes in base64 or hex, or any text of 32 characters or more. It runs without a shell, for at most 5 seconds.
+   */
+  readonly keyCommand?: readonly string[]
+  /**
+   * File with that key, such as a secret of Kubernetes or a credential of systemd; relative to the configuration. Default: a file of mode 0600 in the state directory, made when it is needed, which protects copies of that directory and not against who may read it.
+   */
+  readonly keyFile?: string
 }
 /**
  * The network that the gateway is in.

@@ -227,6 +227,7 @@ export type PrivateKind = 'file' | 'directory' | 'module'
 /** Paths of files and directories that only the gateway may see. */
 export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/control/socket': 'file',
+  '/secrets/keyFile': 'file',
   '/state/directory': 'directory',
   '/listeners/*/tls/key': 'file',
   '/upstreams/*/tls/key': 'file',
@@ -306,6 +307,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'rateLimit',
   'rest',
   'routes',
+  'secrets',
   'server',
   'sessionHeaders',
   'shutdown',

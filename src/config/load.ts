@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { gatewayError } from '../errors/errors.ts'
 import type { Feature } from './check.ts'
+import { keyOf, type Outputs, type RunCommand } from './source/commands.ts'
 import { findConfig } from './source/find.ts'
 import { finish } from './finish.ts'
 import type { LoadedConfig } from './finish.ts'
@@ -27,6 +28,8 @@ export interface LoadOptions {
   /** Plugins that look at it, too; `gateway/load-config.ts` gives those of ours. */
   readonly features?: readonly Feature[]
   readonly environment: Environment
+  /** Runs the commands of `${exec:…}` and `${keyring:…}`. Without it none is run, and an opaque text stands for each output. */
+  readonly run?: RunCommand | undefined
 }
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
@@ -42,7 +45,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const tree = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
-  const { tree: filled, secrets, broken, files } = interpolate(sectioned, environment, cwd, report)
+  const outputs = await outputsOf(sectioned, options)
+  const filler = interpolate(sectioned, environment, cwd, report, outputs)
+  const { tree: filled, secrets, broken, files } = filler
   return finish({
     tree: filled,
     sections,
@@ -55,6 +60,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     features: options.features ?? [],
     searchPath: environment.PATH,
   })
+}
+
+/** Outputs of all commands that a configuration names, which run side by side; what is wrong in it is said later. */
+async function outputsOf(tree: Tree, { run, environment, cwd }: LoadOptions): Promise<Outputs> {
+  if (run === undefined) return 'leave'
+  const { commands } = interpolate(tree, environment, cwd, ignore)
+  const outputs = commands.map(async command => [keyOf(command), await run(command)] as const)
+  return new Map(await Promise.all(outputs))
 }
 
 /** A plugin that a configuration names, and where paths are relative to. */

@@ -4,6 +4,7 @@ import { pointerTo } from '../util/pointer.ts'
 import type { LoadedConfig } from './finish.ts'
 import type { Problem } from './problem.ts'
 import { redact } from './redact.ts'
+import { Secrets } from '../util/secrets.ts'
 import type { Origin } from './source/tree.ts'
 
 /** The same source with another configuration; the origins, which cost much, are still worked out for those who ask. */
@@ -50,11 +51,12 @@ export function describeConfig(loaded: LoadedConfig, cwd: string): DescribedConf
 /** Every value of a configuration with its origin, in order; for people and `--json`. */
 export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedValue[] {
   const described: DescribedValue[] = []
+  const { hide } = new Secrets(loaded.secrets)
   const visit = (value: unknown, pointer: string): void => {
     const inner = isPlain(value) ? Object.entries(value) : Array.isArray(value) ? [...value.entries()] : []
     for (const [key, child] of inner) visit(child, pointerTo(pointer, key))
     if (inner.length === 0)
-      described.push({ pointer, value, origin: originText(loaded.origins.get(pointer), cwd) })
+      described.push({ pointer, value, origin: hide(originText(loaded.origins.get(pointer), cwd)) })
   }
   visit(redact(loaded.config, loaded.secrets), '')
   return described
@@ -63,5 +65,6 @@ export function describeOrigins(loaded: LoadedConfig, cwd: string): DescribedVal
 function originText(origin: Origin | undefined, cwd: string): string {
   if (origin?.from === 'set') return '--set'
   if (origin?.from !== 'file') return origin?.from ?? 'default'
-  return `${isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file}:${origin.line}:${origin.col}`
+  const place = isAbsolute(origin.file) ? relative(cwd, origin.file) : origin.file
+  return [`${place}:${origin.line}:${origin.col}`, origin.by ?? []].flat().join(' ')
 }

@@ -3,12 +3,22 @@ import {
   type LoadedConfig,
   type LoadOptions,
   parseConfig as parse,
+  type RunCommand,
 } from '../config/index.ts'
 import { builtins } from './builtins.ts'
 
+export interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
+  /** What becomes of the commands of `${exec:…}` and `${keyring:…}`; left, an opaque text stands for their output. Default: run. */
+  readonly commands?: 'run' | 'leave' | undefined
+}
+
 /** Finds, reads, merges, fills in and checks a configuration, with what our plugins look at; throws every problem at once. */
-export function loadConfig(options: Omit<LoadOptions, 'features'>): Promise<LoadedConfig> {
-  return load({ ...options, features: builtins })
+export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions): Promise<LoadedConfig> {
+  const run: RunCommand = async command => {
+    const { runForOutput } = await import('../processes/run-for-output.ts')
+    return runForOutput(command, options.environment)
+  }
+  return load({ ...options, features: builtins, run: commands === 'run' ? run : undefined })
 }
 
 /** The same for a configuration that is already plain data: no placeholders, no positions. */

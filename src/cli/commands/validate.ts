@@ -1,3 +1,4 @@
+import { Flags } from '@oclif/core'
 import { CONFIG_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Validate extends GatewayCommand {
@@ -9,7 +10,10 @@ export default class Validate extends GatewayCommand {
     'gateway validate --config gateway.yaml --env production --json',
     'gateway validate --set listeners.main.port=9000',
   ]
-  static override flags = CONFIG_FLAGS
+  static override flags = {
+    ...CONFIG_FLAGS,
+    exec: Flags.boolean({ summary: 'Run the commands of ${exec:…} and ${keyring:…} too.' }),
+  }
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Validate)

@@ -56,7 +56,7 @@ async function pluginsInReach(flags: SourceFlags, terminal: Terminal): Promise<P
   const warn = (thrown: unknown): void =>
     err.line(`${err.paint('yellow', 'warning')} errors of plugins are missing: ${reasonOf(thrown)}`)
   try {
-    const source = await loadSource(flags, terminal)
+    const source = await loadSource(flags, terminal, 'leave')
     const loading = Object.entries(source.config.plugins).map(plugin => pluginsOf(plugin, source))
     const settled = await Promise.allSettled(loading)
     for (const one of settled) if (one.status === 'rejected') warn(one.reason)

@@ -33,7 +33,7 @@ const CONTINUED = ' '
 
 /** Everything there is to know of the gateway that runs, or of a configuration; `live` starts its upstreams to ask them. */
 export async function inspect(flags: AskFlags, live: boolean, terminal: Terminal): Promise<FullInspection> {
-  if (!live) return built(await loadSource(flags, terminal), terminal)
+  if (!live) return built(await loadSource(flags, terminal, 'leave'), terminal)
   return withAsked(flags, terminal, async gateway => {
     const inspection = await gateway.inspect()
     const isOpen = inspection.listeners.length > 0

@@ -22,9 +22,12 @@ export interface Validation {
   readonly eras: Readonly<Record<string, string>>
 }
 
+/** The flags of `validate`: with `exec` the commands of the configuration run. */
+export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
+
 /** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
 export async function sayValidation(
-  flags: SourceFlags & { readonly json?: boolean | undefined },
+  flags: ValidateFlags & { readonly json?: boolean | undefined },
   terminal: Terminal,
 ): Promise<number> {
   const validation = await validate(flags, terminal)
@@ -38,8 +41,8 @@ export async function sayValidation(
 }
 
 /** Loads the configuration and builds the graph. Rejects with a GatewayError that lists every problem. */
-export async function validate(flags: SourceFlags, terminal: Terminal): Promise<Validation> {
-  const source = await loadSource(flags, terminal)
+export async function validate(flags: ValidateFlags, terminal: Terminal): Promise<Validation> {
+  const source = await loadSource(flags, terminal, flags.exec === true ? 'run' : 'leave')
   const { createGateway } = await import('../../gateway/gateway.ts')
   const warned: string[] = []
   const { environment } = terminal

@@ -61,7 +61,7 @@ async function fileOf({ config }: ControlFlags, { cwd, environment }: Terminal):
 
 /** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */
 async function configuredSocket(file: string, flags: ControlFlags, terminal: Terminal): Promise<string> {
-  const source = await loadSource({ config: file, env: flags.env }, terminal).catch(() => undefined)
+  const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
   const path = process.platform === 'win32' ? socket : resolve(source.directory, socket)

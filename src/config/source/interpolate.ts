@@ -3,6 +3,15 @@ import { pointerTo } from '../../util/pointer.ts'
 import { coerce, isSecretPath } from '../keys.ts'
 import { problemAt } from '../problem.ts'
 import type { Problem, ReportProblem } from '../problem.ts'
+import {
+  Commands,
+  namesCommand,
+  NOT_RUN,
+  originBy,
+  type Outputs,
+  type SecretCommand,
+  wordsOf,
+} from './commands.ts'
 import { readText } from './read.ts'
 import { parseTemplate } from './template.ts'
 import type { Part } from './template.ts'
@@ -19,13 +28,16 @@ export interface Filled {
   readonly broken: ReadonlySet<string>
   /** Files read by `${file:…}`. */
   readonly files: readonly string[]
+  /** Commands whose output is not there yet. */
+  readonly commands: readonly SecretCommand[]
 }
 
 const LARGEST_FILE = 64 * 1024
 /** Shorter ones would blank out half of every text they are looked for in. */
 const SHORTEST_SECRET = 4
 const SECRET_NAME = /TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE|BEARER|AUTH/i
-const FORMS = 'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, or $${ for a plain ${'
+const FORMS =
+  'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a plain ${'
 
 /** Fills in `${…}` in every string value; keys are left alone. */
 export function interpolate(
@@ -33,14 +45,16 @@ export function interpolate(
   environment: Environment,
   cwd: string,
   report: ReportProblem,
+  outputs: Outputs = NOT_RUN,
 ): Filled {
-  const filler = new Filler(environment, cwd, report)
+  const filler = new Filler(environment, cwd, report, new Commands(tree, outputs))
   const filled = filler.fill(tree, '')
   return {
     tree: filled,
     secrets: [...filler.secrets],
     broken: filler.broken,
     files: [...filler.files.keys()],
+    commands: filler.commands.wanted,
   }
 }
 
@@ -56,8 +70,10 @@ class Filler {
   readonly #environment: Environment
   readonly #cwd: string
   readonly #report: ReportProblem
+  readonly commands: Commands
 
-  constructor(environment: Environment, cwd: string, report: ReportProblem) {
+  constructor(environment: Environment, cwd: string, report: ReportProblem, commands: Commands) {
+    this.commands = commands
     this.#environment = environment
     this.#cwd = cwd
     this.#report = report
@@ -88,7 +104,8 @@ class Filler {
     const filled = template.parts.map(part => this.#part(part, spot))
     if (filled.some(part => part === undefined)) return scalar
     this.#warn(template.parts, spot)
-    return { ...scalar, value: this.#value(filled.join(''), template.parts, pointer) }
+    const value = this.#value(filled.join(''), template.parts, pointer)
+    return { ...scalar, value, origin: originBy(scalar.origin, template.parts) }
   }
 
   /** A text that is one placeholder and nothing else may stand for a number or a boolean. */
@@ -98,7 +115,8 @@ class Filler {
 
   #part(part: Part, spot: Spot): string | undefined {
     if (part.kind === 'text') return part.text
-    return part.kind === 'file' ? this.#file(part.path, spot) : this.#variable(part, spot)
+    if (part.kind === 'variable') return this.#variable(part, spot)
+    return part.kind === 'file' ? this.#file(part.inner, spot) : this.#command(part, spot)
   }
 
   #parts(parts: readonly Part[], spot: Spot): string | undefined {
@@ -134,6 +152,21 @@ class Filler {
     const text = contents.text.replace(/\r?\n$/, '')
     this.#remember(text)
     return text
+  }
+
+  /** The output of a command; an opaque text where none is to be run, of which nothing more is said. */
+  #command({ kind, inner }: Part & { kind: 'exec' | 'keyring' }, spot: Spot): string | undefined {
+    if (namesCommand(inner)) return void this.#wrong(spot, 'a command cannot be part of another one')
+    const words = kind === 'exec' ? wordsOf(inner, part => this.#part(part, spot)) : this.#parts(inner, spot)
+    if (words === undefined) return undefined
+    if (words === 'unclosed' && kind === 'exec')
+      return void this.#wrong(spot, 'a quote in the command is not closed')
+    const { origin } = spot.scalar
+    const found = this.commands.outputOf(kind, words, this.#directoryOf(spot.scalar), origin)
+    if ('why' in found) return void this.#wrong(spot, found.why, found.hint)
+    if (found.isStandIn === true) this.broken.add(spot.pointer)
+    else this.#remember(found.text)
+    return found.text
   }
 
   #directoryOf(scalar: ScalarTree): string {

@@ -7,14 +7,23 @@ export type Part =
       readonly operator: '' | ':-' | ':?'
       readonly rest: readonly Part[]
     }
-  | { readonly kind: 'file'; readonly path: readonly Part[] }
+  | SourcePart<'file'>
+  | SourcePart<'exec'>
+  | SourcePart<'keyring'>
+
+/** A placeholder whose value is kept elsewhere: in a file, by a command, in a keyring. */
+interface SourcePart<Kind> {
+  readonly kind: Kind
+  readonly inner: readonly Part[]
+}
 
 export type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
 
 const DEEPEST = 16
+const SOURCES = ['file', 'exec', 'keyring'] as const
 const VARIABLE = /(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-|:\?|(?=\}))/y
 
-/** Takes a text apart at `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}` and `${file:path}`; `$${` is a plain `${`. */
+/** Takes a text apart at `${VAR}`, `${VAR:-default}`, `${VAR:?message}`, `${env:VAR}`, `${file:path}`, `${exec:command}` and `${keyring:name}`; `$${` is a plain `${`. */
 export function parseTemplate(text: string): Template {
   try {
     return { parts: new TemplateReader(text).read(0) }
@@ -53,15 +62,16 @@ class TemplateReader {
   #placeholder(depth: number): Part {
     const start = this.#at
     this.#take('${')
-    const part = this.#text.startsWith('file:', this.#at) ? this.#file(depth) : this.#variable(start, depth)
+    const kind = SOURCES.find(source => this.#text.startsWith(`${source}:`, this.#at))
+    const part = kind === undefined ? this.#variable(start, depth) : this.#source(kind, depth)
     if (this.#text[this.#at] !== '}') throw new Mistake(`${this.#shown(start)} is not closed`)
     this.#at++
     return part
   }
 
-  #file(depth: number): Part {
-    this.#take('file:')
-    return { kind: 'file', path: this.read(depth + 1) }
+  #source(kind: (typeof SOURCES)[number], depth: number): Part {
+    this.#take(`${kind}:`)
+    return { kind, inner: this.read(depth + 1) }
   }
 
   #variable(start: number, depth: number): Part {

@@ -3,7 +3,14 @@ import { pointerTo } from '../../util/pointer.ts'
 
 /** Origin of a value. */
 export type Origin =
-  | { readonly from: 'file'; readonly file: string; readonly line: number; readonly col: number }
+  | {
+      readonly from: 'file'
+      readonly file: string
+      readonly line: number
+      readonly col: number
+      /** Placeholder that got it from somewhere else, as it is written. */
+      readonly by?: string
+    }
   | { readonly from: 'set'; readonly text: string }
   | { readonly from: 'value' }
   | { readonly from: 'default' }

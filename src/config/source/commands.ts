@@ -1,0 +1,180 @@
+import { isPlain } from '../../util/plain-data.ts'
+import type { Part } from './template.ts'
+import { locate, type Origin, type Tree } from './tree.ts'
+import { whyUntrusted } from './trust.ts'
+
+/** A command that prints a secret. */
+export interface SecretCommand {
+  readonly argv: readonly string[]
+  /** Directory of the file that names it. */
+  readonly cwd: string
+}
+
+/** What a command printed, or why there is nothing. */
+export type CommandOutput = { readonly text: string } | { readonly why: string }
+
+/** Runs a command without a shell, bounded in time and output. */
+export type RunCommand = (command: SecretCommand) => Promise<CommandOutput>
+
+/** Output of each command; `leave` where none is to be run. */
+export type Outputs = ReadonlyMap<string, CommandOutput> | 'leave'
+
+export const NOT_RUN: Outputs = new Map()
+
+/** Stands for what no command was run for. */
+const STAND_IN = 'not-run'
+
+const KEYRINGS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
+  linux: ['secret-tool', 'lookup', 'service', 'tapgate', 'name', '{name}'],
+  darwin: ['security', 'find-generic-password', '-s', 'tapgate', '-a', '{name}', '-w'],
+}
+
+type Found =
+  { readonly text: string; readonly isStandIn?: boolean } | { readonly why: string; readonly hint?: string }
+
+/** The commands of one configuration: each runs once per load, however often it is named. */
+export class Commands {
+  readonly #outputs: Outputs
+  readonly #keyring: readonly string[] | undefined
+  readonly #wanted = new Map<string, SecretCommand>()
+  readonly #trust = new Map<string, string | undefined>()
+
+  constructor(tree: Tree, outputs: Outputs) {
+    this.#outputs = outputs
+    this.#keyring = keyringOf(tree) ?? KEYRINGS[process.platform]
+  }
+
+  /** Those whose output is not there yet. */
+  get wanted(): SecretCommand[] {
+    return [...this.#wanted.values()]
+  }
+
+  /** @param words of the command, or the name in the keyring */
+  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string, origin: Origin): Found {
+    const argv = typeof words === 'string' ? this.#lookup(words) : words
+    if (argv === undefined)
+      return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
+    const [program = ''] = argv
+    if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
+    const why = this.#whyUntrusted(origin)
+    if (why !== undefined)
+      return {
+        why: `no command of this file is run: ${why}`,
+        hint: 'let nobody but its owner write to it (chmod go-w)',
+      }
+    if (this.#outputs === 'leave') return { text: STAND_IN, isStandIn: true }
+    const key = keyOf({ argv, cwd })
+    const output = this.#outputs.get(key)
+    if (output === undefined) this.#wanted.set(key, { argv, cwd })
+    if (output === undefined) return { text: STAND_IN, isStandIn: true }
+    // Its arguments may be secrets themselves.
+    return 'text' in output ? output : { why: `${program} ${output.why}` }
+  }
+
+  #lookup(name: string): readonly string[] | undefined {
+    if (name === '') return ['']
+    const command = this.#keyring
+    return command?.some(word => word.includes('{name}')) === false
+      ? [...command, name]
+      : command?.map(word => word.replaceAll('{name}', name))
+  }
+
+  /** What others may write must not run as us. */
+  #whyUntrusted(origin: Origin): string | undefined {
+    if (origin.from !== 'file') return undefined
+    if (!this.#trust.has(origin.file)) this.#trust.set(origin.file, whyUntrusted(origin.file))
+    return this.#trust.get(origin.file)
+  }
+}
+
+export function keyOf({ argv, cwd }: SecretCommand): string {
+  return JSON.stringify([cwd, ...argv])
+}
+
+/** Read as it is written: a keyring that comes out of a placeholder is none. */
+function keyringOf(tree: Tree): readonly string[] | undefined {
+  const secrets = tree.kind === 'map' ? tree.entries.get('secrets')?.tree : undefined
+  const value = secrets === undefined ? undefined : locate(secrets).value
+  const keyring = isPlain(value) ? value.keyring : undefined
+  return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
+}
+
+/** Takes a command apart at blanks; what a placeholder stands for is never taken apart. */
+export function wordsOf(
+  parts: readonly Part[],
+  fill: (part: Part) => string | undefined,
+): string[] | 'unclosed' | undefined {
+  const splitter = new WordSplitter()
+  for (const part of parts) {
+    const text = fill(part)
+    if (text === undefined) return undefined
+    if (part.kind === 'text') for (const letter of text) splitter.read(letter)
+    else splitter.append(text)
+  }
+  return splitter.end()
+}
+
+/** Quotes and backslashes keep together what they hold, as in a shell that does nothing else. */
+class WordSplitter {
+  readonly #words: string[] = []
+  #word: string | undefined
+  #quote = ''
+  #isEscaped = false
+
+  append(text: string): void {
+    this.#word = (this.#word ?? '') + text
+    this.#isEscaped = false
+  }
+
+  read(letter: string): void {
+    if (this.#isEscaped) this.append(letter)
+    else if (letter === '\\' && this.#quote !== "'") this.#isEscaped = true
+    else if (this.#quote !== '') this.#quoted(letter)
+    else if (letter === '"' || letter === "'") {
+      this.#quote = letter
+      this.append('')
+    } else if (/\s/.test(letter)) this.#endWord()
+    else this.append(letter)
+  }
+
+  #quoted(letter: string): void {
+    if (letter === this.#quote) this.#quote = ''
+    else this.append(letter)
+  }
+
+  #endWord(): void {
+    if (this.#word !== undefined) this.#words.push(this.#word)
+    this.#word = undefined
+  }
+
+  end(): string[] | 'unclosed' {
+    if (this.#quote !== '' || this.#isEscaped) return 'unclosed'
+    this.#endWord()
+    return this.#words
+  }
+}
+
+/** True where one of these placeholders runs a command. */
+export function namesCommand(parts: readonly Part[]): boolean {
+  return parts.some(part => {
+    if (part.kind === 'text') return false
+    return part.kind === 'variable'
+      ? namesCommand(part.rest)
+      : part.kind !== 'file' || namesCommand(part.inner)
+  })
+}
+
+/** The origin of a value with the placeholder that got it from elsewhere. */
+export function originBy(origin: Origin, parts: readonly Part[]): Origin {
+  const sources = parts.filter(({ kind }) => kind === 'exec' || kind === 'keyring')
+  return origin.from !== 'file' || sources.length === 0
+    ? origin
+    : { ...origin, by: sources.map(written).join(' ') }
+}
+
+function written(part: Part): string {
+  if (part.kind === 'text') return part.text
+  return part.kind === 'variable'
+    ? `\${${part.name}}`
+    : `\${${part.kind}:${part.inner.map(written).join('')}}`
+}
