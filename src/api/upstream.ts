@@ -6,8 +6,11 @@ import type { UpstreamConfig } from '../config/config.gen.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 
-/** `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `failed` waiting for its next try · `stopped` for good. */
-export type UpstreamState = 'idle' | 'starting' | 'ready' | 'failed' | 'stopped'
+/**
+ * `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `needs_auth` until somebody logs
+ * in · `failed` waiting for its next try · `stopped` for good.
+ */
+export type UpstreamState = 'idle' | 'starting' | 'ready' | 'needs_auth' | 'failed' | 'stopped'
 
 /** A server's description of itself in its handshake, in neutral form. */
 export interface ServerSide {

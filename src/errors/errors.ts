@@ -95,6 +95,13 @@ export function errorsOf<T extends ErrorTable>(
   return (code, fields) => new GatewayError(code, fields, table[code])
 }
 
+/** True where somebody must log in before an upstream can be used; not where one call alone wants more than the login allows. */
+export function needsAuth(thrown: unknown): boolean {
+  return (
+    thrown instanceof GatewayError && thrown.entry.state === 'needs_auth' && thrown.fields.ofCall !== true
+  )
+}
+
 /** The text of anything thrown, for anybody. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)

@@ -12,6 +12,8 @@ export interface ErrorEntry {
   readonly http?: number
   /** JSON-RPC code when it answers a request. */
   readonly rpc?: number
+  /** State that it puts the upstream into whose requests it ends, where that is not `failed`. */
+  readonly state?: 'needs_auth'
 }
 
 /** Every error of the gateway itself; plugins have tables of their own. A test ties this table to docs/reference/errors.md. */

@@ -168,7 +168,7 @@ async function restart(upstream: UpstreamHandle): Promise<object> {
 
 function started(upstream: UpstreamHandle): object {
   const { name, state, problem } = upstream.status()
-  if (state === 'failed')
+  if (state === 'failed' || state === 'needs_auth')
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: problem ?? 'it does not say why' })
   return { upstream: upstream.status() }
 }

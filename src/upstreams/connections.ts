@@ -7,7 +7,7 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
-import { forOwner, ownerProblemOf, type Reason } from '../errors/errors.ts'
+import { forOwner, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
@@ -152,6 +152,11 @@ export class Connections {
     this.#takeBackOffer?.()
     this.#takeBackOffer = undefined
     await Promise.all([...this.#mains().map(supervisor => supervisor.stop()), this.#pool.stop()])
+  }
+
+  /** Somebody must log in before the server is of use to those on this connection. */
+  denied(connection: Connection, failure: GatewayError): void {
+    for (const supervisor of this.#supervisors()) supervisor.denied(connection, failure)
   }
 
   /** The server has forgotten us, or is another one. */

@@ -10,7 +10,7 @@ import type {
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
-import { forOwner, GatewayError, ownerProblemOf } from '../errors/errors.ts'
+import { forOwner, GatewayError, needsAuth, ownerProblemOf } from '../errors/errors.ts'
 import { METHODS } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
@@ -168,6 +168,7 @@ export class McpUpstream implements Upstream {
     if (connection?.server !== undefined) this.#meets(connection.server)
     const { era, version } = connection?.server ?? {}
     if (state === 'failed') log.warn('upstream is not available', { upstream: name, problem })
+    if (state === 'needs_auth') log.warn('upstream needs a login', { upstream: name, problem })
     if (state === 'ready') log.info('upstream is ready', { upstream: name, era, version, pid })
     this.#interest.follow(state === 'ready' ? connection : undefined)
     this.#context.stateChanged(state, problem)
@@ -188,6 +189,10 @@ export class McpUpstream implements Upstream {
 
   async #recover(connection: Connection, call: Call, error: unknown): Promise<Answer> {
     if (!(error instanceof GatewayError)) throw error
+    if (needsAuth(error)) {
+      this.#connections.denied(connection, error)
+      throw error
+    }
     const { sessionLost, stale, status, unheard } = error.fields
     // A socket that ended before its answer says nothing of the connection. Whether to call again is not for us to say.
     if (stale === true) throw error

@@ -1,5 +1,12 @@
 import type { Call, Clock, Log, ProcessPermit, ProcessTurn, UpstreamState } from '../api/index.ts'
-import { gatewayError, GatewayError, ownerReasonOf, reasonOf, type Reason } from '../errors/errors.ts'
+import {
+  gatewayError,
+  GatewayError,
+  needsAuth,
+  ownerReasonOf,
+  reasonOf,
+  type Reason,
+} from '../errors/errors.ts'
 import { LeavingConnections } from './leaving-connections.ts'
 import { closedError, type Connection } from './connection/connection.ts'
 import { Restarts, type Pause } from './restart-policy.ts'
@@ -30,6 +37,8 @@ export interface SupervisorHost {
 const REPLACE_MS = 1000
 /** After this long a start for which there was no room is tried again. */
 const NO_ROOM_RETRY_MS = 1000
+/** One that needs a login is tried by a call at most once in this time. */
+const NEEDS_AUTH_MS = 1000
 const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
 /** After this long a connection that could not be renewed is tried again. */
 const RENEW_AGAIN_MS = 60_000
@@ -66,7 +75,8 @@ export class Supervisor {
   /** Resolves when the first attempt has ended, well or badly. What was stopped starts again. */
   start(): Promise<void> {
     if (this.state === 'stopped') this.#restarts.reset()
-    if (this.state === 'idle' || this.state === 'stopped') return this.#attempt()
+    if (this.state === 'idle' || this.state === 'stopped' || this.state === 'needs_auth')
+      return this.#attempt()
     return this.#starting ?? Promise.resolve()
   }
 
@@ -93,7 +103,8 @@ export class Supervisor {
 
   /** Ends the connection until somebody needs one again. */
   rest(why: string): void {
-    if (this.#starting !== undefined || (this.state !== 'ready' && this.state !== 'failed')) return
+    const isAwake = this.state === 'ready' || this.state === 'failed' || this.state === 'needs_auth'
+    if (this.#starting !== undefined || !isAwake) return
     const { connection } = this
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()
@@ -131,6 +142,14 @@ export class Supervisor {
     this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
+  /** Nothing more is let in over a connection before somebody logs in; what is under way may end. */
+  denied(connection: Connection, failure: GatewayError): void {
+    if (connection !== this.connection) return
+    this.connection = undefined
+    this.#fail(failure)
+    this.#leaving.drain(connection, { why: 'it needs a login' })
+  }
+
   /** A connection is up but of no use any more: takes a new one at once. */
   replace(connection: Connection, why: string): void {
     if (connection !== this.connection) return
@@ -144,15 +163,15 @@ export class Supervisor {
   }
 
   #isDue(): boolean {
-    return this.state === 'idle' || (this.state === 'failed' && this.#host.clock.now() >= this.#dueAt)
+    const isDown = this.state === 'failed' || this.state === 'needs_auth'
+    return this.state === 'idle' || (isDown && this.#host.clock.now() >= this.#dueAt)
   }
 
   /** The error of a call without a connection: how the attempt failed that it waited for, or that the upstream is down. */
   #whyNotReady(hasWaited: boolean): GatewayError {
+    const failure = this.#failure
     const isStopped = this.state === 'stopped'
-    if (hasWaited && !isStopped && this.#failure !== undefined) return this.#failure
-    // No room here says nothing of the server.
-    if (!isStopped && this.#failure?.code === 'GW_UPSTREAM_BUSY') return this.#failure
+    if (failure !== undefined && !isStopped && (hasWaited || saysItAll(failure))) return failure
     const why = isStopped ? 'it was stopped' : (this.problem ?? 'it has not started')
     return gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, why, detail: this.problemDetail })
   }
@@ -167,8 +186,9 @@ export class Supervisor {
   }
 
   async #run(): Promise<void> {
-    if (this.state !== 'idle') this.restarts++
-    if (this.connection === undefined) this.#become('starting', undefined)
+    const isQuiet = this.state === 'needs_auth'
+    if (this.state !== 'idle' && !isQuiet) this.restarts++
+    if (this.connection === undefined && !isQuiet) this.#become('starting', undefined)
     try {
       await this.#open()
     } catch (error) {
@@ -289,6 +309,7 @@ export class Supervisor {
 
   #fail(failure: GatewayError): void {
     const { clock, name } = this.#host
+    if (needsAuth(failure)) return this.#waitForLogin(failure)
     const isRefused = failure.code === 'GW_UPSTREAM_BUSY'
     const { ms, note } = isRefused ? NO_ROOM : this.#restarts.pause(clock.now())
     this.#failure = failure
@@ -301,10 +322,26 @@ export class Supervisor {
     this.#become('failed', `${why}${hint}`, failure.detail)
   }
 
+  /** Nothing is tried before somebody calls or has logged in. */
+  #waitForLogin(failure: GatewayError): void {
+    const problem = `${String(failure.fields.why)}. ${failure.hint}`
+    const isKnown = this.state === 'needs_auth' && this.problem === this.#host.hide(problem)
+    this.#failure = failure
+    this.#dueAt = this.#host.clock.now() + NEEDS_AUTH_MS
+    this.#takeBackRetry?.()
+    this.#takeBackRenewal?.()
+    if (!isKnown) this.#become('needs_auth', problem, failure.detail)
+  }
+
   #become(state: UpstreamState, problem: string | undefined, detail?: string): void {
     this.state = state
     this.problem = problem === undefined ? undefined : this.#host.hide(problem)
     this.problemDetail = detail === undefined ? undefined : this.#host.hide(detail)
     this.#host.changed(state, this.connection)
   }
+}
+
+/** True for a failure that the next caller should hear as it is: no room here says nothing of the server, and a login is for somebody to make. */
+function saysItAll(failure: GatewayError): boolean {
+  return failure.code === 'GW_UPSTREAM_BUSY' || needsAuth(failure)
 }

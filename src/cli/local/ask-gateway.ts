@@ -100,11 +100,13 @@ export async function withGateway<T>(
   }
 }
 
+const WORDS: Readonly<Record<string, string>> = { failed: 'failed', needs_auth: 'needs a login' }
+
 /** One line on stderr for each upstream that is not there. */
 export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: Terminal): void {
   for (const { name, state, problem } of upstreams.filter(upstream => !isThere(upstream))) {
     err.line(
-      `${err.paint('yellow', 'warning')} upstream "${name}" ${state === 'failed' ? 'failed' : `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
+      `${err.paint('yellow', 'warning')} upstream "${name}" ${WORDS[state] ?? `is ${state}`}${problem === undefined ? '' : `: ${problem}`}`,
     )
   }
 }

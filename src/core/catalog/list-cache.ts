@@ -9,6 +9,7 @@ import {
   ownerReasonOf,
   reasonOf,
   type Reason,
+  needsAuth,
 } from '../../errors/errors.ts'
 import { type Kind, LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
@@ -170,7 +171,7 @@ export class Parts {
   #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
     if ('error' in outcome) {
       const { known } = shelf
-      if (known === undefined || node.upstream.spec.onFailure !== 'keep') {
+      if (known === undefined || !staysListed(node, outcome.error)) {
         this.#note(node, kind, `left out: ${ownerReasonOf(outcome.error)}`)
         throw outcome.error
       }
@@ -301,4 +302,10 @@ function mayBeTasks({ upstream: { server } }: UpstreamNode): boolean {
 
 function asOptional(entry: CatalogEntry): CatalogEntry {
   return { ...entry, value: { ...entry.value, execution: { taskSupport: 'optional' } } }
+}
+
+/** True where the last known list stands in: what needs a login is no less there than before. */
+function staysListed({ upstream }: UpstreamNode, error: unknown): boolean {
+  const { onFailure } = upstream.spec
+  return onFailure === 'keep' || (onFailure === 'omit' && needsAuth(error))
 }
