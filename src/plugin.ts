@@ -124,6 +124,8 @@ export interface Plugin<Options = unknown> {
   }
   /** First-party plugins only: directories where what it starts may write. A configuration that lies there is not reloaded by itself. */
   writes?(options: Options): readonly string[]
+  /** First-party plugins only: true where what it keeps in `state` is for gateways beside it too, such as that of a command. */
+  readonly sharesState?: boolean
   /** Plugins that must be installed too, and are set up first. */
   readonly requires?: readonly string[]
   /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */

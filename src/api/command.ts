@@ -67,12 +67,17 @@ export interface CommandCall {
   /** The configuration that the flags mean, valid, with the options of this plugin. */
   load(): Promise<CommandConfig>
   /**
-   * Asks a gateway by its verbs: `running` the one that runs; `alone` or `whole` that one too, or else one for as long
-   * as `use` takes, without its servers or with them.
+   * Asks a gateway by its verbs: `running` the one that runs; the others that one too, or else one for as long as `use`
+   * takes: `alone` without its servers, `whole` with them, `unstarted` with all of its plugins and no server started.
    */
-  withGateway<T>(which: 'running' | 'alone' | 'whole', use: (ask: AskGateway) => Promise<T>): Promise<T>
+  withGateway<T>(
+    which: 'running' | 'unstarted' | 'alone' | 'whole',
+    use: (ask: AskGateway) => Promise<T>,
+  ): Promise<T>
   /** Asks somebody at the terminal to fill in a JSON Schema; undefined where they decline, or nobody is there. */
-  fillIn(schema: unknown): Promise<JsonObject | undefined>
+  fillIn(schema: unknown, signal?: AbortSignal): Promise<JsonObject | undefined>
+  /** Opens a page in the browser of whoever sits here; false where there is none. Only http and https. */
+  openBrowser(url: string): boolean
   /** Calls `stop` at the first Ctrl-C; the next one ends the process. Returns how to stop listening. */
   onInterrupt(stop: () => void): () => void
 }

@@ -38,6 +38,11 @@ export interface GatewayOptions {
   readonly state?: string | undefined
   /** True to begin without what an earlier run has left there. Default false. */
   readonly fresh?: boolean
+  /**
+   * True for a gateway that a command has beside those that serve: it saves nothing, and of what they keep it has only what
+   * plugins share, such as logins. Default false.
+   */
+  readonly beside?: boolean
 }
 
 /** Names that came, went, became others, or stayed as they were. */

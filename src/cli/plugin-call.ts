@@ -1,12 +1,14 @@
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
+import type { Gateway } from '../gateway/gateway.ts'
 import { valueAt } from '../util/plain-data.ts'
 import { loadSource, type SourceFlags } from './load-source.ts'
 import { filledIn } from './local/fill-in.ts'
+import { openBrowser } from './output/browser.ts'
 import { table, uncut } from './output/table.ts'
 import type { Terminal } from './output/terminal.ts'
 import { inRunning, withControl, type ControlFlags } from './remote/connect.ts'
-import { withGateway } from './local/ask-gateway.ts'
+import { withGateway, withUnstarted } from './local/ask-gateway.ts'
 
 /** Flags that a command of a plugin may have from us. */
 export interface CallFlags extends ControlFlags, SourceFlags {
@@ -37,13 +39,14 @@ export function callOf(
       return { config, directory, options: valueAt(config, ...options) }
     },
     withGateway: (which, use) => asked(which, use, flags, terminal),
-    fillIn: async schema => (process.stdin.isTTY ? filledIn(schema, process) : undefined),
+    fillIn: async (schema, signal) => (process.stdin.isTTY ? filledIn(schema, process, signal) : undefined),
+    openBrowser: url => openBrowser(url, environment),
     onInterrupt: stop => onInterrupt(stop, process),
   }
 }
 
 async function asked<T>(
-  which: 'running' | 'alone' | 'whole',
+  which: 'running' | 'unstarted' | 'alone' | 'whole',
   use: (ask: AskGateway) => Promise<T>,
   flags: CallFlags,
   terminal: Terminal,
@@ -55,9 +58,10 @@ async function asked<T>(
   )
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  return withGateway(which === 'whole' ? source : alone(source), terminal, gateway =>
-    use((verb, params) => gateway.control(verb, params)),
-  )
+  const ask = (gateway: Pick<Gateway, 'control'>): Promise<T> =>
+    use((verb, params) => gateway.control(verb, params))
+  if (which === 'unstarted') return withUnstarted(source, terminal, ask)
+  return withGateway(which === 'whole' ? source : alone(source), terminal, ask)
 }
 
 /** Leaves the servers out: none is started to ask something of a plugin. */

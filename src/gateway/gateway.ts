@@ -105,10 +105,11 @@ async function surround(
   const { log, secrets, environment = {}, clock = systemClock } = options
   const room = BoundedRoom.of(loaded.config)
   const shared = { log, clock, environment, room }
-  const { memories, privatePlaces } = await openState(loaded, options, { log, clock })
+  const { memories, directory, privatePlaces } = await openState(loaded, options, { log, clock })
+  const state = { directory, isShared: options.beside === true }
   const programs = new OwnPrograms({ ...shared, hide: secrets.hide, privatePlaces, ...loaded })
   return {
-    ...{ ...shared, secrets, memories, programs, privatePlaces },
+    ...{ ...shared, secrets, memories, state, programs, privatePlaces },
     slots: new SlotTable(),
     seal: inside.seal ?? (await openSeal(memories, options, log)),
     parking: new Parking(),

@@ -57,6 +57,8 @@ export interface Surroundings {
   readonly privatePlaces: PrivatePlaces
   /** State that outlives this process; absent where nothing does. */
   readonly memories?: Memories | undefined
+  /** Directory of what plugins keep; shared with gateways that serve, in one that is beside them. */
+  readonly state: { readonly directory: string | undefined; readonly isShared: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
   /** Those of ours that may be installed; default all. */
@@ -120,7 +122,9 @@ async function build(
   around.secrets.add(plugins.flatMap(secretOptions))
   const { log, clock, slots, programs } = around
   const { hide } = around.secrets
-  const state = around.memories?.directory
+  const { directory: place, isShared } = around.state
+  const state = (plugin: Plugin<never>): string | undefined =>
+    isShared && plugin.sharesState !== true ? undefined : place
   const { sharedState } = around
   const warnings: Problem[] = []
   const warn = (problem: Problem): void => void warnings.push(problem)

@@ -20,21 +20,35 @@ export async function openSeal(
 
 /** State that outlives this process, and what of it nobody else may see. */
 export async function openState(
-  ...given: Parameters<typeof openMemories>
-): Promise<{ readonly memories: Memories | undefined; readonly privatePlaces: PrivatePlaces }> {
-  const memories = await openMemories(...given)
+  ...given: [
+    loaded: LoadedConfig,
+    options: GatewayOptions,
+    means: { readonly log: Log; readonly clock: Clock },
+  ]
+): Promise<State> {
+  const [{ config, directory: base }, { state, fresh, beside }, { log, clock }] = given
+  const directory = placeOf(config.state, base, state)
+  const isOwn = directory !== undefined && beside !== true
+  const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePlaces()
-  if (memories !== undefined) privatePlaces.add([{ directory: memories.directory }])
-  return { memories, privatePlaces }
+  if (directory !== undefined) privatePlaces.add([{ directory }])
+  return { memories, directory, privatePlaces }
+}
+
+interface State {
+  readonly memories: Memories | undefined
+  /** Directory for what plugins keep. */
+  readonly directory: string | undefined
+  readonly privatePlaces: PrivatePlaces
 }
 
 /** Directory that the configuration names, or else the builder of the gateway. */
-async function openMemories(
-  { config, directory }: LoadedConfig,
-  { state, fresh }: GatewayOptions,
-  { log, clock }: { readonly log: Log; readonly clock: Clock },
-): Promise<Memories | undefined> {
-  if (config.state === false) return undefined
-  const place = config.state === undefined ? state : resolve(directory, config.state.directory)
-  return place === undefined ? undefined : Memories.open({ directory: resolve(place), fresh, log, clock })
+function placeOf(
+  configured: LoadedConfig['config']['state'],
+  base: string,
+  given: string | undefined,
+): string | undefined {
+  if (configured === false) return undefined
+  const place = configured === undefined ? given : resolve(base, configured.directory)
+  return place === undefined ? undefined : resolve(place)
 }

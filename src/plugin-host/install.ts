@@ -6,6 +6,7 @@ import type { Clock, Config, Fetch, SharedState, Log, Programs } from '../api/in
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
+import type { Plugin } from '../plugin.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
 
@@ -21,7 +22,8 @@ export interface InstallContext {
   readonly files: readonly string[]
   readonly fetch: Fetch
   readonly programs: Programs
-  readonly state: string | undefined
+  /** Directory in which a plugin keeps what outlives this process. */
+  state(plugin: Plugin<never>): string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   hide(text: string): string
@@ -85,7 +87,7 @@ async function setUp(
       files,
       fetch,
       programs,
-      state,
+      state: state(plugin),
       hide,
       record: event => hooks.runner('recorded')?.(event),
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { constants } from 'node:os'
-import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
+import { type GatewayOptions, type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
@@ -11,6 +11,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { type ControlFlags, inRunning } from '../remote/connect.ts'
 import { silentLog } from '../serve/logs.ts'
 import { stayAlive } from '../serve/run-gateway.ts'
+import { stateDirectory } from '../serve/state-directory.ts'
 import { isThere } from '../serve/summary.ts'
 
 /** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
@@ -43,7 +44,9 @@ export async function withAsked<T>(
         })
   if (running !== undefined) return running.value
   const source = await loadSource(flags, terminal)
-  return withGateway(withoutTraces(source), terminal, gateway => use(inProcess(gateway, source, terminal)))
+  const beside = { beside: true, state: stateDirectory(source, terminal) }
+  const ask = (gateway: Gateway): Promise<T> => use(inProcess(gateway, source, terminal))
+  return withGateway(withoutTraces(source), terminal, ask, beside)
 }
 
 function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
@@ -76,22 +79,45 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
 /** Leaves out what a gateway beside others must not touch: the audit's chain is one writer's, and quotas are for those who are served. */
 function withoutTraces(source: LoadedConfig): LoadedConfig {
   const { audit: _audit, rateLimit: _rateLimit, ...config } = source.config
-  return { ...source, config: { ...config, state: false } }
+  return { ...source, config }
 }
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
 export async function withGateway<T>(
   source: LoadedConfig,
+  terminal: Terminal,
+  use: (gateway: Gateway) => Promise<T>,
+  options: Pick<GatewayOptions, 'beside' | 'state'> = {},
+): Promise<T> {
+  return withBuilt(source, terminal, options, async gateway => {
+    await gateway.start()
+    await gateway.settled()
+    return use(gateway)
+  })
+}
+
+/** Gives `use` a gateway of which nothing is started: its plugins, and what they share with gateways that serve. */
+export function withUnstarted<T>(
+  source: LoadedConfig,
+  terminal: Terminal,
+  use: (gateway: Gateway) => Promise<T>,
+): Promise<T> {
+  const beside = { beside: true, state: stateDirectory(source, terminal) }
+  return withBuilt(withoutTraces(source), terminal, beside, use)
+}
+
+async function withBuilt<T>(
+  source: LoadedConfig,
   { environment }: Terminal,
+  options: Pick<GatewayOptions, 'beside' | 'state'>,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const { createGateway } = await import('../../gateway/gateway.ts')
-  const gateway = await createGateway(withListeners(source, {}), { log: silentLog(), environment })
+  const given = { ...options, log: silentLog(), environment }
+  const gateway = await createGateway(withListeners(source, {}), given)
   const forget = closeOnSignal(gateway, process)
   const release = stayAlive()
   try {
-    await gateway.start()
-    await gateway.settled()
     return await use(gateway)
   } finally {
     await gateway.close()

@@ -6,9 +6,14 @@ import { plainText } from '../../util/plain-text.ts'
 const WRONG = Symbol('wrong')
 
 /** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */
-export async function filledIn(schema: unknown, host: NodeJS.Process): Promise<JsonObject | undefined> {
+export async function filledIn(
+  schema: unknown,
+  host: NodeJS.Process,
+  signal?: AbortSignal,
+): Promise<JsonObject | undefined> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   const given = new AbortController()
+  signal?.addEventListener('abort', () => given.abort(), { once: true })
   // Of a terminal in raw mode only readline hears of it.
   lines.once('SIGINT', () => {
     given.abort()
