@@ -8,7 +8,7 @@ import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 const MAX_BYTES = 8 * 1024 * 1024
 
 /** Agents of the registry that take part, and what holds for them. */
-export interface RegistryOptions {
+interface RegistryOptions {
   /** Relative to `directory`. */
   readonly file: string
   readonly use: readonly string[]

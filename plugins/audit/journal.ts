@@ -1,7 +1,7 @@
 import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
 import { BEGINNING, chained, hashIn, keptIn, type Sink } from './journal-file.ts'
 
-export interface JournalSettings {
+interface JournalSettings {
   /** Bytes after which a file is set aside. */
   readonly maxSize: number
   readonly keep: number

@@ -27,7 +27,7 @@ const DEEPEST = 3
 const MOST_MEMBERS = 64
 
 /** Settings of the lines of one generation. */
-export interface LineSettings {
+interface LineSettings {
   readonly texts: Texts
   hide(text: string): string
   /** Wall-clock milliseconds. */

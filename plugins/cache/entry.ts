@@ -21,7 +21,7 @@ const NOBODY = authorizationKey(ANONYMOUS)
 const MIRRORED = /^mcp-/
 
 /** Parts of a new entry. */
-export interface Keeping {
+interface Keeping {
   readonly call: Call
   readonly target: string
   readonly keys: Keys

@@ -105,7 +105,7 @@ function byFirst([a]: unknown[], [b]: unknown[]): number {
 }
 
 /** JSON with members in order, whatever order they came in; undefined when it nests deeper than a message may. */
-export function canonical(value: unknown, depth = 0): string | undefined {
+function canonical(value: unknown, depth = 0): string | undefined {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
   if (depth > MAX_DEPTH) return undefined
   return Array.isArray(value) ? canonicalArray(value, depth) : canonicalObject(value as JsonObject, depth)

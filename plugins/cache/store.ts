@@ -6,7 +6,7 @@ const METHOD_OF: Readonly<Record<string, string>> = { prompt: 'prompts/get', res
  * Trust in a kept answer, as what the server would say now: `known` it is good; `doubtful` another process or
  * connection may say something else, so it is asked before the answer is used; `lost` the server is down.
  */
-export type Trust = 'known' | 'doubtful' | 'lost'
+type Trust = 'known' | 'doubtful' | 'lost'
 
 /** One answer that is kept. Times are milliseconds of the clock. */
 export interface Entry extends Subject {

@@ -20,7 +20,7 @@ const LATE_LOOKS = 3
 const COLLECT_MS = 5000
 
 /** From where on connections end with their answer, and from where on nothing new is taken. */
-export interface Limits {
+interface Limits {
   readonly keepAlive: number
   readonly refuse: number
   readonly lagMs: number

@@ -16,7 +16,7 @@ type Spec = Options[string]
 type Section = 'tools' | 'prompts' | 'resources'
 
 /** One view, ready for use. */
-export interface Profile {
+interface Profile {
   readonly name: string
   readonly instructions: string | undefined
   /** True if it shows this upstream. */
@@ -27,7 +27,7 @@ export interface Profile {
 }
 
 /** A principal, and the profile it asked for, if any. */
-export interface Viewer {
+interface Viewer {
   readonly principal: Principal
   readonly profile?: string | undefined
 }

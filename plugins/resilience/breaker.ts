@@ -14,7 +14,7 @@ export interface BreakerLimits extends SlowLimits {
 }
 
 /** Dependencies of a breaker. */
-export interface BreakerHost {
+interface BreakerHost {
   readonly upstream: string
   readonly clock: Clock
   readonly log: Log
@@ -26,7 +26,7 @@ export interface BreakerHost {
   opened(): void
 }
 
-export type BreakerState = 'closed' | 'open' | 'probing'
+type BreakerState = 'closed' | 'open' | 'probing'
 
 /** The longest rest. */
 const LONGEST_MS = 300_000

@@ -41,7 +41,7 @@ const FIRST_RETRIES = 3
 const MOST_RETRIES = 20
 
 /** Price of a retry: calls earn it, so that retries stay a share of them even when everything fails. */
-export class RetryBudget {
+class RetryBudget {
   #earned = FIRST_RETRIES * CALLS_PER_RETRY
 
   earn(): void {

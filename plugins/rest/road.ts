@@ -18,7 +18,7 @@ export interface RestRequest {
   readonly base: string
 }
 
-export interface Errand {
+interface Errand {
   readonly method: string
   readonly params: JsonObject | undefined
   /** The input that the parameters were made from. */

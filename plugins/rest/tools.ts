@@ -7,7 +7,7 @@ import type { RestRequest, RestSessions, Visit } from './road.ts'
 const MAX_PAGES = 1000
 
 /** All tools of one caller. */
-export interface ToolList {
+interface ToolList {
   readonly tools: readonly JsonObject[]
   /** Time that it holds, in milliseconds. */
   readonly ttlMs: number

@@ -70,7 +70,7 @@ function issuersOf(auth: Config['auth']): string[] {
 }
 
 /** Issuer of callers that an API key identifies. */
-export const KEYS_ISSUER = 'api-key'
+const KEYS_ISSUER = 'api-key'
 /** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */
 const UNIDENTIFIED: readonly string[] = ['', 'http']
 

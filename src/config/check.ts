@@ -7,7 +7,7 @@ import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './chec
 import type { Report } from '../util/finding.ts'
 
 /** Names that rules may speak of: those of the configuration, and those that plugins add. */
-export interface Names {
+interface Names {
   readonly upstreams: readonly string[]
   readonly listeners: readonly string[]
 }

@@ -37,7 +37,7 @@ export interface LoadedConfig {
 }
 
 /** A tree that has been read, with what was noticed on the way. */
-export interface Draft {
+interface Draft {
   readonly tree: Tree
   /** Plugins whose options stand at the top, as a section. */
   readonly sections: ReadonlySet<string>

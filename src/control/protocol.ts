@@ -87,7 +87,7 @@ export interface RunVerb {
 }
 
 /** A verb that was found by a path, or the methods that its path is asked with instead. */
-export type Found = RunVerb | { readonly verb: string; readonly allow: string }
+type Found = RunVerb | { readonly verb: string; readonly allow: string }
 
 /** Finds the verb of a request by what follows the version in its path; undefined where there can be none. */
 export function verbFor(

@@ -9,7 +9,7 @@ import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { isPage } from '../protocol/uri.ts'
 
 /** Parts of the gateway that answering in a client's place needs. */
-export interface AnswersAsks {
+interface AnswersAsks {
   readonly hooks: Hooks
   readonly log: Log
 }

@@ -21,6 +21,7 @@ import type { Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Hide } from '../util/secrets.ts'
+import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
 import type { View } from './catalog/view.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { Grace } from './grace.ts'
@@ -95,7 +96,7 @@ export interface Viewer {
 }
 
 /** The lists of all upstreams, as each caller sees them. */
-export interface CatalogReader {
+interface CatalogReader {
   /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
   current(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
@@ -116,7 +117,7 @@ export interface CatalogReader {
 }
 
 /** Finds the upstream of a request. */
-export interface RouteFinder {
+interface RouteFinder {
   find(exchange: Exchange): Found | Promise<Found>
   owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
   permit(exchange: Exchange, route: Route): Found
@@ -124,7 +125,7 @@ export interface RouteFinder {
 }
 
 /** Tells clients what changed, and keeps the subscriptions that need it. */
-export interface Notifying {
+interface Notifying {
   /** Notes which list a caller was given: a change is told where it is another one. */
   listGiven(kind: Kind, session: Session, view: View): void
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
@@ -141,14 +142,14 @@ export interface Notifying {
 }
 
 /** A call whose server waits for its client, between two requests of that client. */
-export interface ParkedCall {
+interface ParkedCall {
   readonly id: string
   readonly owner: string
   resume(exchange: PipelineExchange, round: number, responses: unknown): Promise<Answer>
   expire(why: string): void
 }
 
-export interface ParkedCalls {
+interface ParkedCalls {
   find(id: string): ParkedCall | undefined
   /** False when too many wait already. */
   add(call: ParkedCall): boolean
@@ -184,6 +185,7 @@ export interface Graph {
   readonly clock: Clock
   readonly hide: Hide
   readonly grace: Grace
+  readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
   /** Exchanges that are not answered yet. */

@@ -11,9 +11,10 @@ import { Notifier } from './notifications/notifier.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
+import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
 import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
 
-export interface GraphParts {
+interface GraphParts {
   readonly config: Config
   readonly hooks: Hooks
   readonly upstreams: ReadonlyMap<string, Upstream>
@@ -21,6 +22,7 @@ export interface GraphParts {
   readonly seal: Seal
   readonly parking: Parking
   readonly tasks: TaskStore
+  readonly unlisted: UnlistedMethods
   readonly log: Log
   readonly clock: Clock
   readonly hide: Hide
@@ -44,6 +46,7 @@ export class RuntimeGraph implements Graph {
   readonly clock: Clock
   readonly hide: Hide
   readonly grace: Grace
+  readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
   readonly #identity: Identity
@@ -57,6 +60,7 @@ export class RuntimeGraph implements Graph {
     this.seal = parts.seal
     this.parking = parts.parking
     this.tasks = parts.tasks
+    this.unlisted = parts.unlisted
     this.log = parts.log
     this.clock = parts.clock
     this.hide = parts.hide

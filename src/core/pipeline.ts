@@ -75,7 +75,7 @@ function follow(route: Found, exchange: PipelineExchange, graph: Graph): Answer 
 }
 
 /** Sends the exchange to the one upstream of its route. */
-export function call(
+function call(
   exchange: PipelineExchange,
   route: Extract<FoundRoute, { to: 'one' }>,
   graph: Graph,

@@ -19,13 +19,13 @@ const MAX_LINES = 10_000
 const LINES = 100
 
 /** Options of a verb beside its parameters. */
-export interface VerbOptions extends RequestOptions {
+interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway ends. */
   readonly ending: AbortSignal
 }
 
 /** A running gateway, as far as verbs need it. */
-export interface Steered {
+interface Steered {
   readonly generation: Pick<Generation, 'graph' | 'loaded'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]

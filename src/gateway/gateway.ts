@@ -15,7 +15,8 @@ import type { LoadedConfig } from '../config/index.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
 import { PipelineGate } from '../core/gate.ts'
-import { liveOf } from '../core/upstream.ts'
+import { liveOf } from '../core/kept-upstream.ts'
+import { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
@@ -114,6 +115,7 @@ async function surround(
     seal: inside.seal ?? (await openSeal(memories, options, log)),
     parking: new Parking(),
     tasks: new TaskStore(),
+    unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
     builtins: inside.builtins,
     upstream: inside.upstream,

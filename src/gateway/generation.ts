@@ -22,8 +22,9 @@ import { secretsIn } from '../config/secrets.ts'
 import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
-import { KeptUpstream, liveOf } from '../core/upstream.ts'
+import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
 import type { Seal } from '../core/seal.ts'
+import type { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
 import { addErrors, gatewayError, GatewayError, reasonOf } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
@@ -50,6 +51,7 @@ export interface Surroundings {
   readonly seal: Seal
   readonly parking: Parking
   readonly tasks: TaskStore
+  readonly unlisted: UnlistedMethods
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
   readonly programs: Programs
@@ -165,11 +167,11 @@ function assemble(
   around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)
-  const { seal, parking, tasks, log, clock } = around
+  const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
   const graph = new RuntimeGraph({
     config: loaded.config,
-    ...{ hooks, upstreams, identity, seal, parking, tasks, log, clock, hide },
+    ...{ hooks, upstreams, identity, seal, parking, tasks, unlisted, log, clock, hide },
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))

@@ -5,7 +5,7 @@ import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
 import { tellDifferences } from '../core/notifications/list-changes.ts'
 import type { PipelineGate } from '../core/gate.ts'
-import { liveOf } from '../core/upstream.ts'
+import { liveOf } from '../core/kept-upstream.ts'
 import { gatewayError, ownerProblemOf, ownerReasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { kindsChangedBy } from '../protocol/methods.ts'
@@ -34,7 +34,7 @@ export interface Life {
 }
 
 /** Dependencies of the generations of one gateway. */
-export interface GenerationsHost {
+interface GenerationsHost {
   readonly around: Surroundings
   readonly gate: PipelineGate
   readonly listeners: Listeners
@@ -44,7 +44,7 @@ export interface GenerationsHost {
 }
 
 /** Configuration that took effect. */
-export interface Replaced {
+interface Replaced {
   readonly source: LoadedConfig
   readonly changes: ConfigChanges
 }

@@ -14,7 +14,7 @@ import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './
 type Anything = (...args: never[]) => unknown
 
 /** One tap as it was asked for. */
-export interface Tap {
+interface Tap {
   readonly plugin: string
   readonly options: TapOptions
   /** Key that the tap was tapped `for`, on hooks that have keys. */

@@ -27,7 +27,7 @@ export interface Origin {
   readonly tls: SecureConnect | undefined
 }
 
-export type SecureConnect = (options: {
+type SecureConnect = (options: {
   readonly host: string
   readonly port: number
   readonly servername: string

@@ -16,7 +16,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
 const PATH = /^[\x21-\x7e]+$/
 
-export interface HttpClientOptions {
+interface HttpClientOptions {
   readonly clock: Clock
   /** Most connections at a time; more requests wait for their turn. */
   readonly connections: number

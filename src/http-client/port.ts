@@ -54,7 +54,7 @@ export interface ReplyHandler {
   onError(error: Error): void
 }
 
-export type ClientErrorCode =
+type ClientErrorCode =
   'INVALID_ARG' | 'CONNECT_TIMEOUT' | 'SOCKET' | 'MALFORMED' | 'DESTROYED' | 'OVERFLOW' | 'PROXY'
 
 /** A failure on the way to a server; errors of the system come as they are. */

@@ -1,7 +1,7 @@
 import { ClientError, READ_HEADERS, type ReplyHeaders } from './port.ts'
 
 /** Delimiter of the body of a reply (RFC 9112, 6.3): so many bytes, chunks, or the end of the connection. */
-export type Framing = number | 'chunked' | 'close'
+type Framing = number | 'chunked' | 'close'
 
 /** The head of a reply. */
 export interface ReplyHead {

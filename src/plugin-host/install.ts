@@ -13,7 +13,7 @@ import type { SlotTable } from './slots.ts'
 /** A plugin may load much before it begins. */
 const SETUP_MS = 60_000
 
-export interface InstallContext {
+interface InstallContext {
   readonly config: Config
   readonly log: Log
   readonly clock: Clock

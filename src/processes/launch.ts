@@ -11,13 +11,13 @@ import { makeDirectorySync } from '../util/make-directory.ts'
 import { startOf } from './cleanup/proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */
-export interface Launch {
+interface Launch {
   readonly command: string
   readonly args: readonly string[]
 }
 
 /** Place in which a server is started. */
-export interface LaunchSite {
+interface LaunchSite {
   /** Directory of the configuration. */
   readonly directory: string
   readonly cwd: string

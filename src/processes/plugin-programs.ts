@@ -11,7 +11,7 @@ import { ProcessTable } from './cleanup/own-processes.ts'
 import { ServerProcess } from './server-process.ts'
 
 /** Surroundings that programs are run in. */
-export interface ProgramsOptions {
+interface ProgramsOptions {
   readonly log: Log
   readonly clock: Clock
   readonly room: ProcessRoom

@@ -59,7 +59,7 @@ export function notKept(ceilings: CeilingsConfig | undefined, platform: string):
 }
 
 /** A server that runs below ceilings. */
-export interface Watched {
+interface Watched {
   readonly pid: number | undefined
   /** It has taken too much, and all of it was killed. */
   giveUp(why: string): void

@@ -11,7 +11,7 @@ import type { Remains } from './cleanup/sweeper.ts'
 import type { ProcessTable } from './cleanup/own-processes.ts'
 
 /** Options of a server's process. */
-export interface ProcessOptions extends Spawning {
+interface ProcessOptions extends Spawning {
   /** Mark of its environment, and of that of all it starts. */
   readonly mark: string
   /** Most bytes of one line of its stdout. */

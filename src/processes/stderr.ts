@@ -28,7 +28,7 @@ const KEPT_BYTES = 8192
 const SHOWN = 300
 
 /** Receivers of what a process writes on stderr. */
-export interface StderrOptions {
+interface StderrOptions {
   readonly log: Log
   readonly clock: Clock
   /** Takes out what must not be shown to anybody. */

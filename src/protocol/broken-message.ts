@@ -24,7 +24,7 @@ export function replyIdOf(bytes: Buffer): RpcId | null {
 }
 
 /** A list without the entries that nest too deep, and where in the text those stood. */
-export interface Shortened {
+interface Shortened {
   readonly bytes: Buffer
   readonly withheld: readonly Buffer[]
 }

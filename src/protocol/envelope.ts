@@ -6,7 +6,7 @@ import { ScanError } from './json/scan.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */
-export type EnvelopeKey = (typeof KEYS)[number]
+type EnvelopeKey = (typeof KEYS)[number]
 
 const PLACES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
 /** The same by their length, as bytes: most messages are read without making a string of a key. */

@@ -22,7 +22,7 @@ export function decodeHeaderValue(value: string): string | undefined {
 }
 
 /** Returns the value that `Mcp-Name` must have for a request; undefined for methods that have no such header. */
-export function nameOf(method: string, params: JsonObject | undefined): string | undefined {
+function nameOf(method: string, params: JsonObject | undefined): string | undefined {
   const target = METHODS.get(method)?.target
   if (target === undefined || target === 'ref') return undefined
   const name = params?.[target]

@@ -6,7 +6,7 @@ export type Era = 'legacy' | 'modern'
 export const MODERN_VERSION = '2026-07-28'
 export const LATEST_LEGACY_VERSION = '2025-11-25'
 /** Version assumed of a legacy HTTP client that sends no version header (2025-11-25, transports). */
-export const ASSUMED_LEGACY_VERSION = '2025-03-26'
+const ASSUMED_LEGACY_VERSION = '2025-03-26'
 
 /** Legacy versions we speak, newest first. */
 export const LEGACY_VERSIONS: readonly string[] = [

@@ -12,7 +12,7 @@ const MAX_BYTES = 32 * 1024 * 1024
 const GATHER_MS = 300
 
 /** Dependencies of the memories of a gateway. */
-export interface MemoriesOptions {
+interface MemoriesOptions {
   /** Absolute. Made, for its owner alone, when there is something to save. */
   readonly directory: string
   /** True to begin without what earlier runs have saved. */

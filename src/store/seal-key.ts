@@ -7,7 +7,7 @@ import { keyFile } from '../util/storage/key-file.ts'
 const NAME = 'seal.key'
 const BYTES = 32
 
-export interface SealKeyOptions {
+interface SealKeyOptions {
   /** Absolute; made, for its owner alone. */
   readonly directory: string
   /** True to make another one: what was sealed before means nothing then. */

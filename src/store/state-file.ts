@@ -9,7 +9,7 @@ import { writeWhole } from '../util/storage/write-whole.ts'
 const MAX_ASIDE = 3
 
 /** Description of a state file. */
-export interface StateFileOptions {
+interface StateFileOptions {
   readonly path: string
   /** Larger ones are neither read nor written, in bytes. */
   readonly maxBytes: number

@@ -18,7 +18,7 @@
  * ```
  */
 export { TestClock } from './clock.ts'
-export { closeAfter } from './gateway.ts'
+export { closeAfter } from './close-after.ts'
 export { testClient, type TestClient } from './client.ts'
 export type { Reply, RequestOptions, RunningRequest, TestClientOptions } from './client.ts'
 export type { ReceivedMessage } from './messages.ts'

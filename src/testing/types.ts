@@ -11,7 +11,7 @@ export interface TestContext {
   notify(method: string, params: JsonObject): void
 }
 
-export type Run = (args: JsonObject, context: TestContext) => unknown
+type Run = (args: JsonObject, context: TestContext) => unknown
 
 /** A function of the arguments, or an entry of the list with a `run`. A string becomes a text result, an `RpcError` an error. */
 export type TestTool = Run | (JsonObject & { readonly run?: Run })

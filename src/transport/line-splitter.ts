@@ -5,7 +5,7 @@ const SMALL = 4096
 const MANY = 16
 const BLOCK = 64 * 1024
 
-export interface LineSplitterOptions {
+interface LineSplitterOptions {
   /** Most bytes of one line, its end not counted. */
   readonly maxLine: number
   /** Gets each line that is not empty, without its end and without a byte order mark. The bytes stay as they are. */

@@ -18,7 +18,7 @@ const WHAT = {
 } as const
 
 /** The kinds of messages that a server can send in vain. */
-export type Dropped = keyof typeof WHAT
+type Dropped = keyof typeof WHAT
 
 /** Counts what a server sends in vain, and says so at the 1st, 10th, 100th … time. */
 export class Drops {

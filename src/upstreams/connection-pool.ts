@@ -25,7 +25,7 @@ const MAX_SHARED = 8
 const EVERYTHING = '*'
 
 /** Dependencies of a pool: the upstream that it belongs to. */
-export interface PoolHost {
+interface PoolHost {
   readonly name: string
   readonly isolation: UpstreamConfig['isolation']
   readonly clock: Clock

@@ -1,4 +1,3 @@
-import { Replicas } from './supervisor-factory.ts'
 import type {
   Call,
   Session,
@@ -22,6 +21,7 @@ import {
   sizesOf,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
+import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { Supervisors } from './supervisor-factory.ts'
@@ -29,7 +29,7 @@ import type { Supervisors } from './supervisor-factory.ts'
 const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** Dependencies of a set of connections: the upstream that it belongs to. */
-export interface UpstreamHost {
+interface UpstreamHost {
   readonly spec: UpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: Supervisors

@@ -18,7 +18,7 @@ const PROBE_MS = 5000
 const TASK_STATUS = 'notifications/tasks/status'
 
 /** Differences between the supervisors of one upstream. */
-export interface Keeping {
+interface Keeping {
   /** Capabilities of the clients of this connection, as `initialize` declares them. */
   readonly capabilities: JsonObject
   /** Working directory of a process; undefined for the one of its spec. */
@@ -33,7 +33,7 @@ export interface Keeping {
 }
 
 /** Whom a change is told that came by the connection of a supervisor; undefined for everybody. */
-export type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
+type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
 /** Makes the supervisors of one upstream, and knows what they have in common. */
 export class Supervisors {
@@ -106,36 +106,5 @@ export class Supervisors {
       missed: ({ server }) => changesOf(server).forEach(change => context.notify(change)),
       closed,
     }
-  }
-}
-
-/** Equal processes of one server, of which one is the main one: lists and subscriptions are its business. */
-export class Replicas {
-  readonly #all: readonly Supervisor[]
-  #turn = 0
-
-  constructor(all: readonly Supervisor[]) {
-    this.#all = all
-  }
-
-  /** The one with the fewest calls under way, and of equals the next in turn; undefined when none is up. */
-  pick(): Supervisor | undefined {
-    const count = this.#all.length
-    const first = ++this.#turn % count
-    let best: Supervisor | undefined
-    let fewest = Infinity
-    for (let step = 0; step < count; step++) {
-      const supervisor = this.#all[(first + step) % count]
-      const calls = supervisor?.connection?.use.inFlight ?? Infinity
-      if (calls >= fewest) continue
-      fewest = calls
-      best = supervisor
-    }
-    return best
-  }
-
-  /** All but this one. */
-  others(main: Supervisor): Supervisor[] {
-    return this.#all.filter(supervisor => supervisor !== main)
   }
 }

@@ -13,7 +13,7 @@ import { Restarts, type Pause } from './restart-policy.ts'
 import { visible } from '../util/log.ts'
 
 /** Dependencies of a supervisor: the upstream that it belongs to. */
-export interface SupervisorHost {
+interface SupervisorHost {
   readonly name: string
   readonly log: Log
   readonly clock: Clock

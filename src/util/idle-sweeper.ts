@@ -32,7 +32,7 @@ export class Ticker {
 }
 
 /** Rules of a sweeper. */
-export interface SweepOptions<T> {
+interface SweepOptions<T> {
   /** Time that one may be idle. Where it may change, `mostMs` says how late that is seen. */
   readonly idleMs: () => number
   /** Those that are there now. */

@@ -1,11 +1,11 @@
 import type { Inbound } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
 
-export const OF_SESSION = /^w(\d{1,3})_/
+const OF_SESSION = /^w(\d{1,3})_/
 
-export const OF_SEALED = /^w(\d{1,3})\./
+const OF_SEALED = /^w(\d{1,3})\./
 
-export const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
+const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
 
 /** Prefix of the ids of a worker's sessions. */
 export function sessionPrefix(number: number): string {
@@ -40,11 +40,11 @@ export function whoseWork({ params }: Inbound): number | undefined {
     : undefined
 }
 
-export function numberIn(value: unknown): number | undefined {
+function numberIn(value: unknown): number | undefined {
   return typeof value === 'string' ? readSealed(value)?.number : undefined
 }
 
-export function mostOf(numbers: readonly (number | undefined)[]): number | undefined {
+function mostOf(numbers: readonly (number | undefined)[]): number | undefined {
   const counts = new Map<number, number>()
   for (const number of numbers) if (number !== undefined) counts.set(number, (counts.get(number) ?? 0) + 1)
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]

@@ -8,13 +8,13 @@ import { isObject } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /** Request of the gateway's owner. */
-export interface Verb {
+interface Verb {
   readonly verb: string
   readonly params: JsonObject
 }
 
 /** Workers, as far as verbs need them. */
-export interface SteeredWorkers {
+interface SteeredWorkers {
   readonly owned: Pick<Gateway, 'upstreams' | 'control'>
   readonly processes: readonly WorkerProcess[]
   readonly listeners: readonly object[]

@@ -27,7 +27,7 @@ import { WorkerProcess, type Listening } from './worker-process.ts'
 import type { Beginning } from './worker.ts'
 
 /** Options of the primary of several workers. */
-export interface WorkersOptions extends GatewayOptions {
+interface WorkersOptions extends GatewayOptions {
   readonly count: number
   readonly program: Program
   readonly load: () => Promise<LoadedConfig>
@@ -70,7 +70,7 @@ interface Parts {
 }
 
 /** The same face as a gateway of one process has. */
-export class Workers {
+class Workers {
   readonly #options: WorkersOptions
   readonly #gateway: Gateway
   readonly #gate: Gate | undefined

@@ -5,7 +5,7 @@ import { Channel, type Serve } from './ipc/control-channel.ts'
 import type { Forked } from './fork.ts'
 
 /** Services that a worker's process needs from its starter. */
-export interface WorkerHost {
+interface WorkerHost {
   readonly log: Log
   fork(number: number): Forked
   /** Gives the first message to a new process of this number. */

@@ -26,7 +26,7 @@ export interface Beginning extends Share {
 }
 
 /** Dependencies of a worker's process. */
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly host: NodeJS.Process
   readonly log: Log
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -3,7 +3,7 @@ import { AgentFailure, type AgentFacts } from '../types/agent.ts'
 import type { AgentSettings } from '../types/settings.ts'
 
 /** The one version that is spoken. */
-export const PROTOCOL = 1
+const PROTOCOL = 1
 
 /** Parameters of our `initialize`. */
 export function initializeParams(client: AgentSettings['client'], version: string): JsonObject {

@@ -2,13 +2,13 @@ import { isObject, RpcPeer, type JsonObject } from '../../../src/plugin.ts'
 import { CODES, errorOf, faultFrom, type RpcFault } from './failures.ts'
 
 /** The way out for lines. `send` says false when too much waits there. */
-export interface LineWriter {
+interface LineWriter {
   send(line: string): boolean
   reply(line: string): void
 }
 
 /** The other side of a connection within the gateway. */
-export interface ConnectionSide {
+interface ConnectionSide {
   /** A request of the peer. `signal` is aborted when the peer cancels it. A thrown error with a `code` is answered with it. */
   request(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject>
   notification(method: string, params: JsonObject): void

@@ -9,7 +9,8 @@ import {
 import type { Caller, TaskRequest, TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
 import { giveAnswers, failed, hasEnded, taskAnswer, unknownTask } from './results.ts'
-import { taskState, taskOfRetry, waitFor } from './wait-for-task.ts'
+import { taskState } from './task-methods.ts'
+import { taskOfRetry, waitFor } from './wait-for-task.ts'
 
 const CHECKS = {
   string: (value: unknown, { minLength = 0, maxLength = Infinity }: JsonObject) => {

@@ -16,7 +16,7 @@ import {
 } from '../../../src/plugin.ts'
 import type { AgentRuntime, TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
-import { TASK_METHODS } from './wait-for-task.ts'
+import { TASK_METHODS } from './task-methods.ts'
 import { TOOL_LIST } from './tool-list.ts'
 import { callTool } from './call-tool.ts'
 import { done, hasEnded, structured } from './results.ts'

@@ -30,13 +30,13 @@ type Verdict = 'allow' | 'deny' | 'ask'
 type Rule = PermissionPolicy['rules'][number]
 
 /** Decision about a request, and the rule that made it: `rule 2`, counted from 1, or `default`. */
-export interface Decision {
+interface Decision {
   readonly do: Verdict
   readonly rule: string
 }
 
 /** Directory that a request is made in. */
-export interface PermissionSite {
+interface PermissionSite {
   /** The real path of the directory of the task; what is relative in a request is so to it. */
   readonly cwd: string
   /** Directory of the configuration; what is relative in a rule is so to it. */

@@ -5,11 +5,12 @@ import type { AgentSettings } from '../types/settings.ts'
 import { Connection } from '../acp/connection.ts'
 import { failureOf, CODES, RpcFault } from '../acp/failures.ts'
 import { initializeParams, readFacts } from '../acp/agent-info.ts'
-import { logIn, openSession } from '../acp/open-session.ts'
+import { logIn } from '../acp/log-in.ts'
+import { openSession } from '../acp/open-session.ts'
 import { type LiveSession, type SessionHome } from '../acp/session.ts'
 
 /** Parts of a process. */
-export interface ProcessParts {
+interface ProcessParts {
   readonly settings: AgentSettings
   /** The file that is run. */
   readonly program: string

@@ -4,7 +4,7 @@ import { findProgram, globs } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
 
 /** Rules for the program of an agent: where it is looked for, and which ones may run. */
-export interface ProgramRules {
+interface ProgramRules {
   /** Of the agent's own environment. */
   readonly searchPath: string | undefined
   /** The directory that relative commands are relative to. */

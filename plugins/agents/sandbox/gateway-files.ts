@@ -9,7 +9,7 @@ const MAX_PATH = 4096
 const MAX_FILES = 4096
 
 /** Names of the gateway's own files. */
-export interface OwnFiles {
+interface OwnFiles {
   readonly config: Config
   /** Files that the configuration was read from, the main one first. */
   readonly files: readonly string[]
@@ -19,7 +19,7 @@ export interface OwnFiles {
 }
 
 /** Use that an agent wants to make of a file: files that the gateway runs may be read, those that it keeps may not. */
-export type Use = 'read' | 'write'
+type Use = 'read' | 'write'
 
 interface Own {
   /** As it is named; what it leads to is looked up each time. */

@@ -148,7 +148,7 @@ export function boundaryBefore(bytes: Buffer, index: number): number {
 }
 
 /** True if a byte can only be inside of a character. */
-export function isContinuation(byte: number | undefined): boolean {
+function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 

@@ -57,7 +57,7 @@ interface Record {
 }
 
 /** Changes of a task in its worktree. */
-export interface WorktreeChanges {
+interface WorktreeChanges {
   /** As `git diff` has it, new files included; binary ones are only named. */
   readonly diff: string
   readonly truncated: boolean

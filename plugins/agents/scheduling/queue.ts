@@ -1,7 +1,7 @@
 import { FairQueue, type Clock } from '../../../src/plugin.ts'
 
 /** Reasons why a task gets no place. */
-export type NoPlace = 'full' | 'late' | 'cancelled'
+type NoPlace = 'full' | 'late' | 'cancelled'
 
 /** Called when the place is not needed any more; the second time it does nothing. */
 export type Leave = () => void

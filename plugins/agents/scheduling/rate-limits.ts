@@ -7,13 +7,13 @@ const DAY_MS = 86_400_000
 type Limits = Pick<AgentSettings['limits'], 'perMinute' | 'perDay'>
 
 /** Rest of a limit; undefined where there is none. */
-export interface Left {
+interface Left {
   readonly perMinute: number | undefined
   readonly perDay: number | undefined
 }
 
 /** The limit that is spent, and in how many milliseconds there is room again. */
-export interface Spent {
+interface Spent {
   readonly limit: 'perMinute' | 'perDay'
   readonly retryAfterMs: number
 }

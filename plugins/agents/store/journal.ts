@@ -19,7 +19,7 @@ const MAX_USAGE = 16_384
 type Output = AgentSettings['output']
 
 /** Dependencies of a journal. */
-export interface JournalContext extends Cleaner {
+interface JournalContext extends Cleaner {
   readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
   readonly database: SqlDatabase
   readonly tasks: TaskStore

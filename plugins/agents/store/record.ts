@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../src/plugin.ts'
 import type { RouteDecision, TaskRequest, TaskState } from '../types/tasks.ts'
 
 /** States from which there is no way on. */
-export const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']
+const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']
 /** In the hands of a runner. */
 export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'input_required']
 

@@ -25,7 +25,7 @@ export interface NewTask {
   readonly data: TaskData
 }
 
-export interface Bounds {
+interface Bounds {
   readonly max: number
   readonly maxPerCaller: number
 }

@@ -2,7 +2,7 @@ import { GatewayError, reasonOf } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind, type TurnEnd } from '../types/agent.ts'
 
 /** Facts of a turn when it is over. */
-export interface TurnFacts {
+interface TurnFacts {
   readonly isLate: boolean
   readonly hasText: boolean
   /** Author of the last denial; undefined where nothing was denied. */

@@ -70,7 +70,7 @@ function refused({ asked, journal }: LiveTask): Promise<Outcome> {
 }
 
 /** Never the same twice in one task: its number is that of an event. In order as text, too. */
-export function questionId(seq: number): string {
+function questionId(seq: number): string {
   return `q${String(seq).padStart(6, '0')}`
 }
 

@@ -13,7 +13,7 @@ import { ACTIVE } from '../store/record.ts'
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
 
 /** Agents that are tried, in order, and the beginning of a turn. */
-export interface Course {
+interface Course {
   readonly agents: readonly string[]
   readonly beginning: Beginning
   /** It had a place in the queue before the gateway ended. */

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 export type Placeholders = 'braces' | 'opencode' | 'none'
 
 /** A list of servers as one family of clients writes it. */
-export interface Format {
+interface Format {
   /** Name of the client, for people. */
   readonly title: string
   readonly placeholders: Placeholders
@@ -14,7 +14,7 @@ export interface Format {
 }
 
 /** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
-export const FORMATS: readonly Format[] = [
+const FORMATS: readonly Format[] = [
   {
     title: 'Codex',
     placeholders: 'none',

@@ -3,7 +3,7 @@ import type { Placeholders } from './formats.ts'
 import { REWRITES } from './tokens.ts'
 
 /** One server of a client as one of our upstreams, or why it cannot be one. */
-export type Converted = { readonly upstream: JsonObject } | { readonly why: string }
+type Converted = { readonly upstream: JsonObject } | { readonly why: string }
 
 /** Carries a key of a client's entry over. Returns false when it could not. */
 type Carry = (value: unknown, into: Draft) => boolean | void
@@ -15,7 +15,7 @@ interface Draft {
 }
 
 /** Receives notes on what becomes of an entry. */
-export interface Listening {
+interface Listening {
   /** Notes what could not be carried over. */
   note(text: string): void
   /** A key that is the client's own business. */

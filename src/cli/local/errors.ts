@@ -11,7 +11,7 @@ import { table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 
 /** One error, for people and `--json`. */
-export interface ErrorRow extends ErrorEntry {
+interface ErrorRow extends ErrorEntry {
   readonly code: string
 }
 

@@ -7,7 +7,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { withAsked, type AskFlags } from './ask-gateway.ts'
 
 /** Flags that say whose call it would be, and with what. */
-export interface ExplainFlags extends AskFlags {
+interface ExplainFlags extends AskFlags {
   readonly as?: string | undefined
   readonly scope?: readonly string[] | undefined
   readonly client?: string | undefined

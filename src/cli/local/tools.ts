@@ -7,7 +7,7 @@ import { warningLines } from './validate.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 
 /** A tool with the upstream that owns it. */
-export interface OwnedTool extends ToolEntry {
+interface OwnedTool extends ToolEntry {
   readonly upstream: string | undefined
 }
 

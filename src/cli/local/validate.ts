@@ -11,7 +11,7 @@ import type { SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Output of `gateway validate --json`. */
-export interface Validation {
+interface Validation {
   readonly valid: true
   readonly file: string | undefined
   readonly upstreams: number
@@ -72,7 +72,7 @@ function warningOf(message: string, file: string | undefined): Problem {
 }
 
 /** `gateway.yaml is valid: 3 upstreams, 2 listeners, 5 plugins` */
-export function validationLine(validation: Validation, { cwd, out }: Terminal): string {
+function validationLine(validation: Validation, { cwd, out }: Terminal): string {
   const { file, upstreams, listeners, plugins } = validation
   const name = file === undefined ? 'the configuration' : relative(cwd, file)
   const counts = [plural(upstreams, 'upstream'), plural(listeners, 'listener'), plural(plugins, 'plugin')]

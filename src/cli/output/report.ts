@@ -27,7 +27,7 @@ export async function report(
 }
 
 /** The form of an error in `--json`. */
-export function errorData(error: GatewayError): Record<string, unknown> {
+function errorData(error: GatewayError): Record<string, unknown> {
   const { problems } = error.fields
   return {
     code: error.code,

@@ -7,7 +7,7 @@ import { durationText, oneLine } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** A gateway that runs, and the socket it is steered by. */
-export interface RunningOne extends Ps {
+interface RunningOne extends Ps {
   readonly socket: string
 }
 

@@ -120,7 +120,7 @@ interface NewPluginOptions {
 }
 
 /** A plugin that was written. */
-export interface NewPlugin {
+interface NewPlugin {
   readonly name: string
   /** Relative to the working directory, with forward slashes. */
   readonly directory: string

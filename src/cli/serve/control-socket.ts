@@ -17,7 +17,7 @@ interface ControlOptions {
 }
 
 /** The control socket of `serve`, which follows the configuration through reloads. */
-export interface ServeControl {
+interface ServeControl {
   /** From here on the socket is where this configuration says. */
   follow(source: LoadedConfig): void
   close(): Promise<void>

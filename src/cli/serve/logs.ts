@@ -9,7 +9,7 @@ import { summaryFields, summaryLines } from './summary.ts'
 import { ownerReasonOf } from '../../errors/errors.ts'
 
 /** A log on stderr that follows the configuration through reloads. */
-export interface ServeLog {
+interface ServeLog {
   readonly log: Log
   /** From here on its secrets are hidden, those of earlier configurations too. */
   hideSecretsOf(source: LoadedConfig): void

@@ -11,7 +11,7 @@ const LONGEST_GAP_MS = 2000
 const MOUNTED = '..data'
 
 /** Tells when one of some files changed. */
-export interface FileWatch {
+interface FileWatch {
   /** Watches these files instead of those before. */
   over(files: readonly string[]): void
   close(): void

@@ -6,7 +6,7 @@ import type { Report } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */
-export type ReadFile = (path: string) => Buffer
+type ReadFile = (path: string) => Buffer
 
 const RELATIVE = 'correct the path; it is relative to the configuration file'
 const PEM = 'give a PEM file, which begins with -----BEGIN'

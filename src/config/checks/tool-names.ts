@@ -8,7 +8,7 @@ import { TOOL_PATHS } from '../keys.gen.ts'
 type Section = 'tools' | 'prompts'
 
 /** Names that each upstream uses itself; a list that is not known is absent. */
-export type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly string[]>>>>
+type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly string[]>>>>
 
 /** Part of the configuration that speaks of names, and the names that it may use. */
 interface Said {

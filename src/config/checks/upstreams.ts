@@ -141,7 +141,7 @@ const INTERPRETER = /(^|\/)(node|bun|deno|python[\d.]*|ruby|tsx)$/
 const SCRIPT = /\.([cm]?[jt]s|py|rb)$/
 
 /** Lookups of what exists: a path, relative to the configuration, or a program by its name on a search path. */
-export interface Present {
+interface Present {
   readonly path: (path: string) => boolean
   readonly program: (name: string, searchPath: string | undefined) => boolean
 }

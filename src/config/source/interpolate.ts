@@ -20,7 +20,7 @@ import type { Scalar, ScalarTree, Tree } from './tree.ts'
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** A tree with its placeholders filled in. */
-export interface Filled {
+interface Filled {
   readonly tree: Tree
   /** Values that must not be shown. */
   readonly secrets: readonly string[]

@@ -9,7 +9,7 @@ const OPENS = new Set(['[', '{'])
 const CLOSES = new Set([']', '}'])
 
 /** Reason why a YAML text is unfit for parsing, and its offset. */
-export interface Unfit {
+interface Unfit {
   readonly offset: number
   readonly message: string
 }

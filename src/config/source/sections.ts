@@ -3,7 +3,7 @@ import { problemAt, type ReportProblem } from '../problem.ts'
 import type { Entry, MapTree, Tree } from './tree.ts'
 
 /** A tree in which the section of a plugin is its `options`, and the names of the plugins that have a section. */
-export interface Sectioned {
+interface Sectioned {
   readonly tree: Tree
   readonly sections: ReadonlySet<string>
 }

@@ -17,7 +17,7 @@ interface SourcePart<Kind> {
   readonly inner: readonly Part[]
 }
 
-export type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
+type Template = { readonly parts: readonly Part[] } | { readonly mistake: string }
 
 const DEEPEST = 16
 const SOURCES = ['file', 'exec', 'keyring'] as const

@@ -33,7 +33,7 @@ export interface Entry {
   readonly tree: Tree
 }
 
-export interface ListTree {
+interface ListTree {
   readonly kind: 'list'
   readonly origin: Origin
   readonly items: readonly Tree[]

@@ -10,7 +10,7 @@ import type { Origin, Tree } from './tree.ts'
 const MOST_MISTAKES = 20
 
 /** Gives an offset in a text its place. */
-export type Place = (offset: number) => Origin
+type Place = (offset: number) => Origin
 
 /** Parses YAML (and so JSON); undefined after reporting why it could not. */
 export function parseYaml(text: string, file: string, report: ReportProblem): Tree | undefined {

@@ -6,7 +6,6 @@ import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk } from '../client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
-import { isUnlisted, noteListed } from './unlisted.ts'
 
 /** Pages asked of one upstream for one list. */
 export const MAX_PAGES = 64
@@ -45,7 +44,7 @@ export async function fetchList(
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
   const hasWaited = await ready(graph, node, kind)
-  if (!offers(node, kind) || isUnlisted(node.upstream, LISTS[kind].method)) return undefined
+  if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
   const call = hasWaited ? listCall(graph, node, kind, session) : first
   return fetchPages(graph, node, kind, session, call)
@@ -75,7 +74,7 @@ async function fetchPages(
   let bytes = 0
   let call = first
   for (let page = 0; page < MAX_PAGES; page++) {
-    const payload = await fetchPage(node, call)
+    const payload = await fetchPage(graph, node, call)
     if (payload === undefined) break
     payloads.push(payload)
     bytes += payload.bytes().length
@@ -92,25 +91,22 @@ function tooLong({ upstream }: UpstreamNode, method: string): GatewayError {
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
-async function fetchPage(node: UpstreamNode, call: PipelineCall): Promise<Payload | undefined> {
+async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): Promise<Payload | undefined> {
   const answer = await node.dispatch(call)
   if ('result' in answer) {
-    noteListed(node.upstream, call.method, true)
+    graph.unlisted.note(node.upstream, call.method, true)
     return answer.result
   }
-  return unlisted(node, call.method, 'error' in answer ? answer.error : undefined)
+  const error = 'error' in answer ? answer.error : undefined
+  if (error?.code !== RPC.methodNotFound) throw failedList(node, call.method, error)
+  // A server may advertise resources and have no templates: an unknown list method is an empty list.
+  graph.unlisted.note(node.upstream, call.method, false)
+  return undefined
 }
 
-/** A server may advertise resources and have no templates: an unknown list method is an empty list. */
-function unlisted({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): undefined {
-  if (error?.code === RPC.methodNotFound) {
-    noteListed(upstream, method, false)
-    return undefined
-  }
-  throw gatewayError('GW_UPSTREAM_PROTOCOL', {
-    upstream: upstream.name,
-    why: `${method} failed: ${error?.message ?? 'it asks for input'}`,
-  })
+function failedList({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
+  const why = `${method} failed: ${error?.message ?? 'it asks for input'}`
+  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */

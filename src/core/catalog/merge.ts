@@ -11,7 +11,7 @@ export interface Cut {
   readonly of: number
 }
 
-export interface Merged {
+interface Merged {
   readonly entries: readonly CatalogEntry[]
   readonly cuts: readonly Cut[]
 }

@@ -11,7 +11,7 @@ import { lookupName, type CatalogEntry } from '../../api/catalog-entry.ts'
 const STALE = 'io.tapgate/stale'
 
 /** Entry that is withheld because another upstream owns its name. */
-export interface Withheld {
+interface Withheld {
   readonly entry: CatalogEntry
   readonly owner: string
 }
@@ -23,7 +23,7 @@ export interface Freshness {
   readonly cacheScope: 'public' | 'private'
 }
 
-export interface ViewInit {
+interface ViewInit {
   readonly kind: Kind
   readonly entries: readonly CatalogEntry[]
   readonly freshness: Freshness

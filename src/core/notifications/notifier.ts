@@ -8,7 +8,7 @@ import { KINDS, type Kind, LISTS, kindsChangedBy } from '../../protocol/methods.
 import { canonicalOr } from '../../protocol/uri.ts'
 import { ListSaver, ListNews } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
-import { liveOf } from '../upstream.ts'
+import { liveOf } from '../kept-upstream.ts'
 import { baseOf } from '../session.ts'
 import { Shares } from '../shares.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'

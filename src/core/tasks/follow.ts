@@ -18,7 +18,7 @@ const POLL_MS = 1000
 const MAX_FAILURES = 5
 
 /** A server's task that is followed in the name of an exchange. */
-export interface Followed {
+interface Followed {
   readonly graph: Graph
   readonly upstream: string
   readonly exchange: PipelineExchange

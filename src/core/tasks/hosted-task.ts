@@ -17,7 +17,7 @@ interface Open {
 /** Asks of one task that wait for the client at once. */
 const MAX_ASKS = 64
 
-export interface HostedTaskInit {
+interface HostedTaskInit {
   readonly ttlMs: number
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */

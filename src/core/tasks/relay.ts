@@ -8,7 +8,7 @@ import { hookReplies, leftFor } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { askAboutTask } from './follow.ts'
-import type { ServerPlace } from './task-support.ts'
+import type { ServerPlace } from './task-ids.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 
 const CALL = 'tools/call'

@@ -9,10 +9,11 @@ import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { follow } from './follow.ts'
 import type { HostedTask } from './hosted-task.ts'
 
-import { sealTaskId, offersTasks, requiresTasks, taskSupport, taskFormOf } from './task-support.ts'
+import { sealTaskId } from './task-ids.ts'
+import { offersTasks, requiresTasks, taskSupport, taskFormOf } from './task-support.ts'
 
 /** Makes calls that may ask the client, and holds them open while it thinks. */
-export interface Conversing {
+interface Conversing {
   converse(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
   hold(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer>
 }

@@ -8,7 +8,8 @@ import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import type { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
-import { offersTasks, openTaskId, type ServerPlace, tasksNotDeclared, unknownTask } from './task-support.ts'
+import { openTaskId, type ServerPlace } from './task-ids.ts'
+import { offersTasks, tasksNotDeclared, unknownTask } from './task-support.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
 /** Tasks that one `subscriptions/listen` may hear of. */

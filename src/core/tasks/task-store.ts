@@ -3,7 +3,7 @@ import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
-import { sealTaskId } from './task-support.ts'
+import { sealTaskId } from './task-ids.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000

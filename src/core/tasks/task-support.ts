@@ -1,4 +1,4 @@
-import type { Call, ClientSide, Session } from '../../api/index.ts'
+import type { Call, ClientSide } from '../../api/index.ts'
 import {
   declaresTasks,
   knowsTasks,
@@ -8,19 +8,10 @@ import {
 } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
-import type { Graph, TaskPlace } from '../graph-types.ts'
-import { actorKey } from '../../api/principal.ts'
-
-/** Longest id of a server, and name of a tool, that is passed on: it comes back in a header. */
-const MAX_ORIGINAL = 1024
-
-const DAY_MS = 86_400_000
-
-/** Longest time that a task id can be used, whatever its server says. */
-const MAX_LIFE_MS = 30 * DAY_MS
+import type { Graph } from '../graph-types.ts'
 
 /** Form in which a client wants its call: as a task in the way of its era, or as an answer and nothing else. */
-export type TaskForm = 'modern' | 'legacy' | 'none'
+type TaskForm = 'modern' | 'legacy' | 'none'
 
 export function taskFormOf({ params, exchange }: Call): TaskForm {
   const { client } = exchange.session
@@ -70,33 +61,6 @@ export function requiresTasks({ code, data }: RpcError): boolean {
   return code === RPC.missingCapability && isObject(required) && declaresTasks(required)
 }
 
-/** A task that its server keeps. */
-export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
-
-/** An id for this caller alone: it can be neither guessed nor used by another. Undefined for what is too long. */
-export function sealTaskId(
-  graph: Graph,
-  session: Session,
-  place: TaskPlace,
-  ttlMs: number | null,
-): string | undefined {
-  if (place.original.length > MAX_ORIGINAL || (place.at === 'server' && place.tool.length > MAX_ORIGINAL))
-    return undefined
-  // A server may prolong a task, so the id outlives what it said first.
-  const life = ttlMs === null ? MAX_LIFE_MS : Math.min(Math.max(2 * ttlMs, DAY_MS), MAX_LIFE_MS)
-  return graph.seal.closeFor(life, place, bindingOf(session))
-}
-
-/** Opens a task id to the place of its task; undefined for what is not ours, somebody else's, or too old. */
-export function openTaskId(graph: Graph, session: Session, taskId: unknown): TaskPlace | undefined {
-  if (typeof taskId !== 'string') return undefined
-  return graph.seal.openInTime(taskId, bindingOf(session)) as TaskPlace | undefined
-}
-
 export function unknownTask(): RpcError {
   return rpcError(RPC.invalidParams, 'Unknown task: it has expired, or never was')
-}
-
-function bindingOf({ principal }: Session): string {
-  return JSON.stringify(['task', actorKey(principal)])
 }

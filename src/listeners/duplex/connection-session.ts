@@ -28,7 +28,7 @@ import {
 /** Different things that one client says of itself on one connection; beyond them the oldest is forgotten. */
 const MAX_CLIENTS = 16
 
-export interface ConnectionSessionOptions {
+interface ConnectionSessionOptions {
   readonly gate: Gate
   readonly listener: string
   readonly principal: Principal
@@ -107,7 +107,7 @@ export class ConnectionSession {
 }
 
 /** Decision on a request: it goes on as this client, is refused, or is a `ping` before all else. */
-export type Admission =
+type Admission =
   | { readonly as: 'modern'; readonly client: ClientSide }
   | { readonly as: 'legacy'; readonly client: ClientSide | undefined }
   | { readonly refused: RpcError }

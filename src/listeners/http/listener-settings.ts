@@ -141,7 +141,7 @@ export function placesOf(
 }
 
 /** The eras that a listener offers over single HTTP requests, and what decides it. */
-export interface OfferedEras {
+interface OfferedEras {
   readonly modern: 'all' | 'labelled' | 'none'
   /** Upstreams that keep something for each session, which a modern request without a label cannot come back to. */
   readonly because: readonly string[]

@@ -51,7 +51,7 @@ type BeginOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | '
 }
 
 /** State of the listener that its connections need. */
-export interface ConnectionContext {
+interface ConnectionContext {
   readonly name: string
   readonly gate: Gate
   readonly log: Log

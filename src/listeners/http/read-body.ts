@@ -12,7 +12,7 @@ const PATIENCE = 8
 const UNWEIGHED = 2 * 1024
 
 /** The request that a body belongs to. */
-export interface BodyOwner {
+interface BodyOwner {
   readonly context: { readonly bodies: HeldBytes; readonly settings: { readonly maxBody: number } }
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -20,7 +20,7 @@ export interface BodyOwner {
 }
 
 /** Reasons not to read a body: it is larger than may be, there is no room for it now, or the client went away. */
-export type Unread = 'too large' | 'no room' | 'gone'
+type Unread = 'too large' | 'no room' | 'gone'
 
 const NO_ROOM: Refusal = {
   ...refusal(503, 'Too much is being read at the moment; try again', RPC.internal),

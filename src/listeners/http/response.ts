@@ -18,7 +18,7 @@ export interface StreamRecorder {
 }
 
 /** State of the listener that a response needs. */
-export interface ResponseContext {
+interface ResponseContext {
   readonly unread: UnreadBytes
   readonly streams: SseStreams
 }

@@ -88,7 +88,7 @@ interface ChannelContext extends ReaderBounds {
 }
 
 /** One client of HTTP+SSE (2024-11-05): it posts its messages, and gets ours on one event stream. */
-export class SseChannel implements NetworkChannel, PostedConversation {
+class SseChannel implements NetworkChannel, PostedConversation {
   /** Lets a client post that knows it. */
   readonly id: string
   readonly principal: Principal

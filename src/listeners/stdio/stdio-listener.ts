@@ -5,7 +5,7 @@ import { LineChannel } from './line-channel.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 
 /** The two ends of a pipe. */
-export interface StdioStreams {
+interface StdioStreams {
   readonly input: Readable
   readonly output: Writable
 }

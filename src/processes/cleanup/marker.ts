@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs'
 import { startOf } from './proc-scan.ts'
 
 /** Says to which gateway a process belongs. */
-export interface Mark {
+interface Mark {
   readonly place: string
   /** The gateway that started it. */
   readonly owner: { readonly pid: number; readonly start: string }

@@ -7,7 +7,7 @@ import { runtimePaths, type Run } from './runtimes.ts'
 import { isWithin, realOf, viewArguments, type Shown } from './mounts.ts'
 
 /** Program that a sandbox is made around. */
-export interface SandboxSite extends Run {
+interface SandboxSite extends Run {
   /** Directory of the configuration; relative paths are relative to it. */
   readonly directory: string
   /** Home directory of the user, for `~/`; never shown as a whole. */

@@ -13,7 +13,7 @@ const SINCE: ReadonlyMap<string, string> = new Map([
 ])
 
 /** A list of content blocks, looked at for a client of one version. */
-export interface Blocks {
+interface Blocks {
   readonly isChanged: boolean
   readonly hasText: boolean
   /** The JSON texts of the blocks, as that client reads them. */

@@ -21,7 +21,7 @@ interface Wanted {
 }
 
 /** An ask in the form of its client, and the way back for what the client says to it. */
-export interface FittedAsk {
+interface FittedAsk {
   readonly ask: Wanted
   read(result: JsonObject): JsonObject
 }

@@ -8,7 +8,7 @@ export const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 /** Capabilities that error −32021 names to a client that has not declared the extension. */
 export const TASKS_REQUIRED: JsonObject = Object.freeze({ extensions: { [TASKS]: {} } })
 
-export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
 const STATUSES: ReadonlySet<string> = new Set([
   'working',

@@ -42,7 +42,7 @@ export class ScanError extends Error {
 }
 
 /** Called with the place of a member's key (quotes excluded) and of its value. */
-export type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
+type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
 /**
  * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
@@ -171,7 +171,7 @@ function skipString(bytes: Buffer, at: number, end: number): number {
 }
 
 /** Tells whether a backslash escapes this quote, in a string that begins at `from`. */
-export function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
+function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   let slashes = 0
   while (quote - 1 - slashes >= from && bytes[quote - 1 - slashes] === BACKSLASH) slashes++
   return slashes % 2 === 1

@@ -32,7 +32,7 @@ const FOREIGN_TO_MODERN: ReadonlySet<number> = new Set([RPC.unsupportedVersion, 
 const LEGACY_MS = 24 * 60 * 60 * 1000
 
 /** Dependencies of a handshake. */
-export interface HandshakeOptions {
+interface HandshakeOptions {
   readonly upstream: string
   readonly era: 'auto' | Era
   readonly memory: EraMemory
@@ -115,7 +115,7 @@ async function inTime<T>(
 }
 
 /** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
-export async function discover(
+async function discover(
   connection: Connection,
   options: Pick<HandshakeOptions, 'upstream' | 'gateway'>,
 ): Promise<ServerSide | undefined> {

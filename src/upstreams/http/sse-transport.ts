@@ -30,7 +30,7 @@ const CONNECTIONS = 64
 const MAX_WAITING = 1000
 
 /** The keys of an upstream that HTTP+SSE reads. */
-export type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'maxReply'> & Reach
+type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'maxReply'> & Reach
 
 /** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
 export class SseTransport implements Transport {

@@ -6,7 +6,7 @@ import { isEventStream } from './response-reader.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 
 /** Dependencies of a standing stream: the transport that it belongs to. */
-export interface StreamHost {
+interface StreamHost {
   readonly clock: Clock
   readonly maxEvent: number
   /** Sends the GET; `eventId` is where the last stream ended. */

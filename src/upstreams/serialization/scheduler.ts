@@ -29,7 +29,7 @@ const ADVICE = '; with "isolation: session" each client has a server of its own'
 type SchedulerHost = Pick<ConnectionHost, 'clock' | 'log' | 'behaviours'>
 
 /** The calls of the connection that a scheduler is for. */
-export interface ScheduledCalls {
+interface ScheduledCalls {
   /** Calls that nobody waits for, while the server may still ask for them. */
   readonly cancelled: CancelledCalls
   /** Sends a call. */

@@ -24,7 +24,7 @@ const SMALL_BYTES = 16 * 1024
 const MAX_UNSENT_BYTES = 512 * 1024 * 1024
 
 /** Hears each frame. The bytes are its own. */
-export type Hear = (kind: Kind, number: number, body: Buffer) => void
+type Hear = (kind: Kind, number: number, body: Buffer) => void
 
 /** Whole messages over a stream between two processes of one gateway. What is said in one turn of the event loop leaves in one write. */
 export class Frames {

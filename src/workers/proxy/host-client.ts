@@ -9,7 +9,7 @@ import type {
   UpstreamContext,
 } from '../../api/index.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
-import { type OwnedState, OwnedUpstream, type OwnerSide } from './remote-upstream.ts'
+import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
 import { Seal } from '../../core/seal.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { readSealed, sealedPrefix } from '../affinity.ts'

@@ -12,7 +12,7 @@ import type {
 } from '../../api/index.ts'
 import { cannotAsk } from '../../core/client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
-import { liveOf } from '../../core/upstream.ts'
+import { liveOf } from '../../core/kept-upstream.ts'
 import type { Graph } from '../../core/graph-types.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'

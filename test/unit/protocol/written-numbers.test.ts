@@ -9,7 +9,7 @@ import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { withNumbersAsWritten } from '../../../src/protocol/params-as-written.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { Line } from '../../../src/workers/ipc/rpc.ts'
-import { OwnedUpstream } from '../../../src/workers/proxy/remote-upstream.ts'
+import { OwnedUpstream } from '../../../src/workers/proxy/owned-upstream.ts'
 import { Owner } from '../../../src/workers/proxy/upstream-host.ts'
 import { toolCall } from '../fixtures/upstream-bench.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Seal } from '../../../src/core/seal.ts'
-import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-support.ts'
+import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-ids.ts'
 import { TaskStore } from '../../../src/core/tasks/task-store.ts'
 import type { Graph } from '../../../src/core/graph-types.ts'
 import {

@@ -182,7 +182,7 @@ export class KeptStream implements EventStream {
   }
 }
 
-export interface KeptEvent {
+interface KeptEvent {
   readonly id: string
   readonly number: number
   readonly stream: KeptStream
@@ -191,7 +191,7 @@ export interface KeptEvent {
 }
 
 /** A place in a stream to go on from. */
-export interface Bookmark {
+interface Bookmark {
   readonly stream: KeptStream
   /** The number of the last event that was read. */
   readonly after: number

@@ -25,7 +25,7 @@ import type { EventStream, SseStream } from '../sse-writer.ts'
 import { EventStore, KEPT_EVENTS } from './event-store.ts'
 
 /** Dependencies of the sessions of one listener. */
-export interface LegacySessionsOptions {
+interface LegacySessionsOptions {
   readonly name: string
   readonly gate: Gate
   readonly clock: Clock

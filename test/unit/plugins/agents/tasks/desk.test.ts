@@ -23,7 +23,7 @@ test('a task is done in the background, and what was said is there, clean and wi
     side.update({ is: 'text', text: 'ret \u001bnow' })
     side.update({
       is: 'tool',
-      call: call({ kind: 'edit', status: 'completed', paths: ['/work/x'] }),
+      call: call({ kind: 'edit', status: 'completed', paths: ['/project/one'] }),
       isNew: true,
     })
     return { stopReason: 'end_turn', usage: { inputTokens: 3 } }
@@ -34,7 +34,7 @@ test('a task is done in the background, and what was said is there, clean and wi
 
   assert.equal(view.state, 'completed')
   assert.deepEqual([view.text, view.isError, view.agent], ['the key is *** now', false, 'a'])
-  assert.deepEqual([view.filesChanged, view.usage], [['/work/x'], { inputTokens: 3 }])
+  assert.deepEqual([view.filesChanged, view.usage], [['/project/one'], { inputTokens: 3 }])
   assert.deepEqual(host.prompts, ['use s3cret'], 'the agent itself gets what was said')
   assert.deepEqual(view.attempts, [{ agent: 'a', failure: undefined }])
   const kinds = service.events(begun.id, 'ann', 0, 100).map(({ kind }) => kind)

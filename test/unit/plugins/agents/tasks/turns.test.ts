@@ -27,14 +27,14 @@ test('each end of a turn is what it means', async context => {
 test('a task goes on in the session of one that has ended, of the same agent and directory', async context => {
   const host = new FakeHost('a', says('x'))
   const service = deskOf(context, [host, new FakeHost('b', says('y'), { priority: 9 })])
-  const first = await service.delegate(request({ agent: 'a', cwd: '/work/one' }), ANN)
+  const first = await service.delegate(request({ agent: 'a', cwd: '/project/one' }), ANN)
   const ended = await settled(service, first.id)
   const second = await settled(
     service,
     (await service.delegate(request({ continues: first.id, prompt: 'more' }), ANN)).id,
   )
 
-  assert.deepEqual([second.agent, second.sessionId, second.cwd], ['a', ended.sessionId, '/work/one'])
+  assert.deepEqual([second.agent, second.sessionId, second.cwd], ['a', ended.sessionId, '/project/one'])
   await assert.rejects(service.delegate(request({ continues: first.id, cwd: '/else' }), ANN), {
     code: 'GW_AGENT_TASK_BUSY',
   })
