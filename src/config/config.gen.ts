@@ -798,6 +798,12 @@ export interface HttpUpstreamConfig {
    */
   readonly url: string
   /**
+   * Parameters added to its URL in every request, such as a key that it wants there. They are secrets: a URL is shown without them.
+   */
+  readonly query?: {
+    readonly [k: string]: string
+  }
+  /**
    * Headers sent with every request, such as credentials.
    */
   readonly headers: {
@@ -912,6 +918,12 @@ export interface SseUpstreamConfig {
    */
   readonly url: string
   /**
+   * Parameters added to its URL in every request, such as a key that it wants there. They are secrets: a URL is shown without them.
+   */
+  readonly query?: {
+    readonly [k: string]: string
+  }
+  /**
    * Headers sent with every request, such as credentials.
    */
   readonly headers: {
@@ -1004,6 +1016,12 @@ export interface WsUpstreamConfig {
    * Its MCP endpoint.
    */
   readonly url: string
+  /**
+   * Parameters added to its URL in every request, such as a key that it wants there. They are secrets: a URL is shown without them.
+   */
+  readonly query?: {
+    readonly [k: string]: string
+  }
   /**
    * Headers sent when it connects, such as credentials.
    */

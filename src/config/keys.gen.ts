@@ -9,6 +9,7 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/listeners/*/tls/passphrase',
   '/upstreams/*/env/*',
   '/upstreams/*/headers/*',
+  '/upstreams/*/query/*',
   '/upstreams/*/tls/passphrase',
 ])
 

@@ -11,6 +11,7 @@ import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
 import { openClient } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
+import { targetOf } from './request-url.ts'
 import type { Position } from './response-body.ts'
 import { isSessionUnknown } from './http-failures.ts'
 import { StandingStream } from './standalone-stream.ts'
@@ -46,7 +47,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
 
   constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const { name, clock, gateway } = context
-    const url = new URL(spec.url)
+    const url = targetOf(spec)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
     this.events = events

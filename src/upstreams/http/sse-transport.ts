@@ -20,6 +20,7 @@ import {
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
+import { targetOf, withQuery } from './request-url.ts'
 import { WholeBody } from './response-body.ts'
 import { challengeIn, isEventStream } from './response-reader.ts'
 
@@ -30,7 +31,7 @@ const CONNECTIONS = 64
 const MAX_WAITING = 1000
 
 /** The keys of an upstream that HTTP+SSE reads. */
-type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'maxReply'> & Reach
+type SseSpec = Pick<SseUpstreamConfig, 'headers' | 'query' | 'maxReply'> & Reach
 
 /** HTTP+SSE (2024-11-05): messages are posted, and everything that comes back comes on one stream. */
 export class SseTransport implements Transport {
@@ -40,6 +41,7 @@ export class SseTransport implements Transport {
   readonly #events: TransportEvents
   readonly #client: HttpTransport
   readonly #url: URL
+  readonly #query: SseSpec['query']
   readonly #standing: Readonly<Record<string, string>>
   readonly #stream: EventStream
   /** The path that messages are posted to, once the server has said it. */
@@ -50,7 +52,8 @@ export class SseTransport implements Transport {
     const { name, gateway } = context
     this.#upstream = name
     this.#events = events
-    this.#url = new URL(spec.url)
+    this.#url = targetOf(spec)
+    this.#query = spec.query
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)
@@ -116,7 +119,8 @@ export class SseTransport implements Transport {
         why: `it wants messages outside ${this.#url.origin}; nothing is sent elsewhere`,
         detail: visible(said, 100),
       })
-    this.#endpoint = url.pathname + url.search
+    const to = withQuery(url, this.#query)
+    this.#endpoint = to.pathname + to.search
     for (const send of this.#waiting.splice(0)) send()
   }
 

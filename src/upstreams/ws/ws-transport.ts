@@ -10,6 +10,7 @@ import { QueuedTransport } from '../connection/queued-transport.ts'
 import { MAX_UNREAD } from '../connection/request-queue.ts'
 import { MAX_REFUSAL, SHOWN_BODY, said, unreachable } from '../http/http-failures.ts'
 import { standingHeaders } from '../http/request-headers.ts'
+import { targetOf } from '../http/request-url.ts'
 import { readTls } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
 
@@ -33,7 +34,7 @@ export class WsTransport extends QueuedTransport {
       hasRoom: () => unread() <= MAX_UNREAD,
       write: text => this.#send(text),
     })
-    this.#socket = new WebSocket(spec.url, SUBPROTOCOL, {
+    this.#socket = new WebSocket(targetOf(spec), SUBPROTOCOL, {
       headers: standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`),
       handshakeTimeout: CONNECT_MS,
       perMessageDeflate: false,
