@@ -9,6 +9,7 @@ import {
 } from '../../src/plugin.ts'
 import { Calls, CONTENT_TYPES, exposition, formatFor, type Family } from './calls.ts'
 import { joinPages } from './join-pages.ts'
+import { Operations } from './operations.ts'
 import { gauge, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
 /** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
@@ -16,6 +17,7 @@ const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
 
 interface Kept {
   readonly calls: Calls
+  readonly operations: Operations
   readonly asks: Map<string, number>
   refused: number
   readonly process: ProcessFigures
@@ -41,19 +43,26 @@ export const metrics: Plugin<NonNullable<Config['metrics']>> = {
     // Counters go on through reloads.
     const kept = slot.gateway<Kept>(() => ({
       calls: new Calls(bounds, tools),
+      operations: new Operations(),
       asks: new Map(),
       refused: 0,
       process: new ProcessFigures(Date.now() / 1000 - process.uptime()),
       owners: 0,
     }))
-    const { calls, asks } = kept
+    const { calls, operations, asks } = kept
 
     hooks.ready.tap(() => {
       calls.adopt(bounds, tools)
       kept.owners++
       kept.process.start()
     })
-    hooks.settled.tap(exchange => calls.add(exchange, clock.now() - exchange.startedAt))
+    hooks.settled.tap(exchange => {
+      const ms = clock.now() - exchange.startedAt
+      calls.add(exchange, ms)
+      operations.settled(exchange, ms)
+    })
+    // Innermost, so that each try of a call is one.
+    hooks.dispatch.tap({ stage: 'transform' }, next => operations.wrap(next, clock))
     hooks.refused.tap(() => void kept.refused++)
     hooks.clientRequest.tap({ stage: 'trace' }, ({ method }) => {
       const known = ASKS.includes(method) ? method : 'other'
@@ -77,10 +86,11 @@ function reply({ method, header }: HttpRequest, found: () => Family[]): HttpRepl
   return { status: 200, headers, body: exposition(found(), format) }
 }
 
-function families({ gate }: HttpRequest, { calls, asks, refused, process }: Kept): Family[] {
+function families({ gate }: HttpRequest, { calls, operations, asks, refused, process }: Kept): Family[] {
   const { upstreams, sessions, running } = gate.status()
   return [
     ...calls.families(),
+    ...operations.families(),
     gauge('tapgate_calls_in_flight', 'Requests that are not answered yet.', running),
     gauge('tapgate_sessions', 'Conversations that are open.', sessions),
     {

@@ -61,7 +61,8 @@ export interface Notification {
 /** A client request, which a server makes in the middle of a call: elicitation, sampling or roots. */
 export interface Ask {
   readonly method: string
-  readonly params: JsonObject | undefined
+  /** May be replaced by a `clientRequest` tap; never mutated in place. */
+  params: JsonObject | undefined
   /** True if the server no longer wants to know; absent where that cannot happen. */
   readonly isTakenBack?: boolean
   /** Runs `listener` when the server no longer wants to know: its reply is of no use then. */

@@ -98,6 +98,7 @@ export interface Config {
   readonly routes?: readonly RouteConfig[]
   readonly sessionHeaders?: SessionHeadersConfig
   readonly filters?: FiltersConfig
+  readonly tracing?: TracingConfig
 }
 /**
  * How the gateway introduces itself to clients.
@@ -2062,4 +2063,75 @@ export interface FiltersConfig {
   readonly tools?: FilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * Sends a span for each request, and for each try at a server, to an OpenTelemetry collector by OTLP over HTTP. What is not said here is taken from the variables `OTEL_*`.
+ */
+export interface TracingConfig {
+  /**
+   * URL of the collector; `/v1/traces` is added unless it ends in it. Without it `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`, or `http://localhost:4318`.
+   */
+  readonly endpoint?: string
+  /**
+   * Headers of each request to the collector. Without them `OTEL_EXPORTER_OTLP_TRACES_HEADERS` or `OTEL_EXPORTER_OTLP_HEADERS`.
+   */
+  readonly headers?: {
+    readonly [k: string]: string
+  }
+  /**
+   * How long the collector may take for one batch. Without it `OTEL_EXPORTER_OTLP_TIMEOUT`, or 10 seconds.
+   */
+  readonly timeout?: string | number
+  /**
+   * Name of this gateway in traces (`service.name`). Without it `OTEL_SERVICE_NAME`, or `server.name`.
+   */
+  readonly service?: string
+  /**
+   * More attributes of this gateway, beside those of `OTEL_RESOURCE_ATTRIBUTES`.
+   */
+  readonly resource?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Which traces are recorded. `parentbased_…` does what the caller decided, and the rest where there is no caller. Without it `OTEL_TRACES_SAMPLER`, or `parentbased_always_on`.
+   */
+  sampler?:
+    | 'always_on'
+    | 'always_off'
+    | 'traceidratio'
+    | 'parentbased_always_on'
+    | 'parentbased_always_off'
+    | 'parentbased_traceidratio'
+  /**
+   * Part of the traces that a `traceidratio` records. Without it `OTEL_TRACES_SAMPLER_ARG`, or 1.
+   */
+  readonly ratio?: number
+  /**
+   * Names of spans and attributes: those of OpenTelemetry for MCP, which are in development.
+   */
+  readonly conventions: 'mcp-dev'
+  /**
+   * Tools whose arguments stand in their spans, as globs, by the names clients use; up to 8 KiB each, secrets of the configuration hidden.
+   */
+  readonly arguments?: string | readonly string[]
+  /**
+   * The same for results.
+   */
+  readonly results?: string | readonly string[]
+  /**
+   * Servers that get the `baggage` of callers, as globs. It may say who the user is; without this nobody gets it.
+   */
+  readonly baggage?: string | readonly string[]
+  /**
+   * How many spans may wait; what comes beyond them is dropped and counted.
+   */
+  readonly queue: number
+  /**
+   * How many spans go in one request at most.
+   */
+  readonly batch: number
+  /**
+   * How long a span waits for others at most.
+   */
+  readonly every: string | number
 }

@@ -13,6 +13,7 @@ import { rest } from '../../plugins/rest/index.ts'
 import { routing } from '../../plugins/routing/index.ts'
 import { sessionHeaders } from '../../plugins/session-headers/index.ts'
 import { toolFilter } from '../../plugins/tool-filter/index.ts'
+import { tracing } from '../../plugins/tracing/index.ts'
 import type { Plugin } from '../plugin.ts'
 import { callHttp, callSse } from '../upstreams/http/http-upstream.ts'
 import { callStdio } from '../upstreams/stdio/stdio-upstream.ts'
@@ -32,6 +33,7 @@ export const builtins: readonly Plugin<never>[] = [
   oauth,
   // First, so that whatever is refused was seen.
   audit,
+  tracing,
   metrics,
   routing,
   toolFilter,

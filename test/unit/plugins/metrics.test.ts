@@ -166,3 +166,19 @@ describe('metrics', () => {
     assert.equal(valueOf(parseExposition(await reply.text(), 'text'), 'tapgate_refused_requests_total'), 1)
   })
 })
+
+test('metrics have the histograms of OpenTelemetry for MCP, of requests and of tries', async t => {
+  const { gateway, client } = await lab(t, { metrics: {} })
+  for (const tool of ['web__a', 'web__a', 'web__d', 'web__x']) await call(client, tool)
+  const found = await scrape(gateway)
+
+  const method = { mcp_method_name: 'tools/call' }
+  const counted = (side: string, labels: Record<string, string>): number | undefined =>
+    valueOf(found, `mcp_${side}_operation_duration_seconds`, { ...method, ...labels, le: '+Inf' })
+  assert.equal(counted('server', { error_type: 'tool_error' }), 1)
+  assert.equal(counted('server', { error_type: '-32602' }), 1)
+  assert.equal(counted('client', { error_type: 'tool_error' }), 1)
+  assert.equal(counted('client', { error_type: '-32602' }), undefined)
+  const bounds = found.get('mcp_server_operation_duration_seconds')
+  assert.ok(JSON.stringify(bounds).includes('300.0'))
+})

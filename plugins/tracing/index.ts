@@ -1,0 +1,95 @@
+import {
+  gatewayError,
+  mapAt,
+  parseDuration,
+  reasonOf,
+  type Config,
+  type Plugin,
+  type PluginApi,
+  type Report,
+} from '../../src/plugin.ts'
+import { Exporter, SpanCounts } from './exporter.ts'
+import { hasHostApi } from './host-app.ts'
+import { samplerOf } from './sampler.ts'
+import { settingsOf, VARIABLES, type Settings } from './settings.ts'
+import { envelope } from './span-text.ts'
+import { Spans } from './spans.ts'
+
+type Options = NonNullable<Config['tracing']>
+
+/** The longest that the end of a gateway waits for its collector. */
+const CLOSE_MS = 2000
+
+/** Sends spans of what passes to an OpenTelemetry collector. Nobody waits for it, and what is too much is dropped. */
+export const tracing: Plugin<Options> = {
+  name: 'tracing',
+  claims: { section: 'tracing' },
+  check,
+  setup(api) {
+    const { hooks, slot } = api
+    const settings = readSettings(api)
+    const counts = slot.gateway(() => new SpanCounts())
+    const exporter = exporterOf(api, settings, counts)
+    const sampler = samplerOf(settings.sampler, settings.ratio)
+    const spans = new Spans(api, sampler, exporter)
+
+    // Only the application around a gateway knows the context of a request that comes from within.
+    if (hasHostApi()) hooks.request.tap({ stage: 'trace' }, exchange => spans.begin(exchange))
+    // Innermost, so that each try of a call is one.
+    hooks.dispatch.tap({ stage: 'transform' }, (next, upstream) => spans.wrap(next, upstream))
+    hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => spans.asked(ask, exchange))
+    hooks.recorded.tap(({ kind, name, outcome, exchange }) => {
+      if (kind === 'client_request' && exchange !== undefined) spans.replied(exchange, name, outcome)
+    })
+    hooks.settled.tap(exchange => spans.settled(exchange))
+    hooks.figures.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
+    hooks.close.tap(() => exporter.close(CLOSE_MS))
+  },
+}
+
+/** Points at a URL that is none, and at a ratio that nothing takes. */
+function check(config: unknown, report: Report): void {
+  const { endpoint, sampler, ratio } = mapAt(config, 'tracing')
+  if (typeof endpoint === 'string' && !isHttp(endpoint))
+    report({ pointer: '/tracing/endpoint', message: 'must be an http or https URL' })
+  if (ratio === undefined || typeof sampler !== 'string' || sampler.endsWith('traceidratio')) return
+  report({
+    pointer: '/tracing/ratio',
+    message: `sampler "${sampler}" has no ratio`,
+    hint: 'take parentbased_traceidratio, or leave the ratio out',
+    severity: 'warning',
+  })
+}
+
+function isHttp(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)
+}
+
+function readSettings({ options, config, programs }: PluginApi<Options>): Settings {
+  try {
+    return settingsOf(options, programs.environment(VARIABLES, {}), config.server.name)
+  } catch (cause) {
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'tracing', why: reasonOf(cause), cause })
+  }
+}
+
+function exporterOf(
+  { options, config, clock, log }: PluginApi<Options>,
+  settings: Settings,
+  counts: SpanCounts,
+): Exporter {
+  const { queue, batch, every } = options
+  const { version = '' } = config.server
+  const resource = {
+    ...(version === '' ? {} : { 'service.version': version }),
+    'telemetry.sdk.name': 'tapgate',
+    'telemetry.sdk.language': 'nodejs',
+    'process.pid': String(process.pid),
+    ...settings.resource,
+  }
+  const around = envelope(resource, { name: 'tapgate', version })
+  return new Exporter({ ...settings, queue, batch, everyMs: parseDuration(every), ...around }, counts, {
+    clock,
+    log,
+  })
+}

@@ -1,0 +1,125 @@
+import { createHash } from 'node:crypto'
+import {
+  BoundedMap,
+  METHODS,
+  type Exchange,
+  type Session,
+  type Upstream,
+  type Via,
+} from '../../src/plugin.ts'
+import { ATTRIBUTE, EXECUTE_TOOL, OWN } from './conventions.ts'
+import { attribute } from './span-text.ts'
+
+/** Names of tools and prompts that are kept of each method. */
+const MAX_NAMES = 4096
+/** Longer texts are cut: any peer may write them. */
+const LONGEST = 256
+const HASH_LENGTH = 16
+
+/** What is the same in all spans of one operation: its name, and the attributes that say what it is. */
+export interface Operation {
+  readonly name: string
+  readonly attributes: string
+}
+
+/** Parts of spans as JSON. The same few come again and again, so they are written once. */
+export class KnownTexts {
+  readonly #hide: (text: string) => string
+  readonly #operations = new Map<string, BoundedMap<string, Operation>>()
+  readonly #small = new BoundedMap<string, string>({ max: MAX_NAMES })
+
+  /** `hide` takes every secret out of a text. */
+  constructor(hide: (text: string) => string) {
+    this.#hide = hide
+  }
+
+  /** The operation of a request, by its method and the name of what it is about. */
+  operation(method: string, name: string): Operation {
+    if (!METHODS.has(method)) return this.#write(method, name)
+    let named = this.#operations.get(method)
+    if (named === undefined) this.#operations.set(method, (named = new BoundedMap({ max: MAX_NAMES })))
+    let known = named.get(name)
+    if (known === undefined) {
+      known = this.#write(method, name)
+      named.set(name, known)
+    }
+    return known
+  }
+
+  #write(method: string, name: string): Operation {
+    const shown = this.text(method)
+    const target = this.text(name)
+    const attributes = [attribute(ATTRIBUTE.method, shown)]
+    if (name !== '')
+      attributes.push(attribute(method === 'tools/call' ? ATTRIBUTE.tool : ATTRIBUTE.prompt, target))
+    if (method === 'tools/call') attributes.push(attribute(ATTRIBUTE.operation, EXECUTE_TOOL))
+    return {
+      name: JSON.stringify(name === '' ? shown : `${shown} ${target}`),
+      attributes: attributes.join(','),
+    }
+  }
+
+  /** An attribute whose values are few. */
+  few(key: string, value: string): string {
+    const known = this.#small.get(`${key} ${value}`)
+    if (known !== undefined) return known
+    const written = attribute(key, this.text(value))
+    this.#small.set(`${key} ${value}`, written)
+    return written
+  }
+
+  /** A text of somebody else's without secrets, and not too long. */
+  text(text: string): string {
+    const hidden = this.#hide(text)
+    return hidden.length > LONGEST ? `${hidden.slice(0, LONGEST)}…` : hidden
+  }
+
+  /** Attributes of a client's conversation. Who knows the id of a session may use it: it is said as a hash. */
+  session({ id, client }: Session, via: Via): string {
+    const parts = [
+      attribute(ATTRIBUTE.protocolVersion, this.text(client.version)),
+      attribute(OWN.client, this.text(client.info.name)),
+      ...transportOf(via),
+    ]
+    if (client.era === 'legacy') {
+      const hash = createHash('sha256').update(id).digest('hex').slice(0, HASH_LENGTH)
+      parts.push(attribute(ATTRIBUTE.session, hash))
+    }
+    return parts.join(',')
+  }
+
+  /** Attributes of a server. */
+  upstream({ name, spec, server }: Upstream): string {
+    const parts = [attribute(OWN.upstream, this.text(name)), ...addressOf(spec)]
+    if (server !== undefined) parts.push(attribute(ATTRIBUTE.protocolVersion, this.text(server.version)))
+    return parts.join(',')
+  }
+}
+
+const PIPE = [attribute(ATTRIBUTE.transport, 'pipe')]
+const HTTP = [attribute(ATTRIBUTE.transport, 'tcp'), attribute(ATTRIBUTE.protocol, 'http')]
+const SOCKET = [attribute(ATTRIBUTE.transport, 'tcp'), attribute(ATTRIBUTE.protocol, 'websocket')]
+
+function transportOf(via: Via): readonly string[] {
+  if (via === 'in-process') return []
+  if (via === 'stdio') return PIPE
+  return via === 'ws' ? SOCKET : HTTP
+}
+
+const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'ws:': 80, 'https:': 443, 'wss:': 443 }
+
+function addressOf(spec: Upstream['spec']): readonly string[] {
+  if (!('url' in spec) || !URL.canParse(spec.url)) return spec.type === 'stdio' ? PIPE : []
+  const { hostname, port, protocol } = new URL(spec.url)
+  return [
+    ...(protocol.startsWith('ws') ? SOCKET : HTTP),
+    attribute(ATTRIBUTE.serverAddress, hostname),
+    attribute(ATTRIBUTE.serverPort, port === '' ? (PORTS[protocol] ?? 0) : Number(port)),
+  ]
+}
+
+/** The name of the tool or prompt of parameters; empty where there is none. */
+export function nameIn(params: Exchange['params']): string {
+  const name = params?.name
+  return typeof name === 'string' ? name : ''
+}

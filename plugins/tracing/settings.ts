@@ -1,0 +1,120 @@
+import { parseDuration, type Config } from '../../src/plugin.ts'
+import { SAMPLERS, type SamplerName } from './sampler.ts'
+
+type Options = NonNullable<Config['tracing']>
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** Variables that say what the section leaves open, by the names that OpenTelemetry gave them. */
+export const VARIABLES = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_HEADERS',
+  'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
+  'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_SERVICE_NAME',
+  'OTEL_RESOURCE_ATTRIBUTES',
+  'OTEL_TRACES_SAMPLER',
+  'OTEL_TRACES_SAMPLER_ARG',
+] as const
+
+/** Settings of one generation. */
+export interface Settings {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeoutMs: number
+  readonly resource: Readonly<Record<string, string>>
+  readonly sampler: SamplerName
+  readonly ratio: number
+}
+
+const PATH = '/v1/traces'
+const DEFAULT_ENDPOINT = 'http://localhost:4318'
+const TIMEOUT_MS = 10_000
+
+/** Reads the section, and the variables for what it does not say. @throws Error that says which text is no good */
+export function settingsOf(options: Options, variables: Variables, service: string): Settings {
+  return {
+    url: urlOf(options.endpoint, variables),
+    headers: headersOf(options.headers, variables),
+    timeoutMs: timeoutOf(options.timeout, variables.OTEL_EXPORTER_OTLP_TIMEOUT),
+    resource: resourceOf(options, variables, service),
+    ...samplerIn(options, variables),
+  }
+}
+
+/** The URL that spans are sent to: the variable for traces alone is taken as it is, all others get the path. */
+function urlOf(endpoint: string | undefined, variables: Variables): string {
+  const own = variables.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+  if (endpoint === undefined && isGiven(own)) return checked(own, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+  const general = variables.OTEL_EXPORTER_OTLP_ENDPOINT
+  const base = endpoint ?? (isGiven(general) ? general : DEFAULT_ENDPOINT)
+  const from = endpoint === undefined ? 'OTEL_EXPORTER_OTLP_ENDPOINT' : 'tracing.endpoint'
+  const url = new URL(checked(base, from))
+  if (!url.pathname.endsWith(PATH)) url.pathname = `${url.pathname.replace(/\/+$/, '')}${PATH}`
+  return url.href
+}
+
+function checked(text: string, from: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.href
+  throw new Error(`${from} must be an http or https URL`)
+}
+
+function headersOf(given: Options['headers'], variables: Variables): Readonly<Record<string, string>> {
+  if (given !== undefined) return lowered(Object.entries(given))
+  const text = variables.OTEL_EXPORTER_OTLP_TRACES_HEADERS ?? variables.OTEL_EXPORTER_OTLP_HEADERS ?? ''
+  return lowered(pairsIn(text))
+}
+
+function lowered(pairs: Iterable<readonly [string, string]>): Readonly<Record<string, string>> {
+  return Object.fromEntries([...pairs].map(([name, value]) => [name.toLowerCase(), value]))
+}
+
+/** `a=1,b=2`, percent-encoded, as baggage is written. */
+function pairsIn(text: string): (readonly [string, string])[] {
+  return text.split(',').flatMap(pair => {
+    const at = pair.indexOf('=')
+    if (at < 1) return []
+    return [[decoded(pair.slice(0, at).trim()), decoded(pair.slice(at + 1).trim())] as const]
+  })
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function timeoutOf(given: Options['timeout'], variable: string | undefined): number {
+  if (given !== undefined) return parseDuration(given)
+  const ms = Number(variable)
+  return isGiven(variable) && Number.isFinite(ms) && ms > 0 ? ms : TIMEOUT_MS
+}
+
+function resourceOf(
+  { resource, service }: Options,
+  variables: Variables,
+  fallback: string,
+): Readonly<Record<string, string>> {
+  const listed = Object.fromEntries(pairsIn(variables.OTEL_RESOURCE_ATTRIBUTES ?? ''))
+  const named = isGiven(variables.OTEL_SERVICE_NAME) ? variables.OTEL_SERVICE_NAME : undefined
+  const name = service ?? named ?? listed['service.name'] ?? fallback
+  return { ...listed, ...resource, 'service.name': name }
+}
+
+/** A sampler that nobody knows is none: the specification says to go on with the default. */
+function samplerIn(
+  { sampler, ratio }: Options,
+  variables: Variables,
+): { readonly sampler: SamplerName; readonly ratio: number } {
+  const named = SAMPLERS.find(name => name === variables.OTEL_TRACES_SAMPLER)
+  const part = Number(variables.OTEL_TRACES_SAMPLER_ARG)
+  const isPart = isGiven(variables.OTEL_TRACES_SAMPLER_ARG) && part >= 0 && part <= 1
+  return { sampler: sampler ?? named ?? 'parentbased_always_on', ratio: ratio ?? (isPart ? part : 1) }
+}
+
+function isGiven(text: string | undefined): text is string {
+  return text !== undefined && text !== ''
+}

@@ -1,0 +1,69 @@
+/** Room at the beginning, and for each span at least: JSON of one is some hundred characters. */
+const FIRST_BYTES = 64 * 1024
+/** Bytes of a character in UTF-8 at most. */
+const WIDEST = 3
+const COMMA = 44
+
+/**
+ * Spans that wait, as bytes in a row with commas between them: as texts they would be thousands of objects that grow
+ * old, and cost more to collect than to write.
+ */
+export class Waiting {
+  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  #first = 0
+  #end = 0
+  /** Where each of them ends. */
+  #ends: number[] = []
+
+  get count(): number {
+    return this.#ends.length
+  }
+
+  get bytes(): number {
+    return this.#end - this.#first
+  }
+
+  add(span: string): void {
+    if (this.#end + span.length * WIDEST + 1 > this.#bytes.length) this.#grow(span.length * WIDEST + 1)
+    if (this.#ends.length > 0) this.#bytes[this.#end++] = COMMA
+    this.#end += this.#bytes.write(span, this.#end)
+    this.#ends.push(this.#end)
+  }
+
+  /** A copy of the first of them: so many, and no more than so many bytes unless one alone is larger. */
+  first(most: number, mostBytes: number): { readonly bytes: Buffer; readonly count: number } {
+    let count = 0
+    while (count < most && count < this.#ends.length) {
+      if (count > 0 && (this.#ends[count] ?? 0) - this.#first > mostBytes) break
+      count++
+    }
+    const end = this.#ends[count - 1] ?? this.#first
+    return { bytes: Buffer.from(this.#bytes.subarray(this.#first, end)), count }
+  }
+
+  /** Takes the first of them away. */
+  take(count: number): void {
+    if (count === 0) return
+    const end = this.#ends[count - 1] ?? this.#end
+    this.#ends = this.#ends.slice(count)
+    // The comma before the next one goes, too.
+    this.#first = this.#ends.length === 0 ? this.#end : end + 1
+    if (this.#ends.length === 0) {
+      this.#first = 0
+      this.#end = 0
+      if (this.#bytes.length > FIRST_BYTES * WIDEST) this.#bytes = Buffer.allocUnsafe(FIRST_BYTES)
+    }
+  }
+
+  /** Moves what waits to the beginning of a place that is large enough. */
+  #grow(more: number): void {
+    const used = this.#end - this.#first
+    const isEnough = used + more <= this.#bytes.length / 2
+    const place = isEnough ? this.#bytes : Buffer.allocUnsafe(Math.max((used + more) * 2, FIRST_BYTES))
+    this.#bytes.copy(place, 0, this.#first, this.#end)
+    this.#ends = this.#ends.map(end => end - this.#first)
+    this.#bytes = place
+    this.#first = 0
+    this.#end = used
+  }
+}

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, test, type TestContext } from 'node:test'
+import { Exporter, SpanCounts } from '../../../../plugins/tracing/exporter.ts'
+import { randomId } from '../../../../plugins/tracing/context.ts'
+import { samplerOf } from '../../../../plugins/tracing/sampler.ts'
+import { attribute, envelope, spanText } from '../../../../plugins/tracing/span-text.ts'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+import { systemClock } from '../../../../src/util/clock.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { SILENT } from '../install.ts'
+import { collector, spansIn } from './collector.ts'
+
+const { before, after } = envelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
+const SPAN = spanText({
+  context: {
+    traceId: '5b8efff798038103d269b633813fc60c',
+    spanId: 'eee19b7ec3c1b174',
+    isSampled: true,
+    state: undefined,
+  },
+  parent: {
+    traceId: '5b8efff798038103d269b633813fc60c',
+    spanId: 'eee19b7ec3c1b173',
+    isSampled: true,
+    state: undefined,
+  },
+  isParentRemote: true,
+  link: undefined,
+  head: `"name":"I'm a server span","kind":2`,
+  startedAt: 1_544_712_660_000,
+  endedAt: 1_544_712_661_000.125,
+  attributes: [attribute('my.span.attr', 'some value'), attribute('my.number', 7)].join(','),
+  failure: undefined,
+})
+
+function exporterTo(
+  t: TestContext,
+  url: string,
+  more: object = {},
+): { exporter: Exporter; counts: SpanCounts } {
+  const counts = new SpanCounts()
+  const settings = {
+    url: `${url}/v1/traces`,
+    headers: {},
+    timeoutMs: 60_000,
+    queue: 4,
+    batch: 2,
+    everyMs: 5,
+    before,
+    after,
+  }
+  const exporter = new Exporter({ ...settings, ...more }, counts, { clock: systemClock, log: SILENT })
+  cleanup(t, () => exporter.close(10))
+  return { exporter, counts }
+}
+
+/** A server that takes requests and never answers. */
+async function silence(t: TestContext): Promise<string> {
+  const server: Server = createServer(request => void request.resume())
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  cleanup(t, async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
+}
+
+describe('an exporter', () => {
+  test('writes what the proto3 JSON mapping of OTLP says, as in the example of opentelemetry-proto', () => {
+    assert.deepEqual(JSON.parse(before + SPAN + after), {
+      resourceSpans: [
+        {
+          resource: { attributes: [{ key: 'service.name', value: { stringValue: 'my.service' } }] },
+          scopeSpans: [
+            {
+              scope: { name: 'my.library', version: '1.0.0' },
+              spans: [
+                {
+                  traceId: '5b8efff798038103d269b633813fc60c',
+                  spanId: 'eee19b7ec3c1b174',
+                  parentSpanId: 'eee19b7ec3c1b173',
+                  flags: 0x301,
+                  name: "I'm a server span",
+                  kind: 2,
+                  startTimeUnixNano: '1544712660000000000',
+                  endTimeUnixNano: '1544712661000125000',
+                  attributes: [
+                    { key: 'my.span.attr', value: { stringValue: 'some value' } },
+                    { key: 'my.number', value: { intValue: '7' } },
+                  ],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    })
+    assert.equal(spansIn(before + SPAN + after).length, 1)
+  })
+
+  test('sends batches, and what is left after a while', async t => {
+    const to = await collector(t)
+    const { exporter, counts } = exporterTo(t, to.url)
+
+    for (let n = 0; n < 3; n++) exporter.add(SPAN)
+    await to.got(3)
+    await until(() => counts.sent === 3)
+
+    assert.deepEqual(
+      to.requests.map(({ body }) => spansIn(body).length),
+      [2, 1],
+    )
+  })
+
+  test('drops and counts what is too much while the collector is silent, and ends in time', async t => {
+    const { exporter, counts } = exporterTo(t, await silence(t))
+
+    for (let n = 0; n < 10; n++) if (exporter.hasRoom()) exporter.add(SPAN)
+
+    assert.equal(exporter.waiting, 4)
+    assert.equal(counts.dropped, 6)
+    await exporter.close(20)
+    assert.equal(counts.failed, 4)
+    assert.equal(exporter.waiting, 0)
+  })
+
+  test('tries again what may pass, and gives up what does not', async t => {
+    const answers = [503, 200, 400]
+    const to = await collector(t, response => {
+      const status = answers.shift() ?? 200
+      response.writeHead(status, status === 503 ? { 'retry-after': '0' } : {}).end('{}')
+    })
+    const { exporter, counts } = exporterTo(t, to.url)
+
+    exporter.add(SPAN)
+    exporter.add(SPAN)
+    await until(() => counts.sent === 2)
+    exporter.add(SPAN)
+    await until(() => counts.failed === 1)
+
+    assert.equal(to.requests.length, 3)
+  })
+
+  test('counts what a collector says that it did not take', async t => {
+    const reply = JSON.stringify({ partialSuccess: { rejectedSpans: '1', errorMessage: 'too old' } })
+    const to = await collector(t, response => void response.end(reply))
+    const { exporter, counts } = exporterTo(t, to.url)
+
+    exporter.add(SPAN)
+    exporter.add(SPAN)
+    await until(() => counts.sent + counts.failed === 2)
+
+    assert.deepEqual([counts.sent, counts.failed], [1, 1])
+  })
+
+  for (const kind of ['dead', 'silent'] as const)
+    test(`nobody waits for a collector that is ${kind}`, async t => {
+      const url = kind === 'dead' ? 'http://127.0.0.1:1' : await silence(t)
+      const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found' } }))
+      const tracing = { endpoint: url, queue: 20, batch: 10, every: 1 }
+      const running = closeAfter(
+        t,
+        await testGateway({ upstreams: { web }, config: { tracing, metrics: {} } }),
+      )
+      const client = closeAfter(t, await testClient(running))
+
+      for (let n = 0; n < 40; n++) {
+        const { result } = await client.request('tools/call', { name: 'web__search' })
+        assert.ok(result !== undefined)
+      }
+      const page = await (await fetch(new URL('/metrics', running.url))).text()
+
+      const [, dropped = '0'] = /tapgate_spans_total\{outcome="dropped"\} (\d+)/.exec(page) ?? []
+      const [, waiting = ''] = /tapgate_spans_waiting (\d+)/.exec(page) ?? []
+      assert.ok(Number(dropped) > 0, page)
+      assert.ok(Number(waiting) <= 20)
+    })
+})
+
+test('a ratio takes its part of the traces, and always the same', () => {
+  const half = samplerOf('traceidratio', 0.5)
+  const ids = Array.from({ length: 4000 }, () => randomId(16))
+  const taken = ids.filter(id => half(id, undefined))
+
+  assert.ok(taken.length > 1600 && taken.length < 2400, `${taken.length} of 4000`)
+  assert.deepEqual(
+    ids.filter(id => half(id, undefined)),
+    taken,
+  )
+  assert.equal(new Set(ids).size, ids.length)
+  assert.equal(
+    samplerOf('parentbased_traceidratio', 0)('a', {
+      traceId: '',
+      spanId: '',
+      isSampled: true,
+      state: undefined,
+    }),
+    true,
+  )
+  assert.equal(samplerOf('always_off', 1)('a', undefined), false)
+})

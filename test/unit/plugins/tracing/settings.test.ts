@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { hostContext } from '../../../../plugins/tracing/host-app.ts'
+import { type JsonObject } from '../../../../src/protocol/json/json.ts'
+import { answer, type Plugin } from '../../../../src/plugin.ts'
+import { closeAfter, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { collector, valueOf } from './collector.ts'
+import { bench, callSpans, PARENT, TRACE } from './kit.ts'
+
+const SECRET = 'hunter2-hunter2-hunter2'
+
+describe('tracing', () => {
+  test('shows arguments and results of named tools alone, secrets hidden', async t => {
+    const tracing = { arguments: ['web__search'], results: ['web__search'], headers: { 'x-key': SECRET } }
+    const { to, call } = await bench(t, { tracing })
+
+    await call('web__search', {}, {}, { q: `${SECRET}!` })
+    const { server, client } = await callSpans(to)
+
+    assert.equal(valueOf(server, 'gen_ai.tool.call.arguments'), '{"q":"***!"}')
+    assert.match(String(valueOf(server, 'gen_ai.tool.call.result')), /found/)
+    assert.equal(valueOf(client, 'gen_ai.tool.call.arguments'), undefined)
+    assert.ok(to.requests.every(({ body }) => !body.includes(SECRET)))
+    assert.ok(to.requests.every(({ headers }) => headers['x-key'] === SECRET))
+  })
+
+  test('writes two spans for what a server asks the client, and sends the context along', async t => {
+    const web = closeAfter(
+      t,
+      await testUpstream({
+        era: 'modern',
+        tools: { ask: () => '' },
+        methods: {
+          'tools/call': (_args, { params }) =>
+            params.inputResponses === undefined
+              ? {
+                  resultType: 'input_required',
+                  inputRequests: { roots: { method: 'roots/list', params: {} } },
+                }
+              : { content: [] },
+        },
+      }),
+    )
+    const asked: (JsonObject | undefined)[] = []
+    const answers: Plugin = {
+      name: 'answers',
+      setup: ({ hooks }) =>
+        hooks.clientRequest.tap(({ params }) => {
+          asked.push(params)
+          return answer({ roots: [] })
+        }),
+    }
+    const { to, call } = await bench(t, { web, plugins: [answers] })
+    await call('web__ask')
+    const { all } = await callSpans(to)
+    const [attempt] = all.filter(({ kind }) => kind === 3)
+    const own = to.spans.filter(({ name }) => name === 'roots/list')
+    const [server, onward] = [own.find(({ kind }) => kind === 2), own.find(({ kind }) => kind === 3)]
+
+    assert.ok(server !== undefined && onward !== undefined)
+    assert.equal(server.parentSpanId, attempt?.spanId)
+    assert.equal(onward.parentSpanId, server.spanId)
+    const meta = asked[0]?._meta as JsonObject
+    assert.equal(meta.traceparent, `00-${onward.traceId}-${onward.spanId}-01`)
+  })
+
+  test('reads the variables of OpenTelemetry where the section says nothing', async t => {
+    const to = await collector(t)
+    const { call } = await bench(t, {
+      tracing: { endpoint: '' },
+      environment: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: to.url,
+        OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b',
+        OTEL_SERVICE_NAME: 'my-gateway',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,service.name=other',
+        OTEL_TRACES_SAMPLER: 'always_on',
+      },
+    })
+
+    await call('web__search', { traceparent: PARENT.replace(/01$/, '00') })
+    await callSpans(to)
+    const [{ headers, body } = { headers: {}, body: '' }] = to.requests
+
+    assert.equal(headers['x-team'], 'a b')
+    assert.match(body, /"service.name","value":{"stringValue":"my-gateway"}/)
+    assert.match(body, /"deployment.environment.name","value":{"stringValue":"prod"}/)
+    assert.equal(headers['content-type'], 'application/json')
+  })
+
+  test('a bad URL is found before anything starts', async () => {
+    await assert.rejects(
+      testGateway({
+        config: { tracing: {} },
+        environment: { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4317' },
+      }),
+      /OTEL_EXPORTER_OTLP_ENDPOINT must be an http or https URL/,
+    )
+  })
+
+  test('sends what waits at the end', async t => {
+    const { to, call, stop } = await bench(t, { tracing: { every: '10m' } })
+
+    await call('web__search')
+    assert.equal(to.spans.length, 0)
+    await stop()
+
+    assert.ok(to.spans.some(({ name }) => name === 'tools/call web__search'))
+  })
+
+  test('finds the span of the application that the gateway is a part of, without importing anything', t => {
+    const api = Symbol.for('opentelemetry.js.api.1')
+    const span = { spanContext: () => ({ traceId: TRACE, spanId: 'b7ad6b7169203331', traceFlags: 1 }) }
+    const active = {
+      getValue: (key: symbol) => (key.description?.includes('SPAN') === true ? span : undefined),
+    }
+    Object.assign(globalThis, { [api]: { context: { active: () => active } } })
+    cleanup(t, () => void Reflect.deleteProperty(globalThis, api))
+
+    assert.deepEqual(hostContext(), {
+      traceId: TRACE,
+      spanId: 'b7ad6b7169203331',
+      isSampled: true,
+      state: undefined,
+    })
+  })
+})
