@@ -36,6 +36,7 @@ import { Payload } from './protocol/payload.ts'
 import { rpcError } from './protocol/rpc-error.ts'
 import type { ErrorTable } from './errors/errors.ts'
 import type { Report } from './util/finding.ts'
+import type { PrivatePlace } from './util/private-place.ts'
 
 /** State of one plugin on one exchange or session, without a bag of strings. */
 export interface Slot<K, T> {
@@ -58,6 +59,8 @@ export interface PluginApi<Options = unknown> {
   readonly directory: string
   /** Every file that the configuration was read from, the main one first: overlays, what it extends, what `${file:}` names. */
   readonly files: readonly string[]
+  /** Places that only the gateway may see, such as its configuration, state and secrets: for no program that runs for others. */
+  readonly privatePlaces: readonly PrivatePlace[]
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
   /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
@@ -180,6 +183,7 @@ export {
   type ErrorTable,
 } from './errors/errors.ts'
 export type { Finding, Report } from './util/finding.ts'
+export type { PrivatePlace } from './util/private-place.ts'
 export { amountText, durationText, oneLine, plainText } from './util/plain-text.ts'
 export { isKnown } from './util/finding.ts'
 export { listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'

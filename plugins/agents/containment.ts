@@ -29,7 +29,7 @@ const FILES = ['fs/read_text_file', 'fs/write_text_file'] as const
 
 const TERMINALS = ['create', 'output', 'wait_for_exit', 'kill', 'release'].map(verb => `terminal/${verb}`)
 
-type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state' | 'config' | 'files'>
+type Api = Pick<PluginApi, 'directory' | 'programs' | 'clock' | 'state' | 'config' | 'privatePlaces'>
 
 /** The bounds on agents, as the task service needs them, for one configuration. */
 export function containmentFor({ roots: names }: AgentsConfig, api: Api): Containment {

@@ -239,6 +239,7 @@ export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/listeners/*/tls/key': 'file',
   '/upstreams/*/tls/key': 'file',
   '/plugins/*/use': 'module',
+  '/agents/registry/file': 'file',
   '/agents/tasks/file': 'file',
   '/audit/file': 'file',
   '/auth/keysFile': 'file',

@@ -1,4 +1,4 @@
-import { basename, dirname, extname, isAbsolute, resolve } from 'node:path'
+import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { isPlain } from '../util/plain-data.ts'
 import { pointerKeys } from '../util/pointer.ts'
 import { escaped, privateFile, type PrivatePlace } from '../util/private-place.ts'
@@ -18,21 +18,26 @@ export function privatePlacesOf({
       .map(value => placeOf(resolve(directory, value), kind)),
   )
   const read = files.map(each => privateFile(dirname(each), basename(each)))
-  return [...read, ...(file === undefined ? [] : besides(file)), ...named]
+  return [...read, ...besides(file ?? join(directory, 'gateway.yaml'), directory), ...named]
 }
 
 /** Files that another environment would read: overlays that are not in force now, and variables in a file. */
-function besides(file: string): PrivatePlace[] {
+function besides(file: string, directory: string): PrivatePlace[] {
   const extension = extname(file)
   const overlay = `^\\.?${escaped(basename(file, extension))}\\.[\\w-]+(${escaped(extension)}|\\.ya?ml|\\.json)`
   return [
     { directory: dirname(file), names: new RegExp(`${overlay}([.~#-].*)?$`) },
-    { directory: dirname(file), names: /^\.env(\..*)?$/ },
+    ...[...new Set([dirname(file), directory])].map(folder => ({
+      directory: folder,
+      names: /^\.env(\..*)?$/,
+    })),
   ]
 }
 
 function placeOf(path: string, kind: PrivateKind): PrivatePlace {
-  return kind === 'directory' ? { directory: path } : privateFile(dirname(path), basename(path))
+  if (kind === 'directory') return { directory: path }
+  const place = privateFile(dirname(path), basename(path))
+  return kind === 'module' ? { ...place, isCode: true } : place
 }
 
 /** Texts at a pattern of keys, `*` standing for any one. */

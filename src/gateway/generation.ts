@@ -134,6 +134,7 @@ async function build(
     config,
     directory,
     files,
+    privatePlaces: around.privatePlaces.all,
     log,
     clock,
     slots,

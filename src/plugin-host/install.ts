@@ -7,6 +7,7 @@ import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
 import type { Plugin } from '../plugin.ts'
+import type { PrivatePlace } from '../util/private-place.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
 
@@ -20,6 +21,7 @@ interface InstallContext {
   readonly slots: SlotTable
   readonly directory: string
   readonly files: readonly string[]
+  readonly privatePlaces: readonly PrivatePlace[]
   readonly fetch: Fetch
   readonly programs: Programs
   /** Directory in which a plugin keeps what outlives this process. */
@@ -62,6 +64,7 @@ async function setUp(
     slots,
     directory,
     files,
+    privatePlaces,
     fetch,
     programs,
     state,
@@ -85,6 +88,7 @@ async function setUp(
       clock,
       directory,
       files,
+      privatePlaces,
       fetch,
       programs,
       state: state(plugin),

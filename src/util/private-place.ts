@@ -1,14 +1,21 @@
+import { join } from 'node:path'
+
 /** Place that is the gateway's own and nobody else's: a directory, or those entries of it whose names fit. */
 export interface PrivatePlace {
   /** Absolute. */
   readonly directory: string
   readonly names?: RegExp
+  /** The one file that it is all about, where there is one. */
+  readonly file?: string
+  /** True where it holds code that the gateway runs, which is no secret: others may read it where they must not write it. */
+  readonly isCode?: boolean
 }
 
 /** A file, with what editors, rotation and databases put beside it under a longer name; `{pid}` stands for any number. */
 export function privateFile(directory: string, name: string): PrivatePlace {
   const pattern = name.split('{pid}').map(escaped).join('\\d+')
-  return { directory, names: new RegExp(`^\\.?${pattern}([.~#-].*)?$`) }
+  const names = new RegExp(`^\\.?${pattern}([.~#-].*)?$`)
+  return { directory, names, ...(name.includes('{pid}') ? {} : { file: join(directory, name) }) }
 }
 
 /** A text as a pattern that fits only itself. */

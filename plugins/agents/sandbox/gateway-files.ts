@@ -1,6 +1,6 @@
 import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
-import { type Clock, type Config, isObject, type Programs } from '../../../src/plugin.ts'
+import { type Clock, type Config, isObject, type PrivatePlace, type Programs } from '../../../src/plugin.ts'
 import { isWithin } from './paths.ts'
 import type { AgentSettings } from '../types/settings.ts'
 
@@ -11,32 +11,29 @@ const MAX_FILES = 4096
 /** Names of the gateway's own files. */
 interface OwnFiles {
   readonly config: Config
-  /** Files that the configuration was read from, the main one first. */
-  readonly files: readonly string[]
   /** Directory that relative paths in it are relative to. */
   readonly directory: string
   readonly state: string | undefined
+  /** Places that only the gateway may see. */
+  readonly privatePlaces: readonly PrivatePlace[]
 }
 
 /** Use that an agent wants to make of a file: files that the gateway runs may be read, those that it keeps may not. */
 type Use = 'read' | 'write'
 
 interface Own {
-  /** As it is named; what it leads to is looked up each time. */
-  readonly file: string
-  /** `beginning`: every file whose path begins so; `overlays`: those of them that are one of an environment. */
-  readonly covers: 'file' | 'directory' | 'beginning' | 'overlays'
+  /** As it is named, where it is one file or directory; what that leads to is looked up each time. */
+  readonly file: string | undefined
   /** True if an agent may read it. */
   readonly isReadable: boolean
-  readonly folded: readonly string[]
   /** All that was seen there, wherever it has been moved since. */
   readonly inodes: Set<string>
+  /** Tells whether it covers a folded path. */
+  covers(folded: string): boolean
 }
 
 /** Names that a gateway looks for by itself, in any directory that it is started in. */
 const CONFIGURATION = /^gateway(\.[a-z0-9][a-z0-9_-]*)?\.(ya?ml|json)$/
-
-const OVERLAY = /^\.[a-z0-9][a-z0-9_-]*\.(ya?ml|json)$/
 
 const MODULE = /(\.[cm]?[jt]sx?|^package(-lock)?\.json)$/i
 
@@ -68,7 +65,7 @@ export class Protected {
     const folded = fold(real)
     if (this.#open.some(place => isWithin(place, folded))) return undefined
     const own = this.#own.filter(({ isReadable }) => use === 'write' || !isReadable)
-    const isOwn = own.some(each => covers(each, folded)) || isMoved(own, real)
+    const isOwn = own.some(each => each.covers(folded)) || isMoved(own, real)
     const isCode = use === 'write' && (this.#isInstalled(folded) || isConfiguration(folded))
     return isOwn || isCode ? WHY : undefined
   }
@@ -83,13 +80,6 @@ function isConfiguration(folded: string): boolean {
   return CONFIGURATION.test(path.posix.basename(folded))
 }
 
-function covers({ covers: what, folded }: Own, file: string): boolean {
-  if (what === 'file') return folded.includes(file)
-  if (what === 'directory') return folded.some(own => isWithin(own, file))
-  const rests = folded.filter(own => file.startsWith(own)).map(own => file.slice(own.length))
-  return what === 'beginning' ? rests.length > 0 : rests.some(rest => OVERLAY.test(rest))
-}
-
 /** True if a file, or a directory that it is in, is the gateway's under another name. */
 function isMoved(own: readonly Own[], real: string): boolean {
   for (const { file, inodes } of own) noteFile(file, inodes)
@@ -100,35 +90,11 @@ function isMoved(own: readonly Own[], real: string): boolean {
   return false
 }
 
-function ownFiles({ config, files, directory, state }: OwnFiles): Own[] {
-  const at = (...named: (string | undefined)[]): string[] =>
-    named.flatMap(file => (file === undefined ? [] : [path.resolve(directory, file)]))
-  const { auth, rateLimit, agents, audit, control } = config
-  const kept = [...files, ...at(auth?.keysFile, agents?.registry?.file, control.socket)]
-  const folders = at(state, stateOf(config), rateLimit?.state)
-  // Older audits and journals of a database stand beside theirs.
-  const families = at(audit?.file, agents?.tasks?.file).map(file => file.replace(/\{pid\}.*$/s, ''))
+function ownFiles({ config, directory, privatePlaces }: OwnFiles): Own[] {
   return [
-    ...kept.map(file => own(file, 'file', false)),
-    ...folders.map(folder => own(folder, 'directory', false)),
-    ...families.map(beginning => own(beginning, 'beginning', false)),
-    ...besideMain(files[0] ?? path.join(directory, 'gateway.yaml'), directory),
-    ...filesNamedIn(config, directory).map(file => own(file, 'file', true)),
+    ...privatePlaces.map(ownPlace),
+    ...filesNamedIn(config, directory).map(ownFile),
     ...Object.values(config.plugins).flatMap(({ use }) => filesOfPlugin(use, directory)),
-  ]
-}
-
-function stateOf({ state }: Config): string | undefined {
-  return state === false ? undefined : state?.directory
-}
-
-/** Overlays and variables of the environment. */
-function besideMain(main: string, directory: string): Own[] {
-  const stem = main.slice(0, main.length - path.extname(main).length)
-  const folders = [path.dirname(main), directory]
-  return [
-    own(stem, 'overlays', false),
-    ...folders.map(folder => own(path.join(folder, '.env'), 'beginning', false)),
   ]
 }
 
@@ -136,9 +102,9 @@ function besideMain(main: string, directory: string): Own[] {
 function filesOfPlugin(use: string, directory: string): Own[] {
   if (!use.startsWith('.') && !path.isAbsolute(use)) return []
   const folder = path.dirname(path.resolve(directory, use))
-  if (!isWithin(folder, directory)) return [own(folder, 'directory', true)]
+  if (!isWithin(folder, directory)) return [ownPlace({ directory: folder, isCode: true })]
   const modules = namesIn(folder).filter(name => MODULE.test(name))
-  return modules.map(name => own(path.join(folder, name), 'file', true))
+  return modules.map(name => ownFile(path.join(folder, name)))
 }
 
 function namesIn(folder: string): string[] {
@@ -149,24 +115,43 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function own(file: string, covered: Own['covers'], isReadable: boolean): Own {
-  const isWhole = covered === 'file' || covered === 'directory'
-  const folded = [...new Set([fold(file), fold(isWhole ? realOrSame(file) : beginningOf(file))])]
+/** A directory, or entries of one, also those that are not there yet. Agents may read what is code. */
+function ownPlace({ directory, names, file, isCode = false }: PrivatePlace): Own {
+  const folders = spellings(directory)
+  const pattern = names === undefined ? undefined : new RegExp(names.source, 'i')
+  const files = file === undefined ? [] : spellings(file)
+  const isInside = (folder: string, folded: string): boolean => {
+    if (!isWithin(folder, folded)) return false
+    const [first = ''] = folded.slice(folder.length).split('/').filter(Boolean)
+    return pattern === undefined || pattern.test(first)
+  }
+  const named = file ?? (names === undefined ? directory : undefined)
+  return {
+    ...{ file: named, isReadable: isCode, inodes: inodesOf(named) },
+    covers: folded => files.includes(folded) || folders.some(folder => isInside(folder, folded)),
+  }
+}
+
+/** A file that the gateway runs: agents may read it. */
+function ownFile(file: string): Own {
+  const files = spellings(file)
+  return { file, isReadable: true, inodes: inodesOf(file), covers: folded => files.includes(folded) }
+}
+
+/** A path as it is named, and as it really is. */
+function spellings(file: string): string[] {
+  return [...new Set([fold(file), fold(realOrSame(file))])]
+}
+
+function inodesOf(file: string | undefined): Set<string> {
   const inodes = new Set<string>()
   noteFile(file, inodes)
-  return { file, covers: covered, isReadable, folded, inodes }
+  return inodes
 }
 
-function noteFile(file: string, inodes: Set<string>): void {
-  const inode = inodeOf(file)
+function noteFile(file: string | undefined, inodes: Set<string>): void {
+  const inode = file === undefined ? undefined : inodeOf(file)
   if (inode !== undefined) inodes.add(inode)
-}
-
-/** Real path of a beginning, by its directory; no file that begins so need exist. */
-function beginningOf(file: string): string {
-  return file.endsWith('/')
-    ? `${realOrSame(file)}/`
-    : path.join(realOrSame(path.dirname(file)), path.basename(file))
 }
 
 /** Some file systems take names that differ in case, or in how accents are written, for the same one. */

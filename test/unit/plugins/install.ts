@@ -91,6 +91,7 @@ export async function install<O>(
     programs: NO_PROGRAMS,
     state: undefined,
     files: [],
+    privatePlaces: [],
     hide,
     record: event => hooks.runner('recorded')?.(event),
   })

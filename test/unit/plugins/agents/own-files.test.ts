@@ -17,7 +17,7 @@ import { test, type TestContext } from 'node:test'
 import { clientSide } from '../../../../plugins/agents/sandbox/client-side.ts'
 import { Protected } from '../../../../plugins/agents/sandbox/gateway-files.ts'
 import { Scratch } from '../../../../plugins/agents/containment.ts'
-import { loadConfig } from '../../../../src/config/index.ts'
+import { loadConfig, privatePlacesOf } from '../../../../src/config/index.ts'
 import { clientOptions, programsFor } from './sandbox/kit.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -30,7 +30,8 @@ audit: { file: audit.log }
 state: { directory: state }
 rateLimit: { state: quota, rules: { all: { perMinute: 5 } } }
 plugins: { mine: { use: ./plugins/mine.mjs }, flat: { use: ./flat.mjs } }
-agents: { roots: [.], list: {}, tasks: { file: tasks.db } }
+agents: { roots: [.], list: {}, tasks: { file: tasks.db }, registry: { file: registry.json, use: [x] } }
+secrets: { keyFile: vault.key }
 listeners: { main: { type: http, port: 0, host: "\${file:host}" } }
 `
 const FILES = {
@@ -50,6 +51,8 @@ const FILES = {
   'audit.log': '',
   'audit.log.1': '',
   'tasks.db': '',
+  'registry.json': '{}',
+  'vault.key': 'key',
   'node_modules/packaged/index.js': '',
 }
 /** All that does not exist yet, and would be looked for. */
@@ -73,7 +76,9 @@ async function aWorld(t: TestContext) {
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(directory, name), text)
   const environment = { HOME: directory }
   const loaded = await loadConfig({ cwd: directory, environment, env: 'prod', file: 'gateway.yaml' })
-  const own = new Protected({ ...loaded, state: join(directory, 'state') })
+  const state = join(directory, 'state')
+  const privatePlaces = [...privatePlacesOf(loaded), { directory: state }]
+  const own = new Protected({ ...loaded, state, privatePlaces })
   const client = { readFiles: true, writeFiles: true }
   const { handlers } = await clientSide({ ...clientOptions(directory, client), own })
   const write = async (path: string): Promise<string> => {
@@ -135,7 +140,17 @@ test('what was moved, or whose directory was, stays closed, and so does the plac
 test('what holds secrets is not read either, what the gateway runs is', async t => {
   const { directory, read } = await aWorld(t)
 
-  for (const name of ['gateway.yaml', 'base.yaml', 'host', '.env', 'state/seal.key', 'audit.log', 'tasks.db'])
+  for (const name of [
+    'gateway.yaml',
+    'base.yaml',
+    'host',
+    '.env',
+    'state/seal.key',
+    'audit.log',
+    'tasks.db',
+    'registry.json',
+    'vault.key',
+  ])
     assert.match(await read(join(directory, name)), /of the gateway itself/, name)
   for (const name of ['server.mjs', 'plugins/mine.mjs', 'sub/main.mjs'])
     assert.equal(await read(join(directory, name)), 'read', name)
