@@ -9,8 +9,17 @@ if (major < 22 || (major === 22 && minor < 19)) {
   process.exitCode = 2
 } else {
   keepCompiled(process.argv[2], process.env)
+  const [command, ...args] = process.argv.slice(2)
+  const code = command === 'attach' ? await attach(args) : undefined
+  if (code !== undefined) process.exit(code)
   const { main } = await import('../dist/src/cli/main.js')
   await main(process.argv.slice(2))
+}
+
+/** One of these runs for each client, so it is a file of its own that loads nothing else. */
+async function attach(args) {
+  const { attachAlone } = await import('../dist/src/cli/background/attach-alone.js')
+  return attachAlone(args, process)
 }
 
 /**
@@ -20,7 +29,7 @@ if (major < 22 || (major === 22 && minor < 19)) {
 function keepCompiled(command, { NODE_COMPILE_CACHE, NODE_DISABLE_COMPILE_CACHE, ...environment }) {
   if (NODE_COMPILE_CACHE || NODE_DISABLE_COMPILE_CACHE) return
   const { enableCompileCache } = process.getBuiltinModule('node:module')
-  const use = ['serve', 'validate', 'wrap'].includes(command) ? command : 'others'
+  const use = ['serve', 'validate', 'wrap', 'attach'].includes(command) ? command : 'others'
   const place = placesOf(environment).find(isOwn)
   if (place !== undefined) enableCompileCache(`${place}/${use}`)
 }

@@ -4,7 +4,13 @@ import { isBuiltin } from 'node:module'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
-import { rollup, type GetModuleInfo, type OutputChunk, type Plugin } from '@rollup/wasm-node'
+import {
+  rollup,
+  type GetModuleInfo,
+  type OutputChunk,
+  type Plugin,
+  type RollupOutput,
+} from '@rollup/wasm-node'
 import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -12,6 +18,9 @@ const DIST = join(ROOT, 'dist')
 
 /** All that is imported or run by name: all share the chunks, so an error is of the same class to each of them. */
 const ENTRIES = ['src/index', 'src/plugin', 'src/testing/index', 'src/cli/main', 'src/cli/commands']
+
+/** Programs that stand alone. */
+const ALONE = ['src/cli/background/attach-alone']
 
 /** Small packages that every start needs. All others stay packages, loaded by those who need them. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
@@ -46,14 +55,34 @@ const { output } = await bundle.generate({
     (core ??= needed(CORE, getModuleInfo)).has(id) ? 'core' : undefined,
 })
 await bundle.close()
-const chunks = output.filter(file => file.type === 'chunk')
+const chunks = [...output, ...(await alone())].filter(file => file.type === 'chunk')
 for (const { fileName, code } of chunks) {
   const file = join(DIST, fileName)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, inAscii(code))
 }
-removeOthers(new Set(output.map(({ fileName }) => fileName)))
+removeOthers(new Set(chunks.map(({ fileName }) => fileName)))
 writeFileSync(join(DIST, 'LICENSES.txt'), licensesOf(chunks))
+
+/** Programs of which many run at once: each is one file with no more than it needs, though others have the same. */
+async function alone(): Promise<RollupOutput['output'][number][]> {
+  const made: RollupOutput['output'][number][] = []
+  for (const entry of ALONE) {
+    const program = await rollup({
+      input: { [entry]: join(ROOT, `${entry}.ts`) },
+      plugins: [sources(), builtins()],
+      treeshake: { propertyReadSideEffects: false, moduleSideEffects: false },
+    })
+    const { output } = await program.generate({
+      format: 'es',
+      entryFileNames: '[name].js',
+      generatedCode: 'es2015',
+    })
+    made.push(...output)
+    await program.close()
+  }
+  return made
+}
 
 /** The modules that these load before any `import()`. */
 function needed(roots: readonly string[], getModuleInfo: GetModuleInfo): Set<string> {

@@ -3,9 +3,10 @@ import { COMMANDS } from '../src/cli/commands.ts'
 
 /** By command, the flags that only oclif's way knows. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
-  serve: ['workers', 'as-worker'],
+  serve: ['workers', 'as-worker', 'detach'],
   validate: [],
   wrap: [],
+  attach: [],
 }
 
 /** The source of the table of flags: whatever a command says of its own. */

@@ -85,11 +85,12 @@ test('a folder has at most 20 files', () => {
   )
 })
 
-/** Servers and programs are started by the one; another asks Node where the file of a plugin does not parse; the last opens a browser. */
+/** Servers and programs are started by the first; others ask Node where a plugin does not parse, open a browser, or run this program anew. */
 const STARTERS: ReadonlySet<string> = new Set([
   'src/processes/launch.ts',
   'src/plugin-host/failure.ts',
   'src/cli/output/browser.ts',
+  'src/cli/background/own-program.ts',
 ])
 
 test('child processes are started where that belongs', () => {

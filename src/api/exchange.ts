@@ -40,6 +40,8 @@ export interface Session {
   readonly client: ClientSide
   /** Its caller's name for it: conversations of one principal with one label are one to stateful servers. Never an identity. */
   readonly label?: string | undefined
+  /** The directory that its client works in, where a program on this machine has told it. */
+  readonly directory?: string | undefined
   /** The profile it was opened for, by path or listener; part of the key of every view. */
   readonly profile?: string | undefined
   readonly slots: unknown[]

@@ -64,6 +64,8 @@ export interface SessionInit {
   /** 1 to 128 characters `[A-Za-z0-9._-]`; whoever opens the session has checked that. */
   readonly label?: string | undefined
   readonly profile?: string | undefined
+  /** The directory that the client works in, as a program on this machine has told it. */
+  readonly directory?: string | undefined
   notify(notification: Notification): boolean
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }

@@ -1,7 +1,9 @@
 import type { Command } from '@oclif/core/command'
 import { builtins } from '../gateway/builtins.ts'
+import Attach from './commands/background/attach.ts'
 import Call from './commands/call.ts'
 import Completion from './commands/completion.ts'
+import Down from './commands/background/down.ts'
 import Errors from './commands/errors.ts'
 import Explain from './commands/explain.ts'
 import Help from './commands/help.ts'
@@ -15,8 +17,10 @@ import Reload from './commands/reload.ts'
 import Restart from './commands/restart.ts'
 import Serve from './commands/serve.ts'
 import Start from './commands/start.ts'
+import Status from './commands/background/status.ts'
 import Stop from './commands/stop.ts'
 import Tools from './commands/tools.ts'
+import Up from './commands/background/up.ts'
 import Validate from './commands/validate.ts'
 import Wrap from './commands/wrap.ts'
 import { foreignCommands } from './foreign-commands.ts'
@@ -31,6 +35,10 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   call: Call,
   explain: Explain,
   wrap: Wrap,
+  attach: Attach,
+  up: Up,
+  down: Down,
+  status: Status,
   import: Import,
   ps: Ps,
   start: Start,

@@ -5,6 +5,7 @@ export const FAST_FLAGS = {
     'with-listeners': { type: 'boolean' },
     profile: { type: 'string' },
     watch: { type: 'boolean' },
+    'as-background': { type: 'boolean' },
     fresh: { type: 'boolean' },
     config: { type: 'string', short: 'c' },
     env: { type: 'string' },
@@ -22,6 +23,15 @@ export const FAST_FLAGS = {
     name: { type: 'string' },
     'env-var': { type: 'string', multiple: true },
     http: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  attach: {
+    profile: { type: 'string' },
+    label: { type: 'string' },
+    'no-start': { type: 'boolean' },
+    config: { type: 'string', short: 'c' },
+    env: { type: 'string' },
+    set: { type: 'string', multiple: true },
     json: { type: 'boolean' },
   },
 } as const

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util'
 import { FAST_FLAGS } from './fast-flags.gen.ts'
 import type { Terminal } from './output/terminal.ts'
+import { readFlags } from './read-flags.ts'
 
 type Way = () => Promise<number>
 
@@ -37,27 +37,4 @@ function wrapping(args: readonly string[], terminal: Terminal): Way | undefined 
   const { name, 'env-var': variables = [] } = flags
   const options = { name, variables, port: undefined, command: args.slice(end + 1), stray: [] }
   return async () => (await import('./serve/wrap.ts')).wrap(options, terminal, process)
-}
-
-interface FlagForm {
-  readonly type: 'string' | 'boolean'
-  readonly short?: string
-  readonly multiple?: boolean
-}
-
-/** Reads arguments as every parser does; undefined where one may differ from another. */
-export function readFlags<F extends Readonly<Record<string, FlagForm>>>(args: readonly string[], options: F) {
-  try {
-    const { values, tokens } = parseArgs({ args: [...args], options, tokens: true })
-    const seen = new Set<string>()
-    for (const token of tokens) {
-      if (token.kind !== 'option' || token.value === '') return undefined
-      if (token.inlineValue === true && !token.rawName.startsWith('--')) return undefined
-      if (seen.has(token.name) && options[token.name]?.multiple !== true) return undefined
-      seen.add(token.name)
-    }
-    return values
-  } catch {
-    return undefined
-  }
 }

@@ -3,7 +3,7 @@
 /**
  * A place where clients arrive.
  */
-export type ListenerConfig = HttpListenerConfig | StdioListenerConfig
+export type ListenerConfig = HttpListenerConfig | StdioListenerConfig | SocketListenerConfig
 /**
  * An MCP server behind the gateway.
  */
@@ -385,6 +385,23 @@ export interface StdioListenerConfig {
    * The gateway's stdin and stdout.
    */
   readonly type: 'stdio'
+  /**
+   * The profile that a client gets who names none.
+   */
+  readonly profile?: string
+}
+/**
+ * Programs of this user on this machine: one JSON-RPC message a line, as on stdio, for many clients at once. `gateway attach` connects a client to it.
+ */
+export interface SocketListenerConfig {
+  /**
+   * A Unix socket, or a named pipe on Windows.
+   */
+  readonly type: 'socket'
+  /**
+   * Where it is, with mode 0600; relative to the configuration file. On Windows the name of a pipe.
+   */
+  readonly path: string
   /**
    * The profile that a client gets who names none.
    */

@@ -237,6 +237,7 @@ export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/secrets/keyFile': 'file',
   '/state/directory': 'directory',
   '/listeners/*/tls/key': 'file',
+  '/listeners/*/path': 'file',
   '/upstreams/*/tls/key': 'file',
   '/plugins/*/use': 'module',
   '/agents/registry/file': 'file',
@@ -345,6 +346,6 @@ export const TOOL_PATHS: ReadonlySet<string> = new Set([
 
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
-  '/listeners/*': ['http', 'stdio'],
+  '/listeners/*': ['http', 'stdio', 'socket'],
   '/upstreams/*': ['stdio', 'http', 'sse', 'ws'],
 }

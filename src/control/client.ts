@@ -12,7 +12,7 @@ import {
   type About,
   type ControlRequest,
 } from './protocol.ts'
-import { guardDirectory, isOwnSocket, unusable } from './sockets.ts'
+import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
 
 /** Time for a gateway to say what it is. */
 const HELLO_MS = 5000

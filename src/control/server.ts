@@ -1,4 +1,3 @@
-import { chmod } from 'node:fs/promises'
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
@@ -15,7 +14,8 @@ import {
   type ControlHost,
   type RunVerb,
 } from './protocol.ts'
-import { guardDirectory, isOwnSocket, makeDirectoryOf, removeStale, sweep, unusable } from './sockets.ts'
+import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
+import { sweep } from './sockets.ts'
 
 /** Connections at once; the next one is closed. */
 const MAX_CONNECTIONS = 64
@@ -45,19 +45,15 @@ export async function openControl(socket: string, host: ControlHost, isPrivate: 
   if (!isPipe) await prepare(socket, isPrivate)
   const running = new Set<AbortController>()
   const server = serverFor(host, running)
-  await listen(server, socket)
-  if (!isPipe) await chmod(socket, 0o600)
+  await listenPrivately(server, socket)
   server.unref()
   server.on('error', error => host.log.error('the control socket failed', { cause: reasonOf(error) }))
   return { socket, close: () => close(server, running) }
 }
 
 async function prepare(socket: string, isPrivate: boolean): Promise<void> {
-  await makeDirectoryOf(socket)
-  await guardDirectory(socket, isPrivate)
+  await claimSocket(socket, isPrivate)
   if (isPrivate) await sweep(socket)
-  if (!(await isOwnSocket(socket))) return
-  if (!(await removeStale(socket))) throw unusable(socket, 'another gateway listens on it')
 }
 
 function serverFor(host: ControlHost, running: Set<AbortController>): Server {
@@ -78,19 +74,6 @@ function serverFor(host: ControlHost, running: Set<AbortController>): Server {
   server.maxConnections = MAX_CONNECTIONS
   server.on('clientError', answerGarbage)
   return server
-}
-
-function listen(server: Server, socket: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', cause => reject(unusable(socket, reasonOf(cause), cause)))
-    // The socket is made within the call; nobody else may connect before its mode is set.
-    const before = process.umask(0o177)
-    try {
-      server.listen(socket, resolve)
-    } finally {
-      process.umask(before)
-    }
-  })
 }
 
 async function close(server: Server, running: ReadonlySet<AbortController>): Promise<void> {

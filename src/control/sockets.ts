@@ -1,11 +1,21 @@
 import { createHash } from 'node:crypto'
-import { realpathSync, statSync } from 'node:fs'
-import { lstat, readdir, unlink } from 'node:fs/promises'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { connect } from 'node:net'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { makeDirectory } from '../util/make-directory.ts'
+import {
+  answers,
+  guardDirectory,
+  isOurs,
+  isOwnSocket,
+  removeStale,
+  unusable,
+} from '../transport/unix-sockets.ts'
+
+// The commands reach sockets through this file.
+export { answers }
 
 /** Decides where the control socket of a gateway is. */
 export interface Place {
@@ -20,9 +30,6 @@ const MAX_BYTES = 100
 const PIPES = '\\\\.\\pipe\\'
 /** Sockets looked at when others have been left behind. */
 const MAX_SWEPT = 256
-const CONNECT_MS = 2000
-const OTHERS_WRITE = 0o022
-const OTHERS = 0o077
 
 /**
  * The path of a new gateway's own socket: each process has one, so that none takes another's.
@@ -31,6 +38,35 @@ const OTHERS = 0o077
 export function ownSocket(place: Place, pid: number): string {
   if (process.platform === 'win32') return `${PIPES}${pipeName(place)}.${pid}`
   return join(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`)
+}
+
+/** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
+export function attachSocket(place: Place): string {
+  if (process.platform === 'win32') return `${PIPES}${pipeName(place)}-mcp`
+  return join(directoryOf(place.environment), `${keyOf(place)}.mcp`)
+}
+
+/**
+ * Connects to the socket of a gateway; undefined when nobody listens there.
+ * @throws GatewayError GW_CONTROL when the socket is not ours
+ */
+export async function connectSocket(path: string): Promise<Socket | undefined> {
+  if (process.platform !== 'win32' && existsSync(dirname(path))) {
+    await guardDirectory(path, false)
+    if (!(await isOwnSocket(path))) return undefined
+  }
+  return new Promise((resolve, reject) => {
+    const socket = connect(path)
+    const fail = (error: NodeJS.ErrnoException): void => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(undefined)
+      else reject(unusable(path, reasonOf(error), error))
+    }
+    socket.once('error', fail)
+    socket.once('connect', () => {
+      socket.off('error', fail)
+      resolve(socket)
+    })
+  })
 }
 
 /** The sockets of the gateways that run with this configuration now. */
@@ -112,80 +148,4 @@ function realPath(file: string): string {
   } catch {
     return file
   }
-}
-
-/** Makes the directory of a socket where there is none, for its owner alone. */
-export async function makeDirectoryOf(socket: string): Promise<void> {
-  try {
-    await makeDirectory(dirname(socket), 0o700)
-  } catch (cause) {
-    throw unusable(socket, reasonOf(cause), cause)
-  }
-}
-
-/**
- * Checks that nobody else could put something in a socket's place: its directory is ours and others cannot write to it.
- * With `isPrivate`, others cannot even look into it.
- * @throws GatewayError GW_CONTROL
- */
-export async function guardDirectory(socket: string, isPrivate: boolean): Promise<void> {
-  const directory = dirname(socket)
-  const found = await lstat(directory).catch((cause: unknown) => {
-    throw unusable(socket, reasonOf(cause), cause)
-  })
-  if (!found.isDirectory()) throw unusable(socket, `${directory} is no directory`)
-  if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
-  if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
-    throw unusable(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
-}
-
-/**
- * True when something is at the path already, which then is a socket of ours.
- * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
- */
-export async function isOwnSocket(socket: string): Promise<boolean> {
-  const found = await lstat(socket).catch((cause: unknown) => {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unusable(socket, reasonOf(cause), cause)
-  })
-  if (found === undefined) return false
-  if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
-  if (!found.isSocket()) throw unusable(socket, 'something else is there')
-  if (!isOurs(found.uid)) throw unusable(socket, 'it belongs to another user')
-  return true
-}
-
-/** Removes a socket that nobody answers any more; false when somebody does. */
-export async function removeStale(socket: string): Promise<boolean> {
-  if (!(await isOwnSocket(socket))) return true
-  if (await answers(socket)) return false
-  await unlink(socket).catch(() => undefined)
-  return true
-}
-
-/** True when a gateway is behind a socket: a refused connection means that nobody listens any more. */
-export function answers(socket: string): Promise<boolean> {
-  return new Promise(resolve => {
-    const connection = connect(socket)
-    const done = (isThere: boolean): void => {
-      connection.destroy()
-      resolve(isThere)
-    }
-    connection.setTimeout(CONNECT_MS, () => done(true))
-    connection.once('connect', () => done(true))
-    connection.once('error', (error: NodeJS.ErrnoException) =>
-      done(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
-    )
-  })
-}
-
-/** The error for a socket that cannot be used. */
-export function unusable(socket: string, why: string, cause?: unknown): Error {
-  return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
-}
-
-/** True when files of this user are ours. */
-function isOurs(uid: number): boolean {
-  const own = process.geteuid?.()
-  return own === undefined || uid === own
 }

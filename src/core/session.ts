@@ -24,6 +24,7 @@ export class PipelineSession implements Session {
   readonly principal: Principal
   readonly label: string | undefined
   readonly profile: string | undefined
+  readonly directory: string | undefined
   readonly slots: unknown[]
   readonly client: ClientSide
   readonly notify: (notification: Notification) => boolean
@@ -39,6 +40,7 @@ export class PipelineSession implements Session {
     this.client = init.client
     this.label = init.label
     this.profile = init.profile
+    this.directory = init.directory
     this.notify = init.notify
     this.ask = init.ask
     this.slots = root === undefined ? [] : root.slots
@@ -62,8 +64,8 @@ export class PipelineSession implements Session {
   }
 
   #with(differing: Partial<SessionInit>): PipelineSession {
-    const { id, listener, principal, client, label, profile, notify, ask } = this
-    const same: SessionInit = { id, listener, principal, client, label, profile, notify, ask }
+    const { id, listener, principal, client, label, profile, directory, notify, ask } = this
+    const same: SessionInit = { id, listener, principal, client, label, profile, directory, notify, ask }
     return new PipelineSession({ ...same, ...differing }, this.root)
   }
 }

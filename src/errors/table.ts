@@ -85,6 +85,11 @@ export const ERRORS = {
     hint: 'Start one with gateway serve, or name the socket of one with --socket; control.enabled must not be false.',
     exit: 4,
   },
+  GW_BACKGROUND: {
+    text: 'the gateway in the background did not start: {why}',
+    hint: 'Its log is {log}; gateway serve -c {config} shows the same in the foreground.',
+    exit: 4,
+  },
   GW_MANY_GATEWAYS: {
     text: '{count} gateways run with {config}: {sockets}',
     hint: 'Choose one with --socket.',

@@ -19,12 +19,14 @@ import { callHttp, callSse } from '../upstreams/http/http-upstream.ts'
 import { callStdio } from '../upstreams/stdio/stdio-upstream.ts'
 import { callWs } from '../upstreams/ws/ws-upstream.ts'
 import { listenHttp } from '../listeners/http/http-listener.ts'
+import { listenSocket } from '../listeners/socket/socket-listener.ts'
 import { listenStdio } from '../listeners/stdio/stdio-listener.ts'
 
 /** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
 export const builtins: readonly Plugin<never>[] = [
   listenHttp,
   listenStdio,
+  listenSocket,
   callStdio,
   callHttp,
   callSse,

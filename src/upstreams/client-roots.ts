@@ -69,8 +69,8 @@ export class Projects {
     // A modern request on HTTP is a session of its own, and would be asked each time.
     const isAlone = client.era === 'modern' && exchange.via === 'http'
     if (isAlone || lacking(neutralCapabilities(client), ROOTS.method, undefined) !== undefined)
-      return undefined
-    return rootIn(await this.#inTime(exchange.ask(ROOTS)))
+      return exchange.session.directory
+    return rootIn(await this.#inTime(exchange.ask(ROOTS))) ?? exchange.session.directory
   }
 
   #inTime(asked: Promise<AskReply>): Promise<AskReply | undefined> {

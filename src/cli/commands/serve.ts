@@ -26,6 +26,8 @@ export default class Serve extends GatewayCommand {
       helpValue: '<n>|auto',
       summary: 'Accept in so many processes, where one core is the limit; auto is one for each core.',
     }),
+    detach: boolean({ summary: 'Run in the background, as gateway up does.' }),
+    'as-background': boolean({ hidden: true, summary: 'Be the gateway in the background.' }),
     'as-worker': boolean({ hidden: true, summary: 'Be one of these processes.' }),
     fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
@@ -35,6 +37,10 @@ export default class Serve extends GatewayCommand {
     const { flags } = await this.parse(Serve)
     if (flags['as-worker'])
       return (await import('../serve/serve-worker.ts')).serveWorker(this.terminal, process)
+    if (flags.detach) {
+      const { sayUp } = await import('../background/up.ts')
+      return sayUp(flags, this.terminal, process)
+    }
     const { serve } = await import('../serve/serve.ts')
     return serve(flags, this.terminal, process)
   }

@@ -5,7 +5,6 @@ import type { Terminal } from './terminal.ts'
 
 /** Commands by the names that other programs have for them. */
 const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
-  status: 'ps',
   list: 'ps',
   ls: 'ps',
   run: 'serve',

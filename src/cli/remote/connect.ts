@@ -4,6 +4,7 @@ import { answers, livingSockets, type Place } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { configFile } from '../config-file.ts'
 
 /** The flags that say which running gateway is meant. */
 export interface ControlFlags {
@@ -41,7 +42,7 @@ async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<stri
   const { cwd, environment } = terminal
   if (flags.socket !== undefined)
     return process.platform === 'win32' ? flags.socket : resolve(cwd, flags.socket)
-  const file = await fileOf(flags, terminal)
+  const file = await configFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const place: Place = { file, env, environment }
   const living = await livingSockets(place)
@@ -51,12 +52,6 @@ async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<stri
   const { length: count } = living
   const { aboutThem } = await import('./running-gateways.ts')
   throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })
-}
-
-async function fileOf({ config }: ControlFlags, { cwd, environment }: Terminal): Promise<string> {
-  if (config !== undefined) return resolve(cwd, config)
-  const { findConfig } = await import('../../config/index.ts')
-  return findConfig(cwd, environment['HOME'] ?? environment['USERPROFILE'])
 }
 
 /** Only a configuration that says so has its socket elsewhere; one that is broken now says nothing. */

@@ -19,6 +19,8 @@ import { watchFiles } from './watch-files.ts'
 const MOST = 256
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
+/** The name of the listener that `gateway attach` connects clients to. */
+const ATTACH = 'attach'
 
 interface ServeFlags extends SourceFlags {
   readonly stdio: boolean
@@ -27,6 +29,8 @@ interface ServeFlags extends SourceFlags {
   readonly watch: boolean
   readonly fresh: boolean
   readonly workers?: string | undefined
+  /** The one gateway of this configuration in the background, to which clients attach. */
+  readonly 'as-background'?: boolean | undefined
   /** Profile of the client on stdio. */
   readonly profile?: string | undefined
 }
@@ -36,8 +40,9 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   guardStdout()
   checkFlags(flags)
   const { log, hideSecretsOf, follow } = serveLog(terminal)
+  const attach = await attachPath(flags, terminal)
   const load = async (): Promise<LoadedConfig> => {
-    const source = await loadServed(flags, terminal)
+    const source = await loadServed(flags, terminal, attach)
     hideSecretsOf(source)
     return source
   }
@@ -106,13 +111,37 @@ async function gatewayFor(
 }
 
 /** Reads the configuration, at the start and by each reload; both refuse the same. */
-async function loadServed(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
+async function loadServed(
+  flags: ServeFlags,
+  terminal: Terminal,
+  attach: string | undefined,
+): Promise<LoadedConfig> {
   const source = await loadSet(flags, terminal)
-  const { listeners } = source.config
-  if (Object.keys(listeners).length === 0) throw gatewayError('GW_NO_LISTENER')
-  if (!flags.stdio || flags['with-listeners']) return source
-  const pipes = Object.entries(listeners).filter(([, { type }]) => type === 'stdio')
-  return withListeners(source, Object.fromEntries(pipes))
+  const { listeners, control } = source.config
+  const isBackground = flags['as-background'] === true
+  if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')
+  const isMeant = ([, { type }]: [string, { type: string }]): boolean =>
+    isBackground ? type !== 'stdio' : !flags.stdio || flags['with-listeners'] || type === 'stdio'
+  const own = Object.fromEntries(Object.entries(listeners).filter(isMeant))
+  // A gateway with one client on stdio ends with it.
+  const isShared =
+    isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
+  if (attach === undefined || !isShared || own[ATTACH] !== undefined) return withListeners(source, own)
+  return withListeners(source, { ...own, [ATTACH]: { type: 'socket', path: attach } })
+}
+
+/** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
+async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
+  if (flags.stdio || flags.workers !== undefined) return undefined
+  const [{ configFile }, { answers, attachSocket }] = await Promise.all([
+    import('../config-file.ts'),
+    import('../../control/sockets.ts'),
+  ])
+  const { environment } = terminal
+  const file = await configFile(flags, terminal).catch(() => undefined)
+  if (file === undefined) return undefined
+  const path = attachSocket({ file, env: flags.env ?? environment['GATEWAY_ENV'], environment })
+  return flags['as-background'] !== true && (await answers(path)) ? undefined : path
 }
 
 // Set like any other values, so that they are checked like any others.

@@ -34,6 +34,7 @@ interface ConnectionSessionOptions {
   readonly principal: Principal
   readonly label?: string | undefined
   readonly profile?: string | undefined
+  readonly directory?: string | undefined
   notify(notification: Notification): boolean
   /** Asks a legacy client outside any request. */
   ask(ask: Ask): Promise<AskReply>
@@ -85,7 +86,7 @@ export class ConnectionSession {
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
-    const { gate, listener, principal, label, profile, notify, ask } = this.#options
+    const { gate, listener, principal, label, profile, directory, notify, ask } = this.#options
     this.#client = client ?? legacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
@@ -94,6 +95,7 @@ export class ConnectionSession {
       client: this.#client,
       label,
       profile,
+      directory,
       notify,
       ask: era === 'legacy' ? ask : undefined,
     })

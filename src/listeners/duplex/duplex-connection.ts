@@ -41,6 +41,8 @@ export interface DuplexOptions {
   readonly label?: string | undefined
   /** The view it gets. */
   readonly profile?: string | undefined
+  /** The directory that the client works in, where that is known before it is asked. */
+  readonly directory?: string | undefined
   /** Time that open requests may go on after the client has closed its end. */
   readonly graceMs: number
   /** True if this transport is older than the modern era. */
@@ -81,6 +83,7 @@ export class DuplexConnection {
       principal: options.principal ?? ANONYMOUS,
       label: options.label,
       profile: options.profile,
+      directory: options.directory,
       notify: notification => this.#notify(notification),
       ask: ask => requester.ask(ask),
     })

@@ -81,7 +81,7 @@ test('validate counts what a good configuration has', async t => {
   ])
 
   assert.deepEqual([text.code, text.stderr], [0, ''])
-  assert.match(text.stdout, /^gateway\.yaml is valid: 2 upstreams, 2 listeners, \d plugins\n$/)
+  assert.match(text.stdout, /^gateway\.yaml is valid: 2 upstreams, 2 listeners, \d+ plugins\n$/)
   const { valid, upstreams, listeners } = JSON.parse(json.stdout) as Record<string, unknown>
   assert.deepEqual({ valid, upstreams, listeners }, { valid: true, upstreams: 2, listeners: 2 })
 })

@@ -221,7 +221,7 @@ test(
 
     assert.equal(named.stdout, 'web\nlocal\n')
     assert.match(last.stdout, /changed {2}control/)
-    assert.deepEqual(gone, ['here'])
+    assert.deepEqual(gone, ['here', 'tapgate'])
     assert.equal(off.code, 4)
     assert.deepEqual(await sockets(), [])
   },

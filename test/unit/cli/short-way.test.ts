@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fastFlags } from '../../../scripts/fast-flags.ts'
 import { FAST_FLAGS } from '../../../src/cli/fast-flags.gen.ts'
-import { readFlags } from '../../../src/cli/fast-start.ts'
+import { readFlags } from '../../../src/cli/read-flags.ts'
 
 const read = (...args: string[]) => readFlags(args, FAST_FLAGS.serve)
 

@@ -1,0 +1,111 @@
+import type { Socket } from 'node:net'
+import { resolve } from 'node:path'
+import { attachSocket, connectSocket } from '../../control/sockets.ts'
+import { Relay } from '../../control/relay.ts'
+import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { ownPackage } from '../../util/version.ts'
+import { outputOf } from './own-program.ts'
+
+export interface AttachFlags {
+  readonly config?: string | undefined
+  readonly env?: string | undefined
+  readonly set?: readonly string[] | undefined
+  readonly profile?: string | undefined
+  readonly label?: string | undefined
+  /** Only to a gateway that runs. */
+  readonly 'no-start'?: boolean | undefined
+}
+
+const LABEL = /^[A-Za-z0-9._-]{1,128}$/
+const ATTEMPTS = 3
+
+/**
+ * Connects the client on stdin and stdout to the gateway of a configuration, which is started where none runs. Returns the
+ * exit code. As one of these runs for each client, it loads little: a gateway is started by `gateway up` in a process of
+ * its own.
+ * @throws GatewayError GW_USAGE, GW_NO_GATEWAY, GW_CONTROL
+ */
+export async function attach(flags: AttachFlags, host: NodeJS.Process): Promise<number> {
+  const { label, profile } = flags
+  if (label !== undefined && !LABEL.test(label))
+    throw gatewayError('GW_USAGE', {
+      what: '--label is 1 to 128 letters, digits, dots, underscores, hyphens',
+    })
+  // Before the client's first message, so that what is wrong is an error of this command.
+  let first: Socket | undefined = await connectAnyhow(flags, host)
+  const say = (text: string): void => void host.stderr.write(`${text}\n`)
+  const relay = new Relay({
+    input: host.stdin,
+    output: host.stdout,
+    hello: { cwd: host.cwd(), profile, label },
+    connect: async () => {
+      const socket = first ?? (await connectAnyhow(flags, host).catch((error: unknown) => gone(error, say)))
+      first = undefined
+      return socket
+    },
+    attached: ({ version }) => checkVersion(version, say),
+  })
+  return relay.run()
+}
+
+async function connectAnyhow(flags: AttachFlags, host: NodeJS.Process): Promise<Socket> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const known = attempt === 0 ? knownSocket(flags, host) : undefined
+    const path = known ?? (await socketOf(flags, host))
+    const socket = await connectSocket(path)
+    if (socket !== undefined) return socket
+  }
+  throw gatewayError('GW_NO_GATEWAY', { config: flags.config ?? host.cwd() })
+}
+
+/** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
+function knownSocket(
+  { config, env }: AttachFlags,
+  { cwd, env: environment }: NodeJS.Process,
+): string | undefined {
+  if (config === undefined) return undefined
+  return attachSocket({ file: resolve(cwd(), config), env: env ?? environment.GATEWAY_ENV, environment })
+}
+
+/** The socket of the gateway that runs, or has been started now. */
+async function socketOf(flags: AttachFlags, host: NodeJS.Process): Promise<string> {
+  const { text, exit } = await outputOf(host, commandFor(flags))
+  const { background, socket, error } = parsed(text)
+  const path = background?.socket ?? socket
+  if (path !== undefined) return path
+  const { code = 'GW_INTERNAL', message = text, hint = '' } = error ?? {}
+  throw new GatewayError(code, { message, hint }, { text: '{message}', hint: '{hint}', exit })
+}
+
+function commandFor({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
+  const start = noStart ? ['status'] : ['up', ...set.flatMap(one => ['--set', one])]
+  const named = config === undefined ? [] : ['--config', config]
+  return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
+}
+
+interface Said {
+  readonly socket?: string
+  readonly background?: { readonly socket?: string }
+  readonly error?: { readonly code?: string; readonly message?: string; readonly hint?: string }
+}
+
+function parsed(text: string): Said {
+  try {
+    return JSON.parse(text) as Said
+  } catch {
+    return {}
+  }
+}
+
+function gone(error: unknown, say: (text: string) => void): never {
+  say(`the gateway is gone: ${reasonOf(error)}`)
+  throw error
+}
+
+function checkVersion(theirs: unknown, say: (text: string) => void): void {
+  const { version } = ownPackage()
+  if (theirs !== version)
+    say(
+      `this is gateway ${version}, and ${String(theirs)} runs: "gateway down", then "gateway up" starts the new one`,
+    )
+}

@@ -1,0 +1,34 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+
+/** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
+export function startApart(
+  host: NodeJS.Process,
+  args: readonly string[],
+  cwd: string,
+  output: number,
+): ChildProcess {
+  return spawn(host.execPath, [String(host.argv[1]), ...args], {
+    cwd,
+    env: host.env,
+    detached: true,
+    stdio: ['ignore', output, output],
+    windowsHide: true,
+  })
+}
+
+/** Runs another command of this program to its end. */
+export function outputOf(
+  host: NodeJS.Process,
+  args: readonly string[],
+): Promise<{ text: string; exit: number }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(host.execPath, [String(host.argv[1]), ...args], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      windowsHide: true,
+    })
+    let text = ''
+    child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    child.once('error', reject)
+    child.once('close', code => resolve({ text, exit: code ?? 1 }))
+  })
+}

@@ -1,0 +1,118 @@
+import { relative } from 'node:path'
+import { connectControl } from '../../control/client.ts'
+import { livingSockets } from '../../control/sockets.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { ps, psLines } from '../remote/ps.ts'
+import type { Ps } from '../remote/running-gateways.ts'
+import { backgroundOf, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
+
+interface JsonFlag {
+  readonly json: boolean
+}
+
+/** Result of `up`: the gateway, and whether it ran already. */
+interface Up extends Background {
+  readonly started: boolean
+}
+
+const LOOK_MS = 50
+/** Time for what is open to end, beside what the configuration grants. */
+const STOP_MS = 90_000
+
+/** Starts the gateway of a configuration in the background, unless it runs. */
+export async function up(flags: BackgroundFlags, terminal: Terminal, host: NodeJS.Process): Promise<Up> {
+  const background = await backgroundOf(flags, terminal)
+  if (await isUp(background)) return { ...background, started: false }
+  await startBackground(background, flags, host)
+  return { ...background, started: true }
+}
+
+/** The same, and says so. */
+export async function sayUp(
+  flags: BackgroundFlags & JsonFlag,
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<number> {
+  const result = await up(flags, terminal, host)
+  const { out, cwd } = terminal
+  if (flags.json) out.line(JSON.stringify(result, undefined, 2))
+  else {
+    const config = relative(cwd, result.config)
+    out.line(
+      result.started
+        ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
+        : `the gateway of ${config} runs already`,
+    )
+    out.line(`  ${out.paint('dim', 'its log:')}    ${result.log}`)
+    out.line(`  ${out.paint('dim', 'a client:')}   gateway attach -c ${config}`)
+    out.line(`  ${out.paint('dim', 'its state:')}  gateway status -c ${config}`)
+    out.line(`  ${out.paint('dim', 'its end:')}    gateway down -c ${config}`)
+  }
+  return 0
+}
+
+/** Stops the gateway of a configuration, as SIGTERM does, and waits for its end. */
+export async function down(flags: BackgroundFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
+  const { config, socket } = await backgroundOf(flags, terminal)
+  const pid = await processOf(flags, terminal, config)
+  process.kill(pid, 'SIGTERM')
+  const end = performance.now() + STOP_MS
+  while (isAlive(pid)) {
+    if (performance.now() > end)
+      throw gatewayError('GW_CONTROL', {
+        socket,
+        why: `process ${pid} did not stop within ${STOP_MS / 1000} s`,
+      })
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+  return { pid }
+}
+
+async function processOf(flags: BackgroundFlags, { environment }: Terminal, config: string): Promise<number> {
+  const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
+  const sockets = await livingSockets(place)
+  const [only, ...others] = sockets
+  if (only === undefined) throw gatewayError('GW_NO_GATEWAY', { config })
+  if (others.length > 0)
+    throw gatewayError('GW_MANY_GATEWAYS', { count: sockets.length, config, sockets: sockets.join(', ') })
+  return (await connectControl(only)).about.pid
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** State of a gateway, with where its log is and whether clients can attach. */
+export interface Status extends Ps {
+  readonly background: Background & { readonly attachable: boolean }
+}
+
+/**
+ * State of the gateway of a configuration.
+ * @throws GatewayError GW_NO_GATEWAY
+ */
+export async function status(flags: BackgroundFlags, terminal: Terminal): Promise<Status> {
+  const background = await backgroundOf(flags, terminal)
+  const [now, attachable] = await Promise.all([ps(flags, terminal), isUp(background)])
+  return { ...now, background: { ...background, attachable } }
+}
+
+/** The state as people read it. */
+export function statusLines({ background, ...now }: Status, terminal: Terminal): string[] {
+  const { out } = terminal
+  const attach = background.attachable
+    ? 'gateway attach'
+    : 'not here: another process has the socket, or it is off'
+  return [
+    ...psLines(now, Date.now(), terminal),
+    '',
+    `${out.paint('dim', 'log')}     ${background.log}`,
+    `${out.paint('dim', 'clients')} ${attach}`,
+  ]
+}

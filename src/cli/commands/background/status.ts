@@ -1,0 +1,18 @@
+import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
+
+const { config, env, json } = CONTROL_FLAGS
+
+export default class Status extends GatewayCommand {
+  static override summary = 'Show whether the gateway of a configuration runs, and where its log is.'
+  static override description = 'Exit codes: 0 it runs, 4 it does not.'
+  static override examples = ['gateway status', 'gateway status --json']
+  static override flags = { config, env, json }
+
+  async run(): Promise<void> {
+    const { flags } = await this.parse(Status)
+    const { status, statusLines } = await import('../../background/up.ts')
+    const now = await status(flags, this.terminal)
+    if (flags.json) return this.printJson(now)
+    for (const line of statusLines(now, this.terminal)) this.terminal.out.line(line)
+  }
+}

@@ -1,0 +1,136 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import { resolve } from 'node:path'
+import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { parseDuration, type Plugin } from '../../plugin.ts'
+import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
+import { withFileLock } from '../../transport/file-lock.ts'
+import { DuplexConnection } from '../duplex/duplex-connection.ts'
+import { LineChannel } from '../stdio/line-channel.ts'
+import { readHello } from './hello.ts'
+
+const MAX_CONNECTIONS = 256
+/** A client that reads nothing for that long is cut off. */
+const UNREAD_MS = 60_000
+
+type SocketListenerSpec = Extract<ListenerConfig, { type: 'socket' }>
+
+/** Programs of this user on this machine, over a Unix socket or a named pipe: one JSON-RPC message a line, as on stdio. */
+export const listenSocket: Plugin = {
+  name: 'listen-socket',
+  claims: { always: true },
+  setup({ hooks, config, directory }) {
+    if (!Object.values(config.listeners).some(({ type }) => type === 'socket')) return
+    const graceMs = parseDuration(config.shutdown.grace)
+    hooks.createListener.for('socket').tap((spec, context) => {
+      const { path, profile } = spec as SocketListenerSpec
+      const place = process.platform === 'win32' ? path : resolve(directory, path)
+      return new SocketListener(context, { path: place, profile, graceMs })
+    })
+  },
+}
+
+interface Settings {
+  readonly path: string
+  readonly profile: string | undefined
+  readonly graceMs: number
+}
+
+class SocketListener implements Listener {
+  readonly name: string
+  readonly type = 'socket'
+  readonly url = undefined
+  readonly #context: ListenerContext
+  readonly #settings: Settings
+  readonly #server: Server
+  readonly #open = new Map<Socket, DuplexConnection | undefined>()
+  #isStopping = false
+  #disarm: () => void = () => undefined
+
+  constructor(context: ListenerContext, settings: Settings) {
+    this.name = context.name
+    this.#context = context
+    this.#settings = settings
+    this.#server = createServer({ allowHalfOpen: true }, socket => void this.#greet(socket))
+    this.#server.maxConnections = MAX_CONNECTIONS
+  }
+
+  async start(): Promise<void> {
+    const { path } = this.#settings
+    try {
+      if (process.platform === 'win32') await listenPrivately(this.#server, path)
+      else await this.#claim(path)
+    } catch (cause) {
+      throw gatewayError('GW_LISTEN', { listener: this.name, address: path, why: reasonOf(cause), cause })
+    }
+    this.#server.unref()
+    this.#server.on('error', cause =>
+      this.#context.log.error('the socket failed', { cause: reasonOf(cause) }),
+    )
+    this.#context.log.debug('listening for programs on this machine', { socket: path })
+    this.#watchUnread(new Map())
+  }
+
+  /** Several gateways with one configuration may start at once, and find what a dead one has left. */
+  async #claim(path: string): Promise<void> {
+    await makeDirectoryOf(path)
+    await withFileLock(`${path}.lock`, async () => {
+      await claimSocket(path, false)
+      await listenPrivately(this.#server, path)
+    })
+  }
+
+  async #greet(socket: Socket): Promise<void> {
+    this.#open.set(socket, undefined)
+    socket.on('error', () => socket.destroy())
+    socket.once('close', () => this.#open.delete(socket))
+    const hello = await readHello(socket)
+    if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
+    const { version } = this.#context.gate.info
+    if (hello !== undefined) socket.write(`{"attached":{"version":${JSON.stringify(version)}}}\n`)
+    const connection = new DuplexConnection({
+      channel: new LineChannel(socket, socket),
+      context: this.#context,
+      via: 'stdio',
+      label: hello?.label,
+      profile: hello?.profile ?? this.#settings.profile,
+      directory: hello?.cwd,
+      graceMs: this.#settings.graceMs,
+    })
+    this.#open.set(socket, connection)
+    connection.start()
+    void connection.ended.then(() => socket.end())
+  }
+
+  /** Cuts off who has left all unread since the last look. */
+  #watchUnread(before: ReadonlyMap<Socket, number>): void {
+    this.#disarm = this.#context.clock.after(UNREAD_MS, () => {
+      const behind = new Map<Socket, number>()
+      for (const socket of this.#open.keys()) {
+        if (!socket.writableNeedDrain) continue
+        const written = socket.bytesWritten - socket.writableLength
+        if (before.get(socket) === written) this.#cut(socket)
+        else behind.set(socket, written)
+      }
+      this.#watchUnread(behind)
+    })
+  }
+
+  #cut(socket: Socket): void {
+    this.#context.log.warn('a program that reads nothing was cut off', { listener: this.name })
+    socket.destroy()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true
+    this.#disarm()
+    const closed = new Promise<void>(done => this.#server.close(() => done()))
+    const ends = [...this.#open].map(async ([socket, connection]) => {
+      await connection?.end('shutdown', graceMs)
+      socket.end()
+      socket.destroySoon()
+    })
+    await Promise.all(ends)
+    await closed
+  }
+}

@@ -1,0 +1,51 @@
+import { readFile, rename, unlink, writeFile } from 'node:fs/promises'
+
+const RETRY_MS = 50
+const PATIENCE_MS = 10_000
+
+/**
+ * Runs `work` while no other process on this machine does so with the same lock file. The lock of a process that has
+ * died is taken over.
+ * @throws Error when another process keeps it for more than ten seconds
+ */
+export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
+  const end = performance.now() + PATIENCE_MS
+  while (!(await isTaken(file))) {
+    if (performance.now() > end) throw new Error(`another process keeps ${file}`)
+    await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+  }
+  try {
+    return await work()
+  } finally {
+    await unlink(file).catch(() => undefined)
+  }
+}
+
+/** True when the lock is ours now. */
+async function isTaken(file: string): Promise<boolean> {
+  try {
+    await writeFile(file, String(process.pid), { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  if (!(await isAbandoned(file))) return false
+  // Only one process can move the file away, and it looks once more at what it has moved.
+  const aside = `${file}.${process.pid}`
+  await rename(file, aside).catch(() => undefined)
+  if (!(await isAbandoned(aside))) await rename(aside, file).catch(() => undefined)
+  await unlink(aside).catch(() => undefined)
+  return false
+}
+
+/** True where the process that has written the file is gone. */
+async function isAbandoned(file: string): Promise<boolean> {
+  const pid = Number(await readFile(file, 'utf8').catch(() => ''))
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  try {
+    process.kill(pid, 0)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH'
+  }
+}

@@ -1,0 +1,117 @@
+import { chmod, lstat, unlink } from 'node:fs/promises'
+import { connect, type Server } from 'node:net'
+import { dirname } from 'node:path'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { makeDirectory } from '../util/make-directory.ts'
+
+const CONNECT_MS = 2000
+const OTHERS_WRITE = 0o022
+const OTHERS = 0o077
+
+/**
+ * Makes a socket's place ready to listen on: its directory is there and safe, and what a dead process left is gone.
+ * @throws GatewayError GW_CONTROL, also when somebody listens on it
+ */
+export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
+  await makeDirectoryOf(socket)
+  await guardDirectory(socket, isPrivate)
+  if (!(await removeStale(socket))) throw unusable(socket, 'another gateway listens on it')
+}
+
+/**
+ * Listens on a socket that only its owner can connect to.
+ * @throws GatewayError GW_CONTROL
+ */
+export async function listenPrivately(server: Server, socket: string): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const fail = (cause: Error): void => reject(unusable(socket, reasonOf(cause), cause))
+    server.once('error', fail)
+    // The socket is made within the call; nobody else may connect before its mode is set.
+    const before = process.umask(0o177)
+    try {
+      server.listen(socket, () => {
+        server.off('error', fail)
+        resolve()
+      })
+    } finally {
+      process.umask(before)
+    }
+  })
+  if (process.platform !== 'win32') await chmod(socket, 0o600)
+}
+
+/** Makes the directory of a socket where there is none, for its owner alone. */
+export async function makeDirectoryOf(socket: string): Promise<void> {
+  try {
+    await makeDirectory(dirname(socket), 0o700)
+  } catch (cause) {
+    throw unusable(socket, reasonOf(cause), cause)
+  }
+}
+
+/**
+ * Checks that nobody else could put something in a socket's place: its directory is ours and others cannot write to it.
+ * With `isPrivate`, others cannot even look into it.
+ * @throws GatewayError GW_CONTROL
+ */
+export async function guardDirectory(socket: string, isPrivate: boolean): Promise<void> {
+  const directory = dirname(socket)
+  const found = await lstat(directory).catch((cause: unknown) => {
+    throw unusable(socket, reasonOf(cause), cause)
+  })
+  if (!found.isDirectory()) throw unusable(socket, `${directory} is no directory`)
+  if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
+  if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
+    throw unusable(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
+}
+
+/**
+ * True when something is at the path already, which then is a socket of ours.
+ * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
+ */
+export async function isOwnSocket(socket: string): Promise<boolean> {
+  const found = await lstat(socket).catch((cause: unknown) => {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw unusable(socket, reasonOf(cause), cause)
+  })
+  if (found === undefined) return false
+  if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
+  if (!found.isSocket()) throw unusable(socket, 'something else is there')
+  if (!isOurs(found.uid)) throw unusable(socket, 'it belongs to another user')
+  return true
+}
+
+/** Removes a socket that nobody answers any more; false when somebody does. */
+export async function removeStale(socket: string): Promise<boolean> {
+  if (!(await isOwnSocket(socket))) return true
+  if (await answers(socket)) return false
+  await unlink(socket).catch(() => undefined)
+  return true
+}
+
+/** True when a gateway is behind a socket: a refused connection means that nobody listens any more. */
+export function answers(socket: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const connection = connect(socket)
+    const done = (isThere: boolean): void => {
+      connection.destroy()
+      resolve(isThere)
+    }
+    connection.setTimeout(CONNECT_MS, () => done(true))
+    connection.once('connect', () => done(true))
+    connection.once('error', (error: NodeJS.ErrnoException) =>
+      done(error.code !== 'ECONNREFUSED' && error.code !== 'ENOENT'),
+    )
+  })
+}
+
+/** The error for a socket that cannot be used. */
+export function unusable(socket: string, why: string, cause?: unknown): Error {
+  return gatewayError('GW_CONTROL', { socket, why, ...(cause === undefined ? {} : { cause }) })
+}
+
+/** True when files of this user are ours. */
+export function isOurs(uid: number): boolean {
+  const own = process.geteuid?.()
+  return own === undefined || uid === own
+}

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { realpathSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test, type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
+import { directory, gateway } from './run.ts'
+
+const WHO = fileURLToPath(new URL('../../fixtures/who-server.mjs', import.meta.url))
+const server = { type: 'stdio', command: process.execPath, args: [WHO] }
+
+interface Place {
+  readonly cwd: string
+  readonly env: Record<string, string>
+}
+
+/** A directory with a configuration whose gateway is stopped at the end. */
+async function place(t: TestContext, config: object): Promise<Place> {
+  requireBuild()
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify({ version: 1, ...config }) })
+  const env = {
+    PATH: process.env.PATH ?? '',
+    HOME: cwd,
+    XDG_STATE_HOME: join(cwd, 'state'),
+    XDG_RUNTIME_DIR: cwd,
+  }
+  cleanup(t, () => gateway(['down'], { cwd, env }))
+  return { cwd, env }
+}
+
+async function attached(t: TestContext, at: Place, ...args: string[]): Promise<Client> {
+  const client = new Client({ name: 'editor', version: '1' })
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [LAUNCHER, 'attach', '-c', join(at.env.HOME ?? '', 'gateway.yaml'), ...args],
+      cwd: at.cwd,
+      env: at.env,
+      stderr: 'pipe',
+    }),
+  )
+  cleanup(t, () => client.close())
+  return client
+}
+
+async function who(client: Client, tool = 'who__who'): Promise<{ pid: number; cwd: string }> {
+  const { content } = await client.callTool({ name: tool })
+  const [first] = content as { text: string }[]
+  return JSON.parse(first?.text ?? '') as { pid: number; cwd: string }
+}
+
+async function pidOf({ cwd, env }: Place): Promise<number> {
+  const { stdout } = await gateway(['status', '--json'], { cwd, env })
+  return (JSON.parse(stdout) as { gateway: { pid: number } }).gateway.pid
+}
+
+test('clients that attach share one gateway and its servers, which the first of them starts', async t => {
+  const at = await place(t, { upstreams: { who: server, own: { ...server, isolation: 'session' } } })
+  const clients = await Promise.all([attached(t, at), attached(t, at), attached(t, at)])
+
+  const shared = await Promise.all(clients.map(client => who(client)))
+  const apart = await Promise.all(clients.map(client => who(client, 'own__who')))
+
+  assert.equal(new Set(shared.map(({ pid }) => pid)).size, 1)
+  assert.equal(new Set(apart.map(({ pid }) => pid)).size, 3)
+  assert.equal((await gateway(['up'], at)).stdout.includes('runs already'), true)
+})
+
+test('a server with cwd: project runs where the attached client was started', async t => {
+  const at = await place(t, { upstreams: { who: { ...server, cwd: 'project', projects: ['.'] } } })
+  const project = join(at.cwd, 'one')
+  await mkdir(project)
+
+  const client = await attached(t, { ...at, cwd: project })
+
+  assert.equal((await who(client)).cwd, realpathSync(project))
+})
+
+test('when the gateway is killed its clients go on at the next one, and know of the call that was under way', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+  const client = await attached(t, at)
+  const changed = new Promise<void>(resolve =>
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
+  )
+  const before = await who(client)
+  const slow = client.callTool({ name: 'who__slow' }).catch((error: unknown) => error)
+
+  process.kill(await pidOf(at), 'SIGKILL')
+
+  assert.match(String(await slow), /the gateway went away during the call, which may have run/)
+  assert.notEqual((await who(client)).pid, before.pid)
+  await changed
+})
+
+test('of many gateways that are started at once one stays', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+
+  const started = await Promise.all(Array.from({ length: 4 }, () => gateway(['up', '--json'], at)))
+
+  assert.deepEqual(
+    started.map(({ code }) => code),
+    [0, 0, 0, 0],
+  )
+  const { stdout } = await gateway(['ps', '--all', '--json'], at)
+  assert.equal((JSON.parse(stdout) as unknown[]).length, 1)
+})
+
+test('up, status and down say what they did, and status fails when nothing runs', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+
+  assert.match((await gateway(['up'], at)).stdout, /^started the gateway of gateway\.yaml in the background/)
+  assert.match((await gateway(['status'], at)).stdout, /gateway\.log/)
+  assert.match((await gateway(['down'], at)).stdout, /^stopped pid \d+/)
+
+  const gone = await gateway(['status'], at)
+  assert.equal(gone.code, 4)
+  assert.match(gone.stderr, /GW_NO_GATEWAY/)
+})
+
+test('a gateway that cannot start says why, to who attaches too', async t => {
+  const at = await place(t, { upstreams: { who: { type: 'stdio' } } })
+
+  const { code, stderr } = await gateway(['attach'], at)
+
+  assert.equal(code, 4)
+  assert.match(stderr, /GW_BACKGROUND.*"command"/s)
+})
+
+test('a program that speaks MCP on the socket needs no greeting', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+  const { stdout } = await gateway(['up', '--json'], at)
+  const socket = connect((JSON.parse(stdout) as { socket: string }).socket)
+  cleanup(t, () => socket.destroy())
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]()
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+
+  const { value } = await lines.next()
+
+  assert.deepEqual(JSON.parse(String(value)), { jsonrpc: '2.0', id: 1, result: {} })
+})
+
+test('a client that attaches gets the profile it names', async t => {
+  const at = await place(t, {
+    upstreams: { who: server },
+    profiles: { narrow: { tools: { deny: ['*slow'] } } },
+  })
+  const client = await attached(t, at, '--profile', 'narrow')
+
+  const { tools } = await client.listTools()
+
+  assert.deepEqual(
+    tools.map(({ name }) => name),
+    ['who__who'],
+  )
+})
