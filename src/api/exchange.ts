@@ -6,7 +6,15 @@ import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
-  { result: Payload } | { error: RpcError; readonly http?: HttpSide } | { input: Payload } | { task: Payload }
+  | { result: Payload }
+  | {
+      error: RpcError
+      readonly http?: HttpSide
+      /** Plugin that refused it on the way to a server, as `dispatch` taps may; a refusal in `request` needs no mark. */
+      readonly refusedBy?: string
+    }
+  | { input: Payload }
+  | { task: Payload }
 
 /** The caller, verified. `anonymous` on a local pipe or an unauthenticated listener. */
 export interface Principal {

@@ -188,6 +188,8 @@ export interface Graph {
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
+  /** Tells whether any plugin may ask clients in the middle of a call, whatever server it is for. */
+  readonly holdsCalls: boolean
   /** Exchanges that are not answered yet. */
   readonly running: number
   /** Counts one more of them. */

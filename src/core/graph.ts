@@ -49,6 +49,8 @@ export class RuntimeGraph implements Graph {
   readonly unlisted: UnlistedMethods
   /** Tells whether any plugin has rules about resources. */
   readonly judgesUris: boolean
+  /** Tells whether any plugin may ask clients in the middle of a call. */
+  readonly holdsCalls: boolean
   readonly #identity: Identity
   readonly #carrier: Carrier
   #lastId = 0
@@ -66,6 +68,7 @@ export class RuntimeGraph implements Graph {
     this.hide = parts.hide
     this.grace = new Grace(parts.config, parts.clock)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
+    this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)

@@ -28,7 +28,10 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
     answer = failure(error, exchange, graph)
   }
   if (response !== undefined) answer = await responded(response, answer, exchange, graph)
-  if ('error' in answer) answer = withoutSecrets(answer, graph)
+  if ('error' in answer) {
+    exchange.decidedBy ??= answer.refusedBy
+    answer = withoutSecrets(answer, graph)
+  }
   exchange.answer = answer
   hooks.runner('settled', exchange.method)?.(exchange)
   graph.left()

@@ -154,6 +154,11 @@ export interface TapOptions {
    * `route` and `catalog` only.
    */
   readonly judgesUris?: boolean
+  /**
+   * The tap may ask the client (`exchange.ask`) before it passes a call on: then a modern client's calls are held while it
+   * thinks, also where their server would never ask. `dispatch` only.
+   */
+  readonly asks?: boolean
   /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
   readonly listeners?: readonly string[]
 }

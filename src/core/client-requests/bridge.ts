@@ -126,10 +126,11 @@ function failed({ method }: PipelineCall, why: string): Answer {
 
 /** A modern client's first try. */
 async function first(call: PipelineCall, dispatch: Dispatch, graph: Graph): Promise<Answer> {
-  // A server that was never reached may turn out to be legacy.
+  // A server that was never reached may turn out to be legacy, and a plugin may ask whatever the server is.
   const isModern = graph.upstreams.get(call.upstream)?.upstream.server?.era === 'modern'
-  const answer = isModern ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
-  if ('input' in answer) return isModern ? passOn(call, answer.input, dispatch, graph) : answer
+  const isDirect = isModern && !graph.holdsCalls
+  const answer = isDirect ? await dispatch(call) : await hold(call, passing(call, dispatch, graph), graph)
+  if ('input' in answer) return isDirect ? passOn(call, answer.input, dispatch, graph) : answer
   if ('error' in answer && answer.error.code === RPC.legacyUrlElicitation) return visits(call, answer, graph)
   return answer
 }
