@@ -17,6 +17,8 @@
  */
 import type {
   Answer,
+  Approval,
+  ApprovalRequest,
   AuditEvent,
   Clock,
   Exchange,
@@ -67,6 +69,11 @@ export interface PluginApi<Options = unknown> {
   record(event: AuditEvent): void
   /** Asks a URL that somebody else may have named, such as a server: never use the global one for those. */
   readonly fetch: Fetch
+  /**
+   * Asks the taps of `approval` for a person's decision on a call; undefined where nobody decides, and then the call must
+   * not be made. For taps of `dispatch` with `asks: true`, so that a client which thinks keeps nothing open.
+   */
+  approve(request: ApprovalRequest): Promise<Approval | undefined>
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -165,11 +172,13 @@ export function answer(result: JsonObject): Answer {
 }
 
 export {
+  actorKey,
   ANONYMOUS,
   authorizationKey,
   callers,
   callerKey,
   conversationKey,
+  identifiedBy,
   principalKey,
 } from './api/principal.ts'
 export {
@@ -228,6 +237,8 @@ export type {
 } from './api/command.ts'
 export type {
   Answer,
+  Approval,
+  ApprovalRequest,
   Ask,
   AskReply,
   AuditEvent,

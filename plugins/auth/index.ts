@@ -75,6 +75,7 @@ async function textOf(path: string): Promise<string> {
 /** Only who accepts tokens loads the library for them. */
 async function verifier({
   options,
+  config,
   directory,
   clock,
   log,
@@ -83,7 +84,7 @@ async function verifier({
   if (options.jwt === undefined) return undefined
   const { tokenVerifier } = await import('./tokens.ts')
   const around = { directory, clock, log, fetch }
-  return tokenVerifier(options.jwt, around, impliedBy(options.implies))
+  return tokenVerifier(options.jwt, around, impliedBy(options.implies), config.policy !== undefined)
 }
 
 function httpListeners({ listeners }: Config): string[] {

@@ -35,6 +35,8 @@ export async function tokenVerifier(
   specs: readonly JwtIssuerConfig[],
   around: KeySources,
   withImplied: WithImplied,
+  /** Whether callers come with their groups and claims. */
+  withClaims = false,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()
   for (const spec of specs) {
@@ -53,7 +55,9 @@ export async function tokenVerifier(
     const audience = issuer.audience ?? resource
     const { payload } = await jwtVerify(token, issuer.keys, { ...issuer.options, audience: [...audience] })
     checkClaims(payload, audience, issuer)
-    return { principal: withImplied(principalOf(payload)), expiresAt: (payload.exp ?? 0) * 1000 }
+    const caller = principalOf(payload)
+    const principal = withImplied(withClaims ? described(caller, payload) : caller)
+    return { principal, expiresAt: (payload.exp ?? 0) * 1000 }
   }
 }
 
@@ -98,6 +102,15 @@ function principalOf(payload: JWTPayload): Principal {
     client: textOf(payload.client_id ?? payload.azp ?? ''),
     subject: textOf(payload.sub) || lacks('sub'),
     scopes: Object.freeze(scopesOf(payload.scope ?? payload.scp)),
+  })
+}
+
+/** The caller with its groups and claims, for rules that read them. */
+function described(principal: Principal, payload: JWTPayload): Principal {
+  return Object.freeze({
+    ...principal,
+    groups: Object.freeze(scopesOf(payload.groups)),
+    claims: Object.freeze({ ...payload }),
   })
 }
 

@@ -64,6 +64,11 @@ export interface CommandCall {
   print(value: unknown, lines: () => readonly string[]): void
   /** Rows as aligned lines. */
   table(rows: readonly (readonly string[])[], indent?: number): string[]
+  /**
+   * A file of YAML or JSON as plain data; its path is relative to `cwd`.
+   * @throws GatewayError GW_USAGE where it cannot be read
+   */
+  readData(file: string): Promise<unknown>
   /** The configuration that the flags mean, valid, with the options of this plugin. */
   load(): Promise<CommandConfig>
   /**

@@ -22,6 +22,9 @@ export interface Principal {
   readonly client: string
   readonly subject: string
   readonly scopes: readonly string[]
+  /** Groups that its token names, and all claims of it; only where rules may read them. */
+  readonly groups?: readonly string[]
+  readonly claims?: JsonObject
   /**
    * Party that acts for it, if somebody else, such as an agent with a task of its own: a delegate shares what its
    * principal may do, and finds none of the tasks that the principal has.
@@ -146,6 +149,24 @@ export interface Call {
   /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */
   cancel(reason: string): void
 }
+
+/** A call that a person is to decide about, before its server hears of it. */
+export interface ApprovalRequest {
+  readonly call: Call
+  /** Rule that wants it. */
+  readonly rule: string
+  /** Digest of the rules that judged the call. */
+  readonly rules: string
+  /** Name by which the client knows the thing that is called. */
+  readonly name: string
+  /** Says what became another one meanwhile: the rules, or the definition of the tool; undefined for nothing. */
+  readonly changed: () => string | undefined
+}
+
+/** Decision on a call. One that was granted is good for this call, once; `ended` hears of its answer, or of none. */
+export type Approval =
+  | { readonly granted: true; readonly ended?: (answer: Answer | undefined) => void }
+  | { readonly granted: false; readonly answer: Answer }
 
 /** Calls an upstream. Never rejects for what the upstream said; rejects with a GatewayError when it could not be asked. */
 export type Dispatch = (call: Call) => Promise<Answer>

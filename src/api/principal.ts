@@ -35,8 +35,9 @@ const authorizations = new WeakMap<Principal, string>()
 export function authorizationKey(principal: Principal): string {
   let key = authorizations.get(principal)
   if (key === undefined) {
-    const { issuer, client, subject, scopes } = principal
-    key = JSON.stringify([issuer, client, subject, [...new Set(scopes)].sort()])
+    const { issuer, client, subject, scopes, groups } = principal
+    const held = [[...new Set(scopes)].sort(), ...(groups === undefined ? [] : [[...new Set(groups)].sort()])]
+    key = JSON.stringify([issuer, client, subject, ...held])
     authorizations.set(principal, key)
   }
   return key
@@ -73,6 +74,12 @@ function issuersOf(auth: Config['auth']): string[] {
 const KEYS_ISSUER = 'api-key'
 /** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */
 const UNIDENTIFIED: readonly string[] = ['', 'http']
+
+/** Tells by what a caller is known: an API key, a token, or nothing. */
+export function identifiedBy({ issuer }: Principal): 'key' | 'token' | 'nobody' {
+  if (UNIDENTIFIED.includes(issuer)) return 'nobody'
+  return issuer === KEYS_ISSUER ? 'key' : 'token'
+}
 
 /**
  * A test for callers by `<subject>` or `<issuer> <subject>`, both as they were verified; subjects are globs. The same subject of

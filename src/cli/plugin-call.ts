@@ -1,5 +1,8 @@
+import { resolve } from 'node:path'
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
+import { readText } from '../config/source/read.ts'
+import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { valueAt } from '../util/plain-data.ts'
 import { loadSource, type SourceFlags } from './load-source.ts'
@@ -34,6 +37,7 @@ export function callOf(
       else for (const line of lines()) out.line(line)
     },
     table: (rows, indent) => table(rows, uncut(out), indent),
+    readData: file => readData(resolve(cwd, file)),
     async load() {
       const { config, directory } = await loadSource(flags, terminal)
       return { config, directory, options: valueAt(config, ...options) }
@@ -42,6 +46,20 @@ export function callOf(
     fillIn: async (schema, signal) => (process.stdin.isTTY ? filledIn(schema, process, signal) : undefined),
     openBrowser: url => openBrowser(url, environment),
     onInterrupt: stop => onInterrupt(stop, process),
+  }
+}
+
+/** Larger files are not written by hand. */
+const MOST_BYTES = 8 * 1024 * 1024
+
+async function readData(file: string): Promise<unknown> {
+  const contents = readText(file, MOST_BYTES)
+  if ('why' in contents) throw gatewayError('GW_USAGE', { what: `cannot read ${file}: ${contents.why}` })
+  const { fromYaml } = await import('../config/source/plain-yaml.ts')
+  try {
+    return fromYaml(contents.text)
+  } catch (cause) {
+    throw gatewayError('GW_USAGE', { what: `cannot read ${file}: ${reasonOf(cause)}`, cause })
   }
 }
 

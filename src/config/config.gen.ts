@@ -84,6 +84,7 @@ export interface Config {
    * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
    */
   readonly overload: OverloadConfig | false
+  readonly policy?: PolicyConfig
   /**
    * Several views of one gateway, by name.
    */
@@ -496,6 +497,16 @@ export interface StdioUpstreamConfig {
    */
   readonly cache?: UpstreamCacheConfig | false
   /**
+   * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
+   */
+  readonly trusted?: boolean
+  /**
+   * Words of your own for rules of `policy`: `"internal" in upstream.tags`.
+   *
+   * Items: A word.
+   */
+  readonly tags?: readonly string[]
+  /**
    * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
@@ -886,6 +897,16 @@ export interface HttpUpstreamConfig {
    */
   readonly forwardHeaders?: readonly string[]
   /**
+   * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
+   */
+  readonly trusted?: boolean
+  /**
+   * Words of your own for rules of `policy`: `"internal" in upstream.tags`.
+   *
+   * Items: A word.
+   */
+  readonly tags?: readonly string[]
+  /**
    * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
@@ -1006,6 +1027,16 @@ export interface SseUpstreamConfig {
    */
   readonly forwardHeaders?: readonly string[]
   /**
+   * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
+   */
+  readonly trusted?: boolean
+  /**
+   * Words of your own for rules of `policy`: `"internal" in upstream.tags`.
+   *
+   * Items: A word.
+   */
+  readonly tags?: readonly string[]
+  /**
    * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
   readonly timeout: string | number
@@ -1092,6 +1123,16 @@ export interface WsUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  /**
+   * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
+   */
+  readonly trusted?: boolean
+  /**
+   * Words of your own for rules of `policy`: `"internal" in upstream.tags`.
+   *
+   * Items: A word.
+   */
+  readonly tags?: readonly string[]
   /**
    * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
    */
@@ -1915,6 +1956,64 @@ export interface OverloadConfig {
    * Requests are refused when the event loop was late by this much three times in a row; `0` for never.
    */
   readonly lag: string | number
+}
+/**
+ * Who may do what, by expressions over the caller, the tool, its arguments and the time. A rule of `deny` that is true refuses; every rule of `require` that fits must be true; with any rule in `allow`, one of them must be true; and for what is left, a rule of `ask` that is true asks a person first. A rule that fails counts against the caller.
+ */
+export interface PolicyConfig {
+  /**
+   * Calls that are refused: where one of these is true, or fails.
+   *
+   * Items: An expression in CEL, or a map that says for which tools it is.
+   */
+  readonly deny: (PolicyRuleConfig | string)[]
+  /**
+   * Calls that a person decides about, of those that are allowed otherwise: where one of these is true, or fails. Without `approve` they are refused.
+   *
+   * Items: An expression in CEL, or a map that says for which tools it is.
+   */
+  readonly ask: (PolicyRuleConfig | string)[]
+  /**
+   * Conditions that every call must meet.
+   *
+   * Items: An expression in CEL, or a map that says for which tools it is.
+   */
+  readonly require: (PolicyRuleConfig | string)[]
+  /**
+   * Calls that are allowed. Without any rule here everything is, and with one nothing else.
+   *
+   * Items: An expression in CEL, or a map that says for which tools it is.
+   */
+  readonly allow: (PolicyRuleConfig | string)[]
+  /**
+   * Headers of HTTP requests that expressions may read as `request.headers`; never those with credentials.
+   *
+   * Items: A name.
+   */
+  readonly headers: readonly string[]
+}
+/**
+ * A rule for some tools.
+ */
+export interface PolicyRuleConfig {
+  /**
+   * Tools that it is about, by the names that clients see.
+   */
+  readonly for?: string | readonly string[]
+  /**
+   * Condition in CEL, true or false.
+   */
+  readonly when: string
+  /**
+   * Name of the rule, for refusals, logs and metrics. Default: its place, such as `deny[0]`.
+   */
+  readonly name?: string
+  /**
+   * Scopes that are wanted: a caller that has all of them is not refused by this rule, and any other is told which ones it lacks. In `allow` the rule is for callers that have them; `ask` has none.
+   *
+   * Items: A scope.
+   */
+  readonly scopes?: readonly string[]
 }
 /**
  * One view of the gateway: at `<path>/<name>` of HTTP listeners, where a listener names it, and for the callers it names. A profile called `default` is for everybody who has no other.

@@ -226,6 +226,7 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/proxy',
   '/upstreams/*/retry',
   '/upstreams/*/sandbox/network',
+  '/upstreams/*/trusted',
 ])
 
 /** What a path of the gateway's own leads to. */
@@ -267,6 +268,10 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/filters/resources/deny',
   '/filters/tools/allow',
   '/filters/tools/deny',
+  '/policy/allow/*/for',
+  '/policy/ask/*/for',
+  '/policy/deny/*/for',
+  '/policy/require/*/for',
   '/profiles/*/principals',
   '/profiles/*/prompts/allow',
   '/profiles/*/prompts/deny',
@@ -314,6 +319,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'network',
   'overload',
   'plugins',
+  'policy',
   'processes',
   'profiles',
   'rateLimit',

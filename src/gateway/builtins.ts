@@ -6,6 +6,7 @@ import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
 import { oauth } from '../../plugins/oauth/index.ts'
 import { overload } from '../../plugins/overload/index.ts'
 import { metrics } from '../../plugins/metrics/index.ts'
+import { policy } from '../../plugins/policy/index.ts'
 import { profiles } from '../../plugins/profiles/index.ts'
 import { rateLimit } from '../../plugins/rate-limit/index.ts'
 import { resilience } from '../../plugins/resilience/index.ts'
@@ -48,6 +49,8 @@ export const builtins: readonly Plugin<never>[] = [
   sessionHeaders,
   forwardHeaders,
   rest,
+  // After whatever names things, and outside all that answers in a server's place: who may not call is told so by nothing else.
+  policy,
   // Outside the cache: who is refused must not be refused in another's place.
   rateLimit,
   // Outside the deadline, so that a hit needs no timer.

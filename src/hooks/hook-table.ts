@@ -1,5 +1,7 @@
 import type {
   Answer,
+  Approval,
+  ApprovalRequest,
   Ask,
   AuditEvent,
   Call,
@@ -72,6 +74,7 @@ export interface HookTaps {
   ) => readonly UpstreamInstructions[] | Undecided
   notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
+  approval: (request: ApprovalRequest) => MaybePromise<Approval | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
   recorded: (event: AuditEvent) => void
   figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
@@ -125,6 +128,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
+  approval: { kind: 'asyncBail', patience: 'person' },
   sessionEnd: { kind: 'sync', mirrored: true, safe: true },
   upstreamState: { kind: 'sync', safe: true },
   recorded: { kind: 'sync', safe: true },

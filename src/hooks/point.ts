@@ -56,6 +56,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   http: ['a'],
   callerNamed: ['a'],
   recentCalls: ['a'],
+  approval: ['a'],
 }
 
 /** A person may have to answer. */

@@ -94,6 +94,7 @@ async function setUp(
       state: state(plugin),
       hide,
       record: event => hooks.runner('recorded')?.(event),
+      approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
     })

@@ -191,6 +191,7 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   if (hosted === undefined) return undefined
   const exchange: PipelineExchange = graph.exchange(session, inboundOf(call, hosted))
   exchange.route = call.exchange.route
+  exchange.entry = call.exchange.entry
   const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
   void run(own, graph, hosted, work)

@@ -93,6 +93,7 @@ export async function install<O>(
     files: [],
     privatePlaces: [],
     hide,
+    approve: async () => undefined,
     record: event => hooks.runner('recorded')?.(event),
   })
   hooks.seal(new Set([plugin.name]))

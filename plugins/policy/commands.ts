@@ -1,0 +1,36 @@
+import type { PluginCommands } from '../../src/plugin.ts'
+
+/** Exit code where a case comes out otherwise than expected. */
+const FAILED = 1
+
+export const commands: PluginCommands = {
+  'policy test': {
+    summary:
+      'Try calls against the rules of policy, and compare what would come of them with what is expected.',
+    description:
+      'Reads cases from a file of YAML or JSON; starts no server. Exit codes: 0 all as expected, 1 some are not, 2 the file cannot be read, 3 the configuration is not valid.',
+    examples: ['gateway policy test cases.yaml', 'gateway policy test cases.yaml -c gateway.yaml --json'],
+    args: { file: { required: true, description: 'A list of cases, or a map with "cases".' } },
+    gateway: 'configuration',
+    async run(call) {
+      const { config } = await call.load()
+      const { runCases } = await import('./cases.ts')
+      const results = runCases(await call.readData(call.args.file ?? ''), config)
+      const failed = results.filter(({ isOk }) => !isOk).length
+      call.print({ failed, cases: results }, () => [
+        ...call.table([
+          ['', 'CASE', 'EXPECTED', 'CAME OUT', 'RULE'],
+          ...results.map(({ name, isOk, expected, effect, rule, note }) => [
+            isOk ? call.out.paint('green', 'ok') : call.out.paint('red', 'FAIL'),
+            name,
+            expected,
+            effect,
+            [rule ?? '', note ?? ''].filter(text => text !== '').join(' – '),
+          ]),
+        ]),
+        `${results.length} cases, ${failed} failed`,
+      ])
+      return failed > 0 ? FAILED : 0
+    },
+  },
+}

@@ -1,0 +1,154 @@
+import { createRequire } from 'node:module'
+import type * as Cel from '@marcbachmann/cel-js'
+import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
+import { isObject } from '../../src/plugin.ts'
+import { analyse, type Analysis, type Mistake, preparedIn } from './analysis.ts'
+import { CLASSES, FIELDS, VALUES, type Facts } from './facts.ts'
+import { Functions, hostOf, sizeInBytes, within } from './functions.ts'
+
+const LIMITS = {
+  maxAstNodes: 400,
+  maxDepth: 32,
+  maxListElements: 200,
+  maxMapEntries: 100,
+  maxCallArguments: 8,
+}
+/** Items in the arguments of a call, for an expression that goes over them. */
+const MAX_ITEMS = 10_000
+/** Most characters that all items together are compared with. */
+const MAX_COMPARED = 20_000_000
+const LITTLE = 1024
+const HEADERS = 16 * 1024
+/** Nothing that could lead from one part of a path to another. */
+const UNSAFE_IN_PATH = /[/\\\0]|\.\./
+
+/** An expression, ready to be evaluated. */
+export interface Expression {
+  readonly analysis: Analysis
+  /** True or false. @throws Error where it has no value for these facts */
+  evaluate(facts: Facts): boolean
+}
+
+export type Compiled = { readonly expression: Expression } | { readonly mistakes: readonly Mistake[] }
+
+const load = createRequire(import.meta.url)
+
+/** Compiles the expressions of one configuration. The engine is loaded with the first one. */
+export class Compiler {
+  readonly #functions = new Functions()
+  #environment: Environment | undefined
+
+  compile(text: string): Compiled {
+    const parsed = this.#parse(text)
+    if ('mistakes' in parsed) return parsed
+    const { run } = parsed
+    const { analysis, mistakes } = analyse(run.ast)
+    if (mistakes.length > 0) return { mistakes }
+    const found = [...this.#prepare(run.ast), ...typeMistakes(run)]
+    return found.length > 0 ? { mistakes: found } : { expression: this.#expression(run, analysis) }
+  }
+
+  #parse(text: string): { readonly run: ParseResult } | { readonly mistakes: readonly Mistake[] } {
+    this.#environment ??= environmentOf(load('@marcbachmann/cel-js') as typeof Cel, this.#functions)
+    try {
+      return { run: this.#environment.parse(text) }
+    } catch (error) {
+      return { mistakes: [mistakeOf(error)] }
+    }
+  }
+
+  #prepare(ast: ASTNode): Mistake[] {
+    return preparedIn(ast).flatMap(({ name, text, at }) => {
+      const message = this.#functions.prepare(name, text)
+      return message === undefined ? [] : [{ message, at }]
+    })
+  }
+
+  #expression(run: ParseResult, analysis: Analysis): Expression {
+    const { loops, perItem, inPaths } = analysis
+    const evaluate = (facts: Facts): boolean => {
+      this.#functions.begin()
+      if (loops) checkItems(facts, perItem)
+      if (inPaths.length > 0) checkPathParts(facts, inPaths)
+      const value: unknown = run(facts)
+      if (typeof value !== 'boolean') throw new Error('its value is neither true nor false')
+      return value
+    }
+    return { analysis, evaluate }
+  }
+}
+
+function environmentOf({ Environment: Make }: typeof Cel, functions: Functions): Environment {
+  const environment = new Make({ enableOptionalTypes: true, limits: LIMITS })
+  for (const [name, fields] of Object.entries(FIELDS)) {
+    const ctor = CLASSES[name as keyof typeof CLASSES]
+    environment.registerType(ctor.name, { ctor, fields })
+    environment.registerVariable(name, ctor.name)
+  }
+  for (const [name, type] of Object.entries(VALUES)) environment.registerVariable(name, type)
+  return environment
+    .registerFunction('string.re(string): bool', (text: string, pattern: string) =>
+      functions.re(text, pattern),
+    )
+    .registerFunction('string.glob(string): bool', (text: string, pattern: string) =>
+      functions.glob(text, pattern),
+    )
+    .registerFunction('string.within(string): bool', within)
+    .registerFunction('string.host(): string', hostOf)
+    .registerFunction('map.size_bytes(): int', sizeInBytes)
+    .registerFunction('list.size_bytes(): int', sizeInBytes)
+    .registerFunction('string.size_bytes(): int', sizeInBytes)
+}
+
+function typeMistakes(run: ParseResult): Mistake[] {
+  const { valid, type, error } = run.check()
+  if (!valid) return [mistakeOf(error)]
+  if (type === 'bool' || type === 'dyn') return []
+  return [{ message: `its value is of the type ${type ?? 'unknown'}`, hint: 'it must be true or false' }]
+}
+
+function mistakeOf(error: unknown): Mistake {
+  if (!(error instanceof Error)) return { message: String(error) }
+  const { summary, range } = error as Error & { summary?: string; range?: { start: number } }
+  const [line = 'it cannot be read'] = error.message.split('\n')
+  return { message: summary ?? line, at: range?.start }
+}
+
+/** @throws Error where going over the items would take too long */
+function checkItems({ args }: Facts, perItem: Analysis['perItem']): void {
+  const size = sizeOf(args)
+  if (size.items > MAX_ITEMS) throw new Error(`the arguments have more than ${MAX_ITEMS} items`)
+  const compared = perItem === 'args' ? size.characters : perItem === 'headers' ? HEADERS : LITTLE
+  if (size.items * compared > MAX_COMPARED) throw new Error('the arguments are too long to be compared')
+}
+
+/** The items and the characters of a value; counting ends where there are too many. */
+function sizeOf(value: unknown): { items: number; characters: number } {
+  const size = { items: 0, characters: 0 }
+  const left: unknown[] = [value]
+  while (left.length > 0 && size.items <= MAX_ITEMS) {
+    const next = left.pop()
+    if (typeof next === 'string') size.characters += next.length
+    else if (Array.isArray(next)) {
+      size.items += next.length
+      if (size.items <= MAX_ITEMS) for (const item of next as unknown[]) left.push(item)
+    } else if (isObject(next)) {
+      for (const [key, item] of Object.entries(next)) {
+        size.items++
+        size.characters += key.length
+        left.push(item)
+      }
+    } else size.characters += 8
+  }
+  return size
+}
+
+/** A subject that looks like a path must not lead out of the directory that is named after it. */
+function checkPathParts({ principal }: Facts, names: readonly string[]): void {
+  const values = principal as Readonly<Record<string, unknown>> | undefined
+  for (const name of names) {
+    const value = values?.[name]
+    if (typeof value !== 'string' || value === '' || UNSAFE_IN_PATH.test(value))
+      throw new Error(`principal.${name} cannot be a part of a path`)
+  }
+}

@@ -1,0 +1,195 @@
+import type { JsonObject } from '../../src/plugin.ts'
+
+/** Fields of the variables of expressions, by their types in CEL. `args` is whatever the caller sent. */
+export const FIELDS = {
+  principal: {
+    authenticated: 'bool',
+    issuer: 'string',
+    subject: 'string',
+    client: 'string',
+    scopes: 'list<string>',
+    groups: 'list<string>',
+    claims: 'map<string, dyn>',
+    key: 'string',
+  },
+  client: { name: 'string', version: 'string', era: 'string', via: 'string', listener: 'string' },
+  tool: { name: 'string', original: 'string', annotations: 'map<string, dyn>' },
+  prompt: { name: 'string', original: 'string' },
+  resource: { uri: 'string', original: 'string', scheme: 'string' },
+  upstream: { name: 'string', tags: 'list<string>', trusted: 'bool' },
+  session: { id: 'string', label: 'string', calls: 'int' },
+  request: { headers: 'map<string, dyn>', trace: 'string' },
+  pin: { status: 'string' },
+} as const
+
+type Structured = keyof typeof FIELDS
+
+/** Variables of expressions. */
+export type Variable = Structured | 'args' | 'method' | 'phase' | 'now'
+
+/** Variables that are one value, by their types in CEL. */
+export const VALUES = {
+  args: 'map<string, dyn>',
+  method: 'string',
+  phase: 'string',
+  now: 'google.protobuf.Timestamp',
+} as const
+
+export const VARIABLES: readonly Variable[] = [
+  ...(Object.keys(FIELDS) as Structured[]),
+  ...(Object.keys(VALUES) as (keyof typeof VALUES)[]),
+]
+
+/** Variables that are the same for everything that one caller is shown of an upstream. */
+export const LISTED: ReadonlySet<Variable> = new Set([
+  'principal',
+  'tool',
+  'prompt',
+  'resource',
+  'upstream',
+  'pin',
+  'phase',
+])
+
+/** What a call can be about, and what rules can be about. */
+export type SubjectKind = 'tools' | 'prompts' | 'resources'
+
+/** Values for one evaluation: those that its rules read. */
+export type Facts = { [V in Variable]?: object | string }
+
+/** Makes the values of one variable; a class of its own for each, by which the engine knows their fields. */
+export class PrincipalFacts {
+  readonly authenticated: boolean
+  readonly issuer: string
+  readonly subject: string
+  readonly client: string
+  readonly scopes: readonly string[]
+  readonly groups: readonly string[]
+  readonly claims: JsonObject
+  readonly key: string
+
+  constructor(from: {
+    authenticated: boolean
+    issuer: string
+    subject: string
+    client: string
+    scopes: readonly string[]
+    groups: readonly string[]
+    claims: JsonObject
+    key: string
+  }) {
+    this.authenticated = from.authenticated
+    this.issuer = from.issuer
+    this.subject = from.subject
+    this.client = from.client
+    this.scopes = from.scopes
+    this.groups = from.groups
+    this.claims = from.claims
+    this.key = from.key
+  }
+}
+
+export class ClientFacts {
+  readonly name: string
+  readonly version: string
+  readonly era: string
+  readonly via: string
+  readonly listener: string
+
+  constructor(from: { name: string; version: string; era: string; via: string; listener: string }) {
+    this.name = from.name
+    this.version = from.version
+    this.era = from.era
+    this.via = from.via
+    this.listener = from.listener
+  }
+}
+
+export class ToolFacts {
+  readonly name: string
+  readonly original: string
+  readonly annotations: JsonObject
+
+  constructor(name = '', original = '', annotations: JsonObject = {}) {
+    this.name = name
+    this.original = original
+    this.annotations = annotations
+  }
+}
+
+export class PromptFacts {
+  readonly name: string
+  readonly original: string
+
+  constructor(name = '', original = '') {
+    this.name = name
+    this.original = original
+  }
+}
+
+export class ResourceFacts {
+  readonly uri: string
+  readonly original: string
+  readonly scheme: string
+
+  constructor(uri = '', original = '') {
+    this.uri = uri
+    this.original = original
+    this.scheme = /^[a-z][a-z0-9+.-]*(?=:)/i.exec(uri)?.[0].toLowerCase() ?? ''
+  }
+}
+
+export class UpstreamFacts {
+  readonly name: string
+  readonly tags: readonly string[]
+  readonly trusted: boolean
+
+  constructor(name = '', tags: readonly string[] = [], trusted = false) {
+    this.name = name
+    this.tags = tags
+    this.trusted = trusted
+  }
+}
+
+export class SessionFacts {
+  readonly id: string
+  readonly label: string
+  readonly calls: bigint
+
+  constructor(id = '', label = '', calls = 0) {
+    this.id = id
+    this.label = label
+    this.calls = BigInt(calls)
+  }
+}
+
+export class RequestFacts {
+  readonly headers: JsonObject
+  readonly trace: string
+
+  constructor(headers: JsonObject = {}, trace = '') {
+    this.headers = headers
+    this.trace = trace
+  }
+}
+
+export class PinFacts {
+  readonly status: string
+
+  constructor(status = 'unknown') {
+    this.status = status
+  }
+}
+
+/** The class of each structured variable. */
+export const CLASSES = {
+  principal: PrincipalFacts,
+  client: ClientFacts,
+  tool: ToolFacts,
+  prompt: PromptFacts,
+  resource: ResourceFacts,
+  upstream: UpstreamFacts,
+  session: SessionFacts,
+  request: RequestFacts,
+  pin: PinFacts,
+} as const

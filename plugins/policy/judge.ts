@@ -1,0 +1,94 @@
+import type { Facts } from './facts.ts'
+import type { FittingRules, Rule } from './rules.ts'
+
+/** Verdict on a call. A refusal names its rule; none where no rule of `allow` was true. */
+export type Verdict =
+  | { readonly effect: 'allow' }
+  | { readonly effect: 'ask'; readonly rule: string }
+  | {
+      readonly effect: 'deny'
+      readonly rule: string | undefined
+      /** Scopes with which it would be allowed. */
+      readonly scopes?: readonly string[]
+    }
+
+/** Hears of a rule that had no value. */
+export type Failed = (rule: Rule, error: unknown) => void
+
+const ALLOW: Verdict = { effect: 'allow' }
+const NONE: readonly string[] = []
+
+/** Caller and thing that are judged. */
+export interface Case {
+  readonly facts: Facts
+  readonly scopes: readonly string[]
+}
+
+/** Judges calls by their rules. A rule that fails counts against the caller. */
+export class Judge {
+  readonly #hasAllow: boolean
+  readonly #failed: Failed
+
+  constructor(hasAllow: boolean, failed: Failed) {
+    this.#hasAllow = hasAllow
+    this.#failed = failed
+  }
+
+  /** A call: denied, else asked about, else allowed. Nobody is asked about what is refused anyway. */
+  call(rules: FittingRules, subject: Case): Verdict {
+    const missing: string[] = []
+    let by: string | undefined
+    for (const rule of rules.refusing) {
+      if (this.#is(rule, subject, rule.effect === 'deny') !== (rule.effect === 'deny')) continue
+      const lacks = lacking(rule, subject.scopes)
+      if (lacks === undefined) return { effect: 'deny', rule: rule.name }
+      if (lacks.length > 0) by ??= rule.name
+      missing.push(...lacks)
+    }
+    const allowed = this.#hasAllow ? this.#allowed(rules.allow, subject) : NONE
+    if (allowed === undefined) return { effect: 'deny', rule: undefined }
+    missing.push(...allowed)
+    if (missing.length > 0) return { effect: 'deny', rule: by, scopes: [...new Set(missing)] }
+    return this.#asked(rules.ask, subject)
+  }
+
+  #asked(rules: readonly Rule[], subject: Case): Verdict {
+    const rule = rules.find(one => this.#is(one, subject, true))
+    return rule === undefined ? ALLOW : { effect: 'ask', rule: rule.name }
+  }
+
+  /** The fewest scopes that `allow` still wants; undefined where none would help. */
+  #allowed(rules: readonly Rule[], subject: Case): readonly string[] | undefined {
+    let fewest: readonly string[] | undefined
+    for (const rule of rules) {
+      if (!this.#is(rule, subject, false)) continue
+      const lacks = lacking(rule, subject.scopes) ?? []
+      if (lacks.length === 0) return lacks
+      if (fewest === undefined || lacks.length < fewest.length) fewest = lacks
+    }
+    return fewest
+  }
+
+  /** Tells whether a thing is listed: rules that need a call, or that a scope would satisfy, leave it there. */
+  lists(rules: FittingRules, subject: Case): boolean {
+    const decides = (rule: Rule): boolean => rule.isListable && rule.scopes.length === 0
+    if (rules.deny.some(rule => decides(rule) && this.#is(rule, subject, true))) return false
+    if (rules.require.some(rule => decides(rule) && !this.#is(rule, subject, false))) return false
+    return !this.#hasAllow || rules.allow.some(rule => !rule.isListable || this.#is(rule, subject, false))
+  }
+
+  /** The value of a rule, or the strict one where it has none. */
+  #is(rule: Rule, { facts }: Case, strict: boolean): boolean {
+    try {
+      return rule.expression.evaluate(facts)
+    } catch (error) {
+      this.#failed(rule, error)
+      return strict
+    }
+  }
+}
+
+/** The scopes of a rule that a caller lacks; undefined for a rule that has none. */
+function lacking({ scopes }: Rule, own: readonly string[]): readonly string[] | undefined {
+  return scopes.length === 0 ? undefined : scopes.filter(scope => !own.includes(scope))
+}

@@ -1,0 +1,63 @@
+// What 500 rules cost a call: `node test/bench/policy.ts`. Processor time of judging alone, as the median of eleven rounds.
+import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
+import { Judge } from '../../plugins/policy/judge.ts'
+import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/facts.ts'
+
+const ROUNDS = 11
+const CALLS = 100_000
+
+const SIZES = [5, 50, 500] as const
+const principal = new PrincipalFacts({
+  authenticated: true,
+  issuer: 'https://id.example.com',
+  subject: 'alice',
+  client: 'cli',
+  scopes: [],
+  groups: ['eng'],
+  claims: {},
+  key: '',
+})
+
+for (const size of SIZES)
+  console.log(`${String(size).padStart(4)} rules: ${median(size).toFixed(2)} µs a call`)
+
+function median(size: number): number {
+  const rules = new RuleIndex(compileRules(policyOf(size)).rules)
+  const judge = new Judge(rules.hasAllow, () => undefined)
+  const calls = Array.from({ length: size / 5 }, (_, index) => factsOf(`tool${index}`))
+  const rounds = Array.from({ length: ROUNDS }, () => {
+    const began = process.cpuUsage()
+    for (let call = 0; call < CALLS; call++) {
+      const facts = calls[call % calls.length] as Facts
+      const name = (facts.tool as ToolFacts).name
+      judge.call(rules.fitting({ kind: 'tools', name }), { facts, scopes: [] })
+    }
+    const { user, system } = process.cpuUsage(began)
+    return (user + system) / CALLS
+  })
+  return rounds.sort((a, b) => a - b)[ROUNDS >> 1] ?? NaN
+}
+
+/** Five rules for each tool: two that deny, one of each other effect. */
+function policyOf(size: number): PolicyConfig {
+  const tools = Array.from({ length: size / 5 }, (_, index) => `tool${index}`)
+  const each = (when: string): { for: string; when: string }[] => tools.map(name => ({ for: name, when }))
+  return {
+    deny: [...each('args.?path.orValue("").startsWith("/etc")'), ...each('args.?force.orValue(false)')],
+    require: each('args.path.within("/srv/projects")'),
+    allow: each('principal.authenticated && "eng" in principal.groups'),
+    ask: each('args.?amount.orValue(0.0) > 100.0'),
+    headers: [],
+  }
+}
+
+function factsOf(name: string): Facts {
+  return {
+    principal,
+    tool: new ToolFacts(name, name),
+    upstream: new UpstreamFacts('files'),
+    args: { path: '/srv/projects/a', amount: 7 },
+    method: 'tools/call',
+    phase: 'call',
+  }
+}

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { generatedCase } from '../../../proof/policy/generated.ts'
+import { difference } from '../../../proof/policy/oracle.ts'
+
+test('generated policies decide as another implementation of CEL does, rule by rule', () => {
+  let compared = 0
+  const property = fc.property(generatedCase, one => {
+    compared++
+    assert.equal(difference(one), undefined)
+  })
+
+  // As many as there is time for; `npm run proof -- policy` has no limit.
+  fc.assert(property, { numRuns: 1000, interruptAfterTimeLimit: 20_000 })
+
+  assert.ok(compared > 50, `only ${compared} were compared`)
+})
