@@ -100,6 +100,8 @@ export interface Plugin<Options = unknown> {
     readonly section?: keyof Config
     /** Keys of any upstream. */
     readonly upstream?: readonly string[]
+    /** True if they say how an upstream is made: with another value it is made anew. */
+    readonly makesUpstreams?: boolean
     /** Installed whatever the config says. */
     readonly always?: boolean
     /** Names of upstreams and listeners that `configure` adds: rules may speak of them, and nobody else may have them. */
@@ -179,7 +181,9 @@ export {
   callerKey,
   conversationKey,
   identifiedBy,
+  keepToken,
   principalKey,
+  tokenOf,
 } from './api/principal.ts'
 export {
   errorsOf,
@@ -242,11 +246,13 @@ export type {
   Ask,
   AskReply,
   AuditEvent,
+  Authorizer,
   Call,
   ClientCertificate,
   ClientSide,
   Clock,
   Config,
+  CredentialHeaders,
   Credentials,
   Dispatch,
   Era,
@@ -265,6 +271,7 @@ export type {
   Load,
   Log,
   Notification,
+  OutgoingRequest,
   Principal,
   Program,
   ProgramExit,
@@ -286,6 +293,7 @@ export type {
   UpstreamConfig,
   UpstreamContext,
   UpstreamMemory,
+  UpstreamRefusal,
   UpstreamRuntime,
   UpstreamState,
   UpstreamStatus,

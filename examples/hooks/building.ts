@@ -62,6 +62,27 @@ export const loopbackOnly: Plugin = {
 }
 // #endregion createListener
 
+// #region authorize
+/** Signs requests with a token of a token service, and asks for another one when a server refuses it. */
+export const tokens: Plugin<{ issue(upstream: string): Promise<string> }> = {
+  name: 'tokens',
+  setup({ options, hooks }) {
+    hooks.authorize.tap((_spec, { name }) => {
+      let token: Promise<string> | undefined
+      const headers = async () => ({ authorization: `Bearer ${await (token ??= options.issue(name))}` })
+      return {
+        headers,
+        refused: async (_request, { status, attempt }) => {
+          if (status !== 401 || attempt > 1) return undefined // its refusal stands
+          token = undefined
+          return headers()
+        },
+      }
+    })
+  },
+}
+// #endregion authorize
+
 // #region dispatch
 /** Logs each call of a server that takes longer than a second. */
 export const slowCalls: Plugin<{ overMs?: number }> = {

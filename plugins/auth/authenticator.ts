@@ -1,4 +1,5 @@
 import {
+  keepToken,
   reasonOf,
   type ClientCertificate,
   type Config,
@@ -88,6 +89,7 @@ export class Authenticator {
         resource === undefined ? [] : [...new Set([resource.canonical, resource.written])],
       )
       this.#remembered.set(key, verified)
+      keepToken(verified.principal, token)
       return verified.principal
     } catch (error) {
       return this.#refuse(listener, reasonOf(error))

@@ -1,12 +1,34 @@
-import type { Plugin } from '../../src/plugin.ts'
+import type { Config, Plugin } from '../../src/plugin.ts'
+import { check } from './check.ts'
+import { ERRORS } from './errors.ts'
+import { hasOAuth, isOfCaller } from './upstreams.ts'
 import { VAULT_ERRORS } from './vault/errors.ts'
 
-/** Logs in to upstreams that ask for OAuth tokens. */
+/** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
 export const oauth: Plugin<undefined> = {
   name: 'oauth',
-  claims: { upstream: ['oauth'] },
-  errors: VAULT_ERRORS,
-  setup() {
-    // The flow taps here.
+  scope: 'shared',
+  claims: { upstream: ['oauth'], makesUpstreams: true },
+  errors: { ...ERRORS, ...VAULT_ERRORS },
+  check,
+  async setup(api) {
+    const { hooks, slot } = api
+    // Only who has such an upstream loads what logs in.
+    const [{ OAuthService }, { addVerbs }] = await Promise.all([import('./service.ts'), import('./control.ts')])
+    const service = slot.gateway(() => new OAuthService(api))
+    service.opened(api)
+    hooks.configure.tap(withCallersApart)
+    hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
+    addVerbs(hooks, service)
+    hooks.close.tap(() => service.closed())
   },
+}
+
+/** What a server says to one login is no other caller's: sessions and answers are kept apart as well. */
+function withCallersApart(config: Config): Config {
+  const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
+    const isShared = hasOAuth(spec) && isOfCaller(spec) && spec.isolation === 'shared'
+    return [name, isShared ? { ...spec, isolation: 'principal' as const } : spec] as const
+  })
+  return { ...config, upstreams: Object.fromEntries(upstreams) }
 }

@@ -70,6 +70,19 @@ function issuersOf(auth: Config['auth']): string[] {
   return [...(auth?.jwt ?? []), ...(auth?.certificates ?? [])].map(({ issuer }) => issuer)
 }
 
+/** The token that each principal came with. It goes with the principal, and lies nowhere else. */
+const tokens = new WeakMap<Principal, string>()
+
+/** Keeps the verified token of a caller for whoever exchanges it for another one. It must never be sent to a server that it was not made for. */
+export function keepToken(principal: Principal, token: string): void {
+  tokens.set(principal, token)
+}
+
+/** The token that a caller came with; undefined where it came with a key, or with nothing. */
+export function tokenOf(principal: Principal): string | undefined {
+  return tokens.get(principal)
+}
+
 /** Issuer of callers that an API key identifies. */
 const KEYS_ISSUER = 'api-key'
 /** Issuers of callers that were not identified, on a pipe and on an open path: nobody else can have their subjects. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Ask, AskReply, Dispatch, Exchange, Notification, Session } from './exchange.ts'
+import type { Authorizer } from './authorizer.ts'
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
 import type { Clock, Log } from './plugin.ts'
 import type { UpstreamConfig } from '../config/config.gen.ts'
@@ -141,6 +142,10 @@ export interface UpstreamContext {
   /** Roots of clients for servers that ask outside any call; absent where nobody can be asked. */
   readonly roots?: RootsOfClients
   stateChanged(state: UpstreamState, problem?: string): void
+  /** Puts credentials on its HTTP requests; absent where only the configuration says what they carry. */
+  readonly authorizer?: Authorizer | undefined
+  /** The account whose connections these are, where the authorizer keeps accounts apart. */
+  readonly account?: string | undefined
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Reason {
   readonly why: string
   /** Message of the server. It may hold secrets and other callers' arguments: it is for logs and the owner's terminal. */
   readonly detail?: string | undefined
+  /** An error that says it all, such as that of an authorizer: it is passed on as it is. */
+  readonly error?: GatewayError | undefined
 }
 
 /** A reason as its owner reads it: with what the server said. */

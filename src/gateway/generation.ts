@@ -208,7 +208,8 @@ function createUpstreams(
 /** The keys that an upstream itself does not read: those of the core, and those that plugins claim. */
 function keysOfOthers(plugins: readonly Chosen[]): ReadonlySet<string> {
   const claims = [...builtins, ...plugins.map(({ plugin }) => plugin)].map(plugin => plugin.claims)
-  return new Set([...KEYS_OF_CORE, ...claims.flatMap(claim => claim?.upstream ?? [])])
+  const read = claims.filter(claim => claim?.makesUpstreams !== true)
+  return new Set([...KEYS_OF_CORE, ...read.flatMap(claim => claim?.upstream ?? [])])
 }
 
 const KEYS_OF_CORE = ['prefix', 'enabled', 'onFailure', 'start']
@@ -249,7 +250,7 @@ function createUpstream(
   { loaded, hooks, around, memory }: Making,
 ): Upstream {
   let made: Upstream | undefined
-  const context: UpstreamContext = {
+  const plain: UpstreamContext = {
     name,
     log: around.log.child({ upstream: name }),
     clock: around.clock,
@@ -266,6 +267,7 @@ function createUpstream(
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {
+    const context = authorizedBy(hooks, spec, plain)
     made =
       around.upstream?.(spec, context) ??
       hooks.runner('createUpstream', spec.type)?.(spec, context) ??
@@ -279,6 +281,11 @@ function createUpstream(
     upstream: name,
     why: `no plugin makes upstreams of type "${spec.type}"`,
   })
+}
+
+function authorizedBy(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
+  const authorizer = hooks.runner('authorize')?.(spec, context) ?? undefined
+  return authorizer === undefined ? context : { ...context, authorizer }
 }
 
 function sandboxingOf(name: string, { memories, privatePlaces }: Surroundings): Sandboxing {

@@ -112,7 +112,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
-function failed(origin: TapOrigin, cause: unknown): GatewayError {
+/** The error of a tap that threw. */
+export function failed(origin: TapOrigin, cause: unknown): GatewayError {
   // Gateway errors are thrown on purpose and keep their own code; anything else is the plugin's bug.
   return cause instanceof GatewayError ? cause : gatewayError('GW_PLUGIN_FAILED', { ...origin, cause })
 }

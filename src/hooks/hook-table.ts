@@ -4,6 +4,7 @@ import type {
   ApprovalRequest,
   Ask,
   AuditEvent,
+  Authorizer,
   Call,
   Config,
   Credentials,
@@ -48,6 +49,7 @@ export interface HookTaps {
   /** Listeners and upstreams that it adds may be written as in a file: they are validated and completed. */
   configure: (config: Config) => Config | Undecided
   createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
+  authorize: (spec: UpstreamConfig, context: UpstreamContext) => Authorizer | Undecided
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
@@ -109,6 +111,7 @@ interface HookRow {
 export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
+  authorize: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },

@@ -9,6 +9,7 @@ import {
 import { gatewayError } from '../errors/errors.ts'
 import { compileOnce, promptly, type Compiling } from './compiled.ts'
 import { guardDispatch, guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
+import { guardAuthorizer } from './guard-authorizer.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './hook-table.ts'
 
 type Anything = (...args: never[]) => unknown
@@ -170,8 +171,9 @@ export class HookPoint {
     return hook
   }
 
-  /** Bounds a tap of `dispatch`: it returns a function of its own, which has to come to an end as well. */
+  /** Watches over what taps of `dispatch` and `authorize` return, which runs later. */
   #bounded({ run, isBuiltIn }: Tap, origin: TapOrigin): Anything {
+    if (this.name === 'authorize') return guardAuthorizer(run as never, origin)
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
   }

@@ -1,3 +1,5 @@
+import type { Exchange } from '../api/index.ts'
+
 /** HTTP to one origin: a request in; a head, a body and an end out. */
 export interface HttpTransport {
   /** Sends a request as soon as there is a connection for it. Whatever goes wrong is the handler's to hear. */
@@ -14,6 +16,8 @@ export interface ClientRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | undefined
+  /** The call that it carries, for whoever puts credentials on it. */
+  readonly exchange?: Exchange | undefined
 }
 
 const READ = [

@@ -120,6 +120,11 @@ export class McpUpstream implements Upstream {
     return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
   }
 
+  /** True while somebody waits for notifications of it. */
+  get isWatched(): boolean {
+    return this.#interest.arePending()
+  }
+
   get degraded(): string | undefined {
     return this.#supervisors.drops.degraded
   }

@@ -139,7 +139,7 @@ export class Supervisor {
     const now = this.#host.clock.now()
     this.#restarts.lasted(now - this.#readyAt)
     this.#restarts.wasted(now)
-    this.#fail(gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
+    this.#fail(reason.error ?? gatewayError('GW_UPSTREAM_DOWN', { upstream: this.#host.name, ...reason }))
   }
 
   /** Nothing more is let in over a connection before somebody logs in; what is under way may end. */

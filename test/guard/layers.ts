@@ -173,7 +173,8 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
     homes: /^src\/(transport|listeners|upstreams|testing)\//,
   },
   { vendor: /^undici$/, homes: /^src\/(testing|http-client)\// },
-  { vendor: /^jose(\/|$)/, homes: /^plugins\/auth\// },
+  { vendor: /^jose(\/|$)/, homes: /^plugins\/(auth|oauth)\// },
+  { vendor: /^oauth4webapi$/, homes: /^plugins\/oauth\// },
   { vendor: /^re2js$/, homes: /^plugins\/agents\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]

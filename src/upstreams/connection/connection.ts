@@ -314,7 +314,7 @@ class ConnectionUse {
 
 /** The failure of a request whose connection has ended. */
 export function closedError(upstream: string, reason: Reason): GatewayError {
-  return gatewayError('GW_UPSTREAM_CLOSED', { upstream, ...reason })
+  return reason.error ?? gatewayError('GW_UPSTREAM_CLOSED', { upstream, ...reason })
 }
 
 /** The failure of a request for which too many others wait already. */

@@ -1,4 +1,4 @@
-import { gatewayError, type GatewayError, type Reason } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import { ClientError, type ReplyHeaders } from '../../http-client/port.ts'
 import { visible } from '../../util/log.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -70,6 +70,8 @@ export function said(body: string, challenge?: string): string | undefined {
 
 /** The error of a request whose connection broke. */
 export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: boolean): GatewayError {
+  // An authorizer said no between two attempts.
+  if (error instanceof GatewayError) return error
   const why = `the connection broke before the answer was complete (${reason(error)})`
   return gatewayError('GW_UPSTREAM_CLOSED', {
     upstream,
@@ -80,6 +82,7 @@ export function brokenFailure(upstream: string, error: unknown, hasAnswerBegun: 
 
 /** The error of a request that we did not send, for a reason that says nothing of the server; undefined for any other. */
 export function refusedHere(upstream: string, error: unknown): GatewayError | undefined {
+  if (error instanceof GatewayError) return error
   if (!(error instanceof ClientError)) return undefined
   if (error.code === 'OVERFLOW')
     return gatewayError('GW_UPSTREAM_BUSY', { upstream, why: error.message, retryAfterMs: BUSY_RETRY_MS })

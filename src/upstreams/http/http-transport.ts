@@ -1,4 +1,4 @@
-import type { Clock, ServerSide, UpstreamContext } from '../../api/index.ts'
+import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import type { HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
@@ -64,7 +64,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
     const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
-    this.#dispatch('POST', headers, body, new Reply(this, pending))
+    this.#dispatch('POST', headers, body, new Reply(this, pending), pending.call?.exchange)
   }
 
   send(text: string): Promise<void> {
@@ -132,7 +132,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     if (position.fruitless > MAX_FRUITLESS) return false
     const pause = Math.min(position.retryMs ?? FIRST_RESUME_MS, LONGEST_RESUME_MS)
     this.#clock.after(pause, () => {
-      if (pending.open) this.#get(new Reply(this, pending, position), eventId)
+      if (pending.open) this.#get(new Reply(this, pending, position), eventId, pending.call?.exchange)
     })
     return true
   }
@@ -142,10 +142,10 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     this.events.closed({ why })
   }
 
-  #get(handler: ReplyHandler, eventId: string | undefined): void {
+  #get(handler: ReplyHandler, eventId: string | undefined, exchange?: Exchange): void {
     const headers = this.#legacyHeaders(STREAM)
     if (eventId !== undefined) headers[HEADER.lastEventId] = eventId
-    this.#dispatch('GET', headers, undefined, handler)
+    this.#dispatch('GET', headers, undefined, handler, exchange)
   }
 
   #dispatch(
@@ -153,8 +153,9 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     headers: Record<string, string>,
     body: string | undefined,
     handler: ReplyHandler,
+    exchange?: Exchange,
   ): void {
-    this.#client.dispatch({ path: this.#path, method, headers, body }, handler)
+    this.#client.dispatch({ path: this.#path, method, headers, body, exchange }, handler)
   }
 
   #modernHeaders(method: string, params: JsonObject | undefined): Record<string, string> {

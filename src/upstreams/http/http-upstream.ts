@@ -7,13 +7,16 @@ export const callSse = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
-    const [{ SseTransport }, { McpUpstream }] = await Promise.all([
+    const [{ SseTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
       import('./sse-transport.ts'),
       import('../mcp-upstream.ts'),
+      import('../accounts.ts'),
     ])
     hooks.createUpstream.for('sse').tap((spec, context) => {
       if (spec.type !== 'sse') return undefined
-      return new McpUpstream(spec, context, events => new SseTransport(spec, context, events))
+      return upstreamOf(spec, context, own => {
+        return new McpUpstream(spec, own, events => new SseTransport(spec, own, events))
+      })
     })
   },
 })
@@ -26,13 +29,16 @@ export const callHttp = definePlugin<undefined>({
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return
     // An HTTP client takes a while to load, so only those who use it wait.
-    const [{ openHttpOrSse }, { McpUpstream }] = await Promise.all([
+    const [{ openHttpOrSse }, { McpUpstream }, { upstreamOf }] = await Promise.all([
       import('./http-or-sse-transport.ts'),
       import('../mcp-upstream.ts'),
+      import('../accounts.ts'),
     ])
     hooks.createUpstream.for('http').tap((spec, context) => {
       if (spec.type !== 'http') return undefined
-      return new McpUpstream(spec, context, events => openHttpOrSse(spec, context, events))
+      return upstreamOf(spec, context, own => {
+        return new McpUpstream(spec, own, events => openHttpOrSse(spec, own, events))
+      })
     })
   },
 })

@@ -5,14 +5,20 @@ import type { HttpTransport } from '../../http-client/port.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
+import { authorized } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
 
 /** The keys of an upstream that say how it is reached over HTTP. */
 export type Reach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
-/** The HTTP client of an upstream: the fast one, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
-export function openClient(
+/** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
+export function openClient(reach: Reach, context: UpstreamContext, connections: number): HttpTransport {
+  return authorized(plainClient(reach, context, connections), context)
+}
+
+/** The fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
+function plainClient(
   { url, proxy, tls, http2 }: Reach,
   context: UpstreamContext,
   connections: number,

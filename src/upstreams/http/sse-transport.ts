@@ -1,7 +1,7 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import type { UpstreamContext } from '../../api/index.ts'
+import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
-import { gatewayError, type Reason } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { encodeRequest } from '../../protocol/jsonrpc.ts'
@@ -79,7 +79,7 @@ export class SseTransport implements Transport {
       if (!pending.open) return
       const headers = this.#headers()
       if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
-      this.#post(headers, body, receipt => this.#posted(pending, receipt))
+      this.#post(headers, body, receipt => this.#posted(pending, receipt), pending.call?.exchange)
     })
   }
 
@@ -138,9 +138,14 @@ export class SseTransport implements Transport {
     return { ...this.#standing, 'content-type': 'application/json' }
   }
 
-  #post(headers: Record<string, string>, body: string, done: (receipt: Receipt) => void): void {
+  #post(
+    headers: Record<string, string>,
+    body: string,
+    done: (receipt: Receipt) => void,
+    exchange?: Exchange,
+  ): void {
     const path = this.#endpoint ?? ''
-    this.#client.dispatch({ path, method: 'POST', headers, body }, new ReceiptHandler(done))
+    this.#client.dispatch({ path, method: 'POST', headers, body, exchange }, new ReceiptHandler(done))
   }
 
   #posted(pending: Pending, receipt: Receipt): void {
@@ -291,6 +296,7 @@ class EventStream implements ReplyHandler {
   }
 
   onError(error: Error): void {
+    if (error instanceof GatewayError) return this.end({ why: error.message, error })
     const broke = `the event stream broke (${error.message})`
     this.end({ why: this.#carrier === undefined ? unreachable(error) : broke })
   }

@@ -1,8 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { WebSocket } from 'ws'
-import type { UpstreamContext } from '../../api/index.ts'
+import type {
+  Authorizer,
+  CredentialHeaders,
+  OutgoingRequest,
+  UpstreamContext,
+  UpstreamRefusal,
+} from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
-import type { Reason } from '../../errors/errors.ts'
+import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
@@ -15,58 +21,98 @@ import { readTls } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
 
 const CONNECT_MS = 5000
+/** Times that a handshake may be tried again with other credentials. */
+const MAX_AGAIN = 3
 /** Close code of RFC 6455: nothing is wrong. */
 const NORMAL = 1000
 
 /** A WebSocket to a server: one message per text frame, in both directions. */
 export class WsTransport extends QueuedTransport {
   readonly pid = undefined
-  readonly #socket: WebSocket
-  readonly #channel: WebSocketChannel
+  readonly #spec: WsUpstreamConfig
+  readonly #context: UpstreamContext
+  readonly #events: TransportEvents
+  /** Absent while credentials for its handshake are fetched. */
+  #channel: WebSocketChannel | undefined
   /** Messages that wait for the connection; undefined once it is there. */
   #waiting: string[] | undefined = []
   #waitingLength = 0
+  #isClosing = false
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
-    const { clock, gateway } = context
-    const unread = (): number => (this.#waiting === undefined ? this.#channel.unsent : this.#waitingLength)
+    const unread = (): number =>
+      this.#waiting === undefined ? (this.#channel?.unsent ?? 0) : this.#waitingLength
     super(context, {
       hasRoom: () => unread() <= MAX_UNREAD,
       write: text => this.#send(text),
     })
-    this.#socket = new WebSocket(targetOf(spec), SUBPROTOCOL, {
-      headers: standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`),
-      handshakeTimeout: CONNECT_MS,
-      perMessageDeflate: false,
-      followRedirects: false,
-      maxPayload: parseSize(spec.maxReply),
-      ...(spec.tls === undefined ? {} : readTls(spec.tls, context)),
-    })
-    this.#channel = new WebSocketChannel(this.#socket, { clock })
-    this.#socket.on('upgrade', (response: IncomingMessage) => this.#channel.connected(response.socket))
-    this.#socket.on('open', () => this.#opened())
+    this.#spec = spec
+    this.#context = context
+    this.#events = events
+    if (context.authorizer === undefined) this.#open({}, 1)
+    else void this.#begin(context.authorizer)
+  }
+
+  async #begin(authorizer: Authorizer): Promise<void> {
+    try {
+      this.#open(await authorizer.headers(handshakeOf(this.#context)), 1)
+    } catch (error) {
+      this.#refused(error)
+    }
+  }
+
+  #open(credentials: CredentialHeaders, attempt: number): void {
+    if (this.#isClosing) return this.#events.closed({ why: 'it was closed' })
+    const socket = connect(this.#spec, this.#context, credentials)
+    const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
+    this.#channel = channel
+    socket.on('upgrade', (response: IncomingMessage) => channel.connected(response.socket))
+    socket.on('open', () => this.#opened())
     let failure: Reason | undefined
-    this.#socket.on('unexpected-response', (_request, response) =>
-      refusal(response, reason => {
+    let isAgain = false
+    socket.on('unexpected-response', (_request, response) =>
+      refusal(response, (status, challenge, reason) => {
         failure = reason
-        this.#socket.terminate()
+        const { authorizer } = this.#context
+        isAgain = authorizer !== undefined && attempt <= MAX_AGAIN && (status === 401 || status === 403)
+        if (isAgain)
+          void this.#again({ status: status as 401 | 403, challenge, sent: credentials, attempt }, reason)
+        socket.terminate()
       }),
     )
-    this.#socket.on('error', error => (failure ??= { why: whyFailed(error, spec) }))
-    this.#channel.open({
-      message: bytes => events.received(bytes, undefined),
-      gone: why => events.closed(failure ?? { why: why ?? 'it closed the WebSocket' }),
+    socket.on('error', error => (failure ??= { why: whyFailed(error, this.#spec) }))
+    channel.open({
+      message: bytes => this.#events.received(bytes, undefined),
+      gone: why => {
+        if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
+      },
       flow: () => this.queue.drained(),
       ...NOTHING_ELSE,
     })
   }
 
+  /** The server wants other credentials for its handshake: asks for them, and tries once more. */
+  async #again(refused: UpstreamRefusal, reason: Reason): Promise<void> {
+    try {
+      const others = await this.#context.authorizer?.refused(handshakeOf(this.#context), refused)
+      if (others === undefined) this.#events.closed(reason)
+      else this.#open(others, refused.attempt + 1)
+    } catch (error) {
+      this.#refused(error)
+    }
+  }
+
+  #refused(error: unknown): void {
+    this.#events.closed({ why: reasonOf(error), error: error instanceof GatewayError ? error : undefined })
+  }
+
   close(): Promise<void> {
-    return this.#channel.close(NORMAL)
+    this.#isClosing = true
+    return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 
   #send(text: string): void {
-    if (this.#waiting === undefined) return this.#channel.write(text)
+    if (this.#waiting === undefined) return this.#channel?.write(text)
     this.#waitingLength += text.length
     this.#waiting.push(text)
   }
@@ -74,7 +120,7 @@ export class WsTransport extends QueuedTransport {
   #opened(): void {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
-    for (const text of waiting) this.#channel.write(text)
+    for (const text of waiting) this.#channel?.write(text)
     this.queue.drained()
   }
 }
@@ -84,8 +130,31 @@ const NOTHING_ELSE = {
   ended: (): void => undefined,
 }
 
+function connect(
+  spec: WsUpstreamConfig,
+  context: UpstreamContext,
+  credentials: CredentialHeaders,
+): WebSocket {
+  const { gateway } = context
+  return new WebSocket(targetOf(spec), SUBPROTOCOL, {
+    headers: { ...standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
+    handshakeTimeout: CONNECT_MS,
+    perMessageDeflate: false,
+    followRedirects: false,
+    maxPayload: parseSize(spec.maxReply),
+    ...(spec.tls === undefined ? {} : readTls(spec.tls, context)),
+  })
+}
+
+function handshakeOf({ name, account }: UpstreamContext): OutgoingRequest {
+  return { upstream: name, method: 'GET', account, exchange: undefined }
+}
+
 /** Reads what a server answers instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
-function refusal(response: IncomingMessage, done: (reason: Reason) => void): void {
+function refusal(
+  response: IncomingMessage,
+  done: (status: number, challenge: string | undefined, reason: Reason) => void,
+): void {
   let body = Buffer.alloc(0)
   response.on('data', (chunk: Buffer) => {
     body = Buffer.concat([body, chunk])
@@ -93,9 +162,11 @@ function refusal(response: IncomingMessage, done: (reason: Reason) => void): voi
   })
   response.on('error', () => undefined)
   response.once('close', () => {
-    done({
-      why: `it refuses WebSocket connections (HTTP ${response.statusCode ?? 0})`,
-      detail: said(body.toString('utf8', 0, SHOWN_BODY), response.headers['www-authenticate']),
+    const { statusCode = 0, headers } = response
+    const challenge = headers['www-authenticate']
+    done(statusCode, challenge, {
+      why: `it refuses WebSocket connections (HTTP ${statusCode})`,
+      detail: said(body.toString('utf8', 0, SHOWN_BODY), challenge),
     })
   })
 }

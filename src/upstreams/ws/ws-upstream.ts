@@ -7,13 +7,16 @@ export const callWs = definePlugin<undefined>({
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return
-    const [{ WsTransport }, { McpUpstream }] = await Promise.all([
+    const [{ WsTransport }, { McpUpstream }, { upstreamOf }] = await Promise.all([
       import('./ws-transport.ts'),
       import('../mcp-upstream.ts'),
+      import('../accounts.ts'),
     ])
     hooks.createUpstream.for('ws').tap((spec, context) => {
       if (spec.type !== 'ws') return undefined
-      return new McpUpstream(spec, context, events => new WsTransport(spec, context, events))
+      return upstreamOf(spec, context, own => {
+        return new McpUpstream(spec, own, events => new WsTransport(spec, own, events))
+      })
     })
   },
 })

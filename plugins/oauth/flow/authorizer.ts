@@ -1,0 +1,113 @@
+import {
+  type Authorizer,
+  type CredentialHeaders,
+  type Exchange,
+  type OutgoingRequest,
+  type Principal,
+  type UpstreamRefusal,
+} from '../../../src/plugin.ts'
+import { accountOf } from '../account.ts'
+import { oauthError } from '../errors.ts'
+import { type Access, GATEWAY_ACCOUNT } from '../types.ts'
+import type { UpstreamFlow } from './upstream-flow.ts'
+
+/** Tokens for one upstream, whatever grant they come from. */
+export interface Tokens {
+  /** True if people log in for them. */
+  readonly isOfPeople: boolean
+  access(account: string, request: OutgoingRequest): Promise<Access>
+  /** The token of that generation was refused with 401. */
+  refused(account: string, generation: number, request: OutgoingRequest): Promise<Access>
+}
+
+const NOTHING: CredentialHeaders = Object.freeze({})
+
+/** Puts tokens on the requests of one upstream, and understands its refusals. */
+export function authorizerOf(flow: UpstreamFlow, tokens: Tokens, isOfCaller: boolean): Authorizer {
+  const authorizer = new TokenAuthorizer(flow, tokens)
+  return {
+    headers: request => authorizer.headers(request),
+    refused: (request, refusal) => authorizer.refused(request, refusal),
+    ...(isOfCaller ? { accountOf: (principal: Principal) => callerAccount(flow.spec.name, principal) } : {}),
+  }
+}
+
+function callerAccount(upstream: string, principal: Principal): string {
+  const account = accountOf(principal)
+  if (account === undefined) throw oauthError('GW_OAUTH_CALLER', { upstream })
+  return account
+}
+
+class TokenAuthorizer {
+  readonly #flow: UpstreamFlow
+  readonly #tokens: Tokens
+  /** Generations of tokens by the headers that they were sent in. */
+  readonly #generations = new WeakMap<CredentialHeaders, number>()
+
+  constructor(flow: UpstreamFlow, tokens: Tokens) {
+    this.#flow = flow
+    this.#tokens = tokens
+  }
+
+  /** Without a grant the request goes out without a token: the server says whether it needs one. */
+  async headers(request: OutgoingRequest): Promise<CredentialHeaders> {
+    const access = await this.#tokens.access(accountIn(request), request)
+    if (access.kind === 'unavailable') throw this.#unavailable(access.why)
+    return access.kind === 'token' ? this.#bearer(access) : NOTHING
+  }
+
+  async refused(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined> {
+    const generation = this.#generations.get(refusal.sent)
+    const account = accountIn(request)
+    const challenge = this.#flow.challenged(account, refusal.challenge)
+    if (refusal.status === 403) {
+      const { error, scopes } = challenge
+      const isStep = error === 'insufficient_scope' && generation !== undefined && this.#tokens.isOfPeople
+      if (isStep && scopes !== undefined) this.#stepUp(account, request, scopes)
+      return undefined
+    }
+    if (generation === undefined) {
+      const { why } = await this.#whyNone(account, request)
+      throw this.#needsLogin(account, why)
+    }
+    if (refusal.attempt > 1) throw this.#needsLogin(account, 'it refuses the token')
+    const access = await this.#tokens.refused(account, generation, request)
+    if (access.kind === 'unavailable') throw this.#unavailable(access.why)
+    if (access.kind === 'login') throw this.#needsLogin(account, access.why)
+    return this.#bearer(access)
+  }
+
+  async #whyNone(account: string, request: OutgoingRequest): Promise<{ readonly why: string }> {
+    const access = await this.#tokens.access(account, request)
+    return access.kind === 'token' ? { why: 'somebody has just logged in; call again' } : access
+  }
+
+  #stepUp(account: string, { exchange }: OutgoingRequest, scopes: readonly string[]): void {
+    if (!this.#flow.stepUp(account, operationOf(exchange), scopes)) return
+    throw this.#needsLogin(account, `this needs the scope ${scopes.join(' ')}`)
+  }
+
+  #bearer({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
+    const headers = { authorization: `Bearer ${token}` }
+    this.#generations.set(headers, generation)
+    return headers
+  }
+
+  #needsLogin(account: string, why: string): Error {
+    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why })
+  }
+
+  #unavailable(why: string): Error {
+    return oauthError('GW_OAUTH_UNAVAILABLE', { upstream: this.#flow.spec.name, why })
+  }
+}
+
+function accountIn({ account }: OutgoingRequest): string {
+  return account ?? GATEWAY_ACCOUNT
+}
+
+/** The operation that scopes are for: a method, and the tool or whatever it names. */
+function operationOf(exchange: Exchange | undefined): string {
+  const { method = '', params } = exchange ?? {}
+  return JSON.stringify([method, params?.name ?? params?.uri ?? null])
+}

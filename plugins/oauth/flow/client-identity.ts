@@ -1,0 +1,189 @@
+import type {
+  AuthorizationServer,
+  Client,
+  DynamicClientRegistrationRequestOptions,
+  OmitSymbolProperties,
+} from 'oauth4webapi'
+import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
+import type { ClientIdentity, Vault } from '../types.ts'
+import type { Wire } from './wire.ts'
+
+/** The client of the configuration. */
+export interface ConfiguredClient {
+  readonly id: string
+  readonly secret?: string | undefined
+  readonly method?: ClientIdentity['method'] | undefined
+  readonly keyFile?: string | undefined
+  readonly issuer?: string | undefined
+}
+
+/** Dependencies of the search for a client identity. */
+export interface ClientHost {
+  readonly upstream: string
+  readonly client: ConfiguredClient | undefined
+  /** URL of the gateway's own client metadata document, where it has a public one. */
+  readonly document: string | undefined
+  readonly vault: Pick<Vault, 'registration' | 'saveRegistration' | 'list'>
+  readonly wire: Wire
+  /** The name that people read on a page of consent. */
+  readonly name: string
+}
+
+type Method = ClientIdentity['method']
+
+/** Ways to authenticate in a registration, the one that is liked most first. */
+const METHODS: readonly Method[] = ['none', 'client_secret_basic', 'client_secret_post']
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
+/** A registration is made anew this long before its secret ends. */
+const RENEW_MS = 60_000
+
+/** The gateway's identity at an authorization server: configured, or a metadata document, or registered now. */
+export async function clientAt(
+  host: ClientHost,
+  server: AuthorizationServer,
+  redirectUri: string,
+  scopes: readonly string[],
+): Promise<ClientIdentity> {
+  const { client } = host
+  const takesDocuments = server.client_id_metadata_document_supported === true
+  if (client !== undefined && !isDocument(client.id)) return configured(host, client, server, redirectUri)
+  const document = client?.id ?? documentFor(host, redirectUri)
+  if (document !== undefined && takesDocuments)
+    return { id: document, method: client?.keyFile === undefined ? 'none' : 'private_key_jwt', redirectUri }
+  if (server.registration_endpoint !== undefined) return registered(host, server, redirectUri, scopes)
+  throw refused(host, server, redirectUri, 'it takes neither registrations nor client metadata documents')
+}
+
+/** True for an id that is the address of a client metadata document. */
+export function isDocument(id: string): boolean {
+  const url = URL.parse(id)
+  return url?.protocol === 'https:' && url.pathname !== '/'
+}
+
+/** Way in which a configured client authenticates. */
+export function methodOf({ secret, method, keyFile }: ConfiguredClient, server: AuthorizationServer): Method {
+  if (method !== undefined) return method
+  if (keyFile !== undefined) return 'private_key_jwt'
+  if (secret === undefined) return 'none'
+  const known = server.token_endpoint_auth_methods_supported
+  return known?.includes('client_secret_basic') === false && known.includes('client_secret_post')
+    ? 'client_secret_post'
+    : 'client_secret_basic'
+}
+
+/** An id that one authorization server gave says nothing at another, which might only want to see it. */
+async function configured(
+  host: ClientHost,
+  client: ConfiguredClient,
+  server: AuthorizationServer,
+  redirectUri: string,
+): Promise<ClientIdentity> {
+  const elsewhere =
+    client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
+  if (elsewhere !== undefined && elsewhere !== server.issuer)
+    throw refused(host, server, redirectUri, `the configured client "${client.id}" is one of ${elsewhere}`)
+  const { id, secret } = client
+  return { id, method: methodOf(client, server), redirectUri, ...(secret === undefined ? {} : { secret }) }
+}
+
+/** Our own document names the redirects of our own origin alone. */
+function documentFor({ document }: ClientHost, redirectUri: string): string | undefined {
+  if (document === undefined || !isDocument(document)) return undefined
+  return URL.parse(redirectUri)?.origin === new URL(document).origin ? document : undefined
+}
+
+async function registered(
+  host: ClientHost,
+  server: AuthorizationServer,
+  redirectUri: string,
+  scopes: readonly string[],
+): Promise<ClientIdentity> {
+  const known = await host.vault.registration(server.issuer, redirectUri)
+  if (known !== undefined && (known.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return known
+  const identity = await register(host, server, redirectUri, scopes)
+  await host.vault.saveRegistration(server.issuer, redirectUri, identity)
+  return identity
+}
+
+async function register(
+  host: ClientHost,
+  server: AuthorizationServer,
+  redirectUri: string,
+  scopes: readonly string[],
+): Promise<ClientIdentity> {
+  const { wire, name } = host
+  const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  const method = METHODS.find(one => supported.includes(one))
+  if (method === undefined)
+    throw refused(host, server, redirectUri, `it wants clients to authenticate by ${supported.join(' or ')}`)
+  try {
+    const { lib, options } = wire
+    const metadata = metadataOf({ name, redirectUri, method, scopes })
+    // Options of all requests are the same, but for the type of the body.
+    const plain = options() as unknown as DynamicClientRegistrationRequestOptions
+    const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
+    return identityOf(await lib.processDynamicClientRegistrationResponse(response), method, redirectUri)
+  } catch (error) {
+    const why = `it refuses to register the gateway (${wire.said(error) ?? reasonOf(error)})`
+    throw refused(host, server, redirectUri, why)
+  }
+}
+
+interface Described {
+  readonly name: string
+  readonly redirectUri: string
+  readonly method: Method
+  readonly scopes: readonly string[]
+}
+
+function metadataOf({ name, redirectUri, method, scopes }: Described): Partial<OmitSymbolProperties<Client>> {
+  return {
+    client_name: name,
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: method,
+    application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
+    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+  }
+}
+
+/** What the server made of the registration counts, whatever was asked for. */
+function identityOf(
+  client: OmitSymbolProperties<Client>,
+  asked: Method,
+  redirectUri: string,
+): ClientIdentity {
+  const said = client.token_endpoint_auth_method
+  const method = METHODS.find(one => one === said) ?? asked
+  const { client_secret: secret } = client
+  const ends = typeof client.client_secret_expires_at === 'number' ? client.client_secret_expires_at : 0
+  return {
+    id: client.client_id,
+    redirectUri,
+    ...(method === 'none' || typeof secret !== 'string' ? { method: 'none' } : { method, secret }),
+    ...(ends > 0 ? { expiresAt: ends * 1000 } : {}),
+  }
+}
+
+/** The gateway's own client metadata document, as it is served at its public URL. */
+export function clientDocument(document: string, name: string, redirectUris: readonly string[]): JsonObject {
+  return {
+    client_id: document,
+    client_name: name,
+    redirect_uris: redirectUris,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
+}
+
+function refused(
+  { upstream }: ClientHost,
+  { issuer }: AuthorizationServer,
+  redirect: string,
+  why: string,
+): Error {
+  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, redirect, why })
+}

@@ -1,0 +1,138 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import { GatewayError, isObject, reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
+import { canonicalResource, covers } from './resource.ts'
+
+/** Fetches a URL that somebody else named, on behalf of one upstream. */
+export type FetchFrom = (url: string, options?: FetchFromOptions) => Promise<Response>
+
+export interface FetchFromOptions {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | URLSearchParams | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Where and for what a login is made. */
+export interface Discovered {
+  /** Identifier of the protected resource, as its metadata has it. */
+  readonly resource: string
+  readonly server: AuthorizationServer
+  /** Scopes that the resource knows of; undefined where it names none. */
+  readonly scopes: readonly string[] | undefined
+}
+
+/** The upstream whose login is looked for. */
+export interface DiscoveryHost {
+  readonly upstream: string
+  readonly url: string
+  /** The issuer of the configuration; default the first that the resource names. */
+  readonly issuer: string | undefined
+  readonly fetchFrom: FetchFrom
+}
+
+interface ResourceMetadata {
+  readonly resource: string
+  readonly servers: readonly string[]
+  readonly scopes: readonly string[] | undefined
+}
+
+const WELL_KNOWN_RESOURCE = '/.well-known/oauth-protected-resource'
+const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server'
+const WELL_KNOWN_OPENID = '/.well-known/openid-configuration'
+/** Authorization servers and scopes read of one document. */
+const MAX_NAMED = 100
+
+/** Finds the authorization server of an upstream; `metadata` is the URL of its challenge, where it named one. */
+export async function discover(host: DiscoveryHost, metadata: string | undefined): Promise<Discovered> {
+  const about = await resourceMetadata(host, metadata)
+  const issuer = issuerOf(host, about.servers)
+  return { resource: about.resource, server: await serverMetadata(host, issuer), scopes: about.scopes }
+}
+
+/** The metadata of an authorization server (RFC 8414, or OpenID Connect). Its issuer is the one asked for, byte for byte. */
+export async function serverMetadata(host: DiscoveryHost, issuer: string): Promise<AuthorizationServer> {
+  const found = await firstDocument(host, serverUrls(issuer))
+  if (found === undefined) throw unusable(host, `${issuer} has no metadata`)
+  if (found.issuer !== issuer)
+    throw unusable(
+      host,
+      `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(found.issuer)}`,
+    )
+  return found as unknown as AuthorizationServer
+}
+
+async function resourceMetadata(host: DiscoveryHost, named: string | undefined): Promise<ResourceMetadata> {
+  const urls = named === undefined ? resourceUrls(host.url) : [named]
+  const found = await firstDocument(host, urls)
+  // Servers of 2025-03-26 are their own authorization server, and say nothing of a resource.
+  if (found === undefined && named === undefined)
+    return { resource: canonicalResource(host.url), servers: [new URL(host.url).origin], scopes: undefined }
+  if (found === undefined) throw unusable(host, `${named ?? ''} has no metadata of the resource`)
+  const { resource } = found
+  if (typeof resource !== 'string' || !covers(resource, host.url))
+    throw unusable(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
+  const scopes = textsIn(found.scopes_supported)
+  return {
+    resource,
+    servers: textsIn(found.authorization_servers),
+    scopes: scopes.length === 0 ? undefined : scopes,
+  }
+}
+
+function issuerOf(host: DiscoveryHost, named: readonly string[]): string {
+  const [first] = named
+  if (first === undefined) throw unusable(host, 'its metadata names no authorization server')
+  if (host.issuer === undefined) return first
+  if (named.includes(host.issuer)) return host.issuer
+  throw unusable(host, `it names ${first} as its authorization server, and the configuration ${host.issuer}`)
+}
+
+function resourceUrls(url: string): string[] {
+  const { origin, pathname } = new URL(url)
+  const path = pathname === '/' ? '' : pathname
+  return [...new Set([`${origin}${WELL_KNOWN_RESOURCE}${path}`, `${origin}${WELL_KNOWN_RESOURCE}`])]
+}
+
+function serverUrls(issuer: string): string[] {
+  const { origin, pathname } = URL.parse(issuer) ?? { origin: issuer, pathname: '' }
+  const path = pathname.replace(/\/$/, '')
+  if (path === '') return [`${origin}${WELL_KNOWN_SERVER}`, `${origin}${WELL_KNOWN_OPENID}`]
+  return [
+    `${origin}${WELL_KNOWN_SERVER}${path}`,
+    `${origin}${WELL_KNOWN_OPENID}${path}`,
+    `${origin}${path}${WELL_KNOWN_OPENID}`,
+  ]
+}
+
+/** The first of the documents that is there. */
+async function firstDocument(host: DiscoveryHost, urls: readonly string[]): Promise<JsonObject | undefined> {
+  for (const url of urls) {
+    const document = await documentAt(host, url)
+    if (document !== undefined) return document
+  }
+  return undefined
+}
+
+async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject | undefined> {
+  let response: Response
+  try {
+    response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })
+  } catch (cause) {
+    if (cause instanceof GatewayError) throw unusable(host, cause.message, cause)
+    throw unusable(host, `${url} cannot be fetched (${reasonOf(cause)})`, cause)
+  }
+  if (response.status >= 500) throw unusable(host, `${url} answers HTTP ${response.status}`)
+  if (response.status !== 200) return undefined
+  // Many sites answer every path with a page of theirs.
+  const value: unknown = await response.json().catch(() => undefined)
+  return isObject(value) ? value : undefined
+}
+
+function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(one => typeof one === 'string').slice(0, MAX_NAMED) : []
+}
+
+function unusable({ upstream }: DiscoveryHost, why: string, cause?: unknown): GatewayError {
+  return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
+}

@@ -1,0 +1,207 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import { isObject, type Log } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
+import type { ClientIdentity, GrantKey, KeptGrant, NewGrant, PendingLogin, Vault } from '../types.ts'
+import type { UpstreamFlow } from './upstream-flow.ts'
+import { grantOf, whyFailed } from './wire.ts'
+
+/** A login that somebody wants to make. */
+export interface LoginRequest {
+  readonly upstream: string
+  readonly account: string
+  /** Where the browser comes back to. */
+  readonly redirectUri: string
+  /** Scopes beside those that the server asks for; those that calls were refused for are known. */
+  readonly scopes?: readonly string[] | undefined
+}
+
+/** A login that has begun: its `url` is for the browser. */
+export interface BegunLogin {
+  readonly url: string
+  readonly state: string
+  readonly issuer: string
+  readonly resource: string
+  readonly scopes: readonly string[]
+}
+
+/** A login that has been made. */
+export interface FinishedLogin extends GrantKey {
+  readonly upstream: string
+  readonly scopes: readonly string[]
+}
+
+/** Dependencies of logins. */
+export interface LoginsHost {
+  readonly vault: Vault
+  readonly log: Log
+  /** @throws GatewayError where there is no such upstream, or none that logs in with a browser. */
+  flow(upstream: string): UpstreamFlow
+  /** A grant was written in this process. */
+  granted(account: string, resource: string, upstream: string): void
+}
+
+/** Longest time that a browser may be away. */
+const MAX_AWAY_MS = 600_000
+
+/** State of a login that is away, as it lies in the vault. */
+interface Away {
+  readonly upstream: string
+  readonly resource: string
+  readonly redirectUri: string
+  readonly verifier: string
+  readonly scopes: readonly string[]
+  readonly client: ClientIdentity
+  readonly server: AuthorizationServer
+}
+
+/** Logins with a browser: authorization code with PKCE. Begun by one process, they may be finished by another. */
+export class Logins {
+  readonly #host: LoginsHost
+
+  constructor(host: LoginsHost) {
+    this.#host = host
+  }
+
+  /**
+   * Finds out where to log in, registers the gateway there if it must, and says where to send the browser.
+   * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
+   */
+  async begin({ upstream, account, redirectUri, scopes = [] }: LoginRequest): Promise<BegunLogin> {
+    const flow = this.#host.flow(upstream)
+    const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
+    assertPkce(upstream, server)
+    const endpoint = authorizationEndpoint(upstream, server)
+    const client = await flow.clientFor(server, redirectUri, asked)
+    const { lib } = await flow.wire()
+    const verifier = lib.generateRandomCodeVerifier()
+    const state = lib.generateRandomState()
+    const away: Away = {
+      upstream,
+      resource,
+      redirectUri,
+      verifier,
+      scopes: asked,
+      client,
+      server: essentials(server),
+    }
+    const expiresAt = Date.now() + MAX_AWAY_MS
+    if (!(await this.#host.vault.savePending({ state, account, expiresAt, value: { ...away } })))
+      throw oauthError('GW_LOGIN_BUSY')
+    const parameters = {
+      response_type: 'code',
+      client_id: client.id,
+      redirect_uri: redirectUri,
+      state,
+      code_challenge: await lib.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      resource,
+      ...(asked.length === 0 ? {} : { scope: asked.join(' ') }),
+      // A refresh token for offline use is given only to those who ask the person (OpenID Connect).
+      ...(asked.includes('offline_access') ? { prompt: 'consent' } : {}),
+    }
+    for (const [name, value] of Object.entries(parameters)) endpoint.searchParams.set(name, value)
+    return { url: endpoint.href, state, issuer: server.issuer, resource, scopes: asked }
+  }
+
+  /**
+   * Takes what the browser came back with, and keeps the grant that it is good for. Whatever happens, the same `state` is
+   * good for nothing afterwards.
+   * @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED
+   */
+  async finish(
+    callbackUrl: string | URL,
+    isMeant?: (login: PendingLogin) => boolean,
+  ): Promise<FinishedLogin> {
+    const url = new URL(callbackUrl)
+    const state = url.searchParams.get('state') ?? ''
+    const pending = state === '' ? undefined : await this.#host.vault.takePending(state)
+    if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
+    const away = awayIn(pending)
+    if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
+    const { upstream, resource, server, scopes } = away
+    const flow = this.#host.flow(upstream)
+    const grant = await this.#exchange(flow, away, url, state)
+    const key: GrantKey = { account: pending.account, resource, issuer: server.issuer }
+    await this.#host.vault.put(key, grant)
+    flow.loggedIn(pending.account, key)
+    this.#host.granted(pending.account, resource, upstream)
+    this.#host.log.info('somebody has logged in', {
+      upstream,
+      account: pending.account,
+      issuer: server.issuer,
+      scopes,
+    })
+    return { ...key, upstream, scopes: grant.scopesGranted }
+  }
+
+  async #exchange(flow: UpstreamFlow, away: Away, url: URL, state: string): Promise<NewGrant> {
+    const { upstream, resource, redirectUri, verifier, scopes, client, server } = away
+    const wire = await flow.wire()
+    const { lib } = wire
+    const known = { client_id: client.id }
+    try {
+      // Before anything else: the issuer of the answer (RFC 9207), byte for byte.
+      const answer = lib.validateAuthResponse(server, known, url.searchParams, state)
+      const auth = await wire.authOf(client, flow.keySpec)
+      const options = wire.options({ more: { resource } })
+      const response = await lib.authorizationCodeGrantRequest(
+        ...([server, known, auth, answer, redirectUri, verifier, options] as const),
+      )
+      const tokens = await lib.processAuthorizationCodeResponse(server, known, response)
+      return grantOf(tokens, { client, scopes })
+    } catch (error) {
+      if (wire.said(error) === 'invalid_client')
+        await this.#host.vault.dropRegistration(server.issuer, redirectUri)
+      throw oauthError('GW_LOGIN_FAILED', { upstream, why: whyFailed(wire, error), cause: error })
+    }
+  }
+}
+
+/** Where the grant of an account is kept already, for the scopes that a new login must not lose. */
+export type GrantBefore = Pick<KeptGrant, 'scopesRequested'> | undefined
+
+/** A server that does not say S256 may ignore the challenge, and then a stolen code is good. */
+function assertPkce(
+  upstream: string,
+  { issuer, code_challenge_methods_supported: methods }: AuthorizationServer,
+): void {
+  if (Array.isArray(methods) && methods.includes('S256')) return
+  const why = `${issuer} does not say that it checks PKCE (S256)`
+  throw oauthError('GW_OAUTH_METADATA', { upstream, why })
+}
+
+/** A URL that a person's browser is sent to: nothing but http and https, and http on loopback alone. */
+function authorizationEndpoint(
+  upstream: string,
+  { issuer, authorization_endpoint: said }: AuthorizationServer,
+): URL {
+  const url = typeof said === 'string' ? URL.parse(said) : null
+  const isFine =
+    url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+  if (isFine && url.username === '' && url.password === '') return url
+  const why = `${issuer} has no authorization endpoint that a browser may be sent to`
+  throw oauthError('GW_OAUTH_METADATA', { upstream, why })
+}
+
+const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
+
+/** The part of the metadata that the way back needs, as it was checked at the beginning. */
+function essentials(server: AuthorizationServer): AuthorizationServer {
+  return {
+    issuer: server.issuer,
+    ...picked(server, 'token_endpoint'),
+    ...picked(server, 'authorization_response_iss_parameter_supported'),
+    ...picked(server, 'token_endpoint_auth_methods_supported'),
+  }
+}
+
+function picked<K extends keyof AuthorizationServer>(
+  server: AuthorizationServer,
+  key: K,
+): Partial<AuthorizationServer> {
+  return server[key] === undefined ? {} : { [key]: server[key] }
+}
+
+function awayIn({ value }: PendingLogin): Away | undefined {
+  return isObject(value.server) && isObject(value.client) ? (value as unknown as Away) : undefined
+}

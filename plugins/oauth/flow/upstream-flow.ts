@@ -1,0 +1,246 @@
+import type { AuthorizationServer } from 'oauth4webapi'
+import { BoundedMap, type Clock, type Config, type Log } from '../../../src/plugin.ts'
+import type { ClientIdentity, Grant, GrantKey, Refreshed, Vault } from '../types.ts'
+import { challengeOf, type Challenge } from './challenge.ts'
+import { clientAt, methodOf } from './client-identity.ts'
+import { discover, serverMetadata, type Discovered, type DiscoveryHost, type FetchFrom } from './discovery.ts'
+import { refresh } from './refresh.ts'
+import { canonicalResource, covers } from './resource.ts'
+import { scopesFor, union, within } from './scopes.ts'
+import { Wire, type KeySpec } from './wire.ts'
+
+export type OAuthSpec = NonNullable<
+  Extract<Config['upstreams'][string], { readonly oauth?: unknown }>['oauth']
+>
+
+/** An upstream with `oauth`. */
+export interface FlowSpec {
+  readonly name: string
+  readonly url: string
+  /** Headers of the configuration: what the server may want before it says that it wants a token. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly oauth: OAuthSpec
+}
+
+/** Dependencies of the flow of one upstream. */
+export interface FlowHost {
+  readonly vault: Vault
+  readonly clock: Clock
+  readonly log: Log
+  readonly directory: string
+  readonly fetchFrom: FetchFrom
+  /** The name that people read where they consent. */
+  readonly clientName: string
+  /** URL of the gateway's own client metadata document, where it has a public one. */
+  readonly document: () => string | undefined
+}
+
+/** All that a login needs to know before a browser is opened. */
+export interface Prepared extends Discovered {
+  /** Scopes to ask for. */
+  readonly scopes: readonly string[]
+}
+
+/** Accounts whose challenges are remembered. */
+const MAX_ACCOUNTS = 1000
+/** Operations of an account for which more scopes were asked for at most so many times, within a time. */
+const MAX_STEPS = 3
+const STEPS_MS = 600_000
+/** Metadata of an authorization server is asked for again after this time. */
+const SERVER_MS = 600_000
+
+/** What is known of the login of one upstream, and the requests that it takes. */
+export class UpstreamFlow {
+  readonly spec: FlowSpec
+  readonly #host: FlowHost
+  /** What the server said last when it refused an account. */
+  readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
+  /** Scopes that calls of an account were refused for. */
+  readonly #wanted = new BoundedMap<string, readonly string[]>({ max: MAX_ACCOUNTS })
+  readonly #steps = new BoundedMap<string, { count: number; readonly since: number }>({ max: MAX_ACCOUNTS })
+  readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
+    max: 10,
+  })
+  #resource: string | undefined
+  #wire: Promise<Wire> | undefined
+
+  constructor(spec: FlowSpec, host: FlowHost) {
+    this.spec = spec
+    this.#host = host
+  }
+
+  /** The library is loaded with the first login or refresh. */
+  wire(): Promise<Wire> {
+    const { fetchFrom, directory } = this.#host
+    this.#wire ??= import('oauth4webapi').then(lib => new Wire(lib, fetchFrom, directory))
+    return this.#wire
+  }
+
+  get keySpec(): KeySpec | undefined {
+    return keySpecOf(this.spec.oauth.client)
+  }
+
+  /** Finds out anew where the login is made, and for which scopes. */
+  async prepare(account: string, more: readonly string[]): Promise<Prepared> {
+    const { challenge, ...found } = await this.locate(account)
+    const { resource, server } = found
+    const bound = this.spec.oauth.scopes
+    const kept = await this.#host.vault.find(account, resource, server.issuer)
+    const wanted = this.#wanted.get(account)
+    const scopes = scopesFor({
+      challenged: wanted === undefined ? challenge.scopes : union(challenge.scopes ?? [], wanted),
+      ofResource: found.scopes,
+      bound,
+      before: kept === undefined ? [] : union(kept.scopesRequested, wanted ?? []),
+      ofServer: textsIn(server.scopes_supported),
+    })
+    return { resource, server, scopes: union(scopes, more) }
+  }
+
+  /** Asks the server, and what it names, where tokens for an account come from. */
+  async locate(account: string): Promise<Discovered & { readonly challenge: Challenge }> {
+    const challenge = this.#challenges.get(account) ?? (await this.#probe())
+    const found = await discover(this.#discoveryHost, challenge.metadata)
+    this.#resource = found.resource
+    this.#noteServer(found.server)
+    return { ...found, challenge }
+  }
+
+  async clientFor(
+    server: AuthorizationServer,
+    redirectUri: string,
+    scopes: readonly string[],
+  ): Promise<ClientIdentity> {
+    const { vault, clientName: name, document } = this.#host
+    const { name: upstream, oauth } = this.spec
+    const host = {
+      upstream,
+      client: oauth.client,
+      document: document(),
+      vault,
+      wire: await this.wire(),
+      name,
+    }
+    return clientAt(host, server, redirectUri, scopes)
+  }
+
+  /** The resource that tokens are for. Before anybody has asked the server, that of a grant that covers it, or its URL. */
+  async resource(): Promise<string> {
+    if (this.#resource !== undefined) return this.#resource
+    const { url } = this.spec
+    const canonical = canonicalResource(url)
+    const kept = (await this.#host.vault.list()).filter(grant => covers(grant.resource, url))
+    const best = kept.find(grant => grant.resource === canonical) ?? kept[0]
+    return best?.resource ?? canonical
+  }
+
+  /** True for grants that are this upstream's to renew. */
+  isFor({ resource }: GrantKey): boolean {
+    return covers(resource, this.spec.url)
+  }
+
+  async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed> {
+    const asked = { key, grant, signal, keySpec: this.keySpec }
+    return refresh(await this.wire(), () => this.serverOf(key.issuer), asked)
+  }
+
+  /** Metadata of an authorization server that a grant was made at. */
+  async serverOf(issuer: string): Promise<AuthorizationServer> {
+    const known = this.#servers.get(issuer)
+    if (known !== undefined && this.#host.clock.now() - known.at < SERVER_MS) return known.server
+    const server = await serverMetadata(this.#discoveryHost, issuer)
+    this.#noteServer(server)
+    return server
+  }
+
+  /** The server has refused a request. */
+  challenged(account: string, header: string | undefined): Challenge {
+    const challenge = challengeOf(header)
+    this.#challenges.set(account, challenge)
+    return challenge
+  }
+
+  /**
+   * Notes the scopes that an operation was refused for. False when a login for them would be of no use: they are beyond the bound,
+   * or it was tried often enough.
+   */
+  stepUp(account: string, operation: string, scopes: readonly string[]): boolean {
+    const { oauth } = this.spec
+    const allowed = within(scopes, oauth.scopes)
+    if (allowed.length < scopes.length) return false
+    const key = JSON.stringify([account, operation])
+    const now = this.#host.clock.now()
+    const known = this.#steps.get(key)
+    const step = known === undefined || now - known.since > STEPS_MS ? { count: 0, since: now } : known
+    if (step.count >= MAX_STEPS) return false
+    step.count++
+    this.#steps.set(key, step)
+    this.#wanted.set(account, union(this.#wanted.get(account) ?? [], allowed))
+    return true
+  }
+
+  /** Scopes that a login of this account would ask for beyond those that it has, for people. */
+  wantedBy(account: string): readonly string[] {
+    return this.#wanted.get(account) ?? []
+  }
+
+  /** A login of this account has been made. */
+  loggedIn(account: string, { resource }: GrantKey): void {
+    this.#resource = resource
+    this.#challenges.delete(account)
+    this.#wanted.delete(account)
+  }
+
+  get #discoveryHost(): DiscoveryHost {
+    const { name, url, oauth } = this.spec
+    return { upstream: name, url, issuer: oauth.issuer, fetchFrom: this.#host.fetchFrom }
+  }
+
+  #noteServer(server: AuthorizationServer): void {
+    this.#servers.set(server.issuer, { server, at: this.#host.clock.now() })
+  }
+
+  /** Asks the server without a token, for its challenge. */
+  async #probe(): Promise<Challenge> {
+    const { headers, url } = this.spec
+    if (!url.startsWith('http')) return challengeOf(undefined)
+    try {
+      const response = await this.#host.fetchFrom(url, {
+        method: 'POST',
+        headers: {
+          ...headers,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: PING,
+      })
+      return challengeOf(
+        response.status === 401 ? (response.headers.get('www-authenticate') ?? undefined) : undefined,
+      )
+    } catch {
+      // The well-known places may be there all the same.
+      return challengeOf(undefined)
+    }
+  }
+}
+
+const PING = JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' })
+
+/** The key of a configured client; undefined where it has none. */
+export function keySpecOf(client: OAuthSpec['client']): KeySpec | undefined {
+  if (client?.keyFile === undefined) return undefined
+  return { file: client.keyFile, id: client.keyId, algorithm: client.algorithm }
+}
+
+/** The client of the configuration as an identity, where the server gives no other. */
+export function configuredIdentity(
+  client: NonNullable<OAuthSpec['client']>,
+  server: AuthorizationServer,
+): ClientIdentity {
+  const { id, secret } = client
+  return { id, method: methodOf(client, server), ...(secret === undefined ? {} : { secret }) }
+}
+
+function textsIn(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value.filter(one => typeof one === 'string') : undefined
+}

@@ -1,0 +1,116 @@
+import { readFile } from 'node:fs/promises'
+import { isAbsolute, join } from 'node:path'
+import type { importPKCS8 } from 'jose'
+import type * as Lib from 'oauth4webapi'
+import { GatewayError, reasonOf } from '../../../src/plugin.ts'
+import type { ClientIdentity, NewGrant } from '../types.ts'
+import { scopesOf } from './challenge.ts'
+import type { FetchFrom } from './discovery.ts'
+
+type Library = typeof Lib
+
+/** The private key of a configured client. */
+export interface KeySpec {
+  readonly file: string
+  readonly id?: string | undefined
+  readonly algorithm: string
+}
+
+/** Options of a request to an authorization server. */
+export interface WireOptions {
+  readonly signal?: AbortSignal | undefined
+  /** Parameters beside those of the grant, such as `resource`. */
+  readonly more?: Readonly<Record<string, string>>
+}
+
+/** The library on the fetch of one upstream. */
+export class Wire {
+  readonly lib: Library
+  readonly #fetchFrom: FetchFrom
+  readonly #directory: string
+
+  constructor(lib: Library, fetchFrom: FetchFrom, directory: string) {
+    this.lib = lib
+    this.#fetchFrom = fetchFrom
+    this.#directory = directory
+  }
+
+  /** Options for any request of the library. The guard says which URLs may be asked, and by which scheme. */
+  readonly options = ({ signal, more }: WireOptions = {}): Lib.TokenEndpointRequestOptions => {
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- a server on loopback has its authorization server there
+    const { customFetch, allowInsecureRequests } = this.lib
+    return {
+      [allowInsecureRequests]: true,
+      [customFetch]: (url: string, init: Lib.CustomFetchOptions<string, unknown>) => {
+        const { method, headers, body } = init
+        const text = body as string | URLSearchParams | undefined
+        return this.#fetchFrom(url, { method, headers, body: text, signal: init.signal ?? undefined })
+      },
+      ...(signal === undefined ? {} : { signal }),
+      ...(more === undefined ? {} : { additionalParameters: more }),
+    }
+  }
+
+  /** The way a client authenticates at the token endpoint. */
+  async authOf({ secret, method }: ClientIdentity, key?: KeySpec): Promise<Lib.ClientAuth> {
+    const { lib } = this
+    if (method === 'private_key_jwt' && key !== undefined) {
+      const kid = key.id === undefined ? {} : { kid: key.id }
+      return lib.PrivateKeyJwt({ key: await this.#privateKey(key), ...kid })
+    }
+    if (secret === undefined || method === 'none') return lib.None()
+    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : lib.ClientSecretBasic(secret)
+  }
+
+  /** The words of an OAuth error; undefined for any other failure. Servers may quote what they were sent, so only the code is told. */
+  said(error: unknown): string | undefined {
+    if (error instanceof this.lib.ResponseBodyError) return codeOf(error.error)
+    if (error instanceof this.lib.AuthorizationResponseError) return codeOf(error.error)
+    return undefined
+  }
+
+  async #privateKey({ file, algorithm }: KeySpec): ReturnType<typeof importPKCS8> {
+    const { importPKCS8: read } = await import('jose')
+    const path = isAbsolute(file) ? file : join(this.#directory, file)
+    return read(await readFile(path, 'utf8'), algorithm)
+  }
+}
+
+/** Tokens of an answer as a grant. */
+export function grantOf(
+  tokens: Lib.TokenEndpointResponse,
+  {
+    client,
+    scopes,
+    refresh,
+  }: { client: ClientIdentity; scopes: readonly string[]; refresh?: string | undefined },
+): NewGrant {
+  const {
+    access_token: access,
+    token_type: type,
+    refresh_token: renewed = refresh,
+    expires_in: seconds,
+  } = tokens
+  if (type !== 'bearer') throw new Error(`its tokens are of type "${type}", and not "bearer"`)
+  return {
+    access,
+    scopesRequested: scopes,
+    scopesGranted: scopesOf(tokens.scope) ?? scopes,
+    client,
+    ...(renewed === undefined ? {} : { refresh: renewed }),
+    ...(seconds === undefined ? {} : { expiresAt: Date.now() + seconds * 1000 }),
+  }
+}
+
+/** Why a request to an authorization server came to nothing, in words without a secret. */
+export function whyFailed(wire: Wire, error: unknown): string {
+  const { cause } = error as { cause?: unknown }
+  const said = wire.said(error)
+  if (said !== undefined) return said
+  if (error instanceof GatewayError) return error.message
+  return reasonOf(cause instanceof GatewayError ? cause : error)
+}
+
+function codeOf(error: string): string {
+  return /^[\w.-]{1,100}$/.test(error) ? error : 'an error without a proper code'
+}

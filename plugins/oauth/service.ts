@@ -1,0 +1,107 @@
+import type { Authorizer, PluginApi } from '../../src/plugin.ts'
+import { oauthError } from './errors.ts'
+import { authorizerOf } from './flow/authorizer.ts'
+import { Logins } from './flow/login.ts'
+import { UpstreamFlow } from './flow/upstream-flow.ts'
+import { isOfCaller, type OAuthUpstream } from './upstreams.ts'
+import { machineTokens } from './machine/tokens.ts'
+import type { Grant, GrantKey, Refreshed, Vault } from './types.ts'
+import { RefreshedGrants } from './vault/grants.ts'
+import { vaultKey } from './vault/key.ts'
+import { FileVault } from './vault/vault.ts'
+
+/** Means of the process that the service runs in: those of a plugin, or of a command alone. */
+export type ServiceApi = Pick<PluginApi, 'clock' | 'log' | 'directory' | 'state' | 'fetch'>
+
+/** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
+export class OAuthService {
+  readonly vault: Vault
+  readonly grants: RefreshedGrants
+  readonly logins: Logins
+  readonly #flows = new Map<string, UpstreamFlow>()
+  #api: ServiceApi
+  #users = 0
+
+  constructor(api: ServiceApi) {
+    this.#api = api
+    const { clock, log, directory, state } = api
+    const key = (): Promise<Buffer | undefined> => vaultKey({ directory, state })
+    this.vault = new FileVault({ directory: state, key, clock, log })
+    this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
+    this.logins = new Logins({
+      vault: this.vault,
+      log,
+      flow: upstream => this.flow(upstream),
+      granted: (account, resource) => this.grants.forget(account, resource),
+    })
+  }
+
+  /** A generation of the configuration has come, with a fetch of its own. */
+  opened(api: ServiceApi): void {
+    this.#api = api
+    this.#users++
+  }
+
+  /** A generation has gone; with the last one the vault is closed. */
+  closed(): void {
+    if (--this.#users === 0) this.vault.close()
+  }
+
+  /** The flow of an upstream of the configuration. @throws GatewayError where there is none. */
+  flow(upstream: string): UpstreamFlow {
+    const flow = this.#flows.get(upstream)
+    if (flow === undefined)
+      throw oauthError('GW_OAUTH_METADATA', { upstream, why: 'no such upstream has "oauth"' })
+    return flow
+  }
+
+  /** Upstreams with `oauth`, by name. */
+  get flows(): ReadonlyMap<string, UpstreamFlow> {
+    return this.#flows
+  }
+
+  /** Makes the flow of an upstream, in the place of one before. */
+  add(name: string, { url, headers, oauth }: OAuthUpstream): UpstreamFlow {
+    const { vault } = this
+    const { clock, log, directory } = this.#api
+    const flow = new UpstreamFlow(
+      { name, url, headers, oauth },
+      {
+        ...{ vault, clock, log: log.child({ upstream: name }), directory },
+        clientName: 'tapgate',
+        document: () => undefined,
+        // What the server or its authorization server name is asked only where the server itself might be.
+        fetchFrom: (asked, options) => this.#api.fetch(asked, { ...options, namedBy: httpUrl(url) }),
+      },
+    )
+    this.#flows.set(name, flow)
+    return flow
+  }
+
+  /** Puts tokens on the requests of an upstream. */
+  authorizer(name: string, spec: OAuthUpstream): Authorizer {
+    const flow = this.add(name, spec)
+    const { grants } = this
+    const { clock, directory, log } = this.#api
+    if (spec.oauth.grant !== 'code')
+      return authorizerOf(flow, machineTokens(flow, { clock, directory, log }), isOfCaller(spec))
+    const tokens = {
+      isOfPeople: true,
+      access: async (account: string) => grants.access(account, await flow.resource()),
+      refused: async (account: string, generation: number) =>
+        grants.refused(account, await flow.resource(), generation),
+    }
+    return authorizerOf(flow, tokens, isOfCaller(spec))
+  }
+
+  async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed> {
+    const flow = [...this.#flows.values()].find(one => one.isFor(key))
+    if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has its resource any more' }
+    return flow.refresh(key, grant, signal)
+  }
+}
+
+/** A WebSocket is an HTTP request at first, and its authorization servers are asked over HTTP. */
+function httpUrl(url: string): string {
+  return url.replace(/^ws/, 'http')
+}

@@ -1,0 +1,16 @@
+import type { UpstreamConfig } from '../../src/plugin.ts'
+import type { OAuthSpec } from './flow/upstream-flow.ts'
+
+/** A spec with `oauth`. */
+export type OAuthUpstream = Extract<UpstreamConfig, { readonly url: string }> & { readonly oauth: OAuthSpec }
+
+/** True for upstreams that log in. */
+export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
+  return 'oauth' in spec && spec.oauth !== undefined
+}
+
+/** True where each caller has a login of its own. */
+export function isOfCaller({ oauth }: OAuthUpstream): boolean {
+  const isDelegated = oauth.grant === 'exchange' || oauth.grant === 'id-jag'
+  return oauth.account === 'caller' || (isDelegated && oauth.subject?.file === undefined)
+}

@@ -1,0 +1,238 @@
+import type {
+  Answer,
+  Authorizer,
+  Call,
+  Principal,
+  RootsOfClients,
+  ServerSide,
+  Session,
+  Upstream,
+  UpstreamConfig,
+  UpstreamContext,
+  UpstreamRuntime,
+  UpstreamState,
+} from '../api/index.ts'
+import { gatewayError } from '../errors/errors.ts'
+import { MODERN_VERSION } from '../protocol/versions.ts'
+import { IdleSweeper } from '../util/idle-sweeper.ts'
+import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'
+import type { McpUpstream } from './mcp-upstream.ts'
+import { tlsFingerprint } from './tls-files.ts'
+
+type Make = (own: UpstreamContext) => McpUpstream
+
+/** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
+export function upstreamOf(spec: UpstreamConfig, context: UpstreamContext, make: Make): Upstream {
+  const { authorizer } = context
+  const { accountOf } = authorizer ?? {}
+  if (authorizer === undefined || accountOf === undefined) return make(context)
+  return new Accounts(spec, context, principal => accountOf.call(authorizer, principal), make)
+}
+
+/** What is asked of a server before anybody was let in there: its lists decide. */
+const UNKNOWN: Omit<ServerSide, 'info'> = {
+  era: 'modern',
+  version: MODERN_VERSION,
+  capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
+  instructions: undefined,
+}
+
+interface Account {
+  readonly name: string
+  readonly upstream: McpUpstream
+  /** Clock time of the last call. */
+  usedAt: number
+}
+
+/** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
+class Accounts implements Upstream {
+  readonly name: string
+  readonly spec: UpstreamConfig
+  readonly #context: UpstreamContext
+  readonly #accountOf: (principal: Principal) => string
+  readonly #make: Make
+  readonly #accounts = new Map<string, Account>()
+  readonly #sweeper: IdleSweeper<Account>
+  readonly #leaving = new Set<Promise<void>>()
+  readonly #tlsFiles: string
+  /** The last description by any of them. */
+  #server: ServerSide | undefined
+  #isStopped = false
+
+  constructor(
+    spec: UpstreamConfig,
+    context: UpstreamContext,
+    accountOf: NonNullable<Authorizer['accountOf']>,
+    make: Make,
+  ) {
+    this.name = context.name
+    this.spec = spec
+    this.#context = context
+    this.#accountOf = accountOf
+    this.#make = make
+    this.#tlsFiles = tlsFingerprint(spec, context)
+    const idleMs = sizesOf(spec).idleMs ?? CONNECTION_IDLE_MS
+    this.#sweeper = new IdleSweeper(context.clock, {
+      idleMs: () => idleMs,
+      all: () => this.#accounts.values(),
+      idleSince,
+      end: account => this.#end(account),
+    })
+  }
+
+  get state(): UpstreamState {
+    if (this.#isStopped) return 'stopped'
+    return this.#upstreams().some(({ state }) => state === 'ready') ? 'ready' : 'idle'
+  }
+
+  /** Trouble of one account is none of the others. */
+  get problem(): undefined {
+    return undefined
+  }
+
+  get server(): ServerSide {
+    return this.#server ?? { ...UNKNOWN, info: { name: this.name, version: '0' } }
+  }
+
+  get isRemembered(): boolean {
+    return this.#server === undefined
+  }
+
+  get isOutdated(): boolean {
+    return tlsFingerprint(this.spec, this.#context) !== this.#tlsFiles
+  }
+
+  get pid(): undefined {
+    return undefined
+  }
+
+  get runtime(): UpstreamRuntime {
+    const all = this.#upstreams().map(({ runtime }) => runtime)
+    const failed = all.filter(({ lastErrorAt }) => lastErrorAt !== undefined)
+    const [last] = failed.sort((a, b) => (b.lastErrorAt ?? 0) - (a.lastErrorAt ?? 0))
+    return {
+      instances: all.flatMap(({ instances }) => instances),
+      restarts: all.reduce((sum, { restarts }) => sum + restarts, 0),
+      inFlight: all.reduce((sum, { inFlight }) => sum + inFlight, 0),
+      ...(last?.lastError === undefined ? {} : { lastError: last.lastError }),
+      ...(last?.lastErrorAt === undefined ? {} : { lastErrorAt: last.lastErrorAt }),
+    }
+  }
+
+  /** Nobody's connection is opened before somebody calls. */
+  start(): Promise<void> {
+    this.#isStopped = false
+    return Promise.resolve()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#sweeper.stop()
+    for (const account of this.#accounts.values()) this.#end(account)
+    await Promise.all(this.#leaving)
+    this.#context.stateChanged('stopped')
+  }
+
+  async dispatch(call: Call): Promise<Answer> {
+    const account = this.#of(call.exchange.principal)
+    account.usedAt = this.#context.clock.now()
+    return account.upstream.dispatch(call)
+  }
+
+  sessionEnded(session: Session): void {
+    this.#known(session)?.upstream.sessionEnded(session)
+  }
+
+  rootsChanged(changed: readonly Session[]): void {
+    for (const { name, upstream } of this.#accounts.values()) {
+      const own = changed.filter(({ principal }) => this.#isOf(name, principal))
+      if (own.length > 0) upstream.rootsChanged(own)
+    }
+  }
+
+  #upstreams(): McpUpstream[] {
+    return [...this.#accounts.values()].map(({ upstream }) => upstream)
+  }
+
+  #of(principal: Principal): Account {
+    if (this.#isStopped)
+      throw gatewayError('GW_UPSTREAM_DOWN', { upstream: this.name, why: 'it was stopped' })
+    const name = this.#accountOf(principal)
+    const known = this.#accounts.get(name)
+    if (known !== undefined) return known
+    this.#makeRoom()
+    const account = { name, upstream: this.#make(this.#contextOf(name)), usedAt: this.#context.clock.now() }
+    this.#accounts.set(name, account)
+    this.#sweeper.arm()
+    return account
+  }
+
+  #known({ principal }: Session): Account | undefined {
+    return [...this.#accounts.values()].find(({ name }) => this.#isOf(name, principal))
+  }
+
+  /** True for a caller of this account; whoever has none hears nothing of it. */
+  #isOf(account: string, principal: Principal): boolean {
+    try {
+      return this.#accountOf(principal) === account
+    } catch {
+      return false
+    }
+  }
+
+  /** The account that was idle longest gives its place to a new one. */
+  #makeRoom(): void {
+    const { max } = sizesOf(this.spec)
+    if (this.#accounts.size < max) return
+    const [idle] = [...this.#accounts.values()]
+      .filter(account => idleSince(account) !== undefined)
+      .sort((a, b) => a.usedAt - b.usedAt)
+    if (idle !== undefined) return this.#end(idle)
+    const why = `${max} accounts have connections of their own to it already`
+    throw gatewayError('GW_UPSTREAM_BUSY', { upstream: this.name, why, retryAfterMs: 1000 })
+  }
+
+  #end(account: Account): void {
+    this.#accounts.delete(account.name)
+    const left = account.upstream.stop().finally(() => this.#leaving.delete(left))
+    this.#leaving.add(left)
+  }
+
+  /** All that comes of one account's connections is told its callers alone, and nothing of it is kept for the next run. */
+  #contextOf(account: string): UpstreamContext {
+    const { roots, ...context } = this.#context
+    const isOwn = ({ principal }: Session): boolean => this.#isOf(account, principal)
+    return {
+      ...context,
+      account,
+      memory: undefined,
+      log: context.log.child({ account }),
+      ...(roots === undefined ? {} : { roots: rootsAmong(roots, isOwn) }),
+      notify: (notification, isMeant = () => true) =>
+        context.notify(notification, session => isOwn(session) && isMeant(session)),
+      stateChanged: (state, problem) => {
+        const server = this.#accounts.get(account)?.upstream.server
+        if (server !== undefined) this.#server = server
+        // One account that fails is no news of the server for the others.
+        if (!this.#isStopped && state === 'ready') context.stateChanged(state, problem)
+      },
+    }
+  }
+}
+
+function idleSince({ upstream, usedAt }: Account): number | undefined {
+  return upstream.runtime.inFlight > 0 || upstream.isWatched || upstream.state === 'starting'
+    ? undefined
+    : usedAt
+}
+
+function rootsAmong(roots: RootsOfClients, isOwn: (session: Session) => boolean): RootsOfClients {
+  const among = (isOn: (session: Session) => boolean = () => true) => {
+    return (session: Session): boolean => isOwn(session) && isOn(session)
+  }
+  return {
+    list: (ask, isOn) => roots.list(ask, among(isOn)),
+    isOnly: (session, isOn) => roots.isOnly(session, among(isOn)),
+    clientOf: isOn => roots.clientOf(among(isOn)),
+  }
+}

@@ -1,0 +1,148 @@
+import type { Authorizer, CredentialHeaders, OutgoingRequest, UpstreamContext } from '../../api/index.ts'
+import type {
+  Carrier,
+  ClientRequest,
+  HttpTransport,
+  ReplyHandler,
+  ReplyHeaders,
+} from '../../http-client/port.ts'
+import { MAX_REFUSAL } from './http-failures.ts'
+import { WholeBody } from './response-body.ts'
+
+/** Times that one request may be sent again with other credentials. */
+const MAX_AGAIN = 3
+
+/** Puts the credentials of an authorizer on each request, and sends one again that was refused for want of others. */
+export function authorized(client: HttpTransport, context: UpstreamContext): HttpTransport {
+  const { authorizer, name, account } = context
+  if (authorizer === undefined) return client
+  return {
+    dispatch: (request, handler) => {
+      const { method, exchange } = request
+      const asked = { upstream: name, method, account, exchange }
+      new AuthorizedRequest({ client, authorizer, request, asked, handler }).begin()
+    },
+    close: () => client.close(),
+    destroy: () => client.destroy(),
+  }
+}
+
+interface Parts {
+  readonly client: HttpTransport
+  readonly authorizer: Authorizer
+  readonly request: ClientRequest
+  /** The request as its authorizer sees it. */
+  readonly asked: OutgoingRequest
+  readonly handler: ReplyHandler
+}
+
+/** One request with its credentials, until it has an answer that counts. */
+class AuthorizedRequest implements ReplyHandler, Carrier {
+  readonly #parts: Parts
+  #sent: CredentialHeaders = {}
+  /** Number of the attempt that is on its way. */
+  #attempt = 0
+  #carrier: Carrier | undefined
+  /** A refusal that is read to its end, before its authorizer is asked. */
+  #refusal:
+    { readonly status: 401 | 403; readonly headers: ReplyHeaders; readonly body: WholeBody } | undefined
+  #abortedBecause: Error | undefined
+  #isOver = false
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  begin(): void {
+    const { authorizer, asked } = this.#parts
+    try {
+      const headers = authorizer.headers(asked)
+      if (headers instanceof Promise) headers.then(later => this.#send(later), this.#fail)
+      else this.#send(headers)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  abort(_handler: ReplyHandler, why: Error): void {
+    if (this.#isOver) return
+    this.#abortedBecause ??= why
+    if (this.#carrier === undefined) this.#fail(why)
+    else this.#carrier.abort(this, why)
+  }
+
+  onSend(carrier: Carrier): void {
+    this.#carrier = carrier
+    if (this.#abortedBecause !== undefined) carrier.abort(this, this.#abortedBecause)
+    else if (this.#attempt === 1) this.#parts.handler.onSend(this)
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    if ((status === 401 || status === 403) && this.#attempt <= MAX_AGAIN) {
+      const body = new WholeBody(MAX_REFUSAL, text => void this.#refused(text))
+      this.#refusal = { status, headers, body }
+    } else this.#parts.handler.onHead(status, headers, this)
+  }
+
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    if (this.#refusal === undefined) return this.#parts.handler.onBody(bytes, this)
+    // More than this is never shown of it, and a connection is cheaper than reading on.
+    if (!this.#refusal.body.push(bytes)) carrier.abort(this, new Error('nobody reads this body'))
+  }
+
+  onEnd(): void {
+    if (this.#refusal === undefined) this.#end(handler => handler.onEnd())
+    else this.#refusal.body.end()
+  }
+
+  onError(error: Error): void {
+    if (this.#refusal === undefined || this.#abortedBecause !== undefined) this.#fail(error)
+    else void this.#refused(Buffer.alloc(0))
+  }
+
+  #send(headers: CredentialHeaders): void {
+    if (this.#isOver) return
+    const { client, request } = this.#parts
+    this.#attempt++
+    this.#sent = headers
+    this.#refusal = undefined
+    client.dispatch({ ...request, headers: { ...request.headers, ...headers } }, this)
+  }
+
+  async #refused(text: Buffer): Promise<void> {
+    const refusal = this.#refusal
+    if (refusal === undefined) return
+    const { authorizer, asked } = this.#parts
+    const { status, headers } = refusal
+    const challenge = headers['www-authenticate']
+    this.#carrier = undefined
+    try {
+      const said = { status, challenge, sent: this.#sent, attempt: this.#attempt }
+      const others = await authorizer.refused(asked, said)
+      if (others === undefined) this.#pass(status, headers, text)
+      else this.#send(others)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  /** The refusal stands, and is the answer. */
+  #pass(status: number, headers: ReplyHeaders, text: Buffer): void {
+    if (this.#isOver) return
+    const { handler } = this.#parts
+    handler.onHead(status, headers, this)
+    if (text.length > 0) handler.onBody(text, this)
+    this.#end(() => handler.onEnd())
+  }
+
+  readonly #fail = (error: unknown): void => {
+    const failure = error instanceof Error ? error : new Error(String(error))
+    this.#end(handler => handler.onError(failure))
+  }
+
+  #end(tell: (handler: ReplyHandler) => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    tell(this.#parts.handler)
+  }
+}
