@@ -3,8 +3,9 @@ import { errorsOf, RPC } from '../../src/plugin.ts'
 /** Errors of upstream OAuth. */
 export const ERRORS = {
   GW_LOGIN_NEEDED: {
-    text: 'upstream "{upstream}" needs a login: {why}',
-    hint: 'Run gateway login {upstream}.',
+    text: 'upstream "{upstream}" needs a login: {why}. Run: gateway login {upstream}',
+    hint: 'Run: gateway login {upstream}.',
+    state: 'needs_auth',
     http: 502,
     rpc: RPC.internal,
   },

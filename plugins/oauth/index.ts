@@ -8,18 +8,25 @@ import { VAULT_ERRORS } from './vault/errors.ts'
 export const oauth: Plugin<undefined> = {
   name: 'oauth',
   scope: 'shared',
+  sharesState: true,
   claims: { upstream: ['oauth'], makesUpstreams: true },
   errors: { ...ERRORS, ...VAULT_ERRORS },
   check,
+  commands: () => import('./commands.ts'),
   async setup(api) {
-    const { hooks, slot } = api
+    const { hooks, slot, config, clock } = api
     // Only who has such an upstream loads what logs in.
-    const [{ OAuthService }, { addVerbs }] = await Promise.all([import('./service.ts'), import('./control.ts')])
+    const [{ OAuthService }, { answerVerbs }, { watchLogins }] = await Promise.all([
+      import('./service.ts'),
+      import('./verbs.ts'),
+      import('./watch.ts'),
+    ])
     const service = slot.gateway(() => new OAuthService(api))
     service.opened(api)
     hooks.configure.tap(withCallersApart)
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
-    addVerbs(hooks, service)
+    answerVerbs(hooks, service, config)
+    watchLogins(hooks, service, clock)
     hooks.close.tap(() => service.closed())
   },
 }

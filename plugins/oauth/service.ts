@@ -1,39 +1,46 @@
 import type { Authorizer, PluginApi } from '../../src/plugin.ts'
 import { oauthError } from './errors.ts'
 import { authorizerOf } from './flow/authorizer.ts'
-import { Logins } from './flow/login.ts'
+import { DeviceLogins } from './flow/device.ts'
+import { Logins, type LoginsHost } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
 import { isOfCaller, type OAuthUpstream } from './upstreams.ts'
 import { machineTokens } from './machine/tokens.ts'
 import type { Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
-import { vaultKey } from './vault/key.ts'
+import { vaultKey, type KeyPlaces } from './vault/key.ts'
 import { FileVault } from './vault/vault.ts'
 
 /** Means of the process that the service runs in: those of a plugin, or of a command alone. */
-export type ServiceApi = Pick<PluginApi, 'clock' | 'log' | 'directory' | 'state' | 'fetch'>
+export type ServiceApi = Pick<
+  PluginApi,
+  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs'
+>
 
 /** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
 export class OAuthService {
   readonly vault: Vault
   readonly grants: RefreshedGrants
   readonly logins: Logins
+  readonly devices: DeviceLogins
   readonly #flows = new Map<string, UpstreamFlow>()
   #api: ServiceApi
   #users = 0
 
   constructor(api: ServiceApi) {
     this.#api = api
-    const { clock, log, directory, state } = api
-    const key = (): Promise<Buffer | undefined> => vaultKey({ directory, state })
+    const { clock, log, state } = api
+    const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
     this.vault = new FileVault({ directory: state, key, clock, log })
     this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
-    this.logins = new Logins({
+    const host: LoginsHost = {
       vault: this.vault,
       log,
       flow: upstream => this.flow(upstream),
       granted: (account, resource) => this.grants.forget(account, resource),
-    })
+    }
+    this.logins = new Logins(host)
+    this.devices = new DeviceLogins(host, clock)
   }
 
   /** A generation of the configuration has come, with a fetch of its own. */
@@ -43,8 +50,10 @@ export class OAuthService {
   }
 
   /** A generation has gone; with the last one the vault is closed. */
-  closed(): void {
-    if (--this.#users === 0) this.vault.close()
+  async closed(): Promise<void> {
+    if (--this.#users > 0) return
+    await this.grants.settled()
+    this.vault.close()
   }
 
   /** The flow of an upstream of the configuration. @throws GatewayError where there is none. */
@@ -104,4 +113,11 @@ export class OAuthService {
 /** A WebSocket is an HTTP request at first, and its authorization servers are asked over HTTP. */
 function httpUrl(url: string): string {
   return url.replace(/^ws/, 'http')
+}
+
+/** Where the key of the vault is, by the configuration of now. */
+function placesOf({ config, programs, directory, state }: ServiceApi): KeyPlaces {
+  const { keyCommand, keyFile } = config.secrets ?? {}
+  const command = keyCommand && ((): Promise<string> => programs.output(keyCommand, directory))
+  return { directory, state, file: keyFile, command }
 }

@@ -10,7 +10,7 @@ export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
 }
 
 /** True where each caller has a login of its own. */
-export function isOfCaller({ oauth }: OAuthUpstream): boolean {
+export function isOfCaller({ oauth }: Pick<OAuthUpstream, 'oauth'>): boolean {
   const isDelegated = oauth.grant === 'exchange' || oauth.grant === 'id-jag'
   return oauth.account === 'caller' || (isDelegated && oauth.subject?.file === undefined)
 }

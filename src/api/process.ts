@@ -100,6 +100,11 @@ export interface Program {
 export interface Programs {
   /** Resolves when it runs. @throws Error that says why it does not, and GatewayError when there is no room */
   launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program>
+  /**
+   * Runs a program of the owner for what it prints, such as a secret: without a shell, with the gateway's own environment, for five
+   * seconds and 64 KiB. @throws Error that says why there is nothing
+   */
+  output(argv: readonly string[], cwd: string): Promise<string>
   /** The environment of a program: what it may inherit of the gateway's own – never what makes it load code –, and what is set. */
   environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string>
   /** Ends what gateways that died have left behind for this directory of the configuration. */

@@ -896,6 +896,7 @@ export interface HttpUpstreamConfig {
    * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
    */
   readonly forwardHeaders?: readonly string[]
+  readonly oauth?: UpstreamOAuthConfig
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */
@@ -943,6 +944,100 @@ export interface TlsConfig {
    * What `key` is encrypted with.
    */
   readonly passphrase?: string
+}
+/**
+ * How the gateway gets tokens for a server.
+ */
+export interface UpstreamOAuthConfig {
+  /**
+   * Where tokens come from. `code`: somebody logs in with a browser or a device code. `client-credentials`: the gateway's own id and secret or key. `workload`: a token in a file, such as that of a Kubernetes pod. `exchange`: the caller's own token is exchanged (RFC 8693). `id-jag`: the company's identity provider says who it is for (enterprise-managed authorization).
+   */
+  readonly grant: 'code' | 'client-credentials' | 'workload' | 'exchange' | 'id-jag'
+  /**
+   * Whose login is used. `gateway`: one for all callers. `caller`: each caller has one of their own, and shares neither connections, nor sessions, nor answers with others; callers must be authenticated then. Grants `exchange` and `id-jag` are always of the caller, unless `subject` names a file.
+   */
+  readonly account: 'gateway' | 'caller'
+  readonly client?: OAuthClientConfig
+  /**
+   * Scopes that a login may ask for, at most; none beyond them is asked for by itself. Default: those that the server names.
+   *
+   * Items: A scope (RFC 6749, 3.3).
+   */
+  readonly scopes?: readonly string[]
+  /**
+   * The authorization server, to the letter. Must be one of those that the server names. Default: the first of them.
+   */
+  readonly issuer?: string
+  /**
+   * Grant `workload`: the file with the signed token of this workload, relative to the configuration. It is read anew for each request.
+   */
+  readonly assertionFile?: string
+  /**
+   * Grant `exchange`: the `audience` of the exchange, beside `resource`.
+   */
+  readonly audience?: string
+  readonly identityProvider?: OAuthIdentityProviderConfig
+  readonly subject?: OAuthSubjectConfig
+}
+/**
+ * The gateway's identity at the authorization server. Default: a client metadata document where the server takes those and the gateway has a public URL, else dynamic registration.
+ */
+export interface OAuthClientConfig {
+  /**
+   * Its `client_id`. An https URL with a path is the address of a client metadata document, which is used where the authorization server takes those.
+   */
+  readonly id: string
+  /**
+   * Its secret.
+   */
+  readonly secret?: string
+  /**
+   * How it authenticates at the token endpoint. Default: `private_key_jwt` with a key; with a secret `client_secret_basic`, or `client_secret_post` where the server has only that; else `none`.
+   */
+  readonly method?: 'none' | 'client_secret_basic' | 'client_secret_post' | 'private_key_jwt'
+  /**
+   * Its private key as PKCS #8 PEM, in a file relative to the configuration.
+   */
+  readonly keyFile?: string
+  /**
+   * The `kid` of the key.
+   */
+  readonly keyId?: string
+  /**
+   * Signature algorithm of the key.
+   */
+  readonly algorithm: 'ES256' | 'ES384' | 'RS256' | 'PS256' | 'Ed25519'
+  /**
+   * The authorization server that gave it. When the MCP server names another one, nobody is sent there with this identity.
+   */
+  readonly issuer?: string
+}
+/**
+ * Grants `exchange` and `id-jag`: where the caller's token is exchanged. Without it, `exchange` asks the server's own authorization server.
+ */
+export interface OAuthIdentityProviderConfig {
+  /**
+   * Its issuer, to the letter.
+   */
+  readonly issuer: string
+  /**
+   * Its token endpoint. Default: what its metadata says.
+   */
+  readonly tokenEndpoint?: string
+  readonly client?: OAuthClientConfig
+}
+/**
+ * Grants `exchange` and `id-jag`: the token that says who it is for. Default: the access token with which the caller came.
+ */
+export interface OAuthSubjectConfig {
+  /**
+   * A file with the token, relative to the configuration; read anew for each exchange. All callers have one account then.
+   */
+  readonly file?: string
+  /**
+   * Its type.
+   */
+  readonly type: 'access_token' | 'id_token' | 'refresh_token' | 'jwt'
 }
 /**
  * A remote server reached over HTTP+SSE of protocol version 2024-11-05.
@@ -1026,6 +1121,7 @@ export interface SseUpstreamConfig {
    * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
    */
   readonly forwardHeaders?: readonly string[]
+  readonly oauth?: UpstreamOAuthConfig
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */
@@ -1123,6 +1219,7 @@ export interface WsUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly oauth?: UpstreamOAuthConfig
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */

@@ -10,6 +10,8 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/tracing/headers/*',
   '/upstreams/*/env/*',
   '/upstreams/*/headers/*',
+  '/upstreams/*/oauth/client/secret',
+  '/upstreams/*/oauth/identityProvider/client/secret',
   '/upstreams/*/query/*',
   '/upstreams/*/tls/passphrase',
 ])

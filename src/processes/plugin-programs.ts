@@ -8,6 +8,7 @@ import { hidingLog } from '../util/log.ts'
 import { hidingVariables, type Hide } from '../util/secrets.ts'
 import { Stderr, RecentLines } from './stderr.ts'
 import { ProcessTable } from './cleanup/own-processes.ts'
+import { runForOutput } from './run-for-output.ts'
 import { ServerProcess } from './server-process.ts'
 
 /** Surroundings that programs are run in. */
@@ -35,6 +36,12 @@ export class OwnPrograms implements Programs {
 
   environment(inherit: readonly string[], set: Readonly<Record<string, string>>): Record<string, string> {
     return childEnvironment(this.#options.environment, inheritedByProgram(inherit), set).env
+  }
+
+  async output(argv: readonly string[], cwd: string): Promise<string> {
+    const output = await runForOutput({ argv, cwd }, this.#options.environment)
+    if ('text' in output) return output.text
+    throw new Error(`${argv[0] ?? ''} ${output.why}`)
   }
 
   async launch(spec: ProgramSpec, signal?: AbortSignal): Promise<Program> {

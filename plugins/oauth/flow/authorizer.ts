@@ -84,7 +84,7 @@ class TokenAuthorizer {
 
   #stepUp(account: string, { exchange }: OutgoingRequest, scopes: readonly string[]): void {
     if (!this.#flow.stepUp(account, operationOf(exchange), scopes)) return
-    throw this.#needsLogin(account, `this needs the scope ${scopes.join(' ')}`)
+    throw this.#needsLogin(account, `this needs the scope ${scopes.join(' ')}`, true)
   }
 
   #bearer({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
@@ -93,8 +93,9 @@ class TokenAuthorizer {
     return headers
   }
 
-  #needsLogin(account: string, why: string): Error {
-    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why })
+  /** `ofCall` for what one call wants beyond the login: all others go on. */
+  #needsLogin(account: string, why: string, ofCall = false): Error {
+    return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why, ofCall })
   }
 
   #unavailable(why: string): Error {

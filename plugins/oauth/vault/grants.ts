@@ -42,6 +42,8 @@ export class RefreshedGrants implements Grants {
   readonly #remembered = new BoundedMap<string, KeptGrant>({ max: MAX_REMEMBERED })
   /** When the server refused a generation, by the clock. */
   readonly #refused = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
+  /** Generations that were made because the one before was refused. */
+  readonly #forced = new BoundedMap<number, number>({ max: MAX_REMEMBERED })
   #version: number | undefined
 
   constructor(options: GrantsOptions) {
@@ -70,12 +72,13 @@ export class RefreshedGrants implements Grants {
       const grant = await this.#find(account, resource)
       if (grant === undefined) return { kind: 'login', why: await this.#whyNone(account, resource) }
       if (grant.generation !== generation) return this.access(account, resource)
-      const isFresh = this.#now() - grant.at < REFUSED_MS
-      if (grant.refresh === undefined || isFresh || this.#isRefused(grant)) {
+      if (grant.refresh === undefined || this.#isForced(grant) || this.#isRefused(grant)) {
         this.#refused.set(generation, this.#options.clock.now())
         return { kind: 'login', why: 'the server refused the token' }
       }
-      return this.#given(await this.#refresher.renewed(grant), { ...grant, expiresAt: 0 })
+      const renewed = await this.#refresher.renewed(grant)
+      if (renewed.kind === 'granted') this.#forced.set(renewed.grant.generation, this.#options.clock.now())
+      return this.#given(renewed, { ...grant, expiresAt: 0 })
     })
   }
 
@@ -147,6 +150,11 @@ export class RefreshedGrants implements Grants {
 
   #isRefused({ generation }: KeptGrant): boolean {
     const at = this.#refused.get(generation)
+    return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
+  }
+
+  #isForced({ generation }: KeptGrant): boolean {
+    const at = this.#forced.get(generation)
     return at !== undefined && this.#options.clock.now() - at < REFUSED_MS
   }
 

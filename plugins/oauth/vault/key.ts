@@ -6,7 +6,7 @@ import { vaultError } from './errors.ts'
 const NAME = 'grants.key'
 const BYTES = 32
 /** Shorter ones can be guessed. */
-const LEAST = 16
+const LEAST = 32
 
 /** Places where the key may be. */
 export interface KeyPlaces {

@@ -58,6 +58,7 @@ export const SILENT: Log = {
 const NO_PROGRAMS: Programs = {
   environment: () => ({}),
   launch: () => Promise.reject(new Error('no program runs in this test')),
+  output: () => Promise.reject(new Error('no program runs in this test')),
   endOrphans: () => Promise.resolve(),
 }
 

@@ -12,6 +12,7 @@ import { cleanup } from '../../../../fixtures/cleanup.ts'
 const NO_PROGRAMS: Programs = {
   environment: () => ({}),
   launch: () => Promise.reject(new Error('no program runs in this test')),
+  output: () => Promise.reject(new Error('no program runs in this test')),
   endOrphans: () => Promise.resolve(),
 }
 

@@ -139,8 +139,10 @@ test('an older value of the same row is not opened', async context => {
 
 test('another key opens nothing, and takes nothing away', async context => {
   const state = stateOf(context)
-  const right = (): Promise<Buffer> => Promise.resolve(Buffer.from('the right key of the vault'))
-  const wrong = (): Promise<Buffer> => Promise.resolve(Buffer.from('another key of the vault'))
+  const right = (): Promise<Buffer> =>
+    Promise.resolve(Buffer.from('the right key of the vault, which is long enough'))
+  const wrong = (): Promise<Buffer> =>
+    Promise.resolve(Buffer.from('another key of the vault, which is long enough'))
   const vault = vaultIn(context, state, { key: right })
   await vault.put(KEY, grantOf('f'))
   vault.close()
@@ -192,7 +194,8 @@ test('where no file can be, it says why, and goes on when there can be one', asy
   const clock = new HandClock()
   const place = join(state, 'state')
   writeFileSync(place, 'a file in the place of the directory')
-  const key = (): Promise<Buffer> => Promise.resolve(Buffer.from('the right key of the vault'))
+  const key = (): Promise<Buffer> =>
+    Promise.resolve(Buffer.from('the right key of the vault, which is long enough'))
   const vault = vaultIn(context, place, { clock, key })
   await assert.rejects(vault.list(), { code: 'GW_VAULT_DISK' })
 

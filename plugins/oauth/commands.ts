@@ -1,0 +1,82 @@
+import {
+  gatewayError,
+  GatewayError,
+  type AskGateway,
+  type CommandCall,
+  type PluginCommands,
+} from '../../src/plugin.ts'
+
+const UPSTREAM = {
+  upstream: { required: true, description: 'The server, by its name in the configuration.' },
+}
+
+const ACCOUNT = {
+  value: '<account>',
+  summary: 'Whose login: "gateway", or a caller as "<issuer> <subject>" or "<subject>". Default: gateway.',
+}
+
+/** Commands about logins: with the gateway that runs, or alone. */
+export const commands: PluginCommands = {
+  login: {
+    summary: 'Log in to a server that asks for OAuth, once for all who use it.',
+    description: [
+      'Opens the browser, or prints the page where there is none. After the login the browser comes back to this machine;',
+      'where it cannot, paste the address that it ends at. With --device a code is typed in on any other machine.',
+      'Exit codes: 0 granted, 1 refused, 2 timed out.',
+    ].join(' '),
+    examples: [
+      'gateway login github',
+      'gateway login github --device',
+      'gateway login github --no-browser --port 8976',
+    ],
+    args: UPSTREAM,
+    gateway: 'any',
+    flags: {
+      account: ACCOUNT,
+      scope: { value: '<scope>', multiple: true, summary: 'Ask for this scope too; may be given again.' },
+      'no-browser': { type: 'boolean', summary: 'Only print the page.' },
+      device: { type: 'boolean', summary: 'Log in with a code, on any other machine.', exclusive: ['port'] },
+      port: { value: '<port>', summary: 'Port that the browser comes back to. Default: any.' },
+      timeout: { value: '<time>', summary: 'How long to wait, at most 10m. Default: 10m.' },
+    },
+    async run(call) {
+      const { login } = await import('./commands/login.ts')
+      return withLogins(call, ask => login(ask, call))
+    },
+  },
+  logout: {
+    summary: 'Forget a login, and tell the authorization server where it wants to know.',
+    examples: ['gateway logout github', 'gateway logout github --account alice'],
+    args: UPSTREAM,
+    gateway: 'any',
+    flags: { account: ACCOUNT },
+    async run(call) {
+      const { logoutLine } = await import('./commands/lines.ts')
+      const { account } = call.flags
+      const gone = await withLogins(call, ask =>
+        ask('login.logout', { upstream: call.args.upstream, account }),
+      )
+      call.print(gone, () => [logoutLine(gone)])
+    },
+  },
+  logins: {
+    summary: 'List the logins: whose, where, for what, until when.',
+    examples: ['gateway logins', 'gateway logins --json'],
+    gateway: 'any',
+    async run(call) {
+      const { loginLines } = await import('./commands/lines.ts')
+      const listed = await withLogins(call, ask => ask('login.list'))
+      call.print(listed, () => loginLines(listed, call))
+    },
+  },
+}
+
+/** Says where logins are configured, to somebody whose gateway has none. */
+async function withLogins<T>(call: CommandCall, use: (ask: AskGateway) => Promise<T>): Promise<T> {
+  try {
+    return await call.withGateway('unstarted', use)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'GW_VERB_UNKNOWN') throw error
+    throw gatewayError('GW_USAGE', { what: 'no server logs in: add "oauth: {}" to one under "upstreams:"' })
+  }
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { BoundedMap, type Clock } from '../../../src/plugin.ts'
+import { oauthError } from '../errors.ts'
+import type { ClientIdentity, GrantKey } from '../types.ts'
+import type { FinishedLogin, LoginsHost } from './login.ts'
+import type { Prepared, UpstreamFlow } from './upstream-flow.ts'
+import { grantOf, whyFailed } from './wire.ts'
+
+/** A device has no page to come back to, but registrations are kept by one. */
+const NO_REDIRECT = 'urn:ietf:wg:oauth:2.0:oob'
+const LONGEST_MS = 600_000
+/** Pause between two questions where the server names none, and what `slow_down` adds (RFC 8628, 3.5). */
+const PAUSE_MS = 5000
+const SLOWER_MS = 5000
+const LONGEST_PAUSE_MS = 60_000
+const MAX_OPEN = 100
+
+/** A login that somebody makes by typing in a code. */
+export interface BegunDevice {
+  readonly handle: string
+  /** Page at which the code is typed in. */
+  readonly url: string
+  readonly code: string
+  readonly expiresAt: number
+}
+
+interface Open {
+  readonly upstream: string
+  readonly account: string
+  readonly prepared: Prepared
+  readonly client: ClientIdentity
+  readonly deviceCode: string
+  readonly expiresAt: number
+  readonly pauseMs: number
+}
+
+/** Logins with a device code (RFC 8628). They belong to the process that began them. */
+export class DeviceLogins {
+  readonly #host: LoginsHost
+  readonly #clock: Clock
+  readonly #open = new BoundedMap<string, Open>({ max: MAX_OPEN })
+
+  constructor(host: LoginsHost, clock: Clock) {
+    this.#host = host
+    this.#clock = clock
+  }
+
+  /** @throws GatewayError GW_OAUTH_METADATA where the authorization server has no device codes, GW_LOGIN_FAILED */
+  async begin(upstream: string, account: string, more: readonly string[]): Promise<BegunDevice> {
+    const flow = this.#host.flow(upstream)
+    const prepared = await flow.prepare(account, more)
+    const { server, resource, scopes } = prepared
+    if (server.device_authorization_endpoint === undefined)
+      throw oauthError('GW_OAUTH_METADATA', {
+        upstream,
+        why: `${server.issuer} has no logins by device code`,
+      })
+    const client = await flow.clientFor(server, NO_REDIRECT, scopes)
+    const wire = await flow.wire()
+    const { lib } = wire
+    try {
+      const known = { client_id: client.id }
+      const parameters = { resource, ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }) }
+      const auth = await wire.authOf(client, flow.keySpec)
+      const response = await lib.deviceAuthorizationRequest(server, known, auth, parameters, wire.options())
+      const said = await lib.processDeviceAuthorizationResponse(server, known, response)
+      const expiresAt = Date.now() + Math.min(said.expires_in * 1000, LONGEST_MS)
+      const handle = randomUUID()
+      const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
+      this.#open.set(handle, {
+        ...{ upstream, account, prepared, client, expiresAt },
+        deviceCode: said.device_code,
+        pauseMs: Math.min(Math.max(pauseMs, 1), LONGEST_PAUSE_MS),
+      })
+      return { handle, url: pageOf(upstream, said.verification_uri), code: said.user_code, expiresAt }
+    } catch (error) {
+      throw failure(upstream, whyFailed(wire, error), error)
+    }
+  }
+
+  /** Resolves when somebody has typed the code in. Each may be waited for once. @throws GatewayError GW_LOGIN_UNKNOWN, GW_LOGIN_FAILED */
+  async wait(handle: string): Promise<FinishedLogin> {
+    const open = this.#open.get(handle)
+    this.#open.delete(handle)
+    if (open === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
+    const { upstream, account, prepared } = open
+    const flow = this.#host.flow(upstream)
+    let { pauseMs } = open
+    while (Date.now() < open.expiresAt) {
+      await new Promise<void>(resolve => void this.#clock.after(pauseMs, resolve))
+      const asked = await this.#asked(flow, open)
+      if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, LONGEST_PAUSE_MS)
+      else if (asked !== 'pending') {
+        const key: GrantKey = { account, resource: prepared.resource, issuer: prepared.server.issuer }
+        await this.#host.vault.put(key, asked)
+        flow.loggedIn(account, key)
+        this.#host.granted(account, key.resource, upstream)
+        this.#host.log.info('somebody has logged in', { upstream, account, issuer: key.issuer })
+        return { ...key, upstream, scopes: asked.scopesGranted }
+      }
+    }
+    throw failure(upstream, 'nobody typed the code in, in time')
+  }
+
+  async #asked(
+    flow: UpstreamFlow,
+    { upstream, prepared: { server, resource, scopes }, client, deviceCode }: Open,
+  ): Promise<'pending' | 'slower' | ReturnType<typeof grantOf>> {
+    const wire = await flow.wire()
+    const { lib } = wire
+    const known = { client_id: client.id }
+    try {
+      const auth = await wire.authOf(client, flow.keySpec)
+      const options = wire.options({ more: { resource } })
+      const response = await lib.deviceCodeGrantRequest(server, known, auth, deviceCode, options)
+      const tokens = await lib.processDeviceCodeResponse(server, known, response)
+      return grantOf(tokens, { client, scopes })
+    } catch (error) {
+      const said = wire.said(error)
+      if (said === 'authorization_pending') return 'pending'
+      if (said === 'slow_down') return 'slower'
+      throw failure(upstream, whyFailed(wire, error), error)
+    }
+  }
+}
+
+/** A page for a person: nothing but http and https. */
+function pageOf(upstream: string, text: string): string {
+  const url = URL.parse(text)
+  if (url !== null && /^https?:$/.test(url.protocol)) return url.href
+  throw failure(upstream, 'the page for the code is none that a browser opens')
+}
+
+function failure(upstream: string, why: string, cause?: unknown): Error {
+  return oauthError('GW_LOGIN_FAILED', { upstream, why, cause })
+}

@@ -1,0 +1,56 @@
+import type { Clock, PluginHooks, Upstream, UpstreamState } from '../../src/plugin.ts'
+import type { OAuthService } from './service.ts'
+import { GATEWAY_ACCOUNT } from './types.ts'
+
+/** How often the vault is looked at while a server waits for a login that another process may make. */
+const LOOK_MS = 1000
+
+/** Starts servers that wait for a login as soon as somebody has made it, in this process or in another. */
+export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Clock): void {
+  const waiting = new Set<string>()
+  /** Generation of the login with which a server was started last: the same one is not tried again and again. */
+  const tried = new Map<string, number>()
+  const upstreams = new Map<string, Upstream>()
+  let takeBack: (() => void) | undefined
+  let isClosed = false
+
+  const look = async (): Promise<void> => {
+    for (const name of waiting) {
+      const flow = service.flows.get(name)
+      if (flow === undefined) waiting.delete(name)
+      else if (await hasNewLogin(name)) void upstreams.get(name)?.start()
+    }
+    takeBack = undefined
+    arm()
+  }
+  const hasNewLogin = async (name: string): Promise<boolean> => {
+    const resource = await service.flow(name).resource()
+    const standing = await service.grants.standing(GATEWAY_ACCOUNT, resource)
+    if (standing.kind !== 'granted' || tried.get(name) === standing.grant.generation) return false
+    tried.set(name, standing.grant.generation)
+    return true
+  }
+  const arm = (): void => {
+    if (waiting.size > 0 && !isClosed) takeBack ??= clock.after(LOOK_MS, () => void look().catch(again))
+  }
+  const noted = (name: string, state: UpstreamState): void => {
+    if (state === 'needs_auth') waiting.add(name)
+    else waiting.delete(name)
+    arm()
+  }
+  const again = (): void => {
+    takeBack = undefined
+    arm()
+  }
+
+  hooks.dispatch.tap((next, upstream) => {
+    upstreams.set(upstream.name, upstream)
+    if (upstream.state === 'needs_auth') noted(upstream.name, upstream.state)
+    return next
+  })
+  hooks.upstreamState.tap(noted)
+  hooks.close.tap(() => {
+    isClosed = true
+    takeBack?.()
+  })
+}

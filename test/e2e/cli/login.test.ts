@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { chmod, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as passed } from 'node:timers/promises'
+import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
+import { loginServer, type LoginServer } from '../../fixtures/login-server.ts'
+import { directory, gateway, serving, type Serving } from './run.ts'
+
+interface Place {
+  readonly cwd: string
+  readonly server: LoginServer
+  readonly env: NodeJS.ProcessEnv
+}
+
+const ENV = { DISPLAY: '', WAYLAND_DISPLAY: '' }
+
+/** A directory with a gateway whose only server wants a login. */
+async function place(t: TestContext, more = ''): Promise<Place> {
+  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
+  const server = closeAfter(t, await loginServer(behind.url))
+  const yaml = `
+listeners: { main: { type: http, port: 0 } }
+state: { directory: state }
+upstreams:
+  web: { type: http, url: "${server.url}", oauth: {} }
+${more}`
+  return { cwd: await directory(t, { 'gateway.yaml': yaml }), server, env: ENV }
+}
+
+/** Runs `gateway login`, plays the browser, and gives what came of it. */
+async function loggedIn(t: TestContext, { cwd, env }: Place, args: readonly string[] = []): Promise<Serving> {
+  const login = serving(t, ['login', 'web', ...args], { cwd, env })
+  await visit(await pageOf(login))
+  return login
+}
+
+async function pageOf(login: Serving): Promise<string> {
+  for (;;) {
+    const [found] = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
+    if (found !== undefined) return found
+    const ended = await Promise.race([login.exit, passed(20)])
+    if (ended !== undefined) throw new Error(`it ended with ${String(ended)}: ${login.stderr()}`)
+  }
+}
+
+/** A browser that follows where it is sent. */
+async function visit(url: string): Promise<Response> {
+  return fetch(url, { redirect: 'follow' })
+}
+
+async function logins(
+  where: Place,
+): Promise<{ state: string; why?: string; account: string; renews?: boolean }[]> {
+  const { stdout, stderr } = await gateway(['logins', '--json'], where)
+  return (JSON.parse(stdout === '' ? stderr : stdout) as { logins: never[] }).logins
+}
+
+test('a login alone is kept, sealed and for its owner, and the next gateway uses it', async t => {
+  const where = await place(t)
+  const { cwd, server } = where
+  assert.deepEqual(
+    (await logins(where)).map(({ state, why }) => [state, why]),
+    [['needs_auth', 'nobody has logged in']],
+  )
+
+  const login = await loggedIn(t, where)
+  assert.equal(await login.exit, 0, login.stderr())
+  const [kept] = await logins(where)
+  assert.deepEqual([kept?.state, kept?.account, kept?.renews], ['granted', 'gateway', true])
+
+  const called = await gateway(['call', 'web__whoami'], where)
+  assert.match(called.stdout, /here/, called.stderr)
+  for (const file of readdirSync(join(cwd, 'state'))) {
+    assert.equal(statSync(join(cwd, 'state', file)).mode & 0o077, 0, file)
+    const bytes = statSync(join(cwd, 'state', file)).isFile()
+      ? readFileSync(join(cwd, 'state', file), 'latin1')
+      : ''
+    for (const token of server.given) assert.ok(!bytes.includes(token), file)
+  }
+})
+
+test('a gateway that runs needs the login, is told, and goes on with it', async t => {
+  const where = await place(t)
+  const { cwd, env, server } = where
+  const running = serving(t, ['serve'], { cwd, env })
+  const needed = await running.logged('upstream needs a login')
+  assert.match(String(needed.problem), /nobody has logged in\. Run: gateway login web/)
+
+  const before = JSON.parse((await gateway(['ps', '--json'], where)).stdout) as {
+    upstreams: { state: string }[]
+  }
+  assert.equal(before.upstreams[0]?.state, 'needs_auth')
+  const login = await loggedIn(t, where, ['--json'])
+  assert.equal(await login.exit, 0, login.stderr())
+  await running.logged('upstream is ready')
+  const called = await gateway(['call', 'web__whoami'], where)
+  assert.match(called.stdout, /here/, called.stderr)
+
+  const out = await gateway(['logout', 'web'], where)
+  assert.match(out.stdout, /logged out of web, and the authorization server knows/)
+  assert.equal(server.revoked.length, 1)
+  for (const token of server.given) assert.ok(!running.stderr().includes(token))
+})
+
+test('a login that another process makes is found by a gateway that runs', async t => {
+  const where = await place(t)
+  const { cwd, env } = where
+  const running = serving(t, ['serve'], { cwd, env })
+  await running.logged('upstream needs a login')
+  // With a value set for the command alone it is a gateway of its own.
+  const login = await loggedIn(t, where, ['--set', 'log.level=error'])
+  assert.equal(await login.exit, 0, login.stderr())
+  await running.logged('upstream is ready')
+})
+
+test('a person who says no is told so, with exit code 1', async t => {
+  const where = await place(t)
+  where.server.person.answer = 'no'
+  const login = await loggedIn(t, where)
+  assert.equal(await login.exit, 1)
+  assert.match(login.stderr(), /access_denied/)
+  assert.equal((await logins(where))[0]?.state, 'needs_auth')
+})
+
+test('nobody comes: exit code 2', async t => {
+  const where = await place(t)
+  const { code, stderr } = await gateway(['login', 'web', '--timeout', '300ms'], where)
+  assert.equal(code, 2, stderr)
+  assert.match(stderr, /nobody logged in to upstream "web" in time/)
+})
+
+test('a code that is typed in elsewhere logs in too', async t => {
+  const where = await place(t)
+  const { code, stderr } = await gateway(['login', 'web', '--device'], where)
+  assert.equal(code, 0, stderr)
+  assert.match(stderr, /ABCD-EFGH/)
+  assert.equal((await logins(where))[0]?.state, 'granted')
+
+  where.server.person.answer = 'no'
+  const refused = await gateway(['login', 'web', '--device'], where)
+  assert.equal(refused.code, 1, refused.stderr)
+})
+
+test('the way back takes the login that was begun, from this machine, once', async t => {
+  const where = await place(t)
+  const login = serving(t, ['login', 'web'], where)
+  const page = new URL(await pageOf(login))
+  const redirect = page.searchParams.get('redirect_uri') ?? ''
+  const answers = [
+    await fetch(`${redirect}?code=x&state=another`),
+    await fetch(`${redirect}?code=x`),
+    await fetch(`${redirect}?<script>alert(1)</script>`),
+    await fetch(redirect.replace('/oauth/callback', '/')),
+    await fetch(redirect, { method: 'POST' }),
+  ]
+  for (const answer of answers) {
+    assert.ok(answer.status === 400 || answer.status === 404)
+    assert.doesNotMatch(await answer.text(), /script/)
+    assert.match(answer.headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  }
+  const back = await visit(page.href)
+  assert.equal(back.status, 200)
+  assert.equal(await login.exit, 0, login.stderr())
+})
+
+test('a browser is opened without a shell, with the page as its one argument', async t => {
+  const where = await place(t)
+  const { cwd } = where
+  await writeFile(
+    join(cwd, 'xdg-open'),
+    `#!/bin/sh\necho "$#" > "${cwd}/opened"\necho "$1" >> "${cwd}/opened"\n`,
+  )
+  await chmod(join(cwd, 'xdg-open'), 0o755)
+  const env = { ...ENV, DISPLAY: ':9', SSH_CONNECTION: undefined, PATH: `${cwd}:${process.env.PATH ?? ''}` }
+  const login = await loggedIn(t, { ...where, env })
+  assert.equal(await login.exit, 0, login.stderr())
+  const [count, page] = readFileSync(join(cwd, 'opened'), 'utf8').split('\n')
+  assert.equal(count, '1')
+  assert.match(page ?? '', /^http:\/\/127\.0\.0\.1:\d+\/authorize\?.*state=/)
+})
+
+test('a login that is over is told with the call, and what is known stays listed', async t => {
+  const where = await place(t, 'cache: false\n')
+  const { cwd, env, server } = where
+  assert.equal(await (await loggedIn(t, where)).exit, 0)
+  const running = serving(t, ['serve'], { cwd, env })
+  await running.logged('upstream is ready')
+  assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
+  server.endAll()
+
+  const called = await gateway(['call', 'web__whoami'], where)
+  assert.match(called.stdout + called.stderr, /needs a login: .*invalid_grant.* Run: gateway login web/)
+  await running.logged('upstream needs a login')
+  assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
+  const asked = server.asked.length
+  await gateway(['call', 'web__whoami'], where)
+  assert.equal(server.asked.length, asked, 'nobody asks again and again')
+  const [lost] = await logins(where)
+  assert.equal(lost?.state, 'needs_auth')
+  assert.match(lost.why ?? '', /invalid_grant/)
+
+  assert.equal(await (await loggedIn(t, where)).exit, 0)
+  assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
+})
+
+test('mistakes are said before anybody is asked', async t => {
+  const where = await place(t)
+  const unknown = await gateway(['login', 'other'], where)
+  const port = await gateway(['login', 'web', '--port', '99999'], where)
+  const plain = await gateway(['logins'], { cwd: await directory(t, { 'gateway.yaml': 'upstreams: {}\n' }) })
+
+  assert.match(unknown.stderr, /other/)
+  assert.match(port.stderr, /--port must be a number/)
+  assert.match(plain.stderr, /no server logs in: add "oauth/)
+  assert.ok([unknown.code, port.code, plain.code].every(code => code !== 0 && code !== 1))
+})
