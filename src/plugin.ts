@@ -138,6 +138,11 @@ export interface Plugin<Options = unknown> {
   writes?(options: Options): readonly string[]
   /** First-party plugins only: true where what it keeps in `state` is for gateways beside it too, such as that of a command. */
   readonly sharesState?: boolean
+  /**
+   * First-party plugins only: files that it reads when it is set up, relative to the configuration. With `--watch` a
+   * change of one of them is a reload.
+   */
+  reads?(config: Config): readonly string[]
   /** Plugins that must be installed too, and are set up first. */
   readonly requires?: readonly string[]
   /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */

@@ -3,10 +3,11 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * Something beside the exchanges that an audit keeps: a server asked the client for something, an agent was permitted
- * something, or the owner steered the gateway.
+ * something, the owner steered the gateway, a server describes something in another way than was accepted, or something
+ * was taken out of a message.
  */
 export interface AuditEvent {
-  readonly kind: 'client_request' | 'permission' | 'control'
+  readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction'
   /** The request: a method, an action, or a verb. */
   readonly name: string
   /** Outcome in a word, such as `accept`, `denied` or an error code. */

@@ -9,6 +9,10 @@ export type ListenerConfig = HttpListenerConfig | StdioListenerConfig | SocketLi
  */
 export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig | SseUpstreamConfig | WsUpstreamConfig
 /**
+ * What happens when a tool, prompt, resource template or instructions are not as `gateway.lock` has them: nothing (`off`), a line in the log (`warn`), a changed one is in no list and cannot be called (`withhold`), a new one neither (`strict`). That of an upstream wins over that of the gateway. Default: `off`.
+ */
+export type PinsMode = 'off' | 'warn' | 'withhold' | 'strict'
+/**
  * One rule: what it matches, and either where that goes or why it is refused.
  */
 export type RouteConfig =
@@ -84,6 +88,7 @@ export interface Config {
    * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
    */
   readonly overload: OverloadConfig | false
+  readonly pins?: PinsMode
   readonly policy?: PolicyConfig
   /**
    * Several views of one gateway, by name.
@@ -496,6 +501,7 @@ export interface StdioUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */
@@ -897,6 +903,7 @@ export interface HttpUpstreamConfig {
    */
   readonly forwardHeaders?: readonly string[]
   readonly oauth?: UpstreamOAuthConfig
+  readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */
@@ -1122,6 +1129,7 @@ export interface SseUpstreamConfig {
    */
   readonly forwardHeaders?: readonly string[]
   readonly oauth?: UpstreamOAuthConfig
+  readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */
@@ -1220,6 +1228,7 @@ export interface WsUpstreamConfig {
    */
   readonly cache?: UpstreamCacheConfig | false
   readonly oauth?: UpstreamOAuthConfig
+  readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
    */

@@ -320,6 +320,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'metrics',
   'network',
   'overload',
+  'pins',
   'plugins',
   'policy',
   'processes',

@@ -62,6 +62,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['upstream.start', upstream('POST', 'start')],
   ['upstream.stop', upstream('POST', 'stop')],
   ['upstream.restart', upstream('POST', 'restart')],
+  ['upstream.definitions', upstream('GET', 'definitions')],
   ['upstream.logs', { ...upstream('GET', 'logs'), query: { lines: Number, follow: isTrue } }],
 ])
 /** Verbs of plugins that only read, by the last word of their names: they may be asked with GET as well. */

@@ -7,6 +7,7 @@ import { oauth } from '../../plugins/oauth/index.ts'
 import { overload } from '../../plugins/overload/index.ts'
 import { metrics } from '../../plugins/metrics/index.ts'
 import { policy } from '../../plugins/policy/index.ts'
+import { pins } from '../../plugins/pins/index.ts'
 import { profiles } from '../../plugins/profiles/index.ts'
 import { rateLimit } from '../../plugins/rate-limit/index.ts'
 import { resilience } from '../../plugins/resilience/index.ts'
@@ -38,6 +39,8 @@ export const builtins: readonly Plugin<never>[] = [
   audit,
   tracing,
   metrics,
+  // Ahead of what renames and hides: what it judges is what the servers said.
+  pins,
   routing,
   toolFilter,
   // After what renames, as its rules are about the names that clients see.

@@ -11,6 +11,7 @@ import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
+import { definitionsOf } from './definitions.ts'
 import { explain } from './explain.ts'
 import type { Generation } from './generation.ts'
 import { askedConfig } from './inspect.ts'
@@ -50,10 +51,17 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['upstream.stop', (gateway, params) => stop(handle('upstream.stop', gateway, params))],
   ['upstream.restart', (gateway, params) => restart(handle('upstream.restart', gateway, params))],
   ['upstream.logs', logs],
+  ['upstream.definitions', definitions],
 ])
 
 /** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
-const UNRECORDED: ReadonlySet<string> = new Set(['ps', 'inspect', 'explain', 'client.request'])
+const UNRECORDED: ReadonlySet<string> = new Set([
+  'ps',
+  'inspect',
+  'explain',
+  'client.request',
+  'upstream.definitions',
+])
 
 /** Runs one verb on a running gateway, and gives an audit what came of it. */
 export async function runVerb(
@@ -171,6 +179,15 @@ function started(upstream: UpstreamHandle): object {
   if (state === 'failed' || state === 'needs_auth')
     throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: problem ?? 'it does not say why' })
   return { upstream: upstream.status() }
+}
+
+async function definitions(gateway: Steered, params: JsonObject): Promise<object> {
+  const { name } = handle('upstream.definitions', gateway, params)
+  const { graph } = gateway.generation
+  const node = graph.upstreams.get(name)
+  if (node === undefined)
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not there now' })
+  return definitionsOf(node, graph)
 }
 
 async function logs(gateway: Steered, params: JsonObject, options: VerbOptions): Promise<object> {

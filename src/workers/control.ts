@@ -24,7 +24,12 @@ interface SteeredWorkers {
 }
 
 /** Verbs that one worker answers for all: they would say the same, or must be done only once. */
-const ASKED_ONCE: ReadonlySet<string> = new Set(['client.request', 'explain', 'plan.present'])
+const ASKED_ONCE: ReadonlySet<string> = new Set([
+  'client.request',
+  'explain',
+  'plan.present',
+  'upstream.definitions',
+])
 
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(

@@ -22,10 +22,10 @@ function warn(plugin: string, files: readonly string[], log: Log): void {
 }
 
 /** The files of a configuration that lie in these directories, or are reached through them. */
-function filesIn(written: readonly string[], { files, directory }: LoadedConfig): string[] {
+function filesIn(written: readonly string[], { config, files, directory }: LoadedConfig): string[] {
   if (written.length === 0) return []
   const places = written.map(place => realOrSame(resolve(directory, home(place))))
-  return files.filter(file =>
+  return [...files, ...filesOfPlugins({ config, directory })].filter(file =>
     [realOrSame(file), join(realOrSame(dirname(file)), 'x')].some(real =>
       places.some(place => !relative(place, real).startsWith('..')),
     ),
@@ -42,4 +42,9 @@ function realOrSame(file: string): string {
   } catch {
     return file
   }
+}
+
+/** Files beside those of the configuration that its plugins read when they are set up. */
+export function filesOfPlugins({ config, directory }: Pick<LoadedConfig, 'config' | 'directory'>): string[] {
+  return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
 }

@@ -6,7 +6,7 @@ import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { GatewayOptions } from '../../api/gateway.ts'
-import { reloadUnlessInReach } from './reload-guard.ts'
+import { filesOfPlugins, reloadUnlessInReach } from './reload-guard.ts'
 import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
@@ -60,7 +60,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const inForce = (current: LoadedConfig): void => {
     running = current
     follow(current)
-    if (flags.watch) files.over(watchedFiles(current))
+    if (flags.watch) files.over([...watchedFiles(current), ...filesOfPlugins(current)])
     for (const warning of current.warnings) log.warn(formatProblem(warning, cwd))
     sayListeners()
   }

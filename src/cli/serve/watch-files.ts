@@ -68,7 +68,8 @@ class RestingFiles implements FileWatch {
   #look(before: ReadonlyMap<string, Stamp>, since: number): void {
     const now = stampsOf(this.#files)
     if (areSame(now, this.#told)) return
-    const isWritten = [...now.values()].every(({ size }) => size > 0)
+    // One that was not there before may stay away.
+    const isWritten = [...now].every(([file, { size }]) => size > 0 || this.#told.get(file)?.size === 0)
     const isLate = Date.now() - since > LONGEST_GAP_MS
     if (!areSame(now, before) || (!isWritten && !isLate)) return this.#soon(since)
     this.#told = now

@@ -1,0 +1,206 @@
+import type { CommandCall, PluginCommands } from '../../src/plugin.ts'
+import type { Change } from './compare.ts'
+import type { Current, Described } from './current.ts'
+import type { UpstreamPins } from './lock-file.ts'
+
+/** Exit code where something is not as it was accepted. */
+const DRIFTED = 1
+
+export const commands: PluginCommands = {
+  lock: {
+    summary: 'Write what servers say of themselves into gateway.lock, for review.',
+    description:
+      'Takes in what is new. What has changed stays as it was accepted: see "lock diff" and "lock accept". Exit codes: 0 all is as the file says, 1 something has changed or cannot be asked, 3 the file cannot be used.',
+    examples: ['gateway lock', 'gateway lock --check', 'gateway lock --prune'],
+    gateway: 'any',
+    flags: {
+      check: {
+        type: 'boolean',
+        exclusive: ['prune'],
+        summary: 'Write nothing; exit with 1 where anything is new, changed, or cannot be asked. For CI.',
+      },
+      prune: {
+        type: 'boolean',
+        summary: 'Drop what servers have no longer, and servers that are no longer there.',
+      },
+    },
+    async run(call) {
+      const found = await load(call)
+      return call.flags.check === true ? checked(call, found) : written(call, found)
+    },
+  },
+  'lock diff': {
+    summary: 'Say in words what is not as gateway.lock has it.',
+    description:
+      'Characters that nobody sees are shown as \\u…. Remarks are advice: nothing is decided by them.',
+    examples: ['gateway lock diff', 'gateway lock diff files --json'],
+    gateway: 'any',
+    args: { upstream: { description: 'Of this one only.' } },
+    async run(call) {
+      const found = await load(call, call.args.upstream)
+      const { changesBetween, digestOf } = await import('./compare.ts')
+      const rows = found.described.map(({ upstream, pins, problem }) => ({
+        upstream,
+        ...(problem === undefined ? {} : { problem }),
+        ...(pins === undefined
+          ? {}
+          : { hash: digestOf(pins), changes: changesBetween(found.accepted?.get(upstream), pins) }),
+      }))
+      call.print({ file: found.file, upstreams: rows }, () => rows.flatMap(row => diffLines(row, call)))
+    },
+  },
+  'lock accept': {
+    summary: 'Take all that one server says of itself now into gateway.lock.',
+    description: 'Refuses where that is not what was read: the hash is the one that "lock diff" says.',
+    examples: ['gateway lock accept files --expect v1:4be1…'],
+    gateway: 'any',
+    args: { upstream: { required: true, description: 'The server.' } },
+    flags: {
+      expect: { required: true, value: '<hash>', summary: 'The hash that "gateway lock diff" said.' },
+    },
+    run: call => accept(call, call.args.upstream ?? '', String(call.flags.expect)),
+  },
+}
+
+async function load(call: CommandCall, only?: string): Promise<Current> {
+  const { current } = await import('./current.ts')
+  return current(call, only)
+}
+
+/** Says what differs, for CI. What is gone offends nobody. */
+async function checked(call: CommandCall, { file, accepted, described }: Current): Promise<number> {
+  const { changesBetween } = await import('./compare.ts')
+  const rows = described.map(({ upstream, pins, problem }) => {
+    const all = pins === undefined ? [] : changesBetween(accepted?.get(upstream), pins)
+    const unpinned = pins?.package?.type === 'unpinned' ? pins.package.says : undefined
+    return { upstream, problem, unpinned, changes: all.filter(({ status }) => status !== 'gone') }
+  })
+  const isFine = rows.every(
+    ({ problem, changes, unpinned }) =>
+      problem === undefined && unpinned === undefined && changes.length === 0,
+  )
+  call.print({ file, isFine, upstreams: rows }, () => [
+    ...(accepted === undefined ? [`there is no ${file}: run "gateway lock"`] : []),
+    ...rows.flatMap(({ upstream, problem, unpinned, changes }) => [
+      ...(problem === undefined ? [] : [`${upstream}: cannot be asked: ${problem}`]),
+      ...(unpinned === undefined ? [] : [`${upstream}: unpinned: ${unpinned}`]),
+      ...changes.map(change => `${upstream}: ${nameOf(change)} ${change.status}`),
+    ]),
+    ...(isFine ? [`${rows.length} ${rows.length === 1 ? 'server' : 'servers'} as ${file} has them`] : []),
+  ])
+  return isFine ? 0 : DRIFTED
+}
+
+/** Takes in what is new; returns 1 where something changed, so that nobody takes it for accepted. */
+async function written(call: CommandCall, found: Current): Promise<number> {
+  const [{ changesBetween, withNew, withoutGone }, { writeLock }] = await Promise.all([
+    import('./compare.ts'),
+    import('./lock-file.ts'),
+  ])
+  const { file, accepted, described, config } = found
+  const isPruning = call.flags.prune === true
+  const kept = [...(accepted ?? [])].filter(([name]) => !isPruning || config.upstreams[name] !== undefined)
+  const lock = new Map<string, UpstreamPins>(kept)
+  const rows = described.map(({ upstream, pins, problem }) => {
+    if (pins === undefined) return { upstream, problem, isFirst: false, added: [], changed: [] }
+    const before = accepted?.get(upstream)
+    const next = withNew(before, pins)
+    lock.set(upstream, isPruning ? withoutGone(next, pins) : next)
+    const changes = changesBetween(before, pins)
+    const changed = changesBetween(next, pins).filter(({ status }) => status !== 'gone')
+    const added = changes.filter(({ status }) => status === 'new')
+    return { upstream, problem, isFirst: before === undefined, added, changed }
+  })
+  writeLock(file, lock)
+  await reload(call)
+  call.print({ file, upstreams: rows }, () => [
+    ...rows.flatMap(rowLines),
+    ...unpinnedLines(described),
+    `wrote ${file}`,
+  ])
+  return rows.every(({ problem, changed }) => problem === undefined && changed.length === 0) ? 0 : DRIFTED
+}
+
+interface Row {
+  readonly upstream: string
+  readonly problem: string | undefined
+  /** True if nothing of it was accepted before. */
+  readonly isFirst: boolean
+  readonly added: readonly Change[]
+  readonly changed: readonly Change[]
+}
+
+function rowLines({ upstream, problem, isFirst, added, changed }: Row): string[] {
+  if (problem !== undefined) return [`${upstream}: left as it was, as it cannot be asked: ${problem}`]
+  return [
+    `${upstream}: ${added.length} taken in`,
+    ...(isFirst ? [] : added.map(change => `${upstream}: ${nameOf(change)} is new, and taken in`)),
+    ...changed.map(
+      change =>
+        `${upstream}: ${nameOf(change)} has changed, and stays as it was accepted – gateway lock diff ${upstream}`,
+    ),
+  ]
+}
+
+function unpinnedLines(described: readonly Described[]): string[] {
+  return described.flatMap(({ upstream, pins }) =>
+    pins?.package?.type === 'unpinned' ? [`${upstream}: unpinned: ${pins.package.says}`] : [],
+  )
+}
+
+async function accept(call: CommandCall, name: string, expect: string): Promise<number> {
+  const { file, accepted, described } = await load(call, name)
+  const [{ digestOf, changesBetween }, { writeLock }, { pinsError }] = await Promise.all([
+    import('./compare.ts'),
+    import('./lock-file.ts'),
+    import('./errors.ts'),
+  ])
+  const [one] = described
+  if (one?.pins === undefined) {
+    const { gatewayError } = await import('../../src/plugin.ts')
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: one?.problem ?? 'it says nothing' })
+  }
+  const found = digestOf(one.pins)
+  if (found !== expect) throw pinsError('GW_PINS_EXPECT', { upstream: name, found })
+  const changes = changesBetween(accepted?.get(name), one.pins)
+  writeLock(file, new Map([...(accepted ?? []), [name, one.pins]]))
+  await reload(call)
+  call.print({ file, upstream: name, hash: found, accepted: changes.length }, () => [
+    ...changes.map(change => `${name}: ${nameOf(change)} ${change.status}, accepted`),
+    `wrote ${file}`,
+  ])
+  return 0
+}
+
+/** The gateway that runs with this configuration reads the file anew; without one there is nothing to do. */
+async function reload(call: CommandCall): Promise<void> {
+  try {
+    await call.withGateway('running', ask => ask('reload'))
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message?: unknown }
+    if (code !== 'GW_NO_GATEWAY')
+      call.err.line(`the gateway that runs has not taken it in: ${String(message)}`)
+  }
+}
+
+function diffLines(
+  row: { upstream: string; problem?: string; hash?: string; changes?: readonly Change[] },
+  { out }: CommandCall,
+): string[] {
+  const { upstream, problem, hash, changes = [] } = row
+  if (problem !== undefined) return [`${out.paint('bold', upstream)} cannot be asked: ${problem}`]
+  if (changes.length === 0) return [`${out.paint('bold', upstream)} is as it was accepted`]
+  return [
+    out.paint('bold', upstream),
+    ...changes.flatMap(change => [
+      `  ${nameOf(change)} ${change.status}`,
+      ...change.lines.map(line => `    ${line}`),
+      ...change.findings.map(text => `    ${out.paint('yellow', 'note')} ${text}`),
+    ]),
+    `  gateway lock accept ${upstream} --expect ${hash ?? ''}`,
+  ]
+}
+
+function nameOf({ what, name }: Change): string {
+  return what === name ? what : `${what} ${JSON.stringify(name)}`
+}

@@ -1,0 +1,133 @@
+import { isObject, type JsonObject } from '../../src/plugin.ts'
+import { canonical, hashOf } from './canonical.ts'
+import { definitionOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
+import { differences } from './differences.ts'
+import { findingsIn, findingsOnChange } from './findings.ts'
+import type { Pin, UpstreamPins } from './lock-file.ts'
+import type { PackagePin } from './packages.ts'
+
+/** One thing that is not as it was accepted. */
+export interface Change {
+  readonly what: PinnedKind | 'instructions' | 'package'
+  readonly name: string
+  readonly status: 'new' | 'changed' | 'gone'
+  /** Lines that say what is another one now. */
+  readonly lines: readonly string[]
+  /** Remarks for whoever reviews it; they decide nothing. */
+  readonly findings: readonly string[]
+}
+
+/** Pins of a server as it describes itself now. Of two things with one name clients see the first. */
+export function pinsOf(described: JsonObject, own: PackagePin | undefined): UpstreamPins {
+  const lists = isObject(described.lists) ? described.lists : {}
+  const kinds = PINNED.map(kind => [kind, definitionsIn(lists[kind], kind)] as const)
+  const { instructions } = described
+  return {
+    ...(own === undefined ? {} : { package: own }),
+    ...(typeof instructions === 'string' ? { instructions: pin(instructions) } : {}),
+    definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
+  }
+}
+
+function definitionsIn(list: unknown, kind: PinnedKind): Map<string, Pin<JsonObject>> {
+  const found = new Map<string, Pin<JsonObject>>()
+  for (const value of Array.isArray(list) ? (list as unknown[]) : []) {
+    if (!isObject(value) || found.has(nameOf(kind, value))) continue
+    found.set(nameOf(kind, value), pin(definitionOf(kind, value)))
+  }
+  return found
+}
+
+function pin<T>(accepted: T): Pin<T> {
+  return { hash: hashOf(accepted), accepted }
+}
+
+const NONE: UpstreamPins = {
+  definitions: { tools: new Map(), prompts: new Map(), resourceTemplates: new Map() },
+}
+
+/** All that is not as it was accepted, in order: the program, the instructions, then each kind by name. */
+export function changesBetween(accepted: UpstreamPins | undefined, now: UpstreamPins): Change[] {
+  const before = accepted ?? NONE
+  return [
+    ...packageChange(before.package, now.package),
+    ...textChange(before.instructions, now.instructions, accepted !== undefined),
+    ...PINNED.flatMap(kind => definitionChanges(kind, before.definitions[kind], now.definitions[kind])),
+  ]
+}
+
+function packageChange(before: PackagePin | undefined, now: PackagePin | undefined): Change[] {
+  const findings = now?.type === 'unpinned' ? [now.says] : []
+  if (canonical(before) === canonical(now)) return []
+  const status = before === undefined ? 'new' : now === undefined ? 'gone' : 'changed'
+  return [{ what: 'package', name: 'package', status, lines: differences(before ?? {}, now ?? {}), findings }]
+}
+
+/** Instructions of a server that was accepted without any are a change. */
+function textChange(
+  before: Pin<string> | undefined,
+  now: Pin<string> | undefined,
+  isKnown: boolean,
+): Change[] {
+  if (before?.hash === now?.hash) return []
+  const status = now === undefined ? 'gone' : isKnown ? 'changed' : 'new'
+  const [old, young] = [before?.accepted ?? '', now?.accepted ?? '']
+  // As texts of lines, whatever their number.
+  const lines = differences({ text: `${old}\n` }, { text: `${young}\n` })
+  return [{ what: 'instructions', name: 'instructions', status, lines, findings: findingsIn(young) }]
+}
+
+function definitionChanges(
+  what: PinnedKind,
+  before: ReadonlyMap<string, Pin<JsonObject>>,
+  now: ReadonlyMap<string, Pin<JsonObject>>,
+): Change[] {
+  const names = [...new Set([...before.keys(), ...now.keys()])].sort()
+  return names.flatMap((name): Change[] => {
+    const [old, young] = [before.get(name), now.get(name)]
+    if (old?.hash === young?.hash) return []
+    if (young === undefined) return [{ what, name, status: 'gone', lines: [], findings: [] }]
+    const findings = findingsIn(young.accepted)
+    if (old === undefined)
+      return [{ what, name, status: 'new', lines: differences({}, young.accepted), findings }]
+    const lines = differences(old.accepted, young.accepted)
+    const onChange = findingsOnChange(old.accepted, young.accepted)
+    return [{ what, name, status: 'changed', lines, findings: [...onChange, ...findings] }]
+  })
+}
+
+/** The accepted pins with what is new in addition: what has changed stays as it was accepted. */
+export function withNew(accepted: UpstreamPins | undefined, now: UpstreamPins): UpstreamPins {
+  if (accepted === undefined) return now
+  const kinds = PINNED.map(
+    kind => [kind, new Map([...now.definitions[kind], ...accepted.definitions[kind]])] as const,
+  )
+  const own = accepted.package ?? now.package
+  return {
+    ...accepted,
+    ...(own === undefined ? {} : { package: own }),
+    definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'],
+  }
+}
+
+/** The accepted pins without what the server has no longer. */
+export function withoutGone(accepted: UpstreamPins, now: UpstreamPins): UpstreamPins {
+  const kinds = PINNED.map(kind => {
+    const kept = [...accepted.definitions[kind]].filter(([name]) => now.definitions[kind].has(name))
+    return [kind, new Map(kept)] as const
+  })
+  return { ...accepted, definitions: Object.fromEntries(kinds) as unknown as UpstreamPins['definitions'] }
+}
+
+/** One hash for all that a server says now: whoever accepts it names what he has read. */
+export function digestOf({ package: own, instructions, definitions }: UpstreamPins): string {
+  const kinds = PINNED.map(kind => {
+    const hashes = [...definitions[kind]].map(([name, { hash }]) => [name, hash] as const)
+    return [kind, Object.fromEntries(hashes)] as const
+  })
+  return hashOf({
+    package: own ?? null,
+    instructions: instructions?.hash ?? null,
+    ...Object.fromEntries(kinds),
+  })
+}

@@ -1,0 +1,78 @@
+import {
+  didYouMean,
+  gatewayError,
+  isObject,
+  reasonOf,
+  type CommandCall,
+  type Config,
+} from '../../src/plugin.ts'
+import { pinsOf } from './compare.ts'
+import { PINNED } from './definition.ts'
+import { lockPath, readLock, type Lock, type UpstreamPins } from './lock-file.ts'
+import { modesOf } from './modes.ts'
+import { packageOf } from './packages.ts'
+
+/** One upstream as it describes itself now, or why that cannot be said. */
+export interface Described {
+  readonly upstream: string
+  readonly pins?: UpstreamPins
+  readonly problem?: string
+}
+
+/** Servers as they are now, beside what was accepted of them. */
+export interface Current {
+  readonly file: string
+  readonly accepted: Lock | undefined
+  readonly described: readonly Described[]
+  readonly config: Config
+}
+
+/** Asks the gateway that runs, or one for as long as it takes, for what its servers describe. */
+export async function current(call: CommandCall, only?: string): Promise<Current> {
+  const { config, directory } = await call.load()
+  const names = pinned(config, only)
+  const file = lockPath(directory)
+  const accepted = readLock(file)
+  const around = { directory, environment: call.environment }
+  const described = await call.withGateway('whole', async ask => {
+    const found: Described[] = []
+    for (const upstream of names) {
+      const spec = config.upstreams[upstream]
+      const own = spec === undefined ? undefined : packageOf(spec, around)
+      try {
+        found.push(describedBy(upstream, await ask('upstream.definitions', { upstream }), own))
+      } catch (error) {
+        found.push({ upstream, problem: reasonOf(error) })
+      }
+    }
+    return found
+  })
+  return { file, accepted, described, config }
+}
+
+/** Of a server that cannot list everything nothing is said: what is missing would look as if it had gone. */
+function describedBy(
+  upstream: string,
+  answer: Readonly<Record<string, unknown>>,
+  own: UpstreamPins['package'],
+): Described {
+  const troubles = isObject(answer.troubles) ? answer.troubles : {}
+  const kind = PINNED.find(one => troubles[one] !== undefined)
+  if (kind !== undefined) return { upstream, problem: `${kind}: ${String(troubles[kind])}` }
+  return { upstream, pins: pinsOf(answer, own) }
+}
+
+/** Those whose definitions are compared; all of them where pins are off everywhere, as a lock comes first. */
+function pinned(config: Config, only: string | undefined): string[] {
+  const enabled = Object.entries(config.upstreams).flatMap(([name, spec]) => (spec.enabled ? [name] : []))
+  if (only !== undefined) {
+    if (enabled.includes(only)) return [only]
+    const meant = didYouMean(only, enabled)
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', {
+      upstream: only,
+      meant: meant === undefined ? '' : ` – ${meant}`,
+    })
+  }
+  const modes = modesOf(config)
+  return modes.size === 0 ? enabled : [...modes.keys()]
+}

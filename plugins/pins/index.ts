@@ -1,0 +1,102 @@
+import { BoundedMap, type Figure, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { check } from './check.ts'
+import { isPinnedKind } from './definition.ts'
+import { ERRORS } from './errors.ts'
+import { Judge, type Drift, type Mode } from './judge.ts'
+import { lockPath, readLock } from './lock-file.ts'
+import { modesOf } from './modes.ts'
+
+/** Drifts that are told once, and how many were counted, over all generations. */
+interface Told {
+  readonly hashes: WeakMap<JsonObject, string>
+  readonly drifts: BoundedMap<string, true>
+  readonly counts: Map<string, number>
+}
+
+const MAX_TOLD = 10_000
+
+/** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
+export const pins: Plugin<Mode> = {
+  name: 'pins',
+  claims: { section: 'pins', upstream: ['pins'] },
+  errors: ERRORS,
+  check,
+  reads: config => (modesOf(config).size === 0 ? [] : ['gateway.lock']),
+  commands: () => import('./commands.ts'),
+  setup(api) {
+    const { config, directory, hooks, log, slot } = api
+    const modes = modesOf(config)
+    if (modes.size === 0) return
+    const file = lockPath(directory)
+    const lock = readLock(file)
+    if (lock === undefined)
+      log.warn('there is no gateway.lock: nobody has accepted anything yet', {
+        file,
+        hint: 'run "gateway lock", review the file, and keep it with gateway.yaml',
+      })
+    const told = slot.gateway<Told>(() => ({
+      hashes: new WeakMap(),
+      drifts: new BoundedMap({ max: MAX_TOLD }),
+      counts: new Map(),
+    }))
+    const judge = new Judge({ lock, modes, hashes: told.hashes, drifted: drift => tell(drift, told, api) })
+
+    // Ahead of all that renames, describes or hides: what is judged is what the server said.
+    hooks.catalog.tap({ stage: 'trace' }, (entries, { kind }) =>
+      isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined,
+    )
+    hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
+    hooks.status.tap(status => {
+      const counts = judge.counts().get(status.name)
+      return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
+    })
+    hooks.figures.tap(figures => [...figures, ...figuresOf(judge, told)])
+  },
+}
+
+/** Says each drift once: in the log, in the audit, in a figure. */
+function tell(drift: Drift, told: Told, { log, record }: PluginApi<Mode>): void {
+  const { upstream, what, name, hash, status, like, isWithheld } = drift
+  const key = JSON.stringify([upstream, what, name, hash, status])
+  if (told.drifts.has(key)) return
+  told.drifts.set(key, true)
+  const count = JSON.stringify([upstream, status])
+  told.counts.set(count, (told.counts.get(count) ?? 0) + 1)
+  const words = what === 'instructions' ? 'instructions' : `${what} "${name}"`
+  log.warn(`${words} of upstream "${upstream}": ${status}, and ${isWithheld ? 'withheld' : 'passed on'}`, {
+    upstream,
+    hash,
+    ...(like === undefined ? {} : { like }),
+    hint: `gateway lock diff ${upstream}`,
+  })
+  record({
+    kind: 'definition',
+    name,
+    outcome: isWithheld ? 'withheld' : status,
+    fields: { upstream, what, status, hash, ...(like === undefined ? {} : { like }) },
+  })
+}
+
+function figuresOf(judge: Judge, { counts }: Told): Figure[] {
+  const states = [...judge.counts()].flatMap(([upstream, own]) =>
+    Object.entries(own).map(([status, value]) => ({ labels: { upstream, status }, value })),
+  )
+  const drifts = [...counts].map(([key, value]) => {
+    const [upstream = '', status = ''] = JSON.parse(key) as string[]
+    return { suffix: '_total', labels: { upstream, status }, value }
+  })
+  return [
+    {
+      name: 'tapgate_pins',
+      type: 'gauge',
+      help: 'Definitions of servers as they were last compared with gateway.lock.',
+      samples: states,
+    },
+    {
+      name: 'tapgate_pins_drifts',
+      type: 'counter',
+      help: 'Definitions that were first seen new or changed.',
+      samples: drifts,
+    },
+  ]
+}

@@ -1,0 +1,191 @@
+import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isObject, reasonOf, type JsonObject } from '../../src/plugin.ts'
+import { hashOf, inOrder, SCHEME } from './canonical.ts'
+import { nameOf, PINNED, type PinnedKind } from './definition.ts'
+import { pinsError } from './errors.ts'
+import type { PackagePin } from './packages.ts'
+import { visible } from './text.ts'
+
+/** The file beside gateway.yaml. */
+export const LOCK_FILE = 'gateway.lock'
+
+const VERSION = 1
+const MAX_BYTES = 64 * 1024 * 1024
+
+/** A definition or text as it was accepted. */
+export interface Pin<T> {
+  readonly hash: string
+  readonly accepted: T
+}
+
+/** One upstream as its owner accepted it. */
+export interface UpstreamPins {
+  readonly instructions?: Pin<string>
+  readonly package?: PackagePin
+  readonly definitions: Readonly<Record<PinnedKind, ReadonlyMap<string, Pin<JsonObject>>>>
+}
+
+/** Contents of gateway.lock, by upstream. */
+export type Lock = ReadonlyMap<string, UpstreamPins>
+
+/** Where the lock of a configuration in this directory is. */
+export function lockPath(directory: string): string {
+  return join(directory, LOCK_FILE)
+}
+
+/**
+ * Reads gateway.lock; undefined where there is none.
+ * @throws GatewayError GW_PINS_LOCK where it is not what "gateway lock" writes.
+ */
+export function readLock(file: string): Lock | undefined {
+  const text = textOf(file)
+  if (text === undefined) return undefined
+  const parsed = parsedText(text, file)
+  const { lockfileVersion: version, upstreams } = isObject(parsed) ? parsed : {}
+  if (typeof version === 'number' && version > VERSION)
+    throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
+  if (version !== VERSION || !isObject(upstreams)) throw broken(file, 'it is no lock file of tapgate')
+  return new Map(Object.entries(upstreams).map(([name, pins]) => [name, upstreamPins(pins, name, file)]))
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    const found = lstatSync(file)
+    if (found.isSymbolicLink())
+      throw broken(file, 'it is a symbolic link, and might be another file tomorrow')
+    if (!found.isFile()) throw broken(file, 'it is no file')
+    if (found.size > MAX_BYTES) throw broken(file, `it has more than ${MAX_BYTES} bytes`)
+    return readFileSync(file, 'utf8')
+  } catch (cause) {
+    if (isObject(cause) && cause.code === 'ENOENT') return undefined
+    if (isObject(cause) && cause.code === 'GW_PINS_LOCK') throw cause
+    throw broken(file, reasonOf(cause))
+  }
+}
+
+function parsedText(text: string, file: string): unknown {
+  const conflict = text.split('\n').findIndex(line => /^(<<<<<<<|>>>>>>>) /.test(line))
+  if (conflict >= 0) throw broken(file, `line ${conflict + 1} is the mark of a conflict of versions`)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw broken(file, reasonOf(cause))
+  }
+}
+
+function broken(file: string, why: string): Error {
+  return pinsError('GW_PINS_LOCK', { file, why })
+}
+
+function upstreamPins(value: unknown, upstream: string, file: string): UpstreamPins {
+  if (!isObject(value)) throw broken(file, `"${upstream}" is no upstream`)
+  const pins = PINNED.map(
+    kind => [kind, definitions(value[kind], kind, `${upstream}: ${kind}`, file)] as const,
+  )
+  return {
+    ...(value.instructions === undefined
+      ? {}
+      : { instructions: textPin(value.instructions, upstream, file) }),
+    ...(isObject(value.package) ? { package: value.package as unknown as PackagePin } : {}),
+    definitions: Object.fromEntries(pins) as unknown as UpstreamPins['definitions'],
+  }
+}
+
+function definitions(
+  value: unknown,
+  kind: PinnedKind,
+  where: string,
+  file: string,
+): Map<string, Pin<JsonObject>> {
+  if (value === undefined) return new Map()
+  if (!isObject(value)) throw broken(file, `${where} is no map`)
+  return new Map(
+    Object.entries(value).map(([name, pin]) => [name, definitionPin(pin, kind, name, where, file)]),
+  )
+}
+
+/** The texts are what people review, and the hash is what decides: one that is not that of the texts is refused. */
+function definitionPin(
+  pin: unknown,
+  kind: PinnedKind,
+  name: string,
+  where: string,
+  file: string,
+): Pin<JsonObject> {
+  if (!isObject(pin) || typeof pin.hash !== 'string' || !isObject(pin.definition))
+    throw broken(file, `${where} "${name}" has no hash or no definition`)
+  const lines = linesIn(pin.description)
+  const accepted = lines === undefined ? pin.definition : { ...pin.definition, description: lines }
+  if (nameOf(kind, accepted) !== name)
+    throw broken(file, `${where} "${name}" is the definition of another one`)
+  return checked({ hash: pin.hash, accepted }, `${where} "${name}"`, file)
+}
+
+function textPin(pin: unknown, upstream: string, file: string): Pin<string> {
+  const accepted = isObject(pin) ? linesIn(pin.text) : undefined
+  if (!isObject(pin) || typeof pin.hash !== 'string' || accepted === undefined)
+    throw broken(file, `${upstream}: instructions have no hash or no text`)
+  return checked({ hash: pin.hash, accepted }, `${upstream}: instructions`, file)
+}
+
+function checked<T>(pin: Pin<T>, where: string, file: string): Pin<T> {
+  if (!pin.hash.startsWith(SCHEME)) {
+    const version = `hash ${pin.hash.slice(0, 8)}`
+    throw pinsError('GW_PINS_LOCK_VERSION', { file, version })
+  }
+  if (hashOf(pin.accepted) !== pin.hash)
+    throw broken(file, `${where} has a hash that is not that of its text`)
+  return pin
+}
+
+function linesIn(value: unknown): string | undefined {
+  return Array.isArray(value) && value.every(line => typeof line === 'string') ? value.join('\n') : undefined
+}
+
+/** Writes the file at once: who reads it sees the old one or the new one. */
+export function writeLock(file: string, lock: Lock): void {
+  textOf(file) // what is no plain file is not replaced
+  const temporary = `${file}.${process.pid}.tmp`
+  try {
+    writeFileSync(temporary, lockText(lock), { flag: 'wx', mode: 0o644 })
+    renameSync(temporary, file)
+  } catch (cause) {
+    rmSync(temporary, { force: true })
+    throw broken(file, reasonOf(cause))
+  }
+}
+
+/** The lock as text: sorted, a line for each line of a description, and nothing in it that is not seen. */
+export function lockText(lock: Lock): string {
+  const upstreams = sorted(lock).map(([name, pins]) => [name, upstreamText(pins)] as const)
+  const file = { lockfileVersion: VERSION, upstreams: Object.fromEntries(upstreams) }
+  return `${visible(JSON.stringify(file, undefined, 2))}\n`
+}
+
+function upstreamText({ package: own, instructions, definitions: all }: UpstreamPins): JsonObject {
+  const kinds = PINNED.filter(kind => all[kind].size > 0).map(
+    kind =>
+      [
+        kind,
+        Object.fromEntries(sorted(all[kind]).map(([name, pin]) => [name, definitionText(pin)] as const)),
+      ] as const,
+  )
+  return {
+    ...(own === undefined ? {} : { package: own }),
+    ...(instructions === undefined
+      ? {}
+      : { instructions: { hash: instructions.hash, text: instructions.accepted.split('\n') } }),
+    ...Object.fromEntries(kinds),
+  }
+}
+
+function definitionText({ hash, accepted }: Pin<JsonObject>): JsonObject {
+  const { description, ...definition } = accepted
+  if (typeof description !== 'string') return { hash, definition: inOrder(accepted) }
+  return { hash, description: description.split('\n'), definition: inOrder(definition) }
+}
+
+function sorted<T>(map: ReadonlyMap<string, T>): [string, T][] {
+  return [...map].sort(([one], [other]) => (one < other ? -1 : 1))
+}
