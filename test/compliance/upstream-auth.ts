@@ -58,7 +58,7 @@ async function attempt(running: Gateway): Promise<Trouble | undefined> {
   try {
     const listed = (await connection.request('tools/list', {})) as { tools: { name: string }[] }
     const [tool] = listed.tools
-    if (tool === undefined) return troubleOf(running.upstreams.get(UPSTREAM)?.status().problem)
+    if (tool === undefined) return troubleOf(running)
     await connection.request('tools/call', { name: tool.name, arguments: {} })
     return undefined
   } catch (error) {
@@ -70,8 +70,9 @@ async function attempt(running: Gateway): Promise<Trouble | undefined> {
   }
 }
 
-function troubleOf(problem = 'it offers no tool'): Trouble {
-  return { needsLogin: /needs a login/.test(problem), message: problem }
+function troubleOf(running: Gateway): Trouble {
+  const { state, problem = 'it offers no tool' } = running.upstreams.get(UPSTREAM)?.status() ?? {}
+  return { needsLogin: state === 'needs_auth', message: problem }
 }
 
 /** Plays the browser of a person who says yes to everything. */

@@ -4,7 +4,7 @@ import type {
   DynamicClientRegistrationRequestOptions,
   OmitSymbolProperties,
 } from 'oauth4webapi'
-import { reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { isObject, reasonOf, type JsonObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { ClientIdentity, Vault } from '../types.ts'
 import type { Wire } from './wire.ts'
@@ -123,7 +123,8 @@ async function register(
     // Options of all requests are the same, but for the type of the body.
     const plain = options() as unknown as DynamicClientRegistrationRequestOptions
     const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
-    return identityOf(await lib.processDynamicClientRegistrationResponse(response), method, redirectUri)
+    const client = await lib.processDynamicClientRegistrationResponse(await completed(response))
+    return identityOf(client, method, redirectUri)
   } catch (error) {
     const why = `it refuses to register the gateway (${wire.said(error) ?? reasonOf(error)})`
     throw refused(host, server, redirectUri, why)
@@ -147,6 +148,14 @@ function metadataOf({ name, redirectUri, method, scopes }: Described): Partial<O
     application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
     ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
   }
+}
+
+/** Many servers say nothing of the end of a secret that does not end, or answer 200 (RFC 7591 wants 0, and 201). */
+async function completed(response: Response): Promise<Response> {
+  if (!response.ok) return response
+  const value: unknown = await response.json().catch(() => undefined)
+  if (!isObject(value)) return Response.json(null, { status: 201 })
+  return Response.json({ client_secret_expires_at: 0, ...value }, { status: 201 })
 }
 
 /** What the server made of the registration counts, whatever was asked for. */

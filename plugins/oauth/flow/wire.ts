@@ -59,7 +59,7 @@ export class Wire {
       return lib.PrivateKeyJwt({ key: await this.#privateKey(key), ...kid })
     }
     if (secret === undefined || method === 'none') return lib.None()
-    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : lib.ClientSecretBasic(secret)
+    return method === 'client_secret_post' ? lib.ClientSecretPost(secret) : basic(secret)
   }
 
   /** The words of an OAuth error; undefined for any other failure. Servers may quote what they were sent, so only the code is told. */
@@ -109,6 +109,18 @@ export function whyFailed(wire: Wire, error: unknown): string {
   if (said !== undefined) return said
   if (error instanceof GatewayError) return error.message
   return reasonOf(cause instanceof GatewayError ? cause : error)
+}
+
+/** Encodes id and secret as forms are (RFC 6749, 2.3.1), and no more: many servers do not decode what needs no code. */
+function basic(secret: string): Lib.ClientAuth {
+  return (_server, { client_id: id }, _body, headers) => {
+    const pair = Buffer.from(`${formEncoded(id)}:${formEncoded(secret)}`).toString('base64')
+    headers.set('authorization', `Basic ${pair}`)
+  }
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1)
 }
 
 function codeOf(error: string): string {
