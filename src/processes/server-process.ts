@@ -94,6 +94,11 @@ export class ServerProcess {
     return this.#options.onOutput === undefined
   }
 
+  /** It has introduced itself: what it writes from now on is no part of its start. */
+  ready(): void {
+    this.#options.stderr.ready()
+  }
+
   get lastWords(): string | undefined {
     return this.#options.stderr.lastWords
   }

@@ -2,6 +2,7 @@ import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import type { Hide } from '../util/secrets.ts'
 import { visible } from '../util/log.ts'
+import { type FailedStarts, StartLog } from './start-log.ts'
 
 /** Bytes that are kept of each upstream. */
 const MAX_BYTES = 64 * 1024
@@ -35,11 +36,14 @@ interface StderrOptions {
   readonly hide: Hide
   /** The last lines of its upstream. */
   readonly recent: RecentLines
+  /** Texts of earlier starts of its upstream, which are not logged again; absent where each process is another matter. */
+  readonly starts?: FailedStarts
 }
 
 /** Reads what a process writes on stderr: logs it, not too fast, and keeps its last lines, and its end for error texts. */
 export class Stderr {
   readonly #options: StderrOptions
+  readonly #start: StartLog | undefined
   /** The process that speaks, once there is one. */
   pid: number | undefined = undefined
   readonly #lines: LineSplitter
@@ -50,6 +54,7 @@ export class Stderr {
 
   constructor(options: StderrOptions) {
     this.#options = options
+    this.#start = options.starts && new StartLog(options.log, options.starts)
     this.#lines = new LineSplitter({
       maxLine: LONGEST_LINE,
       onLine: line => this.#line(line.toString('utf8')),
@@ -62,8 +67,14 @@ export class Stderr {
     this.#lines.push(chunk)
   }
 
+  /** The process is up: its start went well. */
+  ready(): void {
+    this.#start?.ready()
+  }
+
   end(): void {
     this.#lines.end()
+    this.#start?.ended()
     this.#report()
   }
 
@@ -84,7 +95,7 @@ export class Stderr {
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
     const text = visible(this.#options.hide(line), LONGEST_LINE)
-    if (this.#count <= LOGGED_PER_SECOND) log.info(text)
+    if (this.#count <= LOGGED_PER_SECOND) (this.#start ?? log).info(text)
     this.#keep(text)
   }
 

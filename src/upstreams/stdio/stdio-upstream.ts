@@ -8,6 +8,7 @@ import { childEnvironment, inheritedByServer, MARK_VARIABLE, marked } from '../.
 import { launchOf } from '../../processes/launch.ts'
 import { notKept, watchCeilings } from '../../processes/resource-limits.ts'
 import { ServerProcess } from '../../processes/server-process.ts'
+import { FailedStarts } from '../../processes/start-log.ts'
 import { RecentLines, Stderr } from '../../processes/stderr.ts'
 import { parseSize } from '../../util/units.ts'
 import { QueuedTransport } from '../connection/queued-transport.ts'
@@ -34,7 +35,7 @@ export const callStdio = definePlugin<undefined>({
       const why = notKept(spec.ceilings, process.platform)
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
-      const around = { context, table, recent: logs }
+      const around = { context, table, recent: logs, starts: new FailedStarts() }
       const upstream = new McpUpstream(
         spec,
         context,
@@ -58,6 +59,7 @@ interface StdioAround {
   readonly context: UpstreamContext
   readonly table: ProcessTable
   readonly recent: RecentLines
+  readonly starts: FailedStarts
 }
 
 /** The pipes of a process of our own: one message per line (2026-07-28 and before, stdio). */
@@ -92,6 +94,10 @@ class StdioTransport extends QueuedTransport {
     return this.#process?.lastWords
   }
 
+  override opened(): void {
+    this.#process?.ready()
+  }
+
   async close(): Promise<void> {
     await this.#process?.stop()
   }
@@ -108,7 +114,7 @@ interface Start {
 }
 
 function startProcess({ spec, around, events, onDrain, ...given }: Start): ServerProcess {
-  const { context, table, recent } = around
+  const { context, table, recent, starts } = around
   const { directory, environment, clock, hide } = context
   const cwd = given.cwd ?? path.resolve(directory, spec.cwd)
   const env = environmentOf(spec, context)
@@ -123,7 +129,7 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
     cwd,
     mark,
     maxLine: parseSize(spec.maxLine),
-    stderr: new Stderr({ log, clock, hide, recent }),
+    stderr: new Stderr({ log, clock, hide, recent, starts }),
     log: context.log,
     clock,
     table,
