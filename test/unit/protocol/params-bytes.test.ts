@@ -48,7 +48,7 @@ describe('arguments that JavaScript would write otherwise', () => {
     )
     assert.equal(
       changed,
-      '{"name" : "a__b","arguments":{"x" : [ 1.50 ,  2 ],"y" : { "z" :  1 },"list":[1,3]}}',
+      '{"name" : "a__b","arguments":{"x" : [ 1.50 ,  2 ],"y" : { "z" :  1 },"list":[1.0,3]}}',
     )
   })
 
@@ -62,6 +62,62 @@ describe('arguments that JavaScript would write otherwise', () => {
     })
     assert.equal(copied, '{"arguments":{"id":9007199254740993,"x":2,"1":0}}')
     assert.equal(written, copied)
+  })
+
+  test('keep their text in a list of which a plugin changes, adds or takes out something', () => {
+    const list = '[9007199254740993, {"id":1234567890123456789,"x":1},1e400 ,[1.50,2], 9007199254740993]'
+    const changed = (change: (list: unknown[]) => unknown): string =>
+      sent(`{"list":${list}}`, params => ({ list: change(structuredClone(params.list as unknown[])) })).slice(
+        8,
+        -1,
+      )
+    const [big, object, huge, inner] = [
+      '9007199254740993',
+      '{"id":1234567890123456789,"x":1}',
+      '1e400',
+      '[1.50,2]',
+    ]
+
+    assert.equal(
+      changed(all => all.with(0, 7)),
+      `[7,${object},${huge},${inner},${big}]`,
+    )
+    assert.equal(
+      changed(all => all.with(1, { ...(all[1] as JsonObject), x: 2 })),
+      `[${big},{"id":1234567890123456789,"x":2},${huge},${inner},${big}]`,
+    )
+    assert.equal(
+      changed(all => all.with(3, [1.5, 3])),
+      `[${big},${object},${huge},[1.50,3],${big}]`,
+    )
+    assert.equal(
+      changed(all => all.slice(1)),
+      `[${object},${huge},${inner},${big}]`,
+    )
+    assert.equal(
+      changed(all => all.filter(one => !Array.isArray(one))),
+      `[${big},${object},${huge},${big}]`,
+    )
+    assert.equal(
+      changed(all => ['new', ...all, 'last']),
+      `["new",${big},${object},${huge},${inner},${big},"last"]`,
+    )
+    assert.equal(
+      changed(() => []),
+      '[]',
+    )
+    assert.equal(
+      changed(() => ({ no: 'list' })),
+      '{"no":"list"}',
+    )
+  })
+
+  test('of a list of 100,000 are spliced in the time of a few passes over it', () => {
+    const many = Array.from({ length: 100_000 }, (_, i) => `${i}.50`).join(',')
+    const text = sent(`{"list":[${many}]}`, params => ({
+      list: (params.list as number[]).filter((_, i) => i % 2 === 1).reverse(),
+    }))
+    assert.equal(text.length < many.length, true)
   })
 
   test('lose the members that a plugin takes out', () => {
