@@ -52,10 +52,18 @@ async function responded(
 ): Promise<Answer> {
   try {
     const changed = response(answer, exchange)
-    return (changed instanceof Promise ? await changed : changed) ?? answer
+    const made = changed instanceof Promise ? await changed : changed
+    return made === undefined ? answer : asWritten(made, answer)
   } catch (error) {
     return failure(error, exchange, graph)
   }
+}
+
+/** The answer that taps made of another, with numbers as their server wrote them. */
+function asWritten(made: Answer, before: Answer): Answer {
+  if (!('result' in made) || !('result' in before) || made.result === before.result) return made
+  const result = made.result.madeOf(before.result)
+  return result === made.result ? made : { ...made, result }
 }
 
 function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {

@@ -1,8 +1,11 @@
 import type { JsonObject } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
+import { spliced } from './json/splice.ts'
 import type { Era } from './versions.ts'
 
 const TRUE = Buffer.from('true')
+/** Text that may hold a number which JavaScript would write as another one, such as 2^53+1 and 1e400. */
+const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
 
 /**
  * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
@@ -55,6 +58,14 @@ export class Payload {
     this.#isToolError ??=
       mayHave(this.bytes(), 'isError') && findValue(this.bytes(), 'isError')?.equals(TRUE) === true
     return this.#isToolError
+  }
+
+  /** What was made of another payload: numbers that JavaScript cannot write keep their text, where they are as they were. */
+  madeOf(before: Payload): Payload {
+    const bytes = before.#bytes
+    if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this
+    if (before.era !== this.era || !INEXACT.test(bytes.toString('latin1'))) return this
+    return Payload.raw(Buffer.from(spliced(this.#value, bytes)), this.era)
   }
 
   /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */

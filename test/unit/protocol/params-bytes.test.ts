@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { definePlugin, type Plugin } from '../../../src/plugin.ts'
+import { definePlugin, Payload, type Plugin } from '../../../src/plugin.ts'
 import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
@@ -117,7 +117,7 @@ describe('arguments that JavaScript would write otherwise', () => {
     const text = sent(`{"list":[${many}]}`, params => ({
       list: (params.list as number[]).filter((_, i) => i % 2 === 1).reverse(),
     }))
-    assert.equal(text.length < many.length, true)
+    assert.ok(text.startsWith('{"list":[99999.50,99997.5,99995.5,'), text.slice(0, 60))
   })
 
   test('lose the members that a plugin takes out', () => {
@@ -153,6 +153,24 @@ describe('on the way to a server', () => {
     assert.ok(line.includes('"arguments":{"id":9007199254740993,"b":"hidden"}'), line)
   })
 
+  test('a result that a plugin changes keeps the numbers that it leaves alone', async t => {
+    const change = definePlugin<undefined>({
+      name: 'change',
+      setup({ hooks }) {
+        hooks.response.tap({ methods: ['tools/call'] }, answer => {
+          if (!('result' in answer)) return undefined
+          const value = answer.result.value()
+          const { ids } = value.structuredContent as { ids: number[] }
+          const structuredContent = { ids: ids.with(2, 7), word: 'hidden' }
+          return { result: Payload.of({ ...value, structuredContent }, answer.result.era) }
+        })
+      },
+    })
+    const { raw } = await gateway(t, [change])
+    const text = await raw('{"name":"up__raw","arguments":{"numbers":true}}')
+    assert.ok(text.includes('"structuredContent":{"ids":[9007199254740993,1e400,7],"word":"hidden"}'), text)
+  })
+
   test('two numbers that are one to JavaScript do not share an answer of the cache', async t => {
     const { call } = await gateway(t, [], { cache: { tools: { 'up__*': { ttl: '1m' } } } })
     const first = await call('{"name":"up__raw","arguments":{"id":9007199254740992}}')
@@ -184,6 +202,8 @@ interface Ways {
   readonly url: string
   /** Sends these parameters, and returns the line that the server got. */
   call(params: string): Promise<string>
+  /** Sends these parameters, and returns the answer as it came. */
+  raw(params: string): Promise<string>
   rest(body: string): Promise<string>
 }
 
@@ -200,13 +220,15 @@ async function gateway(
   const meta =
     '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+  const post = (params: string): Promise<Response> => {
+    const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params.slice(0, -1)},${meta}}}`
+    const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'up__raw' }
+    return fetch(url, { method: 'POST', headers: { ...headers, ...own }, body })
+  }
   return {
     url,
-    async call(params) {
-      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params.slice(0, -1)},${meta}}}`
-      const own = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'up__raw' }
-      return lineOf(await fetch(url, { method: 'POST', headers: { ...headers, ...own }, body }), 'result')
-    },
+    call: async params => lineOf(await post(params), 'result'),
+    raw: async params => (await post(params)).text(),
     async rest(body) {
       return lineOf(
         await fetch(new URL('/tools/call', url), {
