@@ -1,7 +1,7 @@
 // Writes dist: few files, because each one that a start must load costs it a millisecond. `tsc` writes the types beside them.
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import commonjsPlugin, { type RollupCommonJSOptions } from '@rollup/plugin-commonjs'
 import {
@@ -107,7 +107,7 @@ function sources(): Plugin {
       if (!id.startsWith('.') && !isAbsolute(id)) return { id, external: true }
       return id.endsWith('.ts') || id.endsWith('.json') ? resolve(dirname(importer ?? ''), id) : null
     },
-    load: id => (id.endsWith('.json') ? `export default ${JSON.stringify(named(id))}` : null),
+    load: id => (id.endsWith('.json') ? `export default ${dataOf(id)}` : null),
     transform: (code, id) =>
       /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: stripped(code, id), map: null } : null,
   }
@@ -123,6 +123,11 @@ function stripped(code: string, fileName: string): string {
   }
   const { outputText } = ts.transpileModule(code, { compilerOptions, fileName })
   return outputText
+}
+
+function dataOf(file: string): string {
+  const isManifest = basename(file) === 'package.json'
+  return isManifest ? JSON.stringify(named(file)) : readFileSync(file, 'utf8')
 }
 
 function named(file: string): Named {

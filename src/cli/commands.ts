@@ -2,6 +2,8 @@ import type { Command } from '@oclif/core/command'
 import { builtins } from '../gateway/builtins.ts'
 import Attach from './commands/background/attach.ts'
 import Call from './commands/call.ts'
+import Connect from './commands/clients/connect.ts'
+import Disconnect from './commands/clients/disconnect.ts'
 import Completion from './commands/completion.ts'
 import Down from './commands/background/down.ts'
 import Errors from './commands/errors.ts'
@@ -40,6 +42,8 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   down: Down,
   status: Status,
   import: Import,
+  connect: Connect,
+  disconnect: Disconnect,
   ps: Ps,
   start: Start,
   stop: Stop,

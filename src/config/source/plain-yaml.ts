@@ -10,5 +10,5 @@ export function toYaml(value: unknown): string {
  * @throws Error when it is no YAML, or has too many aliases.
  */
 export function fromYaml(text: string): unknown {
-  return parse(text, { maxAliasCount: 100, prettyErrors: true })
+  return parse(text, { maxAliasCount: 100, prettyErrors: true, logLevel: 'error' })
 }

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import type { Terminal } from '../output/terminal.ts'
+import data from './clients.json' with { type: 'json' }
+
+/** A program that uses MCP servers: where it keeps their list, and in which form. A row of clients.json. */
+export interface Client {
+  readonly name: string
+  readonly title: string
+  readonly format: 'json' | 'toml' | 'yaml'
+  /** The user's file, by platform; `~` and `%APPDATA%` are filled in. */
+  readonly user: Readonly<Record<string, string>>
+  /** Files that go before the user's where they are there. */
+  readonly others?: readonly string[]
+  /** A variable that names the directory of the user's file. */
+  readonly home?: { readonly variable: string; readonly file: string }
+  /** The file of a project, relative to it. */
+  readonly project?: string
+  /** Keys to the list of servers. */
+  readonly key: readonly string[]
+  /** True where that is a list of maps with a `name`. */
+  readonly list?: boolean
+  /** Entry of a server on a pipe; `$command`, `$args`, `$line` and `$name` stand for values. */
+  readonly stdio: JsonObject
+  /** Entry of a server at a `$url`. */
+  readonly http?: JsonObject
+  /** Advice for its owner. */
+  readonly note?: string
+  /** Where this is known from. */
+  readonly source: string
+}
+
+export const CLIENTS = data.clients as unknown as readonly Client[]
+
+/** The file of a client's settings: the user's, or that of the project in the working directory. */
+export function settingsOf(
+  client: Client,
+  scope: 'user' | 'project',
+  terminal: Pick<Terminal, 'cwd' | 'environment'>,
+): string | undefined {
+  const { cwd, environment } = terminal
+  if (scope === 'user') return ownSettings(client, environment)
+  return client.project === undefined ? undefined : resolve(cwd, client.project)
+}
+
+function ownSettings(
+  { home, others = [], user }: Client,
+  environment: Terminal['environment'],
+): string | undefined {
+  const own = home === undefined ? undefined : environment[home.variable]
+  if (home !== undefined && own) return join(own, home.file)
+  const before = others.map(file => filledIn(file, environment)).find(file => file && existsSync(file))
+  const path = user[process.platform] ?? user.linux
+  return before ?? (path === undefined ? undefined : filledIn(path, environment))
+}
+
+/** True where the client seems to be on this machine: its settings are there, or their directory. */
+export function isInstalled(client: Client, terminal: Terminal): boolean {
+  const file = settingsOf(client, 'user', terminal)
+  if (file === undefined) return false
+  const directory = dirname(file)
+  return existsSync(file) || (directory !== terminal.environment['HOME'] && existsSync(directory))
+}
+
+function filledIn(path: string, environment: Terminal['environment']): string | undefined {
+  const home = environment['HOME'] ?? environment['USERPROFILE']
+  let isKnown = true
+  const filled = path
+    .replace(/^~/, () => home ?? ((isKnown = false), ''))
+    .replace(/%(\w+)%/g, (_, name: string) => environment[name] ?? ((isKnown = false), ''))
+  return isKnown ? filled : undefined
+}
+
+/** Values of an entry. */
+export interface EntryValues {
+  readonly name: string
+  /** The program and its arguments; for an entry on a pipe. */
+  readonly line: readonly string[]
+  readonly url?: string
+}
+
+/** A client's entry for the gateway; undefined where the client takes no URL. */
+export function entryOf({ stdio, http }: Client, { name, line, url }: EntryValues): JsonObject | undefined {
+  const [command, ...args] = line
+  const values: Readonly<Record<string, unknown>> = {
+    $name: name,
+    $command: command,
+    $args: args,
+    $line: line,
+    $url: url,
+  }
+  const form = url === undefined ? stdio : http
+  if (form === undefined) return undefined
+  return Object.fromEntries(
+    Object.entries(form).map(([key, value]) => [
+      key,
+      typeof value === 'string' && value in values ? values[value] : value,
+    ]),
+  )
+}

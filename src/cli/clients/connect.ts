@@ -1,0 +1,174 @@
+import { readFile, unlink } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { reasonOf } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
+import { type Connections, digestOf } from './connections.ts'
+import { editorOf } from './edit.ts'
+import { readSettingsFile, writeSettingsFile, type SettingsFile } from './settings-file.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** What would be written, or why nothing is. */
+export interface Plan {
+  readonly client: Client
+  /** Absent where the client has no such file on this system. */
+  readonly file?: string
+  readonly entry?: JsonObject
+  readonly before?: SettingsFile
+  readonly after?: string
+  /** True where the entry is there already. */
+  readonly isDone?: boolean
+  readonly problem?: string
+}
+
+export interface ConnectOptions {
+  readonly scope: 'user' | 'project'
+  readonly values: EntryValues
+  readonly connections: Connections
+  readonly terminal: Terminal
+}
+
+/** State of a client, for people who choose. */
+export interface Found {
+  readonly client: string
+  readonly title: string
+  readonly file: string | undefined
+  readonly isInstalled: boolean
+  /** Names of the entries that `gateway connect` has written. */
+  readonly connected: readonly string[]
+}
+
+export async function foundClients(connections: Connections, terminal: Terminal): Promise<Found[]> {
+  const all = await connections.all()
+  return CLIENTS.map(client => ({
+    client: client.name,
+    title: client.title,
+    file: settingsOf(client, 'user', terminal),
+    isInstalled: isInstalled(client, terminal),
+    connected: all.filter(one => one.client === client.name).map(({ name }) => name),
+  }))
+}
+
+/** Works out what connecting a client would write. Never throws: a problem is a part of the plan. */
+export async function planFor(client: Client, options: ConnectOptions): Promise<Plan> {
+  const { scope, values, connections, terminal } = options
+  const entry = entryOf(client, values)
+  if (entry === undefined) return { client, problem: 'it takes no URL: leave --http out' }
+  const file = settingsOf(client, scope, terminal)
+  if (file === undefined)
+    return {
+      client,
+      problem: scope === 'project' ? 'it has no file for projects' : 'it is not for this system',
+    }
+  try {
+    const before = await readSettingsFile(file)
+    const editor = editorOf(client)
+    const text = before.text ?? ''
+    const present = await editor.read(text, values.name)
+    if (isDeepStrictEqual(present, entry)) return { client, file, entry, before, isDone: true }
+    if (present !== undefined && !(await isOurs(present, before.path, values.name, connections)))
+      return {
+        client,
+        file,
+        problem: `it has an entry "${values.name}" of somebody else: choose another --name`,
+      }
+    return { client, file, entry, before, after: await editor.set(text, values.name, entry) }
+  } catch (error) {
+    return { client, file, problem: reasonOf(error) }
+  }
+}
+
+/** True where the entry is as `gateway connect` has written it. */
+async function isOurs(
+  present: unknown,
+  file: string,
+  name: string,
+  connections: Connections,
+): Promise<boolean> {
+  return isDeepStrictEqual(present, (await connections.find(file, name))?.entry)
+}
+
+/** Writes a plan, and notes how to take it back. */
+export async function carryOut(
+  { client, entry, before, after }: Plan,
+  { values: { name }, connections }: ConnectOptions,
+): Promise<void> {
+  if (entry === undefined || before === undefined || after === undefined) return
+  const at = new Date().toISOString()
+  const earlier = await connections.find(before.path, name)
+  const bytes = before.text === undefined ? undefined : await readFile(before.path)
+  // What was there before the first time is what comes back.
+  const isSame = earlier !== undefined && bytes !== undefined && digestOf(bytes) === earlier.written
+  const backup = isSame ? earlier.backup : bytes && (await connections.keep(client.name, bytes, at))
+  await writeSettingsFile(before, after)
+  const written = digestOf(await readFile(before.path))
+  await connections.add({
+    ...{ client: client.name, file: before.path, name, entry, written, at },
+    ...(backup === undefined ? {} : { backup }),
+  })
+}
+
+/** Result of taking one entry back. */
+export interface Undone {
+  readonly client: string
+  readonly file: string
+  readonly name: string
+  readonly outcome: 'restored' | 'removed' | 'gone' | 'left'
+  /** Reason why it was left. */
+  readonly why?: string
+}
+
+/** Takes back what `connect` has written, and nothing else. An entry that was changed since then is left. */
+export async function undo(
+  connected: Awaited<ReturnType<Connections['all']>>[number],
+  connections: Connections,
+): Promise<Undone> {
+  const { client: id, file, name, entry, written, backup } = connected
+  const about = { client: id, file, name }
+  const client = CLIENTS.find(one => one.name === id)
+  try {
+    const now = await readSettingsFile(file)
+    if (now.text === undefined || client === undefined) {
+      await connections.remove(connected)
+      return { ...about, outcome: 'gone' }
+    }
+    if (digestOf(await readFile(file)) === written) {
+      if (backup === undefined) await unlink(file)
+      else await writeSettingsFile({ ...now, hasMark: false }, await readFile(backup, 'utf8'))
+      await connections.remove(connected)
+      return { ...about, outcome: 'restored' }
+    }
+    const editor = editorOf(client)
+    const present = await editor.read(now.text, name)
+    if (present !== undefined && !isDeepStrictEqual(present, entry))
+      return { ...about, outcome: 'left', why: 'the entry was changed since then' }
+    if (present !== undefined) await writeSettingsFile(now, await editor.remove(now.text, name))
+    await connections.remove(connected)
+    return { ...about, outcome: present === undefined ? 'gone' : 'removed' }
+  } catch (error) {
+    return { ...about, outcome: 'left', why: reasonOf(error) }
+  }
+}
+
+/** The lines that a text gains and loses, each with its sign, with a line of what stands around them. */
+export function changedLines(before: string, after: string): string[] {
+  const [old, now] = [before.split('\n'), after.split('\n')]
+  let start = 0
+  while (start < old.length && start < now.length && old[start] === now[start]) start++
+  let end = 0
+  while (end < Math.min(old.length, now.length) - start && old.at(-1 - end) === now.at(-1 - end)) end++
+  const around = (index: number): string[] =>
+    now[index] === undefined || now[index] === '' ? [] : [`  ${now[index]}`]
+  return [
+    ...(start > 0 ? around(start - 1) : []),
+    ...old
+      .slice(start, old.length - end)
+      .filter(line => line !== '')
+      .map(line => `- ${line}`),
+    ...now
+      .slice(start, now.length - end)
+      .filter(line => line !== '')
+      .map(line => `+ ${line}`),
+    ...(end > 0 ? around(now.length - end) : []),
+  ]
+}

@@ -1,0 +1,151 @@
+import type { ParseError } from 'jsonc-parser'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { Client } from './clients.ts'
+
+/** A client's list of servers in the text of its settings. */
+export interface Editor {
+  /** The entry of this name; undefined where there is none. */
+  read(text: string, name: string): Promise<unknown>
+  set(text: string, name: string, entry: JsonObject): Promise<string>
+  remove(text: string, name: string): Promise<string>
+}
+
+/**
+ * Edits settings so that comments, order and spaces of all else stay.
+ * Each of its functions throws an Error with a line when the text cannot be read.
+ */
+export function editorOf(client: Client): Editor {
+  if (client.format === 'json') return jsonEditor(client)
+  return client.format === 'toml' ? tomlEditor(client) : yamlEditor(client)
+}
+
+function jsonEditor({ key }: Client): Editor {
+  return {
+    read: async (text, name) => at(await parsedJson(text), [...key, name]),
+    async set(text, name, entry) {
+      const { modify, applyEdits } = await import('jsonc-parser')
+      const source = text.trim() === '' ? '{}\n' : text
+      checkMaps(await parsedJson(source), key)
+      return applyEdits(source, modify(source, [...key, name], entry, { formattingOptions: formOf(source) }))
+    },
+    async remove(text, name) {
+      const { modify, applyEdits } = await import('jsonc-parser')
+      await parsedJson(text)
+      const options = { formattingOptions: formOf(text) }
+      return applyEdits(text, modify(text, [...key, name], undefined, options))
+    },
+  }
+}
+
+async function parsedJson(text: string): Promise<unknown> {
+  const { parse, printParseErrorCode } = await import('jsonc-parser')
+  const errors: ParseError[] = []
+  const value: unknown = parse(text, errors, { allowTrailingComma: true, allowEmptyContent: true })
+  const [first] = errors
+  if (first !== undefined) {
+    const line = text.slice(0, first.offset).split('\n').length
+    throw new Error(`line ${line}: ${printParseErrorCode(first.error)}`)
+  }
+  return value ?? {}
+}
+
+/** Something else than a map on the way to the list is somebody's, and stays. */
+function checkMaps(settings: unknown, key: readonly string[]): void {
+  let value: unknown = settings
+  for (const name of ['', ...key]) {
+    if (name !== '') value = (value as JsonObject)[name]
+    if (value === undefined) return
+    if (!isObject(value)) throw new Error(name === '' ? 'it holds no map' : `"${name}" is no map`)
+  }
+}
+
+/** Indentation and line ends as the text has them. */
+function formOf(text: string): { tabSize: number; insertSpaces: boolean; eol: string } {
+  const indent = /^([ \t]+)\S/m.exec(text)?.[1] ?? '  '
+  return {
+    tabSize: indent.startsWith('\t') ? 1 : indent.length,
+    insertSpaces: !indent.startsWith('\t'),
+    eol: text.includes('\r\n') ? '\r\n' : '\n',
+  }
+}
+
+/** A table of its own at the end of the file, so that nothing else is written anew. */
+function tomlEditor({ key }: Client): Editor {
+  const parsed = async (text: string): Promise<JsonObject> => {
+    const { parse } = await import('smol-toml')
+    try {
+      // Tables without a prototype, and dates, as plain data.
+      return JSON.parse(JSON.stringify(parse(text))) as JsonObject
+    } catch (error) {
+      throw new Error(error instanceof Error ? error.message.split('\n')[0] : String(error), { cause: error })
+    }
+  }
+  const read = async (text: string, name: string): Promise<unknown> => at(await parsed(text), [...key, name])
+  const without = async (text: string, name: string): Promise<string> => {
+    const eol = text.includes('\r\n') ? '\r\n' : '\n'
+    const header = headerOf(key, name)
+    const lines = text.split(eol)
+    const start = lines.findIndex(line => line.trim() === header)
+    if (start === -1) return text
+    const length = lines.slice(start + 1).findIndex(line => line.trimStart().startsWith('['))
+    const end = length === -1 ? lines.length : start + 1 + length
+    const from = start > 0 && lines[start - 1] === '' && end === lines.length ? start - 1 : start
+    const kept = [...lines.slice(0, from), ...lines.slice(end)]
+    if (end === lines.length && kept.length > 0) kept.push('')
+    const rest = kept.join(eol)
+    if ((await read(rest, name)) !== undefined)
+      throw new Error(`the table ${header} stands in several places`)
+    return rest
+  }
+  return {
+    read,
+    async set(text, name, entry) {
+      const eol = text.includes('\r\n') ? '\r\n' : '\n'
+      const settings = await parsed(text)
+      checkMaps(settings, key)
+      const before = await without(text, name)
+      const gap = before === '' ? '' : before.endsWith(eol) ? eol : `${eol}${eol}`
+      const rows = Object.entries(entry).map(([name, value]) => `${name} = ${tomlValue(value)}`)
+      const made = `${before}${gap}${[headerOf(key, name), ...rows].join(eol)}${eol}`
+      await parsed(made)
+      return made
+    },
+    remove: without,
+  }
+}
+
+function headerOf(key: readonly string[], name: string): string {
+  return `[${[...key, name].join('.')}]`
+}
+
+/** A JSON string is a TOML string, and so is a list of them. */
+function tomlValue(value: unknown): string {
+  return Array.isArray(value) ? `[${value.map(tomlValue).join(', ')}]` : JSON.stringify(value)
+}
+
+function yamlEditor({ key, list = false }: Client): Editor {
+  return {
+    async read(text, name) {
+      const { fromYaml } = await import('../../config/source/plain-yaml.ts')
+      const found = at(fromYaml(text) ?? {}, key)
+      if (!list) return at(found, [name])
+      const items: readonly unknown[] = Array.isArray(found) ? found : []
+      return items.find(one => isObject(one) && one.name === name)
+    },
+    async set(text, name, entry) {
+      const { setInYaml } = await import('../../config/source/edit-yaml.ts')
+      return setInYaml(text, key, name, entry, list)
+    },
+    async remove(text, name) {
+      const { removeFromYaml } = await import('../../config/source/edit-yaml.ts')
+      return removeFromYaml(text, key, name, list)
+    },
+  }
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (here, key) => (isObject(here) && Object.hasOwn(here, key) ? here[key] : undefined),
+    value,
+  )
+}

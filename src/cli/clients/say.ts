@@ -1,0 +1,229 @@
+import { createInterface } from 'node:readline/promises'
+import { realpathSync } from 'node:fs'
+import { delimiter, dirname, relative, resolve } from 'node:path'
+import { gatewayError } from '../../errors/errors.ts'
+import { didYouMean } from '../../util/suggest.ts'
+import { findProgram } from '../../util/find-program.ts'
+import { configFile } from '../config-file.ts'
+import { table } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { stateDirectory } from '../serve/state-directory.ts'
+import { CLIENTS, isInstalled, type Client, type EntryValues } from './clients.ts'
+import {
+  carryOut,
+  changedLines,
+  foundClients,
+  planFor,
+  undo,
+  type Found,
+  type Plan,
+  type Undone,
+} from './connect.ts'
+import { Connections } from './connections.ts'
+import { exported } from './links.ts'
+
+export interface ConnectFlags {
+  readonly config?: string | undefined
+  readonly env?: string | undefined
+  readonly name: string
+  readonly scope: 'user' | 'project'
+  /** URL of a gateway, in place of `gateway attach`. */
+  readonly http?: string | undefined
+  readonly all: boolean
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+  readonly export: boolean
+  readonly json: boolean
+}
+
+/** Writes the gateway into the settings of clients, after the owner has seen what changes. Returns the exit code. */
+export async function sayConnect(
+  names: readonly string[],
+  flags: ConnectFlags,
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<number> {
+  const connections = connectionsOf(terminal)
+  if (names.length === 0 && !flags.all)
+    return sayFound(await foundClients(connections, terminal), flags, terminal)
+  const clients = flags.all ? CLIENTS.filter(client => isInstalled(client, terminal)) : names.map(named)
+  const values = await valuesOf(flags, terminal, host)
+  if (flags.export) return sayExports(clients, values, terminal)
+  const options = { scope: flags.scope, values, connections, terminal }
+  const plans = await Promise.all(clients.map(client => planFor(client, options)))
+  if (!flags.json) for (const plan of plans) sayPlan(plan, terminal)
+  const writes = plans.filter(({ after }) => after !== undefined)
+  const isWanted = await isAgreed(writes.length, flags, terminal, host)
+  if (isWanted) for (const plan of writes) await carryOut(plan, options)
+  sayOutcome(plans, writes, isWanted, flags, terminal)
+  return plans.some(({ problem }) => problem !== undefined) ? 1 : 0
+}
+
+function sayOutcome(
+  plans: readonly Plan[],
+  writes: readonly Plan[],
+  isWanted: boolean,
+  { json }: ConnectFlags,
+  terminal: Terminal,
+): void {
+  const written = plans.map(plan => plain(plan, isWanted))
+  if (json) terminal.out.line(JSON.stringify(written, undefined, 2))
+  else if (isWanted) sayWritten(writes, terminal)
+}
+
+/** Takes back what `connect` has written. Returns the exit code. */
+export async function sayDisconnect(
+  names: readonly string[],
+  flags: { readonly all: boolean; readonly json: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  const connections = connectionsOf(terminal)
+  const clients = new Set(names.map(name => named(name).name))
+  if (clients.size === 0 && !flags.all)
+    throw gatewayError('GW_USAGE', { what: 'name a client, or say --all' })
+  const undone: Undone[] = []
+  for (const connected of await connections.all())
+    if (flags.all || clients.has(connected.client)) undone.push(await undo(connected, connections))
+  if (flags.json) terminal.out.line(JSON.stringify(undone, undefined, 2))
+  else sayUndone(undone, terminal)
+  return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
+}
+
+function sayUndone(undone: readonly Undone[], terminal: Terminal): void {
+  for (const one of undone) terminal.out.line(undoneLine(one, terminal))
+  if (undone.length === 0) terminal.out.line('nothing was connected')
+}
+
+function connectionsOf(terminal: Terminal): Connections {
+  // Beside the state of all configurations.
+  const state = stateDirectory({ file: 'any' }, terminal)
+  if (state === undefined)
+    throw gatewayError('GW_USAGE', { what: 'HOME is not set, so there are no settings' })
+  return new Connections(dirname(state))
+}
+
+function named(name: string): Client {
+  const client = CLIENTS.find(one => one.name === name)
+  if (client !== undefined) return client
+  const names = CLIENTS.map(one => one.name)
+  const meant = didYouMean(name, names) ?? ''
+  throw gatewayError('GW_USAGE', {
+    what: `there is no client "${name}" – ${meant}`,
+  })
+}
+
+async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: NodeJS.Process): Promise<EntryValues> {
+  const { name, http, env } = flags
+  if (http !== undefined) return { name, line: [], url: urlOf(http) }
+  const config = await configFile(flags, terminal)
+  const more = env === undefined ? [] : ['--env', env]
+  return { name, line: [...ownCommand(terminal, host), 'attach', '-c', config, ...more] }
+}
+
+function urlOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return text
+  throw gatewayError('GW_USAGE', {
+    what: `--http is the URL of a gateway, such as http://127.0.0.1:8080/mcp`,
+  })
+}
+
+/** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
+function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
+  const launcher = resolve(cwd, String(host.argv[1]))
+  const found = findProgram('gateway', environment['PATH']?.split(delimiter), cwd)
+  const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
+  return isOwn ? ['gateway'] : [host.execPath, launcher]
+}
+
+async function isAgreed(
+  count: number,
+  { yes, 'dry-run': isDry }: ConnectFlags,
+  { err }: Terminal,
+  host: NodeJS.Process,
+): Promise<boolean> {
+  if (count === 0 || isDry) return false
+  if (yes) return true
+  if (!host.stdin.isTTY || err.width === undefined)
+    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+  const lines = createInterface({ input: host.stdin, output: host.stderr })
+  try {
+    const answer = await lines.question(`Write ${count === 1 ? 'this' : `these ${count} files`}? [y/N] `)
+    return /^y(es)?$/i.test(answer.trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Terminal): number {
+  const { out } = terminal
+  if (json) {
+    out.line(JSON.stringify(found, undefined, 2))
+    return 0
+  }
+  const here = found.filter(({ isInstalled, connected }) => isInstalled || connected.length > 0)
+  const rows = here.map(({ client, title, file = '', connected }) => [
+    client,
+    title,
+    connected.length > 0 ? out.paint('green', `connected as ${connected.join(', ')}`) : 'not connected',
+    out.paint('dim', relative(terminal.cwd, file).startsWith('..') ? file : relative(terminal.cwd, file)),
+  ])
+  for (const line of table(rows, out)) out.line(line)
+  if (here.length === 0) out.line('no client was found on this machine')
+  const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
+  if (others.length > 0) out.line(`${out.paint('dim', 'not found here:')} ${others.join(', ')}`)
+  out.line(`${out.paint('dim', 'next:')} gateway connect ${here[0]?.client ?? 'cursor'} --dry-run`)
+  return 0
+}
+
+function sayExports(clients: readonly Client[], values: EntryValues, { out }: Terminal): number {
+  out.line(
+    JSON.stringify(
+      clients.map(client => exported(client, values)),
+      undefined,
+      2,
+    ),
+  )
+  return 0
+}
+
+function sayPlan({ client, file = '', before, after, isDone, problem }: Plan, { out }: Terminal): void {
+  const name = out.paint('bold', client.title)
+  if (problem !== undefined)
+    return out.line(`${name} ${file} ${out.paint('red', 'left as it is:')} ${problem}`)
+  if (isDone === true) return out.line(`${name} ${file} is connected already`)
+  out.line(`${name} ${file}${before?.text === undefined ? ' (new)' : ''}`)
+  for (const line of changedLines(before?.text ?? '', after ?? '')) out.line(`  ${painted(line, out)}`)
+}
+
+function painted(line: string, out: Terminal['out']): string {
+  if (line.startsWith('+')) return out.paint('green', line)
+  return line.startsWith('-') ? out.paint('red', line) : line
+}
+
+function sayWritten(plans: readonly Plan[], { out }: Terminal): void {
+  for (const { client, file } of plans) {
+    out.line(`${out.paint('green', 'wrote')} ${file}`)
+    if (client.note !== undefined) out.line(`  ${client.note}`)
+  }
+  out.line(
+    `${out.paint('dim', 'undo:')} gateway disconnect ${plans.map(({ client }) => client.name).join(' ')}`,
+  )
+}
+
+function undoneLine({ client, file, outcome, why }: Undone, { out }: Terminal): string {
+  if (outcome === 'left') return `${client}: ${file} ${out.paint('yellow', 'left as it is:')} ${why ?? ''}`
+  const said = { restored: 'is as it was', removed: 'has lost the entry', gone: 'has it no more' }[outcome]
+  return `${client}: ${file} ${said}`
+}
+
+function plain({ client, file, entry, isDone = false, problem }: Plan, isWritten: boolean): object {
+  const outcome = problem !== undefined ? 'left' : isDone ? 'unchanged' : isWritten ? 'written' : 'planned'
+  return {
+    client: client.name,
+    file,
+    outcome,
+    ...(entry === undefined ? {} : { entry }),
+    ...(problem === undefined ? {} : { problem }),
+  }
+}

@@ -1,0 +1,49 @@
+import { isMap, isSeq, parseDocument, type Document } from 'yaml'
+
+/** A value's place in a document: keys of maps. */
+type Path = readonly string[]
+
+/**
+ * The text with an entry of a map set, or with one of a list of maps that are told apart by `name`; all else stays.
+ * @throws Error when the text is no YAML, or something else stands at the place
+ */
+export function setInYaml(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
+  const document = read(text)
+  if (isList) {
+    const list = listAt(document, path)
+    if (list === undefined) document.setIn(path, document.createNode([value]))
+    else list.items[indexOf(list.items, name, list.items.length)] = document.createNode(value)
+  } else document.setIn([...path, name], document.createNode(value))
+  return document.toString({ lineWidth: 0 })
+}
+
+/** The text without that entry, and without the map or list where nothing else is in it. */
+export function removeFromYaml(text: string, path: Path, name: string, isList: boolean): string {
+  const document = read(text)
+  if (isList) {
+    const list = listAt(document, path)
+    const index = list === undefined ? -1 : indexOf(list.items, name, -1)
+    if (index >= 0) list?.items.splice(index, 1)
+  } else document.deleteIn([...path, name])
+  const rest = document.getIn(path)
+  if ((isMap(rest) || isSeq(rest)) && rest.items.length === 0) document.deleteIn(path)
+  return document.toString({ lineWidth: 0 })
+}
+
+function read(text: string): Document {
+  const document = parseDocument(text, { keepSourceTokens: true })
+  const [error] = document.errors
+  if (error !== undefined) throw new Error(error.message.split('\n')[0])
+  if (document.contents === null) document.contents = document.createNode({}) as never
+  return document
+}
+
+function listAt(document: Document, path: Path): { items: unknown[] } | undefined {
+  const found = document.getIn(path)
+  return isSeq(found) ? found : undefined
+}
+
+function indexOf(items: readonly unknown[], name: string, otherwise: number): number {
+  const index = items.findIndex(item => isMap(item) && item.get('name') === name)
+  return index === -1 ? otherwise : index
+}

@@ -1,0 +1,272 @@
+import assert from 'node:assert/strict'
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { CLIENTS, settingsOf, type Client } from '../../../../src/cli/clients/clients.ts'
+import {
+  carryOut,
+  planFor,
+  undo,
+  type ConnectOptions,
+  type Plan,
+} from '../../../../src/cli/clients/connect.ts'
+import { Connections } from '../../../../src/cli/clients/connections.ts'
+import { editorOf } from '../../../../src/cli/clients/edit.ts'
+import { silentTerminal } from '../../fixtures/silent-terminal.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+
+const CORPUS = new URL('../../../fixtures/client-corpus/', import.meta.url)
+
+/** Names of recorded files by the client that wrote them, where the two differ. */
+const RECORDED: Readonly<Record<string, string>> = { copilot: 'copilot', droid: 'droid' }
+
+interface Home {
+  readonly home: string
+  readonly options: ConnectOptions
+}
+
+async function home(t: TestContext, name = 'gateway'): Promise<Home> {
+  const home = await mkdtemp(join(tmpdir(), 'clients-'))
+  cleanup(t, () => rm(home, { recursive: true, force: true }))
+  const terminal = silentTerminal({ cwd: home, environment: { HOME: home } })
+  const values = { name, line: ['gateway', 'attach', '-c', '/project/gateway.yaml'] }
+  return {
+    home,
+    options: { scope: 'user', values, connections: new Connections(join(home, 'state')), terminal },
+  }
+}
+
+async function put({ options }: Home, client: Client, bytes: Buffer | string): Promise<string> {
+  const file = settingsOf(client, 'user', options.terminal) ?? ''
+  await mkdir(dirname(file), { recursive: true })
+  await writeFile(file, bytes, { mode: 0o640 })
+  return file
+}
+
+function clientNamed(name: string): Client {
+  const found = CLIENTS.find(client => client.name === name)
+  assert.ok(found, name)
+  return found
+}
+
+async function connected(client: Client, { options }: Home): Promise<Plan> {
+  const plan = await planFor(client, options)
+  assert.equal(plan.problem, undefined, `${client.name}: ${plan.problem}`)
+  await carryOut(plan, options)
+  return plan
+}
+
+async function disconnected({ options: { connections } }: Home): Promise<string[]> {
+  const undone = []
+  for (const one of await connections.all()) undone.push(await undo(one, connections))
+  return undone.map(({ outcome }) => outcome)
+}
+
+const recorded = (await readdir(CORPUS)).flatMap(file => {
+  const base = file.replace(/-\d+\.\w+$/, '')
+  const client = CLIENTS.find(({ name }) => name === (RECORDED[base] ?? base))
+  const isJsonc = file.endsWith('.jsonc')
+  return client === undefined || (isJsonc && client.format !== 'json') ? [] : [{ file, client }]
+})
+
+test('each recorded file takes the entry, keeps all else, and comes back byte for byte', async t => {
+  assert.ok(recorded.length >= 45, `${recorded.length} files`)
+  for (const { file, client } of recorded) {
+    const here = await home(t)
+    const bytes = await readFile(new URL(file, CORPUS))
+    const place = await put(here, client, bytes)
+
+    await connected(client, here)
+
+    const text = await readFile(place, 'utf8')
+    const editor = editorOf(client)
+    assert.ok(await editor.read(text, 'gateway'), file)
+    for (const comment of bytes.toString('utf8').match(/^\s*(\/\/|#).*$/gm) ?? [])
+      assert.ok(text.includes(comment.trim()), `${file} has lost ${comment}`)
+    assert.equal((await stat(place)).mode & 0o777, 0o640)
+    assert.deepEqual(await disconnected(here), ['restored'], file)
+    assert.deepEqual(await readFile(place), bytes, file)
+  }
+})
+
+test('a client without settings gets a file, which is gone again afterwards', async t => {
+  for (const client of CLIENTS.filter(({ user }) => user.linux !== undefined)) {
+    const here = await home(t)
+    const file = settingsOf(client, 'user', here.options.terminal) ?? ''
+
+    await connected(client, here)
+
+    assert.ok(await editorOf(client).read(await readFile(file, 'utf8'), 'gateway'), client.name)
+    assert.deepEqual(await disconnected(here), ['restored'])
+    await assert.rejects(lstat(file), { code: 'ENOENT' })
+  }
+})
+
+test('settings that were changed since then lose the entry alone', async t => {
+  for (const { name, before, more } of [
+    {
+      name: 'cursor',
+      before: '{\n  // mine\n  "mcpServers": {}\n}\n',
+      more: (text: string) => text.replace('// mine', '// ours'),
+    },
+    {
+      name: 'codex',
+      before: '# mine\nmodel = "o"\n',
+      more: (text: string) => `${text}\n[mcp_servers.late]\ncommand = "x"\n`,
+    },
+    { name: 'goose', before: '# mine\nGOOSE_MODEL: x\n', more: (text: string) => `${text}OTHER: 1\n` },
+  ]) {
+    const here = await home(t)
+    const client = clientNamed(name)
+    const file = await put(here, client, before)
+    await connected(client, here)
+    await writeFile(file, more(await readFile(file, 'utf8')))
+
+    assert.deepEqual(await disconnected(here), ['removed'], name)
+
+    const after = await readFile(file, 'utf8')
+    assert.equal(await editorOf(client).read(after, 'gateway'), undefined)
+    assert.match(after, /ours|late|OTHER/)
+  }
+})
+
+test('an entry of somebody else is never touched, and one that its owner has changed is left', async t => {
+  const here = await home(t)
+  const cursor = clientNamed('cursor')
+  const foreign = '{"mcpServers":{"gateway":{"command":"mine"}}}'
+  const file = await put(here, cursor, foreign)
+
+  const plan = await planFor(cursor, here.options)
+
+  assert.match(plan.problem ?? '', /somebody else/)
+  assert.equal(await readFile(file, 'utf8'), foreign)
+
+  await writeFile(file, '{}')
+  await connected(cursor, here)
+  await writeFile(file, (await readFile(file, 'utf8')).replace('attach', 'serve'))
+  assert.deepEqual(await disconnected(here), ['left'])
+  assert.match(await readFile(file, 'utf8'), /serve/)
+})
+
+test('connecting again changes nothing, and another configuration takes the place of the first', async t => {
+  const here = await home(t)
+  const client = clientNamed('claude-code')
+  const file = await put(here, client, '{"numStartups":3}')
+  await connected(client, here)
+  const once = await readFile(file, 'utf8')
+
+  assert.equal((await planFor(client, here.options)).isDone, true)
+
+  const values = { name: 'gateway', line: ['gateway', 'attach', '-c', '/other/gateway.yaml'] }
+  await connected(client, { ...here, options: { ...here.options, values } })
+  assert.notEqual(await readFile(file, 'utf8'), once)
+  assert.deepEqual(await disconnected(here), ['restored'])
+  assert.equal(await readFile(file, 'utf8'), '{"numStartups":3}')
+})
+
+const HOSTILE: readonly (readonly [string, string, string | Buffer])[] = [
+  ...[
+    '{',
+    '{"mcpServers": {',
+    '[]',
+    '"text"',
+    '{"mcpServers": []}',
+    '{"mcpServers": 7}',
+    '{"mcpServers": "x"}',
+    '{"a": tru}',
+    '{}{}',
+    '{"a": "\\x"}',
+    "{'a': 1}",
+    '<xml/>',
+    'mcpServers: {}',
+    '{"mcpServers": null}',
+  ].map(text => ['cursor', `JSON ${text}`, text] as const),
+  ...[
+    '[mcp_servers',
+    'a = ',
+    '[mcp_servers]\n[mcp_servers]',
+    'mcp_servers = 3',
+    'mcp_servers = []',
+    'a = 1\na = 2',
+    '= 1',
+    '[[mcp_servers]]\nname = "x"',
+    'x = "open',
+    'x = 2020-13-45',
+  ].map(text => ['codex', `TOML ${text}`, text] as const),
+  ...['a: [', 'a: b: c', '- 1\n- 2', '"', '\t- x', '{a', 'a: *nothing', '@x: 1', '? [', 'extensions: 7'].map(
+    text => ['goose', `YAML ${text}`, text] as const,
+  ),
+  ['cursor', 'not UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+  ['cursor', 'a deep one', `${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}`],
+  ['cursor', 'a huge one', `{"a":"${'x'.repeat(5 * 1024 * 1024)}"}`],
+]
+
+test('settings that cannot be read are named and left as they are', async t => {
+  const here = await home(t)
+  for (const [name, what, content] of HOSTILE) {
+    const client = clientNamed(name)
+    const file = await put(here, client, content)
+
+    const { problem, after } = await planFor(client, here.options)
+
+    const bytes = Buffer.isBuffer(content) ? content : Buffer.from(content)
+    assert.ok(problem !== undefined && after === undefined, `${what} was taken`)
+    assert.ok((await readFile(file)).equals(bytes), what)
+  }
+})
+
+test('a link stays a link, and its target gets the entry', async t => {
+  const here = await home(t)
+  const cursor = clientNamed('cursor')
+  const target = join(here.home, 'dotfiles.json')
+  await writeFile(target, '{}\n')
+  const file = settingsOf(cursor, 'user', here.options.terminal) ?? ''
+  await mkdir(dirname(file))
+  await symlink(target, file)
+
+  await connected(cursor, here)
+
+  assert.ok((await lstat(file)).isSymbolicLink())
+  assert.match(await readFile(target, 'utf8'), /attach/)
+  assert.deepEqual(await disconnected(here), ['restored'])
+  assert.equal(await readFile(target, 'utf8'), '{}\n')
+})
+
+test('a read-only file, a directory and a link to nothing are left', async t => {
+  const here = await home(t)
+  const cursor = clientNamed('cursor')
+  const file = await put(here, cursor, '{}')
+  await chmod(file, 0o444)
+  assert.match((await planFor(cursor, here.options)).problem ?? '', /read-only/)
+  await rm(file)
+  await mkdir(file)
+  assert.match((await planFor(cursor, here.options)).problem ?? '', /no file/)
+  await rm(file, { recursive: true })
+  await symlink(join(here.home, 'nothing'), file)
+  assert.match((await planFor(cursor, here.options)).problem ?? '', /link to nothing/)
+})
+
+test('tabs, CRLF and a byte order mark stay', async t => {
+  const here = await home(t)
+  const cursor = clientNamed('cursor')
+  const file = await put(here, cursor, '\uFEFF{\r\n\t"mcpServers": {\r\n\t\t"a": {}\r\n\t}\r\n}\r\n')
+
+  await connected(cursor, here)
+
+  const text = await readFile(file, 'utf8')
+  assert.ok(text.startsWith('\uFEFF{\r\n\t"mcpServers"'))
+  assert.doesNotMatch(text, /[^\r]\n/)
+  assert.match(text, /\r\n\t\t"gateway": \{/)
+})
