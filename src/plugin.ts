@@ -65,6 +65,8 @@ export interface PluginApi<Options = unknown> {
   readonly privatePlaces: readonly PrivatePlace[]
   /** The text with every secret of the configuration replaced by `***`, also where it is encoded as base64, hex, or for a URL. */
   hide(text: string): string
+  /** Hides a value from here on wherever text leaves: one that came while the gateway runs, such as a token. Of thousands the oldest are forgotten. */
+  keepSecret(value: string): void
   /** Gives the taps of `recorded` something that happened in this plugin and that an audit should have. */
   record(event: AuditEvent): void
   /** Asks a URL that somebody else may have named, such as a server: never use the global one for those. */

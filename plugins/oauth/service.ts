@@ -14,7 +14,7 @@ import { FileVault } from './vault/vault.ts'
 /** Means of the process that the service runs in: those of a plugin, or of a command alone. */
 export type ServiceApi = Pick<
   PluginApi,
-  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs'
+  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret'
 >
 
 /** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
@@ -31,7 +31,10 @@ export class OAuthService {
     this.#api = api
     const { clock, log, state } = api
     const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
-    this.vault = new FileVault({ directory: state, key, clock, log })
+    this.vault = new FileVault({
+      ...{ directory: state, key, clock, log },
+      saw: secret => this.#api.keepSecret(secret),
+    })
     this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
     const host: LoginsHost = {
       vault: this.vault,
@@ -93,7 +96,11 @@ export class OAuthService {
     const { grants } = this
     const { clock, directory, log } = this.#api
     if (spec.oauth.grant !== 'code')
-      return authorizerOf(flow, machineTokens(flow, { clock, directory, log }), isOfCaller(spec))
+      return authorizerOf(
+        flow,
+        machineTokens(flow, { clock, directory, log, keepSecret: token => this.#api.keepSecret(token) }),
+        isOfCaller(spec),
+      )
     const tokens = {
       isOfPeople: true,
       access: async (account: string) => grants.access(account, await flow.resource()),

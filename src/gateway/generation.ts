@@ -142,6 +142,7 @@ async function build(
     programs,
     state,
     hide,
+    keepSecret: (value: string) => around.secrets.addPassing(value),
     sharedState,
     locate,
     warn,

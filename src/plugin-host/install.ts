@@ -29,6 +29,8 @@ interface InstallContext {
   /** Finds the state of a plugin that must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
   hide(text: string): string
+  /** Hides a value that came while the gateway runs. */
+  keepSecret(value: string): void
   /** Finds the position of a problem in the configuration. */
   readonly locate: Locate
   /** Takes what a plugin finds doubtful in the configuration. */
@@ -69,6 +71,7 @@ async function setUp(
     programs,
     state,
     hide,
+    keepSecret,
     sharedState,
     locate,
     warn,
@@ -93,6 +96,7 @@ async function setUp(
       programs,
       state: state(plugin),
       hide,
+      keepSecret,
       record: event => hooks.runner('recorded')?.(event),
       approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,

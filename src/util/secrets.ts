@@ -12,6 +12,8 @@ const LONG = 12
 const LONGEST_ENCODED = 4096
 /** Values that are remembered over all reloads. */
 const MOST = 10_000
+/** Values that are good for a while only, such as tokens. */
+const MOST_PASSING = 2000
 /** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
 const TELLING = 8
 const CUT = '…'
@@ -40,6 +42,9 @@ export class Secrets {
   /** By their first four characters; the longest first, as a longer one may hold a shorter one. */
   readonly #forms = new Map<number, string[]>()
 
+  /** Forms of values that are good for a while only, by the value; the oldest first. */
+  readonly #passing = new Map<string, readonly string[]>()
+
   constructor(values: Iterable<string> = []) {
     this.add(values)
   }
@@ -51,6 +56,20 @@ export class Secrets {
       this.#known.add(value)
       for (const form of formsOf(value)) this.#addForm(form)
     }
+  }
+
+  /** The same for one that is good for a while only, such as a token: of many the oldest are forgotten. */
+  addPassing(value: string): void {
+    if (value.length < LONG || this.#known.has(value) || this.#passing.has(value)) return
+    const forms = [...new Set([value, encodeURIComponent(value), Buffer.from(value).toString('base64')])]
+    this.#passing.set(
+      value,
+      forms.filter(form => this.#addForm(form)),
+    )
+    const [oldest] = this.#passing
+    if (oldest === undefined || this.#passing.size <= MOST_PASSING) return
+    this.#passing.delete(oldest[0])
+    for (const form of oldest[1]) this.#dropForm(form)
   }
 
   readonly hide: Hide = text => {
@@ -68,14 +87,24 @@ export class Secrets {
     return from === 0 ? text : shown + text.slice(from)
   }
 
-  #addForm(form: string): void {
+  /** False for one that is there already. */
+  #addForm(form: string): boolean {
     const head = headAt(form, 0)
     const same = this.#forms.get(head)
     if (same === undefined) this.#forms.set(head, [form])
-    else if (!same.includes(form)) {
+    else if (same.includes(form)) return false
+    else {
       same.push(form)
       same.sort((a, b) => b.length - a.length)
     }
+    return true
+  }
+
+  #dropForm(form: string): void {
+    const head = headAt(form, 0)
+    const left = (this.#forms.get(head) ?? []).filter(one => one !== form)
+    if (left.length === 0) this.#forms.delete(head)
+    else this.#forms.set(head, left)
   }
 
   /** Number of characters from here on that are a secret; 0 for none. */

@@ -10,6 +10,8 @@ import { whyFailed, type Wire } from '../flow/wire.ts'
 
 /** Surroundings of grants without a browser. */
 export interface MachineHost {
+  /** Hides a token wherever text leaves. */
+  keepSecret(token: string): void
   readonly clock: Clock
   readonly log: Log
   readonly directory: string

@@ -95,6 +95,7 @@ class MachineTokens implements Tokens {
     const lifeMs = seconds === undefined || seconds <= 0 ? UNKNOWN_MS : seconds * 1000
     const dueAt = this.#host.clock.now() + lifeMs - Math.min(AHEAD_MS, lifeMs / QUARTER)
     const generation = ++this.#generation
+    this.#host.keepSecret(token)
     this.#kept.set(account, { token, generation, dueAt, subject })
     return { kind: 'token', token, generation }
   }

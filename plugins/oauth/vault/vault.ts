@@ -28,6 +28,8 @@ export interface VaultOptions {
   readonly log: Log
   /** Milliseconds since 1970. */
   readonly now?: () => number
+  /** Hears each secret that goes in or out, so that no text shows it. */
+  saw?(secret: string): void
 }
 
 /** The vault in its file. It is opened when it is first used, and again after a failure. */
@@ -44,7 +46,7 @@ export class FileVault implements Vault {
   }
 
   find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined> {
-    return this.#with(store => store.find(account, resource, issuer))
+    return this.#with(store => this.#seen(store.find(account, resource, issuer)))
   }
 
   list(): Promise<readonly KeptGrant[]> {
@@ -52,7 +54,7 @@ export class FileVault implements Vault {
   }
 
   put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
-    return this.#with(store => store.put(key, grant, over))
+    return this.#with(store => store.put(key, this.#seen(grant), over))
   }
 
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
@@ -103,6 +105,13 @@ export class FileVault implements Vault {
   /** One line on why it cannot be used, for people; undefined while it can, or nobody has tried. */
   get problem(): string | undefined {
     return this.#failure === undefined ? undefined : reasonOf(this.#failure.error)
+  }
+
+  #seen<G extends NewGrant | undefined>(grant: G): G {
+    const { saw } = this.#options
+    for (const secret of [grant?.access, grant?.refresh, grant?.client.secret])
+      if (secret !== undefined) saw?.(secret)
+    return grant
   }
 
   async #with<T>(use: (store: GrantStore) => T): Promise<T> {

@@ -94,6 +94,7 @@ export async function install<O>(
     files: [],
     privatePlaces: [],
     hide,
+    keepSecret: () => undefined,
     approve: async () => undefined,
     record: event => hooks.runner('recorded')?.(event),
   })

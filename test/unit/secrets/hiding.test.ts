@@ -23,6 +23,17 @@ describe('secrets in a text', () => {
     assert.equal(hide('Bearer …'), 'Bearer …')
   })
 
+  it('are hidden while they are good, of thousands the latest', () => {
+    const passing = new Secrets(['a-lasting-secret'])
+    const token = (n: number): string => `eyJhbGciOi.token.${n}`
+    for (let n = 0; n <= 2000; n++) passing.addPassing(token(n))
+    passing.addPassing('a-lasting-secret')
+
+    assert.equal(passing.hide(`Bearer ${token(2000)}, ${token(1)}`), 'Bearer ***, ***')
+    assert.equal(passing.hide(`=${token(0)}=`), `=${token(0)}=`)
+    assert.equal(passing.hide('a-lasting-secret'), '***')
+  })
+
   it('are hidden whole where one holds another', () => {
     const both = new Secrets(['secret', 'secret-and-more'])
     assert.equal(both.hide('x secret-and-more y secret'), 'x *** y ***')
