@@ -106,6 +106,8 @@ export interface Plugin<Options = unknown> {
     readonly makesUpstreams?: boolean
     /** Installed whatever the config says. */
     readonly always?: boolean
+    /** True if it writes down or counts what is served: a gateway that a command has for itself goes without it. */
+    readonly records?: boolean
     /** Names of upstreams and listeners that `configure` adds: rules may speak of them, and nobody else may have them. */
     readonly adds?: { readonly upstreams?: readonly string[]; readonly listeners?: readonly string[] }
   }

@@ -24,7 +24,7 @@ type AuditOptions = NonNullable<Config['audit']>
 /** Writes down who called what and what came of it: one line for each exchange, whatever happened to it. */
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
-  claims: { section: 'audit' },
+  claims: { section: 'audit', records: true },
   errors: ERRORS,
   share,
   commands: () => import('./commands.ts'),

@@ -25,7 +25,7 @@ function stepOf(rule: Rule, key: string, isCountedHere: boolean): ExplainStep {
   const base = { by: 'rate-limit', at, rule: `/rateLimit/rules/${rule.name}` } as const
   if (full === undefined) return { ...base, does: 'passes', text: `counts on "${rule.name}": ${rule.limits}` }
   const text = `"${rule.name}" is full: ${full.allowed}, again in ${Math.ceil(full.retryAfterMs / 1000)} s`
-  return { ...base, does: 'refuses', text }
+  return { ...base, does: 'refuses', text, isPassing: true }
 }
 
 function unlimited(): ExplainStep {

@@ -44,7 +44,7 @@ const LISTEN = 'subscriptions/listen'
 /** Bounds how much one caller may use, by minute, by day and at a time. */
 export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
-  claims: { section: 'rateLimit' },
+  claims: { section: 'rateLimit', records: true },
   errors: ERRORS,
   scope: 'shared',
   async setup(api) {

@@ -23,7 +23,7 @@ const CLOSE_MS = 2000
 /** Sends spans of what passes to an OpenTelemetry collector. Nobody waits for it, and what is too much is dropped. */
 export const tracing: Plugin<Options> = {
   name: 'tracing',
-  claims: { section: 'tracing' },
+  claims: { section: 'tracing', records: true },
   check,
   setup(api) {
     const { hooks, slot } = api

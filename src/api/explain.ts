@@ -21,6 +21,8 @@ export interface ExplainStep {
   readonly text: string
   /** The rule that says so: a name, or a place in the configuration as a JSON pointer. */
   readonly rule?: string
+  /** True if that passes by itself, as a limit that is reached does: no rule says so for good. */
+  readonly isPassing?: boolean
   /** More, for programs. */
   readonly facts?: JsonObject
 }
@@ -40,6 +42,8 @@ export interface ExplainedCall {
 export interface RecentCall {
   readonly tool: string
   readonly principal: Principal
+  /** The caller as its owner names it in a command, where it may have other rights by now: `key:ci`. */
+  readonly as?: string | undefined
   /** Name of the client program. */
   readonly client: string
   readonly profile?: string | undefined

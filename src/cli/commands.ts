@@ -13,6 +13,7 @@ import Import from './commands/import.ts'
 import Inspect from './commands/inspect.ts'
 import KeyNew from './commands/key/new.ts'
 import Logs from './commands/logs.ts'
+import Plan from './commands/plan.ts'
 import PluginNew from './commands/plugin/new.ts'
 import Ps from './commands/ps.ts'
 import Reload from './commands/reload.ts'
@@ -36,6 +37,7 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   tools: Tools,
   call: Call,
   explain: Explain,
+  plan: Plan,
   wrap: Wrap,
   attach: Attach,
   up: Up,

@@ -76,6 +76,7 @@ export interface Config {
   readonly plugins: {
     readonly [k: string]: PluginConfig
   }
+  readonly activity?: ActivityConfig
   readonly agents?: AgentsConfig
   readonly audit?: AuditConfig
   readonly auth?: AuthConfig
@@ -1274,6 +1275,39 @@ export interface PluginConfig {
    * `false` keeps the entry in the file and leaves it out of the gateway.
    */
   readonly enabled: boolean
+}
+/**
+ * Keeps the calls of the last days in a SQLite file, for `gateway activity` and `gateway usage`: who called what, what came of it, how long it took and how large it was. Of arguments only names and types are kept.
+ */
+export interface ActivityConfig {
+  /**
+   * The file, relative to the configuration; made with mode 0600. Several processes and gateways may write to one.
+   */
+  readonly file: string
+  /**
+   * How long a call is kept; 24 days at most.
+   */
+  readonly keep: string | number
+  /**
+   * How many calls are kept; the oldest go.
+   */
+  readonly maxCalls: number
+  /**
+   * How large the file may be. When it is full, the oldest tenth of the calls goes.
+   */
+  readonly maxSize: string | number
+  /**
+   * Methods whose requests are kept, as globs.
+   */
+  readonly methods: string | readonly string[]
+  /**
+   * Tools and prompts, by the names clients use, of which arguments are kept as they are, up to 8 KiB, secrets of the configuration hidden.
+   */
+  readonly values?: string | readonly string[]
+  /**
+   * How long a call waits for others, to be written with them.
+   */
+  readonly every: string | number
 }
 /**
  * Coding agents that speak the Agent Client Protocol, offered to clients as tools: `delegate_task` gives one of them work.

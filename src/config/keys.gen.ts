@@ -18,6 +18,10 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
 
 /** Values that may be a number. */
 export const NUMBER_PATHS: ReadonlySet<string> = new Set([
+  '/activity/every',
+  '/activity/keep',
+  '/activity/maxCalls',
+  '/activity/maxSize',
   '/agents/defaults/callback/maxDepth',
   '/agents/defaults/callback/maxTasks',
   '/agents/defaults/ceilings/cpuTime',
@@ -243,6 +247,7 @@ export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
   '/listeners/*/path': 'file',
   '/upstreams/*/tls/key': 'file',
   '/plugins/*/use': 'module',
+  '/activity/file': 'file',
   '/agents/registry/file': 'file',
   '/agents/tasks/file': 'file',
   '/audit/file': 'file',
@@ -252,6 +257,8 @@ export const PRIVATE_PATHS: Readonly<Record<string, PrivateKind>> = {
 
 /** Globs: a text, a list of them, or the keys of a map. */
 export const GLOB_PATHS: ReadonlySet<string> = new Set([
+  '/activity/methods',
+  '/activity/values',
   '/agents/defaults/permissions/rules/*/titles',
   '/agents/list/*/permissions/rules/*/titles',
   '/agents/routing/rules/*/principals',
@@ -306,6 +313,7 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
 
 /** Keys at the top. */
 export const SECTIONS: ReadonlySet<string> = new Set([
+  'activity',
   'agents',
   'audit',
   'auth',

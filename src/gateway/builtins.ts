@@ -1,3 +1,4 @@
+import { activity } from '../../plugins/activity/index.ts'
 import { agents } from '../../plugins/agents/index.ts'
 import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
@@ -38,6 +39,7 @@ export const builtins: readonly Plugin<never>[] = [
   // First, so that whatever is refused was seen.
   audit,
   tracing,
+  activity,
   metrics,
   // Ahead of what renames and hides: what it judges is what the servers said.
   pins,

@@ -8,6 +8,7 @@ import {
 } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { present } from './plan.ts'
 import { residentOfTrees } from '../util/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
@@ -27,7 +28,7 @@ interface VerbOptions extends RequestOptions {
 
 /** A running gateway, as far as verbs need it. */
 interface Steered {
-  readonly generation: Pick<Generation, 'graph' | 'loaded'>
+  readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]
   readonly startedAt: number | undefined
@@ -44,6 +45,7 @@ type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Prom
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
   ['inspect', inspected],
+  ['plan.present', (gateway, params) => present(gateway.generation, params)],
   ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
@@ -59,6 +61,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'ps',
   'inspect',
   'explain',
+  'plan.present',
   'client.request',
   'upstream.definitions',
 ])

@@ -41,6 +41,8 @@ interface Outcome {
   readonly what: 'server' | 'answered' | 'refused' | 'asked'
   readonly by: string
   readonly text: string
+  /** True if that passes by itself. */
+  readonly isPassing?: true
 }
 
 /** Answers the verb `explain`: what a call would meet, step by step. No tool is called, and nothing is counted. */
@@ -182,7 +184,7 @@ function outcomeOf(steps: readonly ExplainStep[], call: Call | undefined): Outco
   if (end !== undefined && what !== undefined) {
     // Where a plugin hides something and says later why, the reason is worth more.
     const { text } = steps.findLast(({ by, does }) => by === end.by && does === end.does) ?? end
-    return { what, by: end.by, text }
+    return { what, by: end.by, text, ...(end.isPassing === true ? { isPassing: true } : {}) }
   }
   if (call === undefined) return { what: 'refused', by: 'core', text: 'no server has it' }
   return { what: 'server', by: call.upstream, text: `"${call.upstream}" answers` }

@@ -219,6 +219,11 @@ function fingerprint(spec: UpstreamConfig, without: ReadonlySet<string>): string
   return JSON.stringify(Object.entries(spec).filter(([key]) => !without.has(key)))
 }
 
+/** Text that is another one where a server is: keys that only the core and our plugins read are left out. */
+export function serverFingerprint(spec: UpstreamConfig): string {
+  return fingerprint(spec, keysOfOthers([]))
+}
+
 /** The same server, for a generation that may say something else of it. */
 function under(spec: UpstreamConfig, kept: Upstream): Upstream {
   return JSON.stringify(kept.spec) === JSON.stringify(spec) ? kept : new KeptUpstream(liveOf(kept), spec)

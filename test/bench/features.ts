@@ -45,6 +45,9 @@ const FEATURES = {
   }),
   // Nobody listens there: spans are written, and dropped once the queue is full.
   tracing: (): Feature => ({ sections: { tracing: { endpoint: 'http://127.0.0.1:1' } } }),
+  activity: ({ directory }: Place): Feature => ({
+    sections: { activity: { file: join(directory, `activity-${process.pid}.db`) } },
+  }),
   profiles: (): Feature => ({ sections: { profiles: { readers: { tools: { deny: ['*write*'] } } } } }),
   'forward headers': (): Feature => ({ httpUpstream: { forwardHeaders: ['X-Tenant'] } }),
   rest: (): Feature => ({ sections: { rest: {} } }),
@@ -59,8 +62,8 @@ function limits(rule: object): Feature {
   return { sections: { rateLimit: { rules: { everyone: rule } } } }
 }
 
-/** Not among all plugins: two replace the one that is, the third asks the load client for a key. */
-const APART: readonly string[] = ['limit per minute', 'quota per day', 'auth']
+/** Not among all plugins: two replace the one that is, one asks the load client for a key, and two are rows of their own. */
+const APART: readonly string[] = ['limit per minute', 'quota per day', 'auth', 'tracing', 'activity']
 
 export type FeatureName = keyof typeof FEATURES
 

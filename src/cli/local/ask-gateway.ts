@@ -3,7 +3,9 @@ import { constants } from 'node:os'
 import { type GatewayOptions, type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
+import { builtins } from '../../gateway/builtins.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import type { Inside } from '../../gateway/process-hooks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
@@ -49,7 +51,7 @@ export async function withAsked<T>(
   return withGateway(withoutTraces(source), terminal, ask, beside)
 }
 
-function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
+export function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }: Terminal): void {
   const name = config === undefined ? '' : `, ${relative(cwd, config)}`
   err.line(err.paint('dim', `using the gateway that runs (pid ${pid}${name}); --fresh starts another`))
 }
@@ -76,18 +78,24 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
   }
 }
 
-/** Leaves out what a gateway beside others must not touch: the audit's chain is one writer's, and quotas are for those who are served. */
-function withoutTraces(source: LoadedConfig): LoadedConfig {
-  const { audit: _audit, rateLimit: _rateLimit, ...config } = source.config
-  return { ...source, config }
+/** Leaves out what a gateway beside others must not touch: records and counts are of those who are served. */
+export function withoutTraces(source: LoadedConfig): LoadedConfig {
+  const sections = builtins.flatMap(({ claims }) => (claims?.records === true ? (claims.section ?? []) : []))
+  const config = Object.fromEntries(
+    Object.entries(source.config).filter(([key]) => !sections.some(section => section === key)),
+  )
+  return { ...source, config: config as typeof source.config }
 }
+
+/** Options of a gateway of the command's own, and what differs in it. */
+type Beside = Pick<GatewayOptions, 'beside' | 'state'> & { readonly inside?: Inside }
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
 export async function withGateway<T>(
   source: LoadedConfig,
   terminal: Terminal,
   use: (gateway: Gateway) => Promise<T>,
-  options: Pick<GatewayOptions, 'beside' | 'state'> = {},
+  options: Beside = {},
 ): Promise<T> {
   return withBuilt(source, terminal, options, async gateway => {
     await gateway.start()
@@ -109,12 +117,13 @@ export function withUnstarted<T>(
 async function withBuilt<T>(
   source: LoadedConfig,
   { environment }: Terminal,
-  options: Pick<GatewayOptions, 'beside' | 'state'>,
+  options: Beside,
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
-  const { createGateway } = await import('../../gateway/gateway.ts')
-  const given = { ...options, log: silentLog(), environment }
-  const gateway = await createGateway(withListeners(source, {}), given)
+  const { makeGateway } = await import('../../gateway/gateway.ts')
+  const { inside = {}, ...own } = options
+  const given = { ...own, log: silentLog(), environment }
+  const gateway = await makeGateway(withListeners(source, {}), given, inside)
   const forget = closeOnSignal(gateway, process)
   const release = stayAlive()
   try {

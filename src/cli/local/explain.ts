@@ -58,7 +58,7 @@ export function explanationLines(explanation: Explanation, { out }: Pick<Termina
   const { tool, caller, client, profile, upstream, original, outcome, steps } = explanation
   const scopes = caller.scopes.length === 0 ? '' : ` with ${caller.scopes.join(' ')}`
   const view = profile === undefined ? '' : `, profile ${profile}`
-  const target = upstream === undefined ? '' : ` → ${upstream} ${original ?? ''}`
+  const target = upstream === undefined ? '' : `→ ${upstream} ${original ?? ''}`
   const rows = steps.map(({ at, by, does, text, rule }) => [
     out.paint('dim', at),
     by,
@@ -66,7 +66,7 @@ export function explanationLines(explanation: Explanation, { out }: Pick<Termina
     oneLine(rule === undefined ? text : `${text} (${rule})`),
   ])
   return [
-    `${out.paint('bold', oneLine(tool))}${oneLine(target)}`,
+    `${out.paint('bold', oneLine(tool))} ${oneLine(target)}`.trimEnd(),
     out.paint('dim', oneLine(`called by ${caller.subject}${scopes}, client ${client}${view}`)),
     ...table(rows, uncut(out)),
     `${out.paint(outcome.what === 'refused' ? 'red' : 'green', outcome.what)} by ${outcome.by}: ${oneLine(outcome.text)}`,

@@ -1,0 +1,117 @@
+import { closeSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { makeDirectorySync } from '../../src/plugin.ts'
+import type { CallRecord } from './records.ts'
+
+/** Form of the table; a file of another form is set aside. */
+const FORM = 1
+const PAGE_BYTES = 4096
+/** Part of the calls that goes when the file is full. */
+const PART = 10
+
+const COLUMNS = [
+  'at',
+  'ms',
+  'method',
+  'name',
+  'upstream',
+  'principal',
+  'scopes',
+  'client',
+  'era',
+  'session',
+  'profile',
+  'outcome',
+  'code',
+  'by',
+  'bytesIn',
+  'bytesOut',
+  'shape',
+  'args',
+] as const satisfies readonly (keyof CallRecord)[]
+
+const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, ms REAL NOT NULL,
+  method TEXT NOT NULL, name TEXT NOT NULL, upstream TEXT NOT NULL, principal TEXT NOT NULL, scopes TEXT NOT NULL,
+  client TEXT NOT NULL, era TEXT NOT NULL, session TEXT NOT NULL, profile TEXT NOT NULL, outcome TEXT NOT NULL,
+  code INTEGER NOT NULL, by TEXT NOT NULL, bytesIn INTEGER NOT NULL, bytesOut INTEGER NOT NULL, shape TEXT NOT NULL,
+  args TEXT NOT NULL);
+  CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
+
+/** Bounds of the file. */
+export interface Bounds {
+  readonly keepMs: number
+  readonly maxCalls: number
+  readonly maxBytes: number
+}
+
+/** The file as a process writes to it. Nobody waits for another process: what is locked is tried again later. */
+export class ActivityDatabase {
+  readonly #database: DatabaseSync
+  readonly #insert: StatementSync
+
+  constructor(database: DatabaseSync, maxBytes: number) {
+    this.#database = database
+    database.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
+      PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
+    const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
+    if (form !== 0 && form !== FORM) throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
+    database.exec(`BEGIN IMMEDIATE; ${TABLE} PRAGMA user_version = ${FORM}; COMMIT`)
+    const marks = COLUMNS.map(() => '?').join(', ')
+    this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
+  }
+
+  /** Writes records in one transaction, all or none. */
+  write(records: readonly CallRecord[]): void {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      for (const record of records) this.#insert.run(...COLUMNS.map(column => record[column]))
+      this.#database.exec('COMMIT')
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** Lets go what is too old, or too much. */
+  prune({ keepMs, maxCalls }: Bounds, now: number): void {
+    this.#database.prepare('DELETE FROM calls WHERE at < ?').run(now - keepMs)
+    this.#database.prepare('DELETE FROM calls WHERE id <= (SELECT max(id) - ? FROM calls)').run(maxCalls)
+  }
+
+  /** Lets go the oldest part, as the file is full. */
+  makeRoom(): void {
+    const { first, last } =
+      this.#database.prepare('SELECT min(id) AS first, max(id) AS last FROM calls').get() ?? {}
+    const part = Math.ceil((Number(last ?? 0) - Number(first ?? 0) + 1) / PART)
+    this.#database.prepare('DELETE FROM calls WHERE id < ?').run(Number(first ?? 0) + part)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+/** Opens the file to write, for its owner alone. */
+export function openToWrite(path: string, maxBytes: number): ActivityDatabase {
+  makeDirectorySync(dirname(path), 0o700)
+  // SQLite would make it with the rights of everything else.
+  closeSync(openSync(path, 'a', 0o600))
+  const database = new DatabaseSync(path)
+  try {
+    return new ActivityDatabase(database, maxBytes)
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** Tells what SQLite said no to: another process writes, the file is full, or it is no such file. */
+export function troubleOf(error: unknown): 'busy' | 'full' | 'damaged' | 'other' {
+  const code = (error as { errcode?: unknown }).errcode
+  const primary = typeof code === 'number' ? code & 0xff : undefined
+  if (primary === 5 || primary === 6) return 'busy'
+  if (primary === 13) return 'full'
+  if (primary === 11 || primary === 26) return 'damaged'
+  return error instanceof Error && error.message.startsWith('the file has form') ? 'damaged' : 'other'
+}

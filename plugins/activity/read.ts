@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { CallRecord } from './records.ts'
+
+const BUSY_MS = 2000
+
+/** A call as it was kept. */
+export interface KeptCall extends CallRecord {
+  readonly id: number
+}
+
+/** What is looked for; all that is given must fit. */
+export interface Wanted {
+  /** Name of the tool, as clients say it; `*` stands for anything. */
+  readonly tool?: string | undefined
+  /** Subject of the caller. */
+  readonly principal?: string | undefined
+  /** True for those that were not answered well. */
+  readonly failed?: boolean | undefined
+  /** Milliseconds since 1970. */
+  readonly since?: number | undefined
+  /** Calls after this one, the oldest first. */
+  readonly after?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** Calls of one tool by what came of them. */
+export interface UsageRow {
+  readonly name: string
+  readonly upstream: string
+  readonly calls: number
+  readonly failures: number
+  readonly callers: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly ms: number
+  readonly last: number
+}
+
+const FINE = `'ok', 'input_required', 'task'`
+
+/** Calls that fit, the newest first; none where there is no file. */
+export function callsIn(path: string, wanted: Wanted): KeptCall[] {
+  const { where, values } = conditions(wanted)
+  const order = wanted.after === undefined ? 'DESC' : 'ASC'
+  const text = `SELECT * FROM calls ${where} ORDER BY id ${order} LIMIT ?`
+  return rowsOf(path, text, [...values, wanted.limit ?? 50]) as unknown as KeptCall[]
+}
+
+/** Sums by tool, those that are called most first. */
+export function usageIn(path: string, since: number): UsageRow[] {
+  const text = `SELECT name, max(upstream) AS upstream, count(*) AS calls,
+    sum(outcome NOT IN (${FINE})) AS failures, count(DISTINCT principal) AS callers,
+    sum(bytesIn) AS bytesIn, sum(bytesOut) AS bytesOut, avg(ms) AS ms, max(at) AS last
+    FROM calls WHERE method = 'tools/call' AND at >= ? GROUP BY name ORDER BY calls DESC, name`
+  return rowsOf(path, text, [since]) as unknown as UsageRow[]
+}
+
+/** Each tool that a caller has called of late, once. */
+export function recentIn(
+  path: string,
+  limit: number,
+): Pick<KeptCall, 'name' | 'principal' | 'scopes' | 'client' | 'profile'>[] {
+  const text = `SELECT name, principal, scopes, client, profile, max(id) AS newest FROM calls
+    WHERE method = 'tools/call' GROUP BY name, principal, scopes, client, profile ORDER BY newest DESC LIMIT ?`
+  return rowsOf(path, text, [limit]) as unknown as KeptCall[]
+}
+
+function conditions({ tool, principal, failed, since, after }: Wanted): {
+  readonly where: string
+  readonly values: SQLInputValue[]
+} {
+  const parts: [string, SQLInputValue?][] = []
+  if (tool !== undefined) parts.push(['name GLOB ?', tool])
+  if (principal !== undefined) parts.push(["json_extract(principal, '$[2]') = ?", principal])
+  if (failed === true) parts.push([`outcome NOT IN (${FINE})`])
+  if (since !== undefined) parts.push(['at >= ?', since])
+  if (after !== undefined) parts.push(['id > ?', after])
+  const where = parts.length === 0 ? '' : `WHERE ${parts.map(([text]) => text).join(' AND ')}`
+  return { where, values: parts.flatMap(([, value]) => (value === undefined ? [] : [value])) }
+}
+
+function rowsOf(path: string, text: string, values: SQLInputValue[]): Record<string, unknown>[] {
+  if (!existsSync(path)) return []
+  const database = new DatabaseSync(path, { readOnly: true })
+  try {
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`)
+    return database.prepare(text).all(...values)
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,128 @@
+import { createHash } from 'node:crypto'
+import {
+  BoundedMap,
+  globs,
+  outcomeOf,
+  principalKey,
+  type Exchange,
+  type JsonObject,
+  type Session,
+} from '../../src/plugin.ts'
+import { shapeOf } from './shape.ts'
+
+/** Longer texts are cut: any peer may write them. */
+const LONGEST = 256
+const LONGEST_VALUES = 8192
+const HASH_LENGTH = 16
+const MAX_TEXTS = 4096
+const MICROS = 1000
+
+/** One call as it is kept: a row without its number. */
+export interface CallRecord {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly ms: number
+  readonly method: string
+  /** Name as its client says it, or URI; empty where there is none. */
+  readonly name: string
+  readonly upstream: string
+  /** Issuer, client and subject as JSON. */
+  readonly principal: string
+  readonly scopes: string
+  readonly client: string
+  readonly era: string
+  /** Hash of the session's id; empty for modern clients, whose requests are sessions of their own. */
+  readonly session: string
+  readonly profile: string
+  readonly outcome: string
+  /** The error's code; 0 where there is none. */
+  readonly code: number
+  /** The plugin that refused or answered it. */
+  readonly by: string
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly shape: string
+  readonly args: string
+}
+
+/** Makes records of exchanges. It holds on to nothing of theirs. */
+export class Records {
+  readonly #hide: (text: string) => string
+  readonly #now: () => number
+  readonly #showsValues: (name: string) => boolean
+  readonly #texts = new BoundedMap<string, string>({ max: MAX_TEXTS })
+
+  /** `now` is the clock of exchanges. */
+  constructor(hide: (text: string) => string, now: () => number, values: string | readonly string[]) {
+    this.#hide = hide
+    this.#now = now
+    this.#showsValues = globs(values)
+  }
+
+  of(exchange: Exchange): CallRecord {
+    const { method, params, principal, session, route, startedAt, bytes, decidedBy } = exchange
+    const name = nameIn(params)
+    const args = method === 'resources/read' ? undefined : params?.arguments
+    return {
+      at: Date.now(),
+      ms: Math.round((this.#now() - startedAt) * MICROS) / MICROS,
+      method: this.#text(method),
+      name: this.#text(name),
+      upstream: route?.to === 'one' ? route.upstream : '',
+      principal: this.#text(principalKey(principal)),
+      scopes: this.#text(principal.scopes.join(' ')),
+      client: this.#text(session.client.info.name),
+      era: session.client.era,
+      session: sessionOf(session),
+      profile: session.profile ?? '',
+      outcome: outcomeOf(exchange),
+      by: decidedBy ?? '',
+      bytesIn: bytes,
+      ...answerOf(exchange),
+      shape: args === undefined ? '' : this.#text(shapeOf(args), LONGEST_VALUES),
+      args: args !== undefined && this.#showsValues(name) ? this.#values(args) : '',
+    }
+  }
+
+  /** A text of somebody else's without secrets. The same few come again and again. */
+  #text(text: string, longest = LONGEST): string {
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    const hidden = this.#hide(text)
+    const own = hidden.length > longest ? `${hidden.slice(0, longest)}…` : hidden
+    if (text.length <= LONGEST) this.#texts.set(text, own)
+    return own
+  }
+
+  #values(args: unknown): string {
+    const text = this.#hide(JSON.stringify(args))
+    return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
+  }
+}
+
+/** Of a URI without what may be a key or a password in it. */
+function nameIn(params: JsonObject | undefined): string {
+  const { name, uri } = params ?? {}
+  if (typeof name === 'string') return name
+  if (typeof uri !== 'string') return ''
+  return uri.replace(/[?#].*$/s, '').replace(/^([\w+.-]+:\/\/)[^/@]*@/, '$1')
+}
+
+const hashes = new WeakMap<readonly unknown[], string>()
+
+function sessionOf({ id, client, slots }: Session): string {
+  if (client.era !== 'legacy') return ''
+  let hash = hashes.get(slots)
+  if (hash === undefined) {
+    hash = createHash('sha256').update(id).digest('hex').slice(0, HASH_LENGTH)
+    hashes.set(slots, hash)
+  }
+  return hash
+}
+
+function answerOf({ answer }: Exchange): { readonly code: number; readonly bytesOut: number } {
+  if (answer === undefined) return { code: 0, bytesOut: 0 }
+  if ('error' in answer) return { code: answer.error.code, bytesOut: 0 }
+  const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
+  return { code: 0, bytesOut: payload.bytes().length }
+}

@@ -1,0 +1,30 @@
+import { isObject, type JsonObject } from '../../src/plugin.ts'
+
+/** Members that are named, over all levels. */
+const MOST_MEMBERS = 64
+const DEEPEST = 3
+const LONGEST_KEY = 64
+
+/** Names and types of arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`. */
+export function shapeOf(args: unknown): string {
+  const budget = { left: MOST_MEMBERS }
+  return shape(args, DEEPEST, budget)
+}
+
+function shape(value: unknown, depth: number, budget: { left: number }): string {
+  if (Array.isArray(value)) return '"array"'
+  if (isObject(value)) return depth > 0 ? members(value, depth - 1, budget) : '"object"'
+  return value === null ? '"null"' : `"${typeof value}"`
+}
+
+function members(value: JsonObject, depth: number, budget: { left: number }): string {
+  const parts: string[] = []
+  for (const key in value) {
+    if (budget.left-- <= 0) {
+      parts.push('"…":"more"')
+      break
+    }
+    parts.push(`${JSON.stringify(key.slice(0, LONGEST_KEY))}:${shape(value[key], depth, budget)}`)
+  }
+  return `{${parts.join(',')}}`
+}

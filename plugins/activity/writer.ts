@@ -1,0 +1,174 @@
+import { renameSync } from 'node:fs'
+import { reasonOf, type Clock, type Figure, type Log } from '../../src/plugin.ts'
+import { openToWrite, troubleOf, type ActivityDatabase, type Bounds } from './database.ts'
+import type { CallRecord } from './records.ts'
+
+/** Records that wait; what comes beyond them is dropped and counted. */
+const MOST_WAITING = 10_000
+/** Records of one transaction: it holds up everything else for as long as it takes. */
+const MOST_AT_ONCE = 250
+const PRUNE_MS = 60_000
+/** Times that a tenth of a full file goes, before it is given up. */
+const MOST_TRIES = 20
+/** After a failure that is not over in a moment. */
+const RETRY_MS = 30_000
+
+/** Numbers of calls by what became of their record; they go on through reloads. */
+export class RecordCounts {
+  written = 0
+  dropped = 0
+
+  figures(): Figure[] {
+    const samples = Object.entries({ written: this.written, dropped: this.dropped })
+    return [
+      {
+        name: 'tapgate_activity_records',
+        type: 'counter',
+        help: 'Calls by what became of their record: written, or dropped as the file could not be written.',
+        samples: samples.map(([outcome, value]) => ({ suffix: '_total', labels: { outcome }, value })),
+      },
+    ]
+  }
+}
+
+/** Place of the file, and its bounds. */
+export interface WriterSettings extends Bounds {
+  readonly path: string
+  readonly everyMs: number
+}
+
+/** Writes records in batches, behind the back of calls. A file that is locked, full or damaged hurts none of them. */
+export class Writer {
+  readonly #settings: WriterSettings
+  readonly #counts: RecordCounts
+  readonly #clock: Clock
+  readonly #log: Log
+  #waiting: CallRecord[] = []
+  #database: ActivityDatabase | undefined
+  #stopTimer: (() => void) | undefined
+  #prunedAt = -Infinity
+  #isFailing = false
+  #isClosed = false
+
+  constructor(settings: WriterSettings, counts: RecordCounts, { clock, log }: { clock: Clock; log: Log }) {
+    this.#settings = settings
+    this.#counts = counts
+    this.#clock = clock
+    this.#log = log
+  }
+
+  add(record: CallRecord): void {
+    if (this.#waiting.length >= MOST_WAITING) {
+      this.#counts.dropped++
+      return
+    }
+    this.#waiting.push(record)
+    this.#stopTimer ??= this.#clock.after(this.#settings.everyMs, () => this.#tick())
+  }
+
+  /** Writes all that waits, as far as that works; says how much it wrote. */
+  flush(): number {
+    let written = 0
+    while (this.#waiting.length > 0) {
+      const count = this.#writeSome()
+      if (count === 0) break
+      written += count
+    }
+    return written
+  }
+
+  close(): void {
+    this.flush()
+    this.#isClosed = true
+    this.#stopTimer?.()
+    this.#counts.dropped += this.#waiting.length
+    this.#waiting = []
+    this.#closeFile()
+  }
+
+  /** A part at a time, so that calls go on between. */
+  #tick(): void {
+    this.#stopTimer = undefined
+    if (this.#isClosed) return
+    const written = this.#writeSome()
+    if (this.#waiting.length === 0) return
+    const pause = written > 0 ? 0 : this.#isFailing ? RETRY_MS : this.#settings.everyMs
+    this.#stopTimer ??= this.#clock.after(pause, () => this.#tick())
+  }
+
+  #writeSome(): number {
+    const some = this.#waiting.slice(0, MOST_AT_ONCE)
+    try {
+      this.#database ??= this.#open()
+      this.#write(some, this.#database)
+    } catch (error) {
+      this.#failed(error)
+      return 0
+    }
+    this.#waiting.splice(0, some.length)
+    this.#counts.written += some.length
+    if (this.#isFailing) this.#log.info('activity is written again')
+    this.#isFailing = false
+    return some.length
+  }
+
+  #write(some: readonly CallRecord[], database: ActivityDatabase): void {
+    const now = this.#clock.now()
+    if (now - this.#prunedAt >= PRUNE_MS) database.prune(this.#settings, Date.now())
+    this.#prunedAt = now - this.#prunedAt >= PRUNE_MS ? now : this.#prunedAt
+    for (let tries = 0; !isWritten(some, database); tries++) {
+      if (tries >= MOST_TRIES) throw new Error('the file is full, and has nothing old that could go')
+      database.makeRoom()
+    }
+  }
+
+  #open(): ActivityDatabase {
+    const { path, maxBytes } = this.#settings
+    try {
+      return openToWrite(path, maxBytes)
+    } catch (error) {
+      if (troubleOf(error) !== 'damaged') throw error
+      return this.#anew(error)
+    }
+  }
+
+  /** What cannot be read is set aside, for its owner to look at; the one that was set aside before goes. */
+  #anew(error: unknown): ActivityDatabase {
+    const { path, maxBytes } = this.#settings
+    this.#log.warn('the activity file is damaged, and is begun anew', {
+      reason: reasonOf(error),
+      kept: `${path}.damaged`,
+    })
+    renameSync(path, `${path}.damaged`)
+    return openToWrite(path, maxBytes)
+  }
+
+  #failed(error: unknown): void {
+    const trouble = troubleOf(error)
+    if (trouble === 'busy') return
+    // It is opened again: what was damaged while it was open is found then.
+    this.#closeFile()
+    if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: reasonOf(error) })
+    this.#isFailing = true
+  }
+
+  #closeFile(): void {
+    try {
+      this.#database?.close()
+    } catch {
+      // A file that is damaged may not close, either.
+    }
+    this.#database = undefined
+  }
+}
+
+/** False where the file is full. */
+function isWritten(some: readonly CallRecord[], database: ActivityDatabase): boolean {
+  try {
+    database.write(some)
+    return true
+  } catch (error) {
+    if (troubleOf(error) === 'full') return false
+    throw error
+  }
+}

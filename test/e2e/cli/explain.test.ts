@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { testClient, testUpstream } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { directory, gateway, serving } from './run.ts'
+
+const KEY_HASH = `sha256:${'a'.repeat(64)}`
+
+interface Scene {
+  readonly cwd: string
+  readonly config: Record<string, unknown>
+  write(name: string, config: object): void
+}
+
+async function scene(t: TestContext): Promise<Scene> {
+  const tools = { search: () => 'found', drop: () => 'gone' }
+  const web = await testUpstream({ tools })
+  cleanup(t, () => web.stop())
+  const config = {
+    version: 1,
+    listeners: { main: { type: 'http', port: 0 } },
+    upstreams: { web: { type: 'http', url: web.url } },
+    activity: { every: 50 },
+  }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  return { cwd, config, write: (name, other) => writeFileSync(join(cwd, name), JSON.stringify(other)) }
+}
+
+function json(text: string): Record<string, unknown> {
+  return JSON.parse(text) as Record<string, unknown>
+}
+
+test('explain asks a gateway of its own where none runs, and says who would answer', async t => {
+  const { cwd } = await scene(t)
+
+  const lines = await gateway(['explain', 'web__search'], { cwd })
+  const { stdout, code } = await gateway(['explain', 'web__nothing', '--json'], { cwd })
+
+  assert.equal(lines.code, 0, lines.stderr)
+  assert.match(lines.stdout, /^web__search → web search\n/)
+  assert.match(lines.stdout, /server by web: "web" answers/)
+  assert.equal(code, 0)
+  assert.equal((json(stdout).outcome as { what: string }).what, 'refused')
+})
+
+test('explain refuses arguments that are none, and callers that nobody knows', async t => {
+  const { cwd } = await scene(t)
+
+  const bad = await gateway(['explain', 'web__search', '--args', '[1]'], { cwd })
+  const unknown = await gateway(['explain', 'web__search', '--as', 'key:ann'], { cwd })
+
+  assert.match(bad.stderr, /--args must be a JSON object/)
+  assert.notEqual(bad.code, 0)
+  assert.match(unknown.stderr, /nobody is called "key:ann"/)
+  assert.notEqual(unknown.code, 0)
+})
+
+test('plan, activity and usage speak of the gateway that runs', async t => {
+  const { cwd, config, write } = await scene(t)
+  const serve = serving(t, ['serve'], { cwd })
+  const { url } = await serve.logged('listening')
+  const client = await testClient(String(url))
+  cleanup(t, () => client[Symbol.asyncDispose]())
+  await client.request('tools/call', { name: 'web__search', arguments: { q: 'private' } })
+  await client.request('tools/call', { name: 'web__drop' })
+
+  const activity = await gateway(['activity', '--json'], { cwd })
+  const usage = await gateway(['usage', '--json'], { cwd })
+  const same = await gateway(['plan', '-c', 'gateway.yaml', '--json'], { cwd })
+  const spec = (config.upstreams as { web: object }).web
+  write('new.yaml', {
+    ...config,
+    upstreams: {
+      web: { ...spec, tools: { rename: { search: 'find' } } },
+      gone: { type: 'stdio', command: 'no-such-program' },
+    },
+    filters: { tools: { deny: ['*drop'] } },
+  })
+  const other = await gateway(['plan', '-c', 'new.yaml', '--json'], { cwd })
+  const lines = await gateway(['plan', '-c', 'new.yaml'], { cwd })
+
+  assert.equal(activity.code, 0, activity.stderr)
+  const calls = json(activity.stdout).calls as { name: string; shape?: unknown }[]
+  assert.deepEqual(
+    calls.map(({ name }) => name),
+    ['web__search', 'web__drop'],
+  )
+  assert.deepEqual(calls[0]?.shape, { q: 'string' })
+  assert.equal(activity.stdout.includes('private'), false)
+  assert.deepEqual(json(usage.stdout).never, [])
+  assert.equal(same.code, 0, same.stdout + same.stderr)
+  assert.equal(other.code, 6, other.stdout + other.stderr)
+  const { servers, tools, settings, verdicts } = json(other.stdout) as Record<string, Record<string, unknown>>
+  assert.deepEqual(servers?.started, ['gone'])
+  assert.deepEqual(servers?.changed, ['web'])
+  assert.deepEqual(tools?.renamed, [{ from: 'web__search', to: 'web__find' }])
+  assert.deepEqual(tools?.removed, ['web__drop'])
+  assert.deepEqual(settings, ['filters'])
+  assert.equal((verdicts as unknown as unknown[]).length, 2)
+  assert.match(lines.stdout, /\+\s+server\s+gone is started/)
+})
+
+test('plan compares with a file where no gateway runs, and activity is read from the file alone', async t => {
+  const { cwd, config, write } = await scene(t)
+  write('new.yaml', { ...config, auth: { keys: [{ name: 'ci', hash: KEY_HASH }] } })
+
+  const plan = await gateway(['plan', '-c', 'new.yaml', '--against', 'gateway.yaml', '--json'], { cwd })
+  const activity = await gateway(['activity'], { cwd })
+
+  assert.equal(plan.code, 6, plan.stderr)
+  assert.deepEqual(json(plan.stdout).settings, ['auth'])
+  assert.equal(activity.code, 0, activity.stderr)
+  assert.match(activity.stdout, /no calls/)
+})
