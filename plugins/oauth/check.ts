@@ -17,6 +17,7 @@ export function check(config: unknown, report: Report): void {
     const pointer = pointerTo(pointerTo('/upstreams', name), 'oauth')
     checkGrant(oauth, pointer, report)
     checkCallers(config, oauth, pointer, report)
+    checkIssuer(oauth, pointer, report)
     checkHeaders(
       mapAt(upstreams, name, 'headers'),
       pointerTo(pointerTo('/upstreams', name), 'headers'),
@@ -53,6 +54,25 @@ const NEEDED: Readonly<Record<string, { readonly key: string; readonly hint: str
   workload: { key: 'assertionFile', hint: 'add the file with the token of this workload' },
   exchange: { key: 'client', hint: 'add client: { id, secret } of the gateway where tokens are exchanged' },
   'id-jag': { key: 'identityProvider', hint: 'add identityProvider: { issuer, client }' },
+}
+
+/** Without an issuer the server itself says where secrets go. */
+function checkIssuer(oauth: object, pointer: string, report: Report): void {
+  if (textAt(oauth, 'issuer') !== undefined || textAt(oauth, 'client', 'issuer') !== undefined) return
+  if (textAt(oauth, 'grant') === 'exchange' && valueAt(oauth, 'identityProvider') === undefined)
+    report({
+      pointer,
+      message: "callers' tokens would go to whatever authorization server this server names",
+      hint: 'add "issuer", the only one that may have them, or "identityProvider"',
+    })
+  else if (textAt(oauth, 'client', 'secret') !== undefined)
+    report({
+      pointer: `${pointer}/client`,
+      on: 'key',
+      message: 'its secret goes to whatever authorization server this server names',
+      hint: 'add "issuer", the only one that may have it',
+      severity: 'warning',
+    })
 }
 
 /** A caller whom nobody identified has no login of its own. */

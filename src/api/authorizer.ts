@@ -31,6 +31,8 @@ export type CredentialHeaders = Readonly<Record<string, string>>
 export interface Authorizer {
   /** The headers of a request; they win over those that are configured. */
   headers(request: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>
+  /** Parameters of the URL of all requests of an account, which win over those that are configured. */
+  query?(account: string | undefined): Readonly<Record<string, string>>
   /** The server refused them. Others: the request is sent once more, three times at most. Undefined: the refusal stands. */
   refused(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined>
   /**

@@ -13,6 +13,10 @@ export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig | SseUpstr
  */
 export type PinsMode = 'off' | 'warn' | 'withhold' | 'strict'
 /**
+ * Entries in the order in which they are tried.
+ */
+export type CallerKeysConfig = readonly CallerKeyConfig[]
+/**
  * One rule: what it matches, and either where that goes or why it is refused.
  */
 export type RouteConfig =
@@ -899,6 +903,7 @@ export interface HttpUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly callers?: CallerKeysConfig
   /**
    * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
    */
@@ -952,6 +957,27 @@ export interface TlsConfig {
    * What `key` is encrypted with.
    */
   readonly passphrase?: string
+}
+/**
+ * What the requests of some callers carry.
+ */
+export interface CallerKeyConfig {
+  /**
+   * Callers, as `<subject>` or `<issuer> <subject>`; subjects are globs, and `*` is everybody. A subject alone is that of an API key; without any keys, of a token of the only issuer.
+   */
+  readonly principals: string | readonly string[]
+  /**
+   * Headers of every request of theirs, which win over those of the upstream.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+  /**
+   * Parameters of the URL of every request of theirs.
+   */
+  readonly query: {
+    readonly [k: string]: string
+  }
 }
 /**
  * How the gateway gets tokens for a server.
@@ -1125,6 +1151,7 @@ export interface SseUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly callers?: CallerKeysConfig
   /**
    * Headers of a caller's request that go on to this upstream, where the request has them; all others stay here. Callers, and requests whose values differ, share neither its sessions nor cached answers. Never credentials or what HTTP and MCP own.
    */
@@ -1228,6 +1255,7 @@ export interface WsUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly callers?: CallerKeysConfig
   readonly oauth?: UpstreamOAuthConfig
   readonly pins?: PinsMode
   /**

@@ -8,6 +8,8 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/agents/list/*/env/*',
   '/listeners/*/tls/passphrase',
   '/tracing/headers/*',
+  '/upstreams/*/callers/*/headers/*',
+  '/upstreams/*/callers/*/query/*',
   '/upstreams/*/env/*',
   '/upstreams/*/headers/*',
   '/upstreams/*/oauth/client/secret',
@@ -302,6 +304,7 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/tracing/baggage',
   '/tracing/results',
   '/upstreams/*/cache/tools',
+  '/upstreams/*/callers/*/principals',
   '/upstreams/*/prompts/allow',
   '/upstreams/*/prompts/deny',
   '/upstreams/*/resources/allow',
@@ -353,6 +356,7 @@ export const PRINCIPAL_PATHS: ReadonlySet<string> = new Set([
   '/profiles/*/principals',
   '/rateLimit/rules/*/principals',
   '/routes/*/match/principal',
+  '/upstreams/*/callers/*/principals',
 ])
 
 /** Globs for tools of one upstream, by its own names: a list, or the keys of a map. */

@@ -2,6 +2,7 @@ import { activity } from '../../plugins/activity/index.ts'
 import { agents } from '../../plugins/agents/index.ts'
 import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
+import { callerKeys } from '../../plugins/caller-keys/index.ts'
 import { cache } from '../../plugins/cache/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
 import { oauth } from '../../plugins/oauth/index.ts'
@@ -36,6 +37,7 @@ export const builtins: readonly Plugin<never>[] = [
   callWs,
   overload,
   oauth,
+  callerKeys,
   // First, so that whatever is refused was seen.
   audit,
   tracing,

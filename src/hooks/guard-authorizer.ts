@@ -30,6 +30,7 @@ function guarded(authorizer: Authorizer, origin: TapOrigin): Authorizer {
       return headers instanceof Promise ? headers.catch(fail) : headers
     }),
     refused: guard((request, refusal) => authorizer.refused(request, refusal).catch(fail)),
+    ...(authorizer.query === undefined ? {} : { query: guard(account => authorizer.query?.(account) ?? {}) }),
     ...(authorizer.accountOf === undefined
       ? {}
       : { accountOf: guard(principal => authorizer.accountOf?.(principal) ?? '') }),

@@ -35,6 +35,7 @@ export function configured(
   const added = parseConfig(
     {
       version: 1,
+      ...authOf(config),
       listeners: Object.fromEntries(listeners),
       upstreams: Object.fromEntries(described),
     },
@@ -50,6 +51,13 @@ export function configured(
       ...(Object.fromEntries(completed) as Config['upstreams']),
     }),
   })
+}
+
+/** Who callers are, for checks of what is of a caller; without what names listeners and upstreams that are not looked at here. */
+function authOf({ auth }: Config): Pick<Config, 'auth'> {
+  if (auth === undefined) return {}
+  const { listeners: _, ...who } = auth
+  return { auth: { ...who, rules: [], except: [] } }
 }
 
 function others<T>(now: Readonly<Record<string, T>>, before: Readonly<Record<string, T>>): [string, T][] {

@@ -1,5 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { GatewayError, isObject, reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, oneLine, reasonOf, type JsonObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import { canonicalResource, covers } from './resource.ts'
 
@@ -42,6 +42,8 @@ const WELL_KNOWN_SERVER = '/.well-known/oauth-authorization-server'
 const WELL_KNOWN_OPENID = '/.well-known/openid-configuration'
 /** Authorization servers and scopes read of one document. */
 const MAX_NAMED = 100
+/** Characters of a reason. */
+const MAX_SAID = 400
 
 /** Finds the authorization server of an upstream; `metadata` is the URL of its challenge, where it named one. */
 export async function discover(host: DiscoveryHost, metadata: string | undefined): Promise<Discovered> {
@@ -133,6 +135,9 @@ function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter(one => typeof one === 'string').slice(0, MAX_NAMED) : []
 }
 
-function unusable({ upstream }: DiscoveryHost, why: string, cause?: unknown): GatewayError {
+/** Words of strangers are in it, who may say much. */
+function unusable({ upstream }: DiscoveryHost, said: string, cause?: unknown): GatewayError {
+  const line = oneLine(said)
+  const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
 }

@@ -140,6 +140,8 @@ export class Requests {
     client: Client,
   ): Promise<{ readonly client: { readonly client_id: string }; readonly auth: ClientAuth }> {
     if (client === undefined) return { client: { client_id: '-' }, auth: nobody }
+    if (client.issuer !== undefined && client.issuer !== server.issuer)
+      throw this.#refused(`the configured client "${client.id}" is one of ${client.issuer}, and of no other`)
     const auth = await wire.authOf(configuredIdentity(client, server), keySpecOf(client))
     return { client: { client_id: client.id }, auth }
   }

@@ -47,7 +47,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
 
   constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const { name, clock, gateway } = context
-    const url = targetOf(spec)
+    const url = targetOf(spec, context)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
     this.events = events

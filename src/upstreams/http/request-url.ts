@@ -1,3 +1,6 @@
+import type { UpstreamContext } from '../../api/index.ts'
+
+type Context = Pick<UpstreamContext, 'authorizer' | 'account'>
 type Query = Readonly<Record<string, string>> | undefined
 
 interface Target {
@@ -6,8 +9,14 @@ interface Target {
 }
 
 /** The URL that requests go to: the one that is configured, with the parameters that are kept apart from it as secrets. */
-export function targetOf({ url, query }: Target): URL {
-  return withQuery(new URL(url), query)
+export function targetOf(spec: Target, context: Context): URL {
+  return withQuery(new URL(spec.url), queryOf(spec, context))
+}
+
+/** Parameters of every request: those of the configuration, and of the account whose connection it is. */
+export function queryOf({ query }: Pick<Target, 'query'>, { authorizer, account }: Context): Query {
+  const own = authorizer?.query?.(account)
+  return own === undefined ? query : { ...query, ...own }
 }
 
 /** The same URL with parameters, which replace those of the same name. */

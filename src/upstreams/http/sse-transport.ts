@@ -20,7 +20,7 @@ import {
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
 import { addCallHeaders, standingHeaders } from './request-headers.ts'
-import { targetOf, withQuery } from './request-url.ts'
+import { queryOf, targetOf, withQuery } from './request-url.ts'
 import { WholeBody } from './response-body.ts'
 import { challengeIn, isEventStream } from './response-reader.ts'
 
@@ -52,8 +52,8 @@ export class SseTransport implements Transport {
     const { name, gateway } = context
     this.#upstream = name
     this.#events = events
-    this.#url = targetOf(spec)
-    this.#query = spec.query
+    this.#url = targetOf(spec, context)
+    this.#query = queryOf(spec, context)
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
     this.#client = openClient(spec, context, CONNECTIONS)

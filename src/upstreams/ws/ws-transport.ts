@@ -136,7 +136,7 @@ function connect(
   credentials: CredentialHeaders,
 ): WebSocket {
   const { gateway } = context
-  return new WebSocket(targetOf(spec), SUBPROTOCOL, {
+  return new WebSocket(targetOf(spec, context), SUBPROTOCOL, {
     headers: { ...standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
     handshakeTimeout: CONNECT_MS,
     perMessageDeflate: false,

@@ -105,11 +105,11 @@ for (const [type, scheme, path] of [
 
 test('parameters replace those of their name, and a URL without any stays as it is', () => {
   const url = 'https://a.example/mcp?a=1&b=%20&a=2'
-  assert.equal(targetOf({ url }).href, url)
-  assert.equal(targetOf({ url, query: {} }).href, url)
-  assert.equal(targetOf({ url, query: { a: 'x y' } }).search, '?b=+&a=x%20y')
+  assert.equal(targetOf({ url }, {}).href, url)
+  assert.equal(targetOf({ url, query: {} }, {}).href, url)
+  assert.equal(targetOf({ url, query: { a: 'x y' } }, {}).search, '?b=+&a=x%20y')
   assert.equal(
-    targetOf({ url: 'https://a.example', query: { 'k&': 'ü#' } }).href,
+    targetOf({ url: 'https://a.example', query: { 'k&': 'ü#' } }, {}).href,
     'https://a.example/?k%26=%C3%BC%23',
   )
 })
