@@ -2,7 +2,7 @@ import { BoundedMap, type Figure, type JsonObject, type Plugin, type PluginApi }
 import { check } from './check.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
-import { Judge, type Drift, type Mode } from './judge.ts'
+import { Judge, type Drift, type Mode, type Status } from './judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
 
@@ -14,6 +14,12 @@ interface Told {
 }
 
 const MAX_TOLD = 10_000
+
+const SAYS: Readonly<Record<Status, string>> = {
+  same: 'as gateway.lock has it',
+  new: 'not in gateway.lock',
+  changed: 'another one than gateway.lock has',
+}
 
 /** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
 export const pins: Plugin<Mode> = {
@@ -46,6 +52,12 @@ export const pins: Plugin<Mode> = {
       isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined,
     )
     hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
+    hooks.explain.tap((steps, { entry }) => {
+      const pin = entry?.marks?.pin
+      if (pin === undefined) return undefined
+      const does = entry?.refusal === undefined ? 'passes' : 'refuses'
+      return [...steps, { by: 'pins', at: 'listing', does, text: `its definition is ${SAYS[pin as Status]}` }]
+    })
     hooks.status.tap(status => {
       const counts = judge.counts().get(status.name)
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }

@@ -102,6 +102,7 @@ export interface Config {
     readonly [k: string]: ProfileConfig
   }
   readonly rateLimit?: RateLimitConfig
+  readonly redact?: RedactConfig
   readonly rest?: RestConfig
   /**
    * Rules that send a request somewhere else, or refuse it. The first one that matches wins; without a match the owner of the name gets the request.
@@ -2284,6 +2285,42 @@ export interface RateLimitRuleConfig {
    * Most at the same time.
    */
   readonly inFlight?: number
+}
+/**
+ * Secrets and personal data that are taken out of what clients send and servers answer.
+ */
+export interface RedactConfig {
+  /**
+   * What is looked for, and where; all that fit a call apply, in order.
+   */
+  readonly rules: readonly RedactRule[]
+  /**
+   * Detectors of your own, by name: regular expressions of RE2, which take time in proportion to the text.
+   */
+  readonly expressions: {
+    readonly [k: string]: string
+  }
+}
+/**
+ * What is looked for in the messages of some tools.
+ */
+export interface RedactRule {
+  /**
+   * Globs of the names of tools and prompts as clients see them, and of URIs of resources.
+   */
+  readonly for: readonly string[]
+  /**
+   * Detectors: `api-key`, `token`, `private-key`, `url-password`, together `secrets`; `email`, `card`, `iban`, `phone`, together `personal`; and those of `expressions`.
+   */
+  readonly detect: readonly string[]
+  /**
+   * Directions: `arguments` are what clients send, `results` what servers answer, tell and log.
+   */
+  readonly in: ('arguments' | 'results')[]
+  /**
+   * `replace` writes `[redacted:email]` in its place, `mask` leaves a few letters to tell two from each other, `refuse` passes nothing on.
+   */
+  readonly action: 'replace' | 'mask' | 'refuse'
 }
 /**
  * Tools over plain HTTP, for programs that do not speak MCP: `GET /tools`, `POST /tools/call` and `GET /openapi.json`, and the same below `/<profile>`. Under the same filters, limits and callers as MCP.

@@ -337,6 +337,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'processes',
   'profiles',
   'rateLimit',
+  'redact',
   'rest',
   'routes',
   'secrets',

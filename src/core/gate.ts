@@ -154,7 +154,7 @@ export class PipelineGate implements Gate {
   notified(session: Session, notification: Notification): void {
     const context = { direction: 'upstream', upstream: undefined, exchange: undefined } as const
     const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
-    if (decided !== 'drop') this.roots.heard(session, notification)
+    if (decided !== 'drop') this.roots.heard(session, decided ?? notification)
   }
 
   readiness(caller: Principal = ANONYMOUS): Readiness {

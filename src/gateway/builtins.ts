@@ -12,6 +12,7 @@ import { policy } from '../../plugins/policy/index.ts'
 import { pins } from '../../plugins/pins/index.ts'
 import { profiles } from '../../plugins/profiles/index.ts'
 import { rateLimit } from '../../plugins/rate-limit/index.ts'
+import { redact } from '../../plugins/redact/index.ts'
 import { resilience } from '../../plugins/resilience/index.ts'
 import { rest } from '../../plugins/rest/index.ts'
 import { routing } from '../../plugins/routing/index.ts'
@@ -58,6 +59,8 @@ export const builtins: readonly Plugin<never>[] = [
   rest,
   // After whatever names things, and outside all that answers in a server's place: who may not call is told so by nothing else.
   policy,
+  // Inside of that, as policies are about arguments as they came; outside the cache, which keeps by what was sent.
+  redact,
   // Outside the cache: who is refused must not be refused in another's place.
   rateLimit,
   // Outside the deadline, so that a hit needs no timer.

@@ -74,7 +74,11 @@ export interface HookTaps {
     instructions: readonly UpstreamInstructions[],
     view: Pick<CatalogView, 'principal' | 'profile'>,
   ) => readonly UpstreamInstructions[] | Undecided
-  notification: (notification: Notification, context: NotificationContext) => 'drop' | Undecided
+  /** `drop` stops it; another notification takes its place, and no later tap is asked. */
+  notification: (
+    notification: Notification,
+    context: NotificationContext,
+  ) => Notification | 'drop' | Undecided
   clientRequest: (ask: Ask, exchange: Exchange) => MaybePromise<Answer | Undecided>
   approval: (request: ApprovalRequest) => MaybePromise<Approval | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void

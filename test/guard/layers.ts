@@ -175,7 +175,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^undici$/, homes: /^src\/(testing|http-client)\// },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/(auth|oauth)\// },
   { vendor: /^oauth4webapi$/, homes: /^plugins\/oauth\// },
-  { vendor: /^re2js$/, homes: /^plugins\/agents\// },
+  { vendor: /^re2js$/, homes: /^plugins\/(agents|redact)\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]
 

@@ -69,13 +69,14 @@ export class Notifier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void {
     if (notification.method === 'notifications/message' && !this.#isWanted(exchange.session, notification))
       return
-    if (this.#isDropped(notification, { direction: 'client', upstream: undefined, exchange })) return
-    send(notification)
+    const passed = this.#passed(notification, { direction: 'client', upstream: undefined, exchange })
+    if (passed !== undefined) send(passed)
   }
 
   /** An upstream says something that belongs to no request. Only what it may say of itself gets further. */
-  upstreamSays(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
-    if (this.#isDropped(notification, { direction: 'client', upstream, exchange: undefined })) return
+  upstreamSays(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
+    const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
+    if (notification === undefined) return
     if (kindsChangedBy(notification.method).length > 0) {
       this.listChanged(notification.method, upstream)
       this.#saver.listsChanged(upstream)
@@ -272,17 +273,18 @@ export class Notifier {
     return isLoud(isObject(notification.params) ? notification.params.level : undefined, wanted)
   }
 
-  #isDropped(notification: Notification, context: NotificationContext): boolean {
+  /** The notification as taps let it pass: itself, another one in its place, or none. */
+  #passed(notification: Notification, context: NotificationContext): Notification | undefined {
     try {
-      if (this.#graph.hooks.runner('notification', notification.method)?.(notification, context) !== 'drop')
-        return false
+      const decided = this.#graph.hooks.runner('notification', notification.method)?.(notification, context)
+      if (decided !== 'drop') return decided ?? notification
     } catch (error) {
       // There is nobody to answer, and those who come after have done nothing wrong.
       const fields = error instanceof GatewayError ? { code: error.code, ...error.fields } : {}
       this.#graph.log.error(reasonOf(error), { method: notification.method, ...fields })
     }
     this.dropped++
-    return true
+    return undefined
   }
 }
 

@@ -1,0 +1,175 @@
+import { matches, type Detector, type Span } from './spans.ts'
+
+const LOCAL = /[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]/
+const DOMAIN = /(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.){1,8}[A-Za-z]{2,24}(?![A-Za-z0-9])/y
+const LONGEST_LOCAL = 64
+
+/** Addresses of e-mail. */
+export const email: Detector = {
+  name: 'email',
+  find(text) {
+    const spans: Span[] = []
+    for (let at = text.indexOf('@'); at >= 0; at = text.indexOf('@', at + 1)) {
+      let from = at
+      while (from > 0 && at - from < LONGEST_LOCAL && LOCAL.test(text.charAt(from - 1))) from--
+      DOMAIN.lastIndex = at + 1
+      const domain = from === at ? undefined : DOMAIN.exec(text)?.[0]
+      if (domain !== undefined) spans.push({ from, to: at + 1 + domain.length, detector: 'email' })
+    }
+    return spans
+  },
+  mask: found => `${found.slice(0, 1)}***${found.slice(found.indexOf('@'))}`,
+}
+
+/** Digits in groups, with a space, a hyphen or a dot between two of them. */
+const DIGITS = /\d+(?:[ .\u00a0-]\d+)*/g
+/** Lengths and first digits of cards in use. */
+const CARD =
+  /^(?:4(?:\d{12}|\d{15}|\d{18})|5[1-5]\d{14}|2(?:2[2-9]|[3-6]\d|7[01]|720)\d{12,13}|3[47]\d{13}|3(?:0[0-5]|[68]\d)\d{11}|6(?:011|4[4-9]\d|5\d\d)\d{12}|35(?:2[89]|[3-8]\d)\d{12}|62\d{14,17})$/
+const FEWEST_CARD_DIGITS = 13
+const MOST_DIGITS = 19
+
+/** Numbers of payment cards, by their first digits, lengths and check digit (Luhn). */
+export const card: Detector = {
+  name: 'card',
+  find(text) {
+    const spans: Span[] = []
+    for (const run of text.matchAll(DIGITS)) spans.push(...cardsIn(run[0], run.index))
+    return spans
+  },
+  mask: lastFour,
+}
+
+/** Begins and ends where a group of digits does. */
+function cardsIn(run: string, offset: number): Span[] {
+  if (run.length < FEWEST_CARD_DIGITS) return []
+  const groups = [...run.matchAll(/\d+/g)]
+  const spans: Span[] = []
+  for (let first = 0; first < groups.length; first++) {
+    const last = lastGroup(groups, first)
+    if (last === undefined) continue
+    const [from, end] = [groups[first]?.index ?? 0, groups[last]]
+    spans.push({
+      from: offset + from,
+      to: offset + (end?.index ?? 0) + (end?.[0].length ?? 0),
+      detector: 'card',
+    })
+    first = last
+  }
+  return spans
+}
+
+/** The group with which a card ends that begins with another; undefined where none begins there. */
+function lastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
+  let digits = ''
+  for (let at = first; at < groups.length && digits.length < MOST_DIGITS; at++) {
+    digits += groups[at]?.[0] ?? ''
+    if (digits.length >= FEWEST_CARD_DIGITS && isCard(digits)) return at
+  }
+  return undefined
+}
+
+/** Tells whether digits are the number of a card. */
+export function isCard(digits: string): boolean {
+  return CARD.test(digits) && !/^(\d)\1*$/.test(digits) && luhn(digits) === 0
+}
+
+function luhn(digits: string): number {
+  let sum = 0
+  for (let at = 0; at < digits.length; at++) {
+    const digit = Number(digits.at(-1 - at))
+    const twice = at % 2 === 1 ? digit * 2 : digit
+    sum += twice > 9 ? twice - 9 : twice
+  }
+  return sum % 10
+}
+
+/** Lengths of IBANs by country. */
+const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
+  (
+    'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 ' +
+    'FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 ' +
+    'LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 PT25 QA29 RO24 RS22 RU33 ' +
+    'SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30'
+  )
+    .split(' ')
+    .map(row => [row.slice(0, 2), Number(row.slice(2))]),
+)
+const IBAN_START = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}/g
+
+/** International bank account numbers, by country, length and check digits (mod 97). */
+export const iban: Detector = {
+  name: 'iban',
+  find(text) {
+    const spans: Span[] = []
+    for (const start of text.matchAll(IBAN_START)) {
+      const length = IBAN_LENGTHS[start[0].slice(0, 2).toUpperCase()]
+      const to = length === undefined ? undefined : endOfIban(text, start.index, length)
+      if (to !== undefined) spans.push({ from: start.index, to, detector: 'iban' })
+    }
+    return spans
+  },
+  mask: lastFour,
+}
+
+/** The end of an IBAN of this length, single spaces or hyphens inside allowed; undefined where it is none. */
+function endOfIban(text: string, from: number, length: number): number | undefined {
+  let letters = ''
+  let at = from
+  for (; letters.length < length && at < text.length; at++) {
+    const letter = text.charAt(at)
+    if (/[A-Za-z0-9]/.test(letter)) letters += letter.toUpperCase()
+    else if (!/[ \u00a0-]/.test(letter) || !/[A-Za-z0-9]/.test(text.charAt(at - 1))) return undefined
+  }
+  const isWhole = letters.length === length && !/[A-Za-z0-9]/.test(text.charAt(at))
+  return isWhole && mod97(letters.slice(4) + letters.slice(0, 4)) === 1 ? at : undefined
+}
+
+function mod97(letters: string): number {
+  let rest = 0
+  for (const letter of letters) rest = Number(`${rest}${parseInt(letter, 36)}`) % 97
+  return rest
+}
+
+/** As they are written in North America. */
+const NATIONAL = /(?<![\w.+-])(?:\(\d{3}\) ?|\d{3}[-.])\d{3}[-.]\d{4}(?![\w-]|\.\d)/g
+/** With the code of a country before them. */
+const INTERNATIONAL = /(?<![\w+.])(?:\+[1-9]|00[1-9]\d{0,2}[ /-](?=\d))/g
+const FEWEST_DIGITS = 8
+/** Most digits of a number with its country code (E.164). */
+const MOST_PHONE_DIGITS = 15
+
+/** Numbers of phones. */
+export const phone: Detector = {
+  name: 'phone',
+  find(text) {
+    const spans = matches(text, NATIONAL, 'phone')
+    for (const { index } of text.matchAll(INTERNATIONAL)) {
+      const to = endOfPhone(text, index)
+      if (to !== undefined) spans.push({ from: index, to, detector: 'phone' })
+    }
+    return spans
+  },
+  mask: lastFour,
+}
+
+/** The end of a number: its digits, with one sign between two of them or with brackets; undefined where it is none. */
+function endOfPhone(text: string, from: number): number | undefined {
+  let at = from + (text.charAt(from) === '+' ? 1 : 2)
+  let [digits, to, gap] = [0, at, 0]
+  for (; at < text.length && gap < 3; at++) {
+    const letter = text.charAt(at)
+    if (letter >= '0' && letter <= '9') {
+      digits++
+      to = at + 1
+      gap = 0
+    } else if (' ()./-\u00a0'.includes(letter)) gap++
+    else break
+  }
+  return digits >= FEWEST_DIGITS && digits <= MOST_PHONE_DIGITS ? to : undefined
+}
+
+/** The last four, for whoever must tell two from each other. */
+function lastFour(found: string): string {
+  return `****${found.replace(/[^A-Za-z0-9]/g, '').slice(-4)}`
+}

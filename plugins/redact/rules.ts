@@ -1,0 +1,75 @@
+import { BoundedMap, gatewayError, globs, reasonOf, type Config } from '../../src/plugin.ts'
+import { detectorsOf, expression } from './detectors.ts'
+import { Redactor } from './redactor.ts'
+import type { Detector } from './spans.ts'
+
+export type RedactOptions = NonNullable<Config['redact']>
+export type Direction = 'arguments' | 'results'
+
+/** Names whose rules are kept. */
+const MAX_NAMES = 4096
+
+interface Rule {
+  readonly isMeant: (name: string) => boolean
+  /** True if it is about everything, so that it holds for what belongs to no call. */
+  readonly isForAll: boolean
+  readonly in: readonly Direction[]
+  readonly redactor: Redactor
+}
+
+/** The rules of a configuration, by what they are about. */
+export class Rules {
+  readonly #rules: readonly Rule[]
+  readonly #known = new BoundedMap<string, readonly Redactor[]>({ max: MAX_NAMES })
+
+  private constructor(rules: readonly Rule[]) {
+    this.#rules = rules
+  }
+
+  /** @throws GatewayError GW_PLUGIN_OPTIONS where an expression is none. */
+  static async of({ rules, expressions }: RedactOptions): Promise<Rules> {
+    const own = new Map<string, Detector>()
+    for (const [name, source] of Object.entries(expressions)) own.set(name, await compiled(name, source))
+    return new Rules(
+      rules.map(rule => ({
+        isMeant: globs(rule.for),
+        isForAll: rule.for.includes('*'),
+        in: rule.in,
+        redactor: new Redactor(detectorsOf(rule.detect, own), rule.action),
+      })),
+    )
+  }
+
+  has(direction: Direction): boolean {
+    return this.#rules.some(rule => rule.in.includes(direction))
+  }
+
+  /** Lines that say what is looked for in one direction. */
+  explain(name: string | undefined, direction: Direction): string[] {
+    return this.for(name, direction).map(
+      ({ names, action }) => `looks for ${names.join(', ')} in its ${direction}: ${action}`,
+    )
+  }
+
+  /** What applies to a tool, prompt or URI in one direction; without a name, to what belongs to no call. */
+  for(name: string | undefined, direction: Direction): readonly Redactor[] {
+    const key = `${direction} ${name ?? ''}`
+    const known = this.#known.use(key)
+    if (known !== undefined) return known
+    const found = this.#rules
+      .filter(rule => rule.in.includes(direction))
+      .filter(rule => rule.isForAll || (name !== undefined && rule.isMeant(name)))
+      .map(({ redactor }) => redactor)
+    this.#known.set(key, found)
+    return found
+  }
+}
+
+async function compiled(name: string, source: string): Promise<Detector> {
+  try {
+    return await expression(name, source)
+  } catch (cause) {
+    const why = `redact.expressions.${name} is no expression of RE2: ${reasonOf(cause)}`
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'redact', why, cause })
+  }
+}
