@@ -16,13 +16,17 @@ export const oauth: Plugin<undefined> = {
   async setup(api) {
     const { hooks, slot, config, clock } = api
     // Only who has such an upstream loads what logs in.
-    const [{ OAuthService }, { answerVerbs }, { watchLogins }] = await Promise.all([
-      import('./service.ts'),
-      import('./verbs.ts'),
-      import('./watch.ts'),
-    ])
+    const [{ CLIENT_NAME, OAuthService }, { documentUrl, serveDocument }, { answerVerbs }, { watchLogins }] =
+      await Promise.all([
+        import('./service.ts'),
+        import('./client-document.ts'),
+        import('./verbs.ts'),
+        import('./watch.ts'),
+      ])
     const service = slot.gateway(() => new OAuthService(api))
-    service.opened(api)
+    const document = documentUrl(config)
+    service.opened(api, document)
+    if (document !== undefined) serveDocument(hooks, document, CLIENT_NAME)
     hooks.configure.tap(withCallersApart)
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)

@@ -17,6 +17,9 @@ export type ServiceApi = Pick<
   'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret'
 >
 
+/** The name of the gateway where people consent. */
+export const CLIENT_NAME = 'tapgate'
+
 /** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
 export class OAuthService {
   readonly vault: Vault
@@ -26,6 +29,8 @@ export class OAuthService {
   readonly #flows = new Map<string, UpstreamFlow>()
   #api: ServiceApi
   #users = 0
+  /** URL of the gateway's own client metadata document, where it has a public one. */
+  #document: string | undefined
 
   constructor(api: ServiceApi) {
     this.#api = api
@@ -47,8 +52,9 @@ export class OAuthService {
   }
 
   /** A generation of the configuration has come, with a fetch of its own. */
-  opened(api: ServiceApi): void {
+  opened(api: ServiceApi, document?: string): void {
     this.#api = api
+    this.#document = document
     this.#users++
   }
 
@@ -80,8 +86,8 @@ export class OAuthService {
       { name, url, headers, oauth },
       {
         ...{ vault, clock, log: log.child({ upstream: name }), directory },
-        clientName: 'tapgate',
-        document: () => undefined,
+        clientName: CLIENT_NAME,
+        document: () => this.#document,
         // What the server or its authorization server name is asked only where the server itself might be.
         fetchFrom: (asked, options) => this.#api.fetch(asked, { ...options, namedBy: httpUrl(url) }),
       },

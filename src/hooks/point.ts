@@ -164,7 +164,9 @@ export class HookPoint {
         before: namesBefore(tap),
       }
       if (this.#isAsync()) {
-        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), this.#patience)
+        // What the owner asks of us may wait for other servers, and bounds that by itself.
+        const patience = tap.isBuiltIn && this.name === 'control' ? undefined : this.#patience
+        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), patience)
         hook.tapAsync(options, this.#protect(guarded))
       } else hook.tap(options, this.#protect(guardSync(this.#bounded(tap, origin), origin)))
     }

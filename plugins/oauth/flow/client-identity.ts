@@ -43,7 +43,6 @@ export async function clientAt(
   host: ClientHost,
   server: AuthorizationServer,
   redirectUri: string,
-  scopes: readonly string[],
 ): Promise<ClientIdentity> {
   const { client } = host
   const takesDocuments = server.client_id_metadata_document_supported === true
@@ -51,7 +50,7 @@ export async function clientAt(
   const document = client?.id ?? documentFor(host, redirectUri)
   if (document !== undefined && takesDocuments)
     return { id: document, method: client?.keyFile === undefined ? 'none' : 'private_key_jwt', redirectUri }
-  if (server.registration_endpoint !== undefined) return registered(host, server, redirectUri, scopes)
+  if (server.registration_endpoint !== undefined) return registered(host, server, redirectUri)
   throw refused(host, server, redirectUri, 'it takes neither registrations nor client metadata documents')
 }
 
@@ -97,11 +96,10 @@ async function registered(
   host: ClientHost,
   server: AuthorizationServer,
   redirectUri: string,
-  scopes: readonly string[],
 ): Promise<ClientIdentity> {
   const known = await host.vault.registration(server.issuer, redirectUri)
   if (known !== undefined && (known.expiresAt ?? Infinity) > Date.now() + RENEW_MS) return known
-  const identity = await register(host, server, redirectUri, scopes)
+  const identity = await register(host, server, redirectUri)
   await host.vault.saveRegistration(server.issuer, redirectUri, identity)
   return identity
 }
@@ -110,7 +108,6 @@ async function register(
   host: ClientHost,
   server: AuthorizationServer,
   redirectUri: string,
-  scopes: readonly string[],
 ): Promise<ClientIdentity> {
   const { wire, name } = host
   const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -119,7 +116,7 @@ async function register(
     throw refused(host, server, redirectUri, `it wants clients to authenticate by ${supported.join(' or ')}`)
   try {
     const { lib, options } = wire
-    const metadata = metadataOf({ name, redirectUri, method, scopes })
+    const metadata = metadataOf({ name, redirectUri, method })
     // Options of all requests are the same, but for the type of the body.
     const plain = options() as unknown as DynamicClientRegistrationRequestOptions
     const response = await lib.dynamicClientRegistrationRequest(server, metadata, plain)
@@ -135,10 +132,10 @@ interface Described {
   readonly name: string
   readonly redirectUri: string
   readonly method: Method
-  readonly scopes: readonly string[]
 }
 
-function metadataOf({ name, redirectUri, method, scopes }: Described): Partial<OmitSymbolProperties<Client>> {
+/** Names no scopes: a server that keeps a client to those that it was registered with would refuse every later step. */
+function metadataOf({ name, redirectUri, method }: Described): Partial<OmitSymbolProperties<Client>> {
   return {
     client_name: name,
     redirect_uris: [redirectUri],
@@ -146,7 +143,6 @@ function metadataOf({ name, redirectUri, method, scopes }: Described): Partial<O
     response_types: ['code'],
     token_endpoint_auth_method: method,
     application_type: LOOPBACK.test(new URL(redirectUri).hostname) ? 'native' : 'web',
-    ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
   }
 }
 

@@ -55,7 +55,7 @@ export class DeviceLogins {
         upstream,
         why: `${server.issuer} has no logins by device code`,
       })
-    const client = await flow.clientFor(server, NO_REDIRECT, scopes)
+    const client = await flow.clientFor(server, NO_REDIRECT)
     const wire = await flow.wire()
     const { lib } = wire
     try {

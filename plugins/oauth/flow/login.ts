@@ -71,7 +71,7 @@ export class Logins {
     const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
     assertPkce(upstream, server)
     const endpoint = authorizationEndpoint(upstream, server)
-    const client = await flow.clientFor(server, redirectUri, asked)
+    const client = await flow.clientFor(server, redirectUri)
     const { lib } = await flow.wire()
     const verifier = lib.generateRandomCodeVerifier()
     const state = lib.generateRandomState()

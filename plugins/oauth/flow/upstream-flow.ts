@@ -106,11 +106,7 @@ export class UpstreamFlow {
     return { ...found, challenge }
   }
 
-  async clientFor(
-    server: AuthorizationServer,
-    redirectUri: string,
-    scopes: readonly string[],
-  ): Promise<ClientIdentity> {
+  async clientFor(server: AuthorizationServer, redirectUri: string): Promise<ClientIdentity> {
     const { vault, clientName: name, document } = this.#host
     const { name: upstream, oauth } = this.spec
     const host = {
@@ -121,7 +117,7 @@ export class UpstreamFlow {
       wire: await this.wire(),
       name,
     }
-    return clientAt(host, server, redirectUri, scopes)
+    return clientAt(host, server, redirectUri)
   }
 
   /** The resource that tokens are for. Before anybody has asked the server, that of a grant that covers it, or its URL. */
