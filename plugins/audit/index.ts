@@ -59,6 +59,13 @@ export const audit: Plugin<AuditOptions> = {
       // Strict: the line is with the operating system before its caller has the answer.
       if (isStrict) journal.flushNow()
     })
+    hooks.explain.tap((steps, { exchange }) => {
+      if (methods.methods?.includes(exchange.method) === false) return undefined
+      const base = { by: 'audit', at: 'request' } as const
+      const isShut = isStrict && journal.isFailing
+      const text = isShut ? 'nothing goes on while no line can be written' : 'a line of the audit is written'
+      return [...steps, { ...base, text, does: isShut ? 'refuses' : 'passes', isPassing: isShut }]
+    })
     hooks.recorded.tap(event => {
       journal.add(lines.event(event, event.exchange === undefined ? '' : whoIn(event.exchange.session)))
       if (isStrict) journal.flushNow()

@@ -52,14 +52,15 @@ export function parentText({ traceId, spanId, isSampled }: TraceContext): string
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
-/** The parameters with this context, in place of the one that came; `baggage` goes unless it is kept. */
+/** The parameters with this context, and with `parent` as its text, in place of the one that came; `baggage` goes unless it is kept. */
 export function withContext(
   params: JsonObject | undefined,
   context: TraceContext,
+  parent: string,
   keepsBaggage: boolean,
 ): JsonObject {
   const meta: JsonObject = isObject(params?._meta) ? { ...params._meta } : {}
-  meta.traceparent = parentText(context)
+  meta.traceparent = parent
   if (context.state !== undefined) meta.tracestate = context.state
   else if (meta.tracestate !== undefined) delete meta.tracestate
   if (!keepsBaggage && meta.baggage !== undefined) delete meta.baggage

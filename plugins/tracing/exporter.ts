@@ -61,6 +61,7 @@ export class Exporter {
   readonly #log: Log
   readonly #counts: SpanCounts
   readonly #waiting = new Waiting()
+  readonly #around: { readonly before: Buffer; readonly after: Buffer }
   #stopTimer: (() => void) | undefined
   #sending: Promise<void> | undefined
   #isFailing = false
@@ -69,6 +70,7 @@ export class Exporter {
 
   constructor(settings: ExporterSettings, counts: SpanCounts, { clock, log }: { clock: Clock; log: Log }) {
     this.#settings = settings
+    this.#around = { before: Buffer.from(settings.before), after: Buffer.from(settings.after) }
     this.#counts = counts
     this.#clock = clock
     this.#log = log
@@ -131,9 +133,7 @@ export class Exporter {
 
   /** One batch, until it is sent or given up. It waits in its place, so that it counts as what waits. */
   async #sendBatch(): Promise<void> {
-    const { before, after, batch } = this.#settings
-    const { bytes, count } = this.#waiting.first(batch, MOST_CHARACTERS)
-    const body = Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)])
+    const { body, count } = this.#waiting.first(this.#settings.batch, MOST_CHARACTERS, this.#around)
     for (let attempt = 1; ; attempt++) {
       const sent = await this.#post(body, count)
       if (sent === 'ok' || sent === 'refused') return this.#take(count)

@@ -4,6 +4,7 @@ import {
   parseDuration,
   reasonOf,
   type Config,
+  type ExplainStep,
   type Plugin,
   type PluginApi,
   type Report,
@@ -19,6 +20,14 @@ type Options = NonNullable<Config['tracing']>
 
 /** The longest that the end of a gateway waits for its collector. */
 const CLOSE_MS = 2000
+
+const CONTEXT: ExplainStep = {
+  by: 'tracing',
+  at: 'call',
+  does: 'changes',
+  text: 'the context of the trace goes with it, in `_meta` and over HTTP as headers',
+  facts: { headers: ['traceparent', 'tracestate'] },
+}
 
 /** Sends spans of what passes to an OpenTelemetry collector. Nobody waits for it, and what is too much is dropped. */
 export const tracing: Plugin<Options> = {
@@ -42,6 +51,7 @@ export const tracing: Plugin<Options> = {
       if (kind === 'client_request' && exchange !== undefined) spans.replied(exchange, name, outcome)
     })
     hooks.settled.tap(exchange => spans.settled(exchange))
+    hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT]))
     hooks.figures.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
     hooks.close.tap(() => exporter.close(CLOSE_MS))
   },

@@ -26,7 +26,7 @@ export interface Operation {
 export class KnownTexts {
   readonly #hide: (text: string) => string
   readonly #operations = new Map<string, BoundedMap<string, Operation>>()
-  readonly #small = new BoundedMap<string, string>({ max: MAX_NAMES })
+  readonly #few = new Map<string, BoundedMap<string, string>>()
 
   /** `hide` takes every secret out of a text. */
   constructor(hide: (text: string) => string) {
@@ -59,12 +59,15 @@ export class KnownTexts {
     }
   }
 
-  /** An attribute whose values are few. */
+  /** An attribute whose values are few, with the comma before it. */
   few(key: string, value: string): string {
-    const known = this.#small.get(`${key} ${value}`)
-    if (known !== undefined) return known
-    const written = attribute(key, this.text(value))
-    this.#small.set(`${key} ${value}`, written)
+    let byValue = this.#few.get(key)
+    if (byValue === undefined) this.#few.set(key, (byValue = new BoundedMap({ max: MAX_NAMES })))
+    let written = byValue.get(value)
+    if (written === undefined) {
+      written = `,${attribute(key, this.text(value))}`
+      byValue.set(value, written)
+    }
     return written
   }
 

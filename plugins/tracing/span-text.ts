@@ -47,9 +47,23 @@ function linkText({ traceId, spanId, isSampled, state }: TraceContext): string {
   return `{"traceId":"${traceId}","spanId":"${spanId}"${said},"flags":${(isSampled ? 1 : 0) | HAS_IS_REMOTE | IS_REMOTE}}`
 }
 
-/** Whole microseconds are exact in a double; the three digits after them are not known. */
+const SECOND_MS = 1000
+const SECOND_MICROS = 1_000_000
+let second = 0
+let secondText = ''
+
+/**
+ * Nanoseconds as text; the last three digits are not known. The seconds are written once for all spans of one: numbers
+ * of that size cost as much to write as all else of a span.
+ */
 function nanos(ms: number): string {
-  return `${Math.round(ms * 1000)}000`
+  const whole = Math.floor(ms / SECOND_MS)
+  if (whole !== second) {
+    second = whole
+    secondText = String(whole)
+  }
+  const micros = Math.min(Math.round((ms - whole * SECOND_MS) * SECOND_MS), SECOND_MICROS - 1)
+  return `${secondText}${String(micros + SECOND_MICROS).slice(1)}000`
 }
 
 /** An attribute as JSON. */

@@ -118,13 +118,13 @@ export class Spans {
     if (!context.isSampled || !this.#out.hasRoom()) return
     const { method, params, answer, startedAt, decidedBy, route } = exchange
     const { name, attributes } = this.#texts.operation(method, nameIn(params))
-    let more = `${attributes},${this.#sessionText(exchange)},${this.#texts.few(OWN.outcome, outcomeOf(exchange))}`
-    if (route?.to === 'one') more += `,${this.#texts.few(OWN.upstream, route.upstream)}`
-    if (decidedBy !== undefined) more += `,${this.#texts.few(OWN.decidedBy, decidedBy)}`
+    let more = `${attributes},${this.#sessionText(exchange)}${this.#texts.few(OWN.outcome, outcomeOf(exchange))}`
+    if (route?.to === 'one') more += this.#texts.few(OWN.upstream, route.upstream)
+    if (decidedBy !== undefined) more += this.#texts.few(OWN.decidedBy, decidedBy)
     more += this.#resource(exchange.method, params) + this.#values(nameIn(params), params, answer)
     const failure = this.#failureOf(answer)
     const head = `"name":${name},"kind":${KIND.server}`
-    const times = { startedAt: this.#wall(startedAt), endedAt: this.#wall(this.#clock.now()) }
+    const times = this.#times(startedAt)
     const span = { context, parent, link, isParentRemote, head, ...times }
     this.#out.add(spanText({ ...span, attributes: more + failure.attributes, failure: failure.words }))
   }
@@ -177,8 +177,7 @@ export class Spans {
         isParentRemote: false,
         link: undefined,
         head: `"name":${name},"kind":${KIND.client}`,
-        startedAt: this.#wall(startedAt),
-        endedAt: this.#wall(this.#clock.now()),
+        ...this.#times(startedAt),
         attributes: `${attributes},${server}${retried}${this.#resource(method, params)}${failure.attributes}`,
         failure: failure.words,
       }),
@@ -193,7 +192,7 @@ export class Spans {
     const { traceId, state } = parent
     const server = { traceId, spanId: randomId(8), isSampled, state }
     const client = { traceId, spanId: randomId(8), isSampled, state }
-    ask.params = withContext(ask.params, client, false)
+    ask.params = withContext(ask.params, client, parentText(client), false)
     if (!isSampled) return
     place.asks ??= []
     place.asks.push({ method: ask.method, parent, server, client, startedAt: this.#clock.now() })
@@ -204,11 +203,11 @@ export class Spans {
     const ask = takeAsk(this.#places.get(exchange), method)
     if (ask === undefined || !this.#out.hasRoom()) return
     const { name, attributes } = this.#texts.operation(method, '')
-    const more = `${attributes},${this.#texts.few(OWN.outcome, outcome)}`
+    const more = `${attributes}${this.#texts.few(OWN.outcome, outcome)}`
     const isFailure = outcome === 'error' || outcome === 'refused'
-    const failed = isFailure ? `,${this.#texts.few(ATTRIBUTE.errorType, OTHER_ERROR)}` : ''
+    const failed = isFailure ? this.#texts.few(ATTRIBUTE.errorType, OTHER_ERROR) : ''
     const failure = isFailure ? '' : undefined
-    const times = { startedAt: this.#wall(ask.startedAt), endedAt: this.#wall(this.#clock.now()) }
+    const times = this.#times(ask.startedAt)
     const same = { ...times, link: undefined, attributes: more + failed, failure }
     const server = `"name":${name},"kind":${KIND.server}`
     const client = `"name":${name},"kind":${KIND.client}`
@@ -260,27 +259,28 @@ export class Spans {
     if (answer === undefined) return FINE
     if ('error' in answer) {
       const code = String(answer.error.code)
-      const attributes = `,${this.#texts.few(ATTRIBUTE.errorType, code)},${this.#texts.few(ATTRIBUTE.statusCode, code)}`
+      const attributes = `${this.#texts.few(ATTRIBUTE.errorType, code)}${this.#texts.few(ATTRIBUTE.statusCode, code)}`
       return { attributes, words: this.#texts.text(answer.error.message) }
     }
     return 'result' in answer && answer.result.isToolError
-      ? { attributes: `,${this.#texts.few(ATTRIBUTE.errorType, TOOL_ERROR)}`, words: '' }
+      ? { attributes: this.#texts.few(ATTRIBUTE.errorType, TOOL_ERROR), words: '' }
       : FINE
   }
 
   #thrown(error: unknown): Failure {
     const type = error instanceof GatewayError ? error.code : OTHER_ERROR
     return {
-      attributes: `,${this.#texts.few(ATTRIBUTE.errorType, type)}`,
+      attributes: this.#texts.few(ATTRIBUTE.errorType, type),
       words: this.#texts.text(reasonOf(error)),
     }
   }
 
-  /** Wall-clock time of an instant of the clock, which does not jump as the system's may. */
-  #wall(ms: number): number {
-    const offset = Date.now() - this.#clock.now()
+  /** Wall-clock times of a beginning on the clock, which does not jump as the system's may, and of now. */
+  #times(began: number): { readonly startedAt: number; readonly endedAt: number } {
+    const now = this.#clock.now()
+    const offset = Date.now() - now
     if (Math.abs(offset - this.#offset) > JUMP_MS) this.#offset = offset
-    return ms + this.#offset
+    return { startedAt: began + this.#offset, endedAt: now + this.#offset }
   }
 }
 
@@ -318,9 +318,10 @@ interface Failure {
 const FINE: Failure = { attributes: '', words: undefined }
 
 function pass(call: Call, context: TraceContext, keepsBaggage: boolean): void {
-  call.params = withContext(call.params, context, keepsBaggage)
   const { headers, exchange } = call
-  headers.traceparent = parentText(context)
+  const parent = parentText(context)
+  call.params = withContext(call.params, context, parent, keepsBaggage)
+  headers.traceparent = parent
   if (context.state !== undefined) headers.tracestate = context.state
   else delete headers.tracestate
   const { baggage } = exchange.headers

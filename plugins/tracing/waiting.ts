@@ -4,6 +4,12 @@ const FIRST_BYTES = 64 * 1024
 const WIDEST = 3
 const COMMA = 44
 
+/** Beginning and end of a request. */
+interface Around {
+  readonly before: Buffer
+  readonly after: Buffer
+}
+
 /**
  * Spans that wait, as bytes in a row with commas between them: as texts they would be thousands of objects that grow
  * old, and cost more to collect than to write.
@@ -30,15 +36,24 @@ export class Waiting {
     this.#ends.push(this.#end)
   }
 
-  /** A copy of the first of them: so many, and no more than so many bytes unless one alone is larger. */
-  first(most: number, mostBytes: number): { readonly bytes: Buffer; readonly count: number } {
+  /** The first of them with a text around them: so many, and no more than so many bytes unless one alone is larger. */
+  first(
+    most: number,
+    mostBytes: number,
+    around: Around,
+  ): { readonly body: Buffer<ArrayBuffer>; readonly count: number } {
     let count = 0
     while (count < most && count < this.#ends.length) {
       if (count > 0 && (this.#ends[count] ?? 0) - this.#first > mostBytes) break
       count++
     }
     const end = this.#ends[count - 1] ?? this.#first
-    return { bytes: Buffer.from(this.#bytes.subarray(this.#first, end)), count }
+    const { before, after } = around
+    const body = Buffer.allocUnsafe(before.length + end - this.#first + after.length)
+    before.copy(body)
+    const at = before.length + this.#bytes.copy(body, before.length, this.#first, end)
+    after.copy(body, at)
+    return { body, count }
   }
 
   /** Takes the first of them away. */
