@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { pinsOf } from '../../../../plugins/pins/compare.ts'
+import { Judge, type Drift, type Mode } from '../../../../plugins/pins/judge.ts'
+import { entryOf, unlistedEntry, type CatalogEntry } from '../../../../src/api/catalog-entry.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { TOOL } from './drifts.ts'
+
+function judgeWith(mode: Mode, instructions?: string) {
+  const drifts: Drift[] = []
+  const described = { lists: { tools: [TOOL] }, ...(instructions === undefined ? {} : { instructions }) }
+  const judge = new Judge({
+    lock: new Map([['mail', pinsOf(described, undefined)]]),
+    modes: new Map([['mail', mode]]),
+    hashes: new WeakMap(),
+    drifted: drift => drifts.push(drift),
+  })
+  return { judge, drifts }
+}
+
+function tool(value: JsonObject, upstream = 'mail'): CatalogEntry {
+  return entryOf('tools', upstream, String(value.name), `${upstream}__`, value)
+}
+
+const OTHER = { ...TOOL, description: 'For you alone.' }
+
+test('a caller who is shown another definition has it withheld, and nobody else', () => {
+  const { judge, drifts } = judgeWith('withhold')
+
+  const [ann, bob] = [judge.judge(tool(TOOL)), judge.judge(tool(OTHER))]
+
+  assert.deepEqual(ann.marks, { pin: 'same' })
+  assert.equal(ann.refusal, undefined)
+  assert.deepEqual(bob.marks, { pin: 'changed' })
+  assert.match(bob.refusal?.message ?? '', /tool "mail__send" is withheld/)
+  assert.deepEqual(
+    drifts.map(({ name, status, isWithheld }) => [name, status, isWithheld]),
+    [['send', 'changed', true]],
+  )
+})
+
+test('a name that no list has is judged by what its server listed last, and by the lock', () => {
+  const unlisted = (name: string): CatalogEntry => unlistedEntry('tools', 'mail', name, 'mail__')
+  const { judge } = judgeWith('withhold')
+  const before = judge.judge(unlisted('send'))
+  judge.judge(tool(OTHER))
+  const after = judge.judge(unlisted('send'))
+  const { judge: strict } = judgeWith('strict')
+
+  assert.equal(before.refusal, undefined)
+  assert.notEqual(after.refusal, undefined)
+  assert.equal(judge.judge(unlisted('unheard')).refusal, undefined)
+  assert.notEqual(strict.judge(unlisted('unheard')).refusal, undefined)
+  assert.equal(strict.judge(unlisted('send')).refusal, undefined)
+  // The question whether anything of a server may be seen.
+  assert.equal(strict.judge(unlisted('')).refusal, undefined)
+})
+
+test('servers without a mode, and resources, are passed on as they are', () => {
+  const { judge, drifts } = judgeWith('strict')
+  const foreign = tool(TOOL, 'other')
+  const resource = entryOf('resources', 'mail', 'mail://1', '', { uri: 'mail://1', name: 'one' })
+
+  assert.equal(judge.judge(foreign), foreign)
+  assert.equal(judge.judge(resource), resource)
+  assert.deepEqual(drifts, [])
+})
+
+test('instructions are passed on as they were accepted, and withheld where they changed or are new', () => {
+  const text = (judge: Judge, said: string): string[] =>
+    judge.instructions([{ upstream: 'mail', text: said }]).map(one => one.text)
+
+  assert.deepEqual(text(judgeWith('withhold', 'Be kind.').judge, 'Be kind.'), ['Be kind.'])
+  assert.deepEqual(text(judgeWith('withhold', 'Be kind.').judge, 'Be cruel.'), [])
+  assert.deepEqual(text(judgeWith('withhold').judge, 'Be cruel.'), [])
+  assert.deepEqual(text(judgeWith('warn', 'Be kind.').judge, 'Be cruel.'), ['Be cruel.'])
+})
+
+test('what was judged once is the same object the next time', () => {
+  const { judge, drifts } = judgeWith('withhold')
+  const entry = tool(OTHER)
+
+  assert.equal(judge.judge(entry), judge.judge(entry))
+  assert.equal(drifts.length, 1)
+})
