@@ -13,7 +13,7 @@ const LONGEST_ENCODED = 4096
 /** Values that are remembered over all reloads. */
 const MOST = 10_000
 /** Values that are good for a while only, such as tokens. */
-const MOST_PASSING = 2000
+const MOST_PASSING = 1000
 /** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
 const TELLING = 8
 const CUT = '…'
@@ -61,7 +61,7 @@ export class Secrets {
   /** The same for one that is good for a while only, such as a token: of many the oldest are forgotten. */
   addPassing(value: string): void {
     if (value.length < LONG || this.#known.has(value) || this.#passing.has(value)) return
-    const forms = [...new Set([value, encodeURIComponent(value), Buffer.from(value).toString('base64')])]
+    const forms = [...new Set(passingForms(value))]
     this.#passing.set(
       value,
       forms.filter(form => this.#addForm(form)),
@@ -237,6 +237,14 @@ function upperEscapes(text: string): string {
 }
 
 /** Whole, and what is always the same of it wherever it stands in a longer text, such as behind `user:`. */
+/** Forms of a value of which there may be many: those that a program shows without wanting to. */
+function passingForms(value: string): string[] {
+  const bytes = Buffer.from(value)
+  const hex = bytes.toString('hex')
+  const inBase64 = base64Of(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+  return [value, encodeURIComponent(value), hex, hex.toUpperCase(), ...inBase64]
+}
+
 function base64Of(bytes: Buffer): string[] {
   const within = [0, 1, 2].map(before => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')

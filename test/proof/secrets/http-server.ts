@@ -43,7 +43,8 @@ export async function tellTale(): Promise<TellTale> {
   }
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
+/** Answers a request as MCP wants it, and tells in every error what the request was. */
+export function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
   if (request.method !== 'POST') return void response.writeHead(405).end()
   const { id, method, params } = JSON.parse(body) as Said
   if (id === undefined) return void response.writeHead(202).end()

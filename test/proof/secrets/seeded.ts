@@ -10,9 +10,13 @@ import { testClient } from '../../../src/testing/index.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { ENCODINGS, secretsOf } from '../../unit/secrets/encodings.ts'
 import { tellTale, type TellTale } from './http-server.ts'
+import { loginServer } from './login-server.ts'
 
 const SHOWING = join(import.meta.dirname, 'showing-server.mjs')
 const RELOADS = 5
+/** The server that wants a token, and what the gateway has to get one. */
+const LOGIN = 'login'
+const CLIENT_SECRET = 'seeded-client-secret-0f3a'
 
 /** A secret, and the only server that may get it. */
 interface Seed {
@@ -69,6 +73,10 @@ class World {
     const talking = new Map(await Promise.all(web.map(async name => [name, await tellTale()] as const)))
     const names = [...web, ...pipes]
     const seeds = secretsOf(count, 29).map((value, n) => ({ value, owner: names[n % names.length] ?? '' }))
+    // Tokens are secrets from the moment that they are given.
+    const given = (value: string): void => void seeds.push({ value, owner: LOGIN })
+    talking.set(LOGIN, await loginServer(given))
+    seeds.push({ value: CLIENT_SECRET, owner: LOGIN })
     return new World(directory, seeds, talking, await tellTale())
   }
 
@@ -145,6 +153,7 @@ class World {
       const named = (prefix: string, from: typeof own): Record<string, string> =>
         Object.fromEntries(from.map(([n, text]) => [`${prefix}${n}`, text]))
       const server = this.#talking.get(name)
+      if (name === LOGIN && server !== undefined) return [name, loginOf(server)]
       if (server === undefined) {
         const args = [SHOWING, join(this.#directory, 'seen', name)]
         const spec = { type: 'stdio', command: process.execPath, args, env: named('OWN_', own) }
@@ -260,6 +269,13 @@ class World {
     await Promise.all([...this.#talking.values(), this.#collector].map(server => server.close()))
     await rm(this.#directory, { recursive: true, force: true })
   }
+}
+
+function loginOf({ port }: TellTale): object {
+  const origin = `http://127.0.0.1:${port}`
+  const client = { id: 'seeded', secret: CLIENT_SECRET, method: 'client_secret_post' }
+  const oauth = { grant: 'client-credentials', issuer: origin, client }
+  return { type: 'http', url: `${origin}/mcp`, oauth, breaker: false, retry: false }
 }
 
 /** Most calls fail in one way or another; a process that crashes every time would be given up. */
