@@ -1,4 +1,4 @@
-import { mapAt, pointerTo, textAt, valueAt, type Report } from '../../src/plugin.ts'
+import { listAt, mapAt, pointerTo, textAt, valueAt, type Report } from '../../src/plugin.ts'
 
 /** Keys that only some grants read. */
 const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
@@ -10,19 +10,46 @@ const ONLY_FOR: Readonly<Record<string, readonly string[]>> = {
 
 /** Looks at what belongs together: keys and grants, callers and their authentication, a token and a header. */
 export function check(config: unknown, report: Report): void {
+  checkPerson(config, report)
   const upstreams = mapAt(config, 'upstreams')
+  const hasListeners = Object.keys(mapAt(config, 'listeners')).length > 0
   for (const name of Object.keys(upstreams)) {
     const oauth = valueAt(upstreams, name, 'oauth')
     if (typeof oauth !== 'object' || oauth === null) continue
     const pointer = pointerTo(pointerTo('/upstreams', name), 'oauth')
     checkGrant(oauth, pointer, report)
-    checkCallers(config, oauth, pointer, report)
+    // What a plugin changes is checked on its own, without the sections beside it.
+    if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
     checkHeaders(
       mapAt(upstreams, name, 'headers'),
       pointerTo(pointerTo('/upstreams', name), 'headers'),
       report,
     )
+  }
+}
+
+/** Callers with tokens log in where their tokens are from: only then are `iss` and `sub` the same. */
+function checkPerson(config: unknown, report: Report): void {
+  const issuer = textAt(config, 'oauth', 'person', 'issuer')
+  const issuers = listAt(config, 'auth', 'jwt').map(one => textAt(one, 'issuer'))
+  if (issuer !== undefined && !issuers.includes(issuer))
+    report({
+      pointer: '/oauth/person/issuer',
+      message: 'no caller has a token of this issuer',
+      hint: 'name one of "auth.jwt", to the letter',
+    })
+  if (issuer !== undefined || issuers.length === 0) return
+  const upstreams = mapAt(config, 'upstreams')
+  for (const name of Object.keys(upstreams)) {
+    const oauth = valueAt(upstreams, name, 'oauth')
+    if (textAt(oauth, 'account') !== 'caller' || (textAt(oauth, 'grant') ?? 'code') !== 'code') continue
+    report({
+      pointer: `${pointerTo('/upstreams', name)}/oauth/account`,
+      message: 'callers with tokens get no link to log in, as nobody can say whose browser it is',
+      hint: 'add oauth.person, the identity provider that their tokens are from',
+      severity: 'warning',
+    })
   }
 }
 

@@ -1,15 +1,15 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
-import { hasOAuth, isOfCaller } from './upstreams.ts'
+import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
 import { VAULT_ERRORS } from './vault/errors.ts'
 
 /** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
-export const oauth: Plugin<undefined> = {
+export const oauth: Plugin<Config['oauth']> = {
   name: 'oauth',
   scope: 'shared',
   sharesState: true,
-  claims: { upstream: ['oauth'], makesUpstreams: true },
+  claims: { section: 'oauth', upstream: ['oauth'], makesUpstreams: true },
   errors: { ...ERRORS, ...VAULT_ERRORS },
   check,
   commands: () => import('./commands.ts'),
@@ -32,6 +32,13 @@ export const oauth: Plugin<undefined> = {
     answerVerbs(hooks, service, config)
     watchLogins(hooks, service, clock)
     hooks.close.tap(() => service.closed())
+    if (!hasLoginsOfCallers(config)) return
+    const { ConnectState, connectCallers } = await import('./connect/connect.ts')
+    connectCallers(
+      api,
+      service,
+      slot.gateway(() => new ConnectState(clock)),
+    )
   },
 }
 

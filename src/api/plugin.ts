@@ -3,11 +3,11 @@ import type { Exchange } from './exchange.ts'
 
 /**
  * Something beside the exchanges that an audit keeps: a server asked the client for something, an agent was permitted
- * something, the owner steered the gateway, a server describes something in another way than was accepted, or something
- * was taken out of a message.
+ * something, the owner steered the gateway, a server describes something in another way than was accepted, something was
+ * taken out of a message, or a caller logged in to a server.
  */
 export interface AuditEvent {
-  readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction'
+  readonly kind: 'client_request' | 'permission' | 'control' | 'definition' | 'redaction' | 'login'
   /** The request: a method, an action, or a verb. */
   readonly name: string
   /** Outcome in a word, such as `accept`, `denied` or an error code. */

@@ -89,6 +89,7 @@ export interface Config {
    */
   readonly cache: CacheConfig | false
   readonly metrics?: MetricsConfig
+  readonly oauth?: OAuthConfig
   /**
    * From where on new requests are refused, so that those under way can end; `false` never refuses any for this.
    */
@@ -2108,6 +2109,29 @@ export interface MetricsConfig {
    * Upper bounds of the duration histogram, in seconds.
    */
   readonly buckets: readonly number[]
+}
+/**
+ * How people show who they are in a browser, where upstreams have a login of each caller.
+ */
+export interface OAuthConfig {
+  readonly person?: OAuthPersonConfig
+}
+/**
+ * The identity provider at which callers with tokens log in before the gateway logs in to a server for them: the one that their tokens are from. Its `sub` must be that of the token. Register `<publicUrl>/oauth/person` there as redirect URI.
+ */
+export interface OAuthPersonConfig {
+  /**
+   * Its issuer, to the letter; one of `auth.jwt`.
+   */
+  readonly issuer: string
+  /**
+   * The `client_id` of the gateway there.
+   */
+  readonly clientId: string
+  /**
+   * Its secret, for a confidential client.
+   */
+  readonly clientSecret?: string
 }
 /**
  * How full the process may be: of its heap limit (`--max-old-space-size`) less 24 MiB, which a collection near the end needs, and of the memory of its container or machine. It looks four times a second.

@@ -101,7 +101,8 @@ export class PipelineGate implements Gate {
   }
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {
-    const answer = this.#graph.hooks.runner('http', request.path)
+    const { hooks } = this.#graph
+    const answer = hooks.runner('http', request.path) ?? hooks.runner('http', familyOf(request.path))
     return answer === undefined
       ? undefined
       : Promise.resolve(answer(request)).then(reply => reply ?? undefined)
@@ -179,6 +180,11 @@ export class PipelineGate implements Gate {
     const upstreams = [...this.#graph.upstreams.values()].map(node => statusOf(node.upstream, this.#graph))
     return { upstreams, sessions: this.#conversations, running: this.#graph.running }
   }
+}
+
+/** Key of the taps of every path that differs in its last part alone. */
+function familyOf(path: string): string {
+  return `${path.slice(0, path.lastIndexOf('/') + 1)}*`
 }
 
 function stopping(): Answer {

@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto'
+import {
+  answer,
+  type Answer,
+  type Call,
+  type ClientSide,
+  type Dispatch,
+  GatewayError,
+  isObject,
+  type Principal,
+  refuse,
+  RPC,
+} from '../../../src/plugin.ts'
+import { accountOf } from '../account.ts'
+import type { Link, Links, Proof } from './links.ts'
+
+/** Parts of the gateway that sending a caller to its page takes. */
+export interface AnswersHost {
+  readonly links: Links
+  /** URL of the gateway as clients of a listener know it; undefined where they cannot open a page of it. */
+  baseOf(listener: string): string | undefined
+  /** How a caller can show in a browser who it is; undefined where it cannot. */
+  proofOf(principal: Principal): Proof | undefined
+}
+
+/** Methods by which a caller wants something; lists are fetched for other reasons too, and come without the server. */
+const SENDS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** Time that a call waits for the login of a caller who says that he has gone to the page. */
+const PATIENCE_MS = 5000
+/** Longer than a connection that needs a login rests before it is tried again. */
+const AGAIN_MS = 1200
+/** The first version whose clients open pages. */
+const URLS_SINCE = '2025-11-25'
+const NEEDED = 'GW_LOGIN_NEEDED'
+
+/** Calls an upstream in the name of its caller, and sends the caller to a page where it must log in first. */
+export function withLogins(upstream: string, next: Dispatch, host: AnswersHost): Dispatch {
+  return async call => {
+    if (!SENDS.has(call.method)) return next(call)
+    const account = accountOf(call.exchange.principal)
+    const link = account === undefined ? undefined : host.links.of(account, upstream)
+    if (link !== undefined && visited(call) === 'refused')
+      return failed(call, `The login to "${upstream}" was declined, so the call was not made.`)
+    if (link !== undefined && visited(call) === 'gone') await link.made(PATIENCE_MS)
+    try {
+      return await calledAfterLogin(next, call, link, account)
+    } catch (error) {
+      if (account === undefined || !isNeeded(error, account)) throw error
+      return sendToPage(call, upstream, account, host)
+    }
+  }
+}
+
+/** A connection that was refused a moment ago is not tried again at once: a login that was made meanwhile is worth the wait. */
+async function calledAfterLogin(
+  next: Dispatch,
+  call: Call,
+  link: Link | undefined,
+  account: string | undefined,
+): Promise<Answer> {
+  try {
+    return await next(call)
+  } catch (error) {
+    if (link?.isDone !== true || account === undefined || !isNeeded(error, account)) throw error
+    await link.rest(AGAIN_MS)
+    return next(call)
+  }
+}
+
+function isNeeded(error: unknown, account: string): boolean {
+  return error instanceof GatewayError && error.code === NEEDED && error.fields.account === account
+}
+
+/** What the client of a retry says of the page: that its user has gone there, or would not. */
+function visited({ exchange }: Call): 'gone' | 'refused' | undefined {
+  const responses = exchange.params?.inputResponses
+  const actions = isObject(responses)
+    ? Object.values(responses).map(one => (isObject(one) ? one.action : undefined))
+    : []
+  if (actions.length === 0) return undefined
+  return actions.includes('decline') || actions.includes('cancel') ? 'refused' : 'gone'
+}
+
+function sendToPage(call: Call, upstream: string, account: string, host: AnswersHost): Answer {
+  const { session, principal } = call.exchange
+  const base = host.baseOf(session.listener)
+  const proof = host.proofOf(principal)
+  const needs = `"${upstream}" needs a login of yours first.`
+  const command = `gateway login ${upstream}`
+  if (base === undefined || proof === undefined)
+    return failed(call, `${needs} Ask the owner of this gateway, who can run: ${command}`)
+  const client = session.client.info.name
+  const link = host.links.open({ principal, account, upstream, base, proof, client })
+  const withCode = link.code === undefined ? '' : ` Type this code there: ${link.code}`
+  if (!opensPages(session.client))
+    return failed(
+      call,
+      `${needs} Open ${link.url} in a browser, and then call again.${withCode} On the machine of the gateway its owner can run: ${command}`,
+    )
+  return visitOf(call, link, `${needs}${withCode}`)
+}
+
+/** The form of 2025-11-25; a modern client gets it as input that is required, and comes back with the same request. */
+function visitOf({ exchange }: Call, link: Link, message: string): Answer {
+  const elicitationId = randomUUID()
+  if (exchange.session.client.era === 'legacy') link.tell(elicitationId, exchange.session)
+  const elicitation = { mode: 'url', elicitationId, url: link.url, message }
+  return refuse(RPC.legacyUrlElicitation, message, { elicitations: [elicitation] })
+}
+
+function opensPages({ capabilities, version }: ClientSide): boolean {
+  const { elicitation } = capabilities
+  return version >= URLS_SINCE && isObject(elicitation) && isObject(elicitation.url)
+}
+
+/** A result that the model can read, where there is such a thing. */
+function failed({ method }: Call, text: string): Answer {
+  if (method === 'tools/call') return answer({ content: [{ type: 'text', text }], isError: true })
+  return refuse(RPC.internal, text, { code: NEEDED })
+}

@@ -1,0 +1,114 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { BoundedMap, type Clock, type HttpRequest } from '../../../src/plugin.ts'
+import type { BegunLogin } from '../flow/login.ts'
+import { LINK_MS } from './links.ts'
+import { sameText } from './same-text.ts'
+import type { Person, PersonLogin } from './types.ts'
+
+/** State of one browser, by its cookie. */
+export interface Browser {
+  /** Value of the cookie. */
+  readonly cookie: string
+  readonly until: number
+  /** The person that has logged in. */
+  person: Person | undefined
+  /** A login of the person that is under way. */
+  login: PersonLogin | undefined
+  /** Links whose code was typed here. */
+  readonly proved: Set<string>
+  /** Logins to upstreams that began here, by their `state`: the link that each is for. */
+  readonly begun: Map<string, string>
+  /** The same by link, from the click on. */
+  readonly starts: BoundedMap<string, Promise<BegunLogin>>
+  /** What the person has been shown, by link. */
+  readonly shown: BoundedMap<string, string>
+}
+
+const MAX_BROWSERS = 10_000
+const MAX_BEGUN = 20
+const COOKIE_BYTES = 32
+
+/** Browsers that have opened a link. */
+export class Browsers {
+  readonly #clock: Clock
+  readonly #key = randomBytes(32)
+  /** By a digest of the cookie, so that the look-up takes no time that says anything. */
+  readonly #browsers = new BoundedMap<string, Browser>({ max: MAX_BROWSERS })
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The browser that sends a request; undefined for one that brings no cookie of ours. */
+  find(request: HttpRequest, base: string): Browser | undefined {
+    const cookie = cookieIn(request, cookieName(base))
+    const browser = cookie === undefined ? undefined : this.#browsers.get(digestOf(cookie))
+    return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
+  }
+
+  open(): Browser {
+    const browser: Browser = {
+      cookie: randomBytes(COOKIE_BYTES).toString('base64url'),
+      until: this.#clock.now() + LINK_MS,
+      person: undefined,
+      login: undefined,
+      proved: new Set(),
+      begun: new Map(),
+      starts: new BoundedMap({ max: MAX_BEGUN }),
+      shown: new BoundedMap({ max: MAX_BEGUN }),
+    }
+    this.#browsers.set(digestOf(browser.cookie), browser)
+    return browser
+  }
+
+  /** Another cookie for a browser whose person has logged in: who knew the old one knows nothing. */
+  renew(browser: Browser, person: Person): Browser {
+    this.#browsers.delete(digestOf(browser.cookie))
+    const next = this.open()
+    next.person = person
+    return next
+  }
+
+  /** Notes a login that began in a browser; the oldest is forgotten where there are many. */
+  begin(browser: Browser, state: string, link: string): void {
+    const [oldest] = browser.begun.keys()
+    if (browser.begun.size >= MAX_BEGUN && oldest !== undefined) browser.begun.delete(oldest)
+    browser.begun.set(state, link)
+  }
+
+  /** Proof that a form was made for this browser and this link. */
+  tokenOf({ cookie }: Browser, link: string): string {
+    return createHmac('sha256', this.#key)
+      .update(JSON.stringify([cookie, link]))
+      .digest('base64url')
+  }
+
+  isToken(browser: Browser, link: string, sent: string): boolean {
+    return sameText(this.tokenOf(browser, link), sent)
+  }
+}
+
+/** The header that gives a browser its cookie. Over plain HTTP, which is for loopback alone, browsers take no `__Host-`. */
+export function cookieFor({ cookie }: Browser, base: string): string {
+  const secure = isSecure(base) ? '; Secure' : ''
+  return `${cookieName(base)}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${LINK_MS / 1000}${secure}`
+}
+
+function cookieName(base: string): string {
+  return isSecure(base) ? '__Host-tapgate-login' : 'tapgate-login'
+}
+
+function isSecure(base: string): boolean {
+  return base.startsWith('https:')
+}
+
+function cookieIn(request: HttpRequest, name: string): string | undefined {
+  const all = request.header('cookie').flatMap(line => line.split(';').map(one => one.trim()))
+  const [own, ...more] = all.filter(one => one.startsWith(`${name}=`))
+  // Two of one name: somebody else has set one of them.
+  return own === undefined || more.length > 0 ? undefined : own.slice(name.length + 1)
+}
+
+function digestOf(cookie: string): string {
+  return createHash('sha256').update(cookie).digest('base64')
+}

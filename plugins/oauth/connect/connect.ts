@@ -1,0 +1,101 @@
+import { BoundedMap, type Clock, type Config, type PluginApi, type Principal } from '../../../src/plugin.ts'
+import type { OAuthService } from '../service.ts'
+import { isConnected } from '../upstreams.ts'
+import { type AnswersHost, withLogins } from './answers.ts'
+import { Arrivals } from './arrivals.ts'
+import { Browsers } from './browsers.ts'
+import { Links, type Proof } from './links.ts'
+import { People } from './person.ts'
+import { CALLBACK, CONNECT, isPagePath, type Look, Pages, PERSON } from './routes.ts'
+
+/** Issuer of callers that an API key identifies. */
+const KEYS = 'api-key'
+
+const MAX_CONSENTS = 10_000
+
+/** Somebody of whom nothing is known yet: the pages find out who it is by themselves. */
+const STRANGER: Principal = Object.freeze({
+  issuer: 'http',
+  client: '',
+  subject: 'anonymous',
+  scopes: Object.freeze([]),
+})
+
+/** State that outlives a reload: links that are open, and browsers that have opened them. */
+export class ConnectState {
+  readonly links: Links
+  readonly browsers: Browsers
+  readonly arrivals: Arrivals
+  readonly consents = new BoundedMap<string, true>({ max: MAX_CONSENTS })
+  /** Addresses that listeners are bound to, by name. */
+  readonly bound = new Map<string, string>()
+
+  constructor(clock: Clock) {
+    this.links = new Links(clock)
+    this.browsers = new Browsers(clock)
+    this.arrivals = new Arrivals(clock)
+  }
+}
+
+/** Sends callers who must log in to pages of this gateway, and serves those. */
+export function connectCallers(
+  api: PluginApi<Config['oauth']>,
+  service: OAuthService,
+  state: ConnectState,
+): void {
+  const { config, hooks, log, options } = api
+  const person = options?.person
+  const people = person === undefined ? undefined : new People(person, api)
+  const host: AnswersHost = {
+    links: state.links,
+    // A link would be known to one of several processes, and its page asked of any.
+    baseOf: listener =>
+      api.sharedState === undefined ? baseOf(config, listener, state.bound.get(listener)) : undefined,
+    proofOf: principal => proofOf(config, people, principal),
+  }
+  const pages = new Pages({
+    ...host,
+    ...{ browsers: state.browsers, arrivals: state.arrivals, consents: state.consents },
+    ...{ logins: service.logins, people, log },
+    look: (upstream, account) => look(service, upstream, account),
+    record: event => api.record(event),
+  })
+  hooks.listening.tap(({ name, url }) => {
+    if (url !== undefined) state.bound.set(name, new URL(url).origin)
+  })
+  hooks.dispatch.tap((next, { name, spec }) => (isConnected(spec) ? withLogins(name, next, host) : undefined))
+  // Where nobody asks who callers are, there is nobody to log in, and nothing to open.
+  hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, ({ path }) =>
+    isPagePath(path) ? STRANGER : undefined,
+  )
+  for (const path of [`${CONNECT}*`, PERSON, CALLBACK])
+    hooks.http.for(path).tap(request => pages.serve(request))
+}
+
+async function look(service: OAuthService, upstream: string, account: string): Promise<Look> {
+  const flow = service.flow(upstream)
+  const { server, scopes } = await flow.prepare(account, [])
+  return { host: new URL(flow.spec.url).host, issuer: server.issuer, scopes }
+}
+
+function proofOf({ auth }: Config, people: People | undefined, { issuer }: Principal): Proof | undefined {
+  if (issuer === people?.issuer) return 'person'
+  const isOfMachine = issuer === KEYS || auth?.certificates?.some(one => one.issuer === issuer) === true
+  return isOfMachine ? 'code' : undefined
+}
+
+/** URL of the gateway as clients of a listener know it. An address of all interfaces is nobody's. */
+function baseOf({ listeners }: Config, name: string, bound: string | undefined): string | undefined {
+  const spec = listeners[name]
+  if (spec?.type !== 'http') return undefined
+  if (spec.publicUrl !== undefined) {
+    const { origin, pathname } = new URL(spec.publicUrl)
+    return origin + pathname.replace(/\/+$/, '')
+  }
+  return /^(0\.0\.0\.0|\[?::\]?)$/.test(spec.host) ? undefined : bound
+}
+
+function coveredBy({ auth, listeners }: Config): readonly string[] {
+  if (auth === undefined) return []
+  return auth.listeners ?? Object.keys(listeners).filter(name => listeners[name]?.type === 'http')
+}

@@ -1,0 +1,165 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { BoundedMap, type Clock, type Principal, principalKey, type Session } from '../../../src/plugin.ts'
+import { sameText } from './same-text.ts'
+
+/** How a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
+export type Proof = 'person' | 'code'
+
+/** A login that a call waits for, and the page where it begins. */
+export interface LinkRequest {
+  readonly principal: Principal
+  readonly account: string
+  readonly upstream: string
+  /** URL of the gateway as this caller knows it, without a slash at its end. */
+  readonly base: string
+  readonly proof: Proof
+  /** The name that the caller's client gives itself. */
+  readonly client: string
+}
+
+/** Lifetime of a link, and of what a browser shows for it. */
+export const LINK_MS = 600_000
+
+const MAX_LINKS = 10_000
+const MAX_OF_CALLER = 20
+/** Clients that are told when a login is made. */
+const MAX_TOLD = 20
+/** Wrong codes after which a link is of no use any more. */
+const MAX_WRONG = 5
+
+/** Characters that nobody takes for others. */
+const LETTERS = 'ABCDEFGHJKMNPQRSTVWXYZ23456789'
+const CODE_LETTERS = 8
+
+/** The links that are open, by an id that is no secret: who opens one must still show who he is. */
+export class Links {
+  readonly #clock: Clock
+  readonly #byId = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+  readonly #byCaller = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The open link of a caller for an upstream, or a new one. */
+  open(request: LinkRequest): Link {
+    const key = keyOf(request.account, request.upstream)
+    const known = this.#byCaller.get(key)
+    if (known?.isOpen === true && known.base === request.base) return known
+    const link = new Link(request, this.#clock)
+    const caller = principalKey(request.principal)
+    this.#byId.set(link.id, link, caller)
+    this.#byCaller.set(key, link, caller)
+    return link
+  }
+
+  /** A link that is open, or has been used within its time. */
+  find(id: string): Link | undefined {
+    const link = this.#byId.get(id)
+    return link?.isInTime === true ? link : undefined
+  }
+
+  /** The link of a caller for an upstream, within its time. */
+  of(account: string, upstream: string): Link | undefined {
+    const link = this.#byCaller.get(keyOf(account, upstream))
+    return link?.isInTime === true ? link : undefined
+  }
+}
+
+function keyOf(account: string, upstream: string): string {
+  return JSON.stringify([account, upstream])
+}
+
+/** One link. */
+export class Link implements LinkRequest {
+  readonly id = randomBytes(16).toString('base64url')
+  readonly principal: Principal
+  readonly account: string
+  readonly upstream: string
+  readonly base: string
+  readonly proof: Proof
+  readonly client: string
+  /** Shown in the client and typed into the page; undefined where the person logs in instead. */
+  readonly code: string | undefined
+  readonly #clock: Clock
+  readonly #until: number
+  readonly #told = new Map<string, Session>()
+  readonly #waiting = new Set<() => void>()
+  #wrong = 0
+  #isDone = false
+
+  constructor(request: LinkRequest, clock: Clock) {
+    this.principal = request.principal
+    this.account = request.account
+    this.upstream = request.upstream
+    this.base = request.base
+    this.proof = request.proof
+    this.client = request.client
+    this.code = request.proof === 'code' ? newCode() : undefined
+    this.#clock = clock
+    this.#until = clock.now() + LINK_MS
+  }
+
+  get url(): string {
+    return `${this.base}/oauth/connect/${this.id}`
+  }
+
+  get isInTime(): boolean {
+    return this.#clock.now() < this.#until && this.#wrong < MAX_WRONG
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  get isOpen(): boolean {
+    return this.isInTime && !this.#isDone
+  }
+
+  /** True for the code of this link; a wrong one counts. */
+  isCode(typed: string): boolean {
+    const { code } = this
+    if (code === undefined || this.#wrong >= MAX_WRONG) return false
+    const isRight = sameText(code.replace('-', ''), typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, ''))
+    if (!isRight) this.#wrong++
+    return isRight
+  }
+
+  /** Notes a client that wants to hear of the end, by the id that it knows the visit by. */
+  tell(elicitationId: string, session: Session): void {
+    if (this.#told.size < MAX_TOLD) this.#told.set(elicitationId, session)
+  }
+
+  /** Resolves when the login is made, or after so many milliseconds. */
+  made(withinMs: number): Promise<void> {
+    if (this.#isDone) return Promise.resolve()
+    return new Promise(resolve => {
+      const end = (): void => {
+        disarm()
+        this.#waiting.delete(end)
+        resolve()
+      }
+      const disarm = this.#clock.after(withinMs, end)
+      this.#waiting.add(end)
+    })
+  }
+
+  /** Resolves after so many milliseconds. */
+  rest(ms: number): Promise<void> {
+    return new Promise(resolve => void this.#clock.after(ms, resolve))
+  }
+
+  /** The login is made: calls that wait go on, and clients hear of it. */
+  done(): void {
+    this.#isDone = true
+    for (const end of [...this.#waiting]) end()
+    for (const [elicitationId, session] of this.#told)
+      session.notify({ method: 'notifications/elicitation/complete', params: { elicitationId } })
+    this.#told.clear()
+  }
+}
+
+function newCode(): string {
+  const letters = Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join('')
+  return `${letters.slice(0, CODE_LETTERS / 2)}-${letters.slice(CODE_LETTERS / 2)}`
+}

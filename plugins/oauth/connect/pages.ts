@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import { type HttpReply, plainText } from '../../../src/plugin.ts'
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: #1a1d21; --soft: #555c66; --paper: #ffffff; --line: #c9ced6; --act: #0b5cad; --ground: #f3f5f8 }
+@media (prefers-color-scheme: dark) { :root { --ink: #eceff3; --soft: #aeb6c1; --paper: #1d2127; --line: #414853; --act: #7db7f5; --ground: #14171b } }
+* { box-sizing: border-box }
+body { margin: 0; padding: 1rem; background: var(--ground); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif }
+main { max-width: 34rem; margin: 6vh auto 0; padding: 1.5rem; background: var(--paper); border: 1px solid var(--line); border-radius: .75rem }
+h1 { margin: 0 0 .75rem; font-size: 1.35rem; line-height: 1.3; overflow-wrap: anywhere }
+p { margin: 0 0 1rem }
+dl { margin: 0 0 1.25rem; border-top: 1px solid var(--line) }
+dl div { display: grid; grid-template-columns: 9rem 1fr; gap: 0 1rem; padding: .5rem 0; border-bottom: 1px solid var(--line) }
+dt { color: var(--soft) }
+dd { margin: 0; overflow-wrap: anywhere }
+ul { margin: 0; padding: 0; list-style: none }
+label { display: block; margin-bottom: .25rem; font-weight: 600 }
+input[type=text] { width: 100%; max-width: 14rem; padding: .5rem .75rem; margin-bottom: 1.25rem; font: 1.15rem/1.4 ui-monospace, monospace; letter-spacing: .1em; color: inherit; background: var(--ground); border: 1px solid var(--soft); border-radius: .4rem }
+.acts { display: flex; flex-wrap: wrap; gap: .75rem }
+button { padding: .6rem 1.2rem; font: inherit; font-weight: 600; border: 1px solid var(--act); border-radius: .4rem; cursor: pointer; color: var(--act); background: transparent }
+button.main { color: var(--paper); background: var(--act) }
+button:focus-visible, input:focus-visible { outline: 3px solid var(--act); outline-offset: 2px }
+.note { color: var(--soft); font-size: .9rem; margin: 1.25rem 0 0 }
+@media (max-width: 30rem) { main { margin-top: 0; padding: 1.1rem } dl div { grid-template-columns: 1fr } button { width: 100% } }
+`
+
+/** No scripts, no frames, nothing from elsewhere; and nobody learns the address of the page from a link. */
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy':
+    `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; ` +
+    `base-uri 'none'; frame-ancestors 'none'`,
+  'x-frame-options': 'DENY',
+  'x-content-type-options': 'nosniff',
+  // With "no-referrer" browsers would send forms with "Origin: null".
+  'referrer-policy': 'same-origin',
+  'cache-control': 'no-store',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+}
+
+/** All that somebody must know who is to say yes. */
+export interface Asked {
+  readonly upstream: string
+  readonly host: string
+  readonly scopes: readonly string[]
+  /** Host of the authorization server. */
+  readonly server: string
+  /** The caller for whom it is asked. */
+  readonly subject: string
+  readonly issuer: string
+  readonly client: string
+  /** Where the form goes, and what shows that it is ours. */
+  readonly action: string
+  readonly token: string
+  /** True where the code of the client must be typed. */
+  readonly wantsCode: boolean
+  /** A sentence about what went wrong before. */
+  readonly problem?: string | undefined
+}
+
+export function askPage(asked: Asked): HttpReply {
+  const scopes =
+    asked.scopes.length === 0
+      ? 'what the server gives by default'
+      : `<ul>${asked.scopes.map(scope => `<li><code>${escaped(scope)}</code></li>`).join('')}</ul>`
+  const code = asked.wantsCode
+    ? `<label for="code">Code that your client shows</label>
+<input type="text" id="code" name="code" required autocomplete="off" autocapitalize="characters" spellcheck="false" maxlength="16">`
+    : ''
+  const problem =
+    asked.problem === undefined ? '' : `<p role="alert"><strong>${escaped(asked.problem)}</strong></p>`
+  return page(
+    200,
+    `Let the gateway use “${escaped(asked.upstream)}” for you?`,
+    `${problem}<p>A client of this gateway wants to call <strong>${escaped(asked.upstream)}</strong> in your name. Go on only if that was you, just now.</p>
+<dl>
+<div><dt>Asked by</dt><dd>${escaped(asked.subject)}<br>${escaped(asked.issuer)}</dd></div>
+<div><dt>Client</dt><dd>${escaped(asked.client)}</dd></div>
+<div><dt>Server</dt><dd>${escaped(asked.host)}</dd></div>
+<div><dt>Log in at</dt><dd>${escaped(asked.server)}</dd></div>
+<div><dt>It may</dt><dd>${scopes}</dd></div>
+</dl>
+<form method="post" action="${escaped(asked.action)}">
+<input type="hidden" name="token" value="${escaped(asked.token)}">
+${code}<div class="acts"><button class="main" name="answer" value="allow">Go on to ${escaped(asked.server)}</button>
+<button name="answer" value="deny" formnovalidate>No</button></div>
+</form>
+<p class="note">The login is kept by the gateway, for you alone. <code>gateway logout ${escaped(asked.upstream)}</code> ends it.</p>`,
+  )
+}
+
+/** A page that says one thing. Nothing of the request is in it. */
+export function messagePage(status: number, title: string, text: string): HttpReply {
+  return page(status, escaped(title), `<p>${escaped(text)}</p>`)
+}
+
+export function unknownLink(): HttpReply {
+  return messagePage(
+    404,
+    'This link is not known',
+    'It is over after ten minutes. Call the tool again, and your client shows a new one.',
+  )
+}
+
+export function alreadyMade(): HttpReply {
+  return messagePage(
+    200,
+    'You are logged in',
+    'This login has been made. You can close this page, and go on in your client.',
+  )
+}
+
+export function notBegunHere(): HttpReply {
+  return messagePage(
+    400,
+    'This login did not begin here',
+    'Or it is over. Open the link in your client again, in the same browser.',
+  )
+}
+
+export function notYours(): HttpReply {
+  return messagePage(
+    403,
+    'This page cannot be used like that',
+    'Open the link in your client again, in the same browser.',
+  )
+}
+
+/** Sends the browser on. */
+export function redirect(location: string): HttpReply {
+  return { status: 303, headers: { ...HEADERS, location }, body: '' }
+}
+
+export function withCookie(reply: HttpReply, cookie: string): HttpReply {
+  return { ...reply, headers: { ...reply.headers, 'set-cookie': cookie } }
+}
+
+function page(status: number, title: string, body: string): HttpReply {
+  const text = `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${STYLE}</style></head>
+<body><main><h1>${title}</h1>
+${body}
+</main></body>
+</html>
+`
+  return { status, headers: HEADERS, body: text }
+}
+
+const LONGEST = 300
+
+function escaped(text: string): string {
+  return plainText(text)
+    .slice(0, LONGEST)
+    .replaceAll(/[&<>"']/g, one => `&#${one.charCodeAt(0)};`)
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import AxeBuilder from 'axe-core'
+import type { APIResponse, Browser, Page } from 'playwright-core'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { linkIn, setting, type Setting } from '../../unit/plugins/oauth/connect/setting.ts'
+import { skip, startChromium } from './chromium.ts'
+
+const CALL = { name: 'files__whoami', arguments: {} }
+const BACK = { 'visit-1': { action: 'accept' } }
+
+/** The browser of one person: it shares no cookie with others. */
+async function pageOf(browser: Browser): Promise<Page> {
+  return (await browser.newContext()).newPage()
+}
+
+/** Opens a link, and logs in at the identity provider by a name, up to what the gateway says then. */
+async function open(page: Page, link: string, subject: string, { idp }: Setting): Promise<void> {
+  await page.goto(link)
+  await throughProvider(page, subject, idp.issuer)
+}
+
+/** Logs in and consents, as long as the browser is at the provider. */
+async function throughProvider(page: Page, subject: string, issuer: string): Promise<void> {
+  for (let turn = 0; turn < 6 && page.url().startsWith(issuer); turn++) {
+    const login = page.locator('input[name=login]')
+    if ((await login.count()) > 0) {
+      await login.fill(subject)
+      await page.fill('input[name=password]', 'x')
+    }
+    await Promise.all([page.waitForLoadState('load'), page.click('button[type=submit]')])
+    await page.waitForLoadState('networkidle')
+  }
+}
+
+async function linkOf(made: Setting, subject: string): Promise<{ link: string; requestState: string }> {
+  const client = await made.client(subject)
+  const result = (await client.request('tools/call', CALL)).result as { requestState: string }
+  return { link: linkIn(result), requestState: result.requestState }
+}
+
+test('a whole login in a browser: the call that waited goes on', { skip }, async t => {
+  const made = await setting(t)
+  const { link, requestState } = await linkOf(made, 'alice')
+  const page = await pageOf(await startChromium(t))
+  const problems: string[] = []
+  page.on('console', message => {
+    const isOurs = message.location().url.startsWith(made.base)
+    if (isOurs && message.type() === 'error') problems.push(message.text())
+  })
+  await open(page, link, 'alice', made)
+  assert.match(await page.innerText('h1'), /Let the gateway use “files” for you\?/)
+  // Two clicks of somebody who is in a hurry.
+  await page.dblclick('button.main', { noWaitAfter: true })
+  await page.waitForURL(url => !url.href.startsWith(link))
+  await throughProvider(page, 'alice', made.idp.issuer)
+  assert.match(await page.innerText('h1'), /You are logged in/)
+  const alice = await made.client('alice')
+  const { result } = await alice.request('tools/call', { ...CALL, requestState, inputResponses: BACK })
+  assert.match(JSON.stringify(result), /you are alice/)
+  assert.deepEqual(
+    made.recorded.map(({ outcome }) => outcome),
+    ['made'],
+  )
+  // What came back once is good for nothing again.
+  await page.goBack()
+  const callback = page.url().includes('/oauth/callback')
+    ? page.url()
+    : `${made.base}/oauth/callback?code=x&state=y`
+  const replayed = await page.goto(callback)
+  assert.equal(replayed?.status(), 400)
+  assert.deepEqual(
+    problems.filter(text => !/40\d/.test(text)),
+    [],
+  )
+})
+
+test('alice’s link opened by bob is 403, and nobody gets a grant', { skip }, async t => {
+  const made = await setting(t)
+  const { link, requestState } = await linkOf(made, 'alice')
+  const page = await pageOf(await startChromium(t))
+  await open(page, link, 'bob', made)
+  assert.match(await page.innerText('h1'), /This link is not yours/)
+  assert.equal((await page.goto(link))?.status(), 403)
+  assert.equal(await page.locator('form').count(), 0)
+  const alice = await made.client('alice')
+  const { result } = await alice.request('tools/call', { ...CALL, requestState })
+  assert.match(JSON.stringify(result), /input_required/)
+  const bob = await (await made.client('bob')).request('tools/call', CALL)
+  assert.match(JSON.stringify(bob.result), /input_required/)
+  assert.ok(made.recorded.every(({ outcome }) => outcome === 'denied'))
+})
+
+test('an answer with another issuer makes no grant', { skip }, async t => {
+  const made = await setting(t)
+  const { link } = await linkOf(made, 'alice')
+  const page = await pageOf(await startChromium(t))
+  await page.route(/\/interaction\//, async (route, request) => {
+    if (request.method() !== 'POST') return route.continue()
+    const last = await followed(page, await route.fetch({ maxRedirects: 0 }), request.url())
+    const url = new URL(last)
+    if (url.pathname === '/oauth/callback') url.searchParams.set('iss', 'http://127.0.0.1:1')
+    await route.fulfill({ status: 303, headers: { location: url.href } })
+  })
+  await open(page, link, 'alice', made)
+  await page.click('button.main')
+  await throughProvider(page, 'alice', made.idp.issuer)
+  assert.match(await page.innerText('h1'), /The login did not work/)
+  const alice = await made.client('alice')
+  assert.match(JSON.stringify((await alice.request('tools/call', CALL)).result), /input_required/)
+})
+
+test('the page stands in no frame of somebody else', { skip }, async t => {
+  const made = await setting(t)
+  const { link } = await linkOf(made, 'alice')
+  const browser = await startChromium(t)
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  await open(page, link, 'alice', made)
+  const thief = await context.newPage()
+  await thief.goto(await siteWith(t, `<iframe src="${link}" width="800" height="600"></iframe>`))
+  await thief.waitForLoadState('networkidle')
+  const frames = thief.frames().slice(1)
+  for (const frame of frames)
+    assert.equal(
+      await frame
+        .locator('form')
+        .count()
+        .catch(() => 0),
+      0,
+    )
+  assert.ok(
+    frames.every(frame => !frame.url().startsWith(link)),
+    frames.map(frame => frame.url()).join(),
+  )
+})
+
+test('the page can be read by everybody, on every screen', { skip }, async t => {
+  const made = await setting(t)
+  const { link } = await linkOf(made, 'alice')
+  const page = await pageOf(await startChromium(t))
+  await open(page, link, 'alice', made)
+  for (const [name, width] of [
+    ['narrow', 360],
+    ['wide', 1280],
+  ] as const)
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme })
+      const wide = await page.evaluate<number>('document.documentElement.scrollWidth')
+      assert.ok(wide <= width, `${wide} of ${width}`)
+      const found = await page.evaluate(`(() => { ${AxeBuilder.source}; return axe.run(document) })()`)
+      const { violations } = found as { violations: { id: string; nodes: { html: string }[] }[] }
+      assert.deepEqual(
+        violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+        [],
+        `${name} ${colorScheme}`,
+      )
+      const { SCREENSHOTS: folder } = process.env
+      if (folder !== undefined)
+        await page.screenshot({ path: `${folder}/connect-${name}-${colorScheme}.png` })
+    }
+})
+
+/** The page that redirects lead to, which is not opened where it is the gateway's. */
+async function followed(page: Page, first: APIResponse, from: string): Promise<string> {
+  let at = from
+  let reply = first
+  for (let location = reply.headers().location; location !== undefined; location = reply.headers().location) {
+    at = new URL(location, at).href
+    if (at.includes('/oauth/callback')) return at
+    reply = await page.context().request.get(at, { maxRedirects: 0 })
+  }
+  return at
+}
+
+/** A site of somebody else. */
+async function siteWith(t: TestContext, html: string): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<!doctype html><title>x</title>${html}`)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  cleanup(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://localhost:${(server.address() as AddressInfo).port}/`
+}
