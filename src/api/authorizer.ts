@@ -8,6 +8,8 @@ export interface OutgoingRequest {
   readonly account: string | undefined
   /** The call that it carries; undefined for what the gateway asks by itself, such as a handshake. */
   readonly exchange: Exchange | undefined
+  /** The caller; for a handshake of an account the one who called last. Undefined where no caller is meant. */
+  readonly principal: Principal | undefined
 }
 
 /** A server's 401 or 403. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Ask, AskReply, Dispatch, Exchange, Notification, Session } from './exchange.ts'
+import type { Ask, AskReply, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
 import type { Authorizer } from './authorizer.ts'
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
 import type { Clock, Log } from './plugin.ts'
@@ -146,6 +146,8 @@ export interface UpstreamContext {
   readonly authorizer?: Authorizer | undefined
   /** The account whose connections these are, where the authorizer keeps accounts apart. */
   readonly account?: string | undefined
+  /** The caller of that account who called last. */
+  readonly caller?: (() => Principal) | undefined
 }
 
 /**

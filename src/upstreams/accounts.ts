@@ -40,8 +40,9 @@ const UNKNOWN: Omit<ServerSide, 'info'> = {
 interface Account {
   readonly name: string
   readonly upstream: McpUpstream
-  /** Clock time of the last call. */
+  /** Clock time of the last call, and who made it. */
   usedAt: number
+  principal: Principal
 }
 
 /** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
@@ -134,8 +135,10 @@ class Accounts implements Upstream {
   }
 
   async dispatch(call: Call): Promise<Answer> {
-    const account = this.#of(call.exchange.principal)
+    const { principal } = call.exchange
+    const account = this.#of(principal)
     account.usedAt = this.#context.clock.now()
+    account.principal = principal
     return account.upstream.dispatch(call)
   }
 
@@ -161,7 +164,9 @@ class Accounts implements Upstream {
     const known = this.#accounts.get(name)
     if (known !== undefined) return known
     this.#makeRoom()
-    const account = { name, upstream: this.#make(this.#contextOf(name)), usedAt: this.#context.clock.now() }
+    const usedAt = this.#context.clock.now()
+    const caller = (): Principal => this.#accounts.get(name)?.principal ?? principal
+    const account = { name, upstream: this.#make({ ...this.#contextOf(name), caller }), usedAt, principal }
     this.#accounts.set(name, account)
     this.#sweeper.arm()
     return account

@@ -34,8 +34,6 @@ class MachineTokens implements Tokens {
   readonly #flow: UpstreamFlow
   readonly #host: MachineHost
   readonly #kept = new BoundedMap<string, Kept>({ max: MAX_KEPT })
-  /** The last token of each caller, as a handshake belongs to no call. */
-  readonly #subjects = new BoundedMap<string, string>({ max: MAX_KEPT })
   readonly #flights = new Map<string, Promise<Access>>()
   readonly #failed = new BoundedMap<string, { readonly access: Access; readonly until: number }>({
     max: MAX_KEPT,
@@ -50,7 +48,7 @@ class MachineTokens implements Tokens {
   }
 
   access(account: string, request: OutgoingRequest): Promise<Access> {
-    const subject = this.#subjectOf(account, request)
+    const subject = this.#subjectOf(request)
     const now = this.#host.clock.now()
     const kept = this.#kept.use(account)
     if (kept !== undefined && now < kept.dueAt && kept.subject === subject)
@@ -101,11 +99,7 @@ class MachineTokens implements Tokens {
   }
 
   /** The caller's own token, where one is exchanged. */
-  #subjectOf(account: string, { exchange }: OutgoingRequest): string | undefined {
-    if (!this.#requests.needsSubject) return undefined
-    const own = exchange === undefined ? undefined : tokenOf(exchange.principal)
-    if (own === undefined) return this.#subjects.get(account)
-    this.#subjects.set(account, own)
-    return own
+  #subjectOf({ principal }: OutgoingRequest): string | undefined {
+    return this.#requests.needsSubject && principal !== undefined ? tokenOf(principal) : undefined
   }
 }

@@ -14,12 +14,13 @@ const MAX_AGAIN = 3
 
 /** Puts the credentials of an authorizer on each request, and sends one again that was refused for want of others. */
 export function authorized(client: HttpTransport, context: UpstreamContext): HttpTransport {
-  const { authorizer, name, account } = context
+  const { authorizer, name, account, caller } = context
   if (authorizer === undefined) return client
   return {
     dispatch: (request, handler) => {
       const { method, exchange } = request
-      const asked = { upstream: name, method, account, exchange }
+      const principal = exchange?.principal ?? caller?.()
+      const asked = { upstream: name, method, account, exchange, principal }
       new AuthorizedRequest({ client, authorizer, request, asked, handler }).begin()
     },
     close: () => client.close(),

@@ -146,8 +146,8 @@ function connect(
   })
 }
 
-function handshakeOf({ name, account }: UpstreamContext): OutgoingRequest {
-  return { upstream: name, method: 'GET', account, exchange: undefined }
+function handshakeOf({ name, account, caller }: UpstreamContext): OutgoingRequest {
+  return { upstream: name, method: 'GET', account, exchange: undefined, principal: caller?.() }
 }
 
 /** Reads what a server answers instead of opening the WebSocket; as much of it as comes before the handshake has had its time. */
