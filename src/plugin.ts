@@ -230,6 +230,7 @@ export {
   type SqlRow,
 } from './util/storage/sqlite.ts'
 export { parseDuration, parseSize } from './util/units.ts'
+export { lacking, neutralCapabilities } from './protocol/era/capabilities.ts'
 export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'

@@ -38,6 +38,16 @@ export function forbidden(what: string, scopes: readonly string[], metadata: str
   )
 }
 
+/** The challenge of another plugin, such as `policy`, with where tokens come from; undefined where there is nothing to add. */
+export function withMetadata(answer: Answer, metadata: string | undefined): Answer | undefined {
+  if (metadata === undefined || !('error' in answer) || answer.http === undefined) return undefined
+  const { headers } = answer.http
+  const given = headers?.['www-authenticate']
+  if (given === undefined || given.includes('resource_metadata=')) return undefined
+  const whole = { ...headers, 'www-authenticate': `${given}, resource_metadata="${metadata}"` }
+  return { ...answer, http: { ...answer.http, headers: whole } }
+}
+
 function challenge({ error, scopes = [], metadata }: Parameters): string {
   const parts = [
     error === undefined ? [] : [`error="${error}"`],

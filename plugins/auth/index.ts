@@ -10,7 +10,7 @@ import {
 } from '../../src/plugin.ts'
 import { keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
-import { forbidden } from './challenge.ts'
+import { forbidden, withMetadata } from './challenge.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
 import { explainRules } from './explain.ts'
@@ -46,6 +46,10 @@ export const auth: Plugin<AuthConfig> = {
     hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
       open.has(credentials.path) ? NOBODY_YET : authenticator.identify(credentials),
     )
+    if (authenticator.hasIssuers && config.policy !== undefined)
+      hooks.response.tap({ stage: 'policy' }, (answer, { session }) =>
+        withMetadata(answer, authenticator.metadataOf(session.listener)),
+      )
     if (authenticator.hasIssuers)
       for (const path of paths) hooks.http.for(path).tap(request => authenticator.describe(request))
     const rules = options.rules.map(rule => prepareRule(rule, options))

@@ -31,6 +31,9 @@ const JUDGED: ReadonlySet<string> = new Set([
   'completion/complete',
 ])
 
+/** Methods that come with each key that somebody types, or once for many: nobody is asked about them. */
+const UNASKED: ReadonlySet<string> = new Set(['completion/complete', 'resources/subscribe'])
+
 /** Calls whose servers asked for something after a person had approved them. */
 const CONTINUED = { max: 1000, share: 100 }
 const CONTINUED_MS = 600_000
@@ -114,6 +117,7 @@ export class Guard {
   }
 
   async #ask(call: Call, called: Called, rule: string, next: Dispatch): Promise<Answer> {
+    if (UNASKED.has(call.method)) return unanswered(called, rule)
     if (this.#mayGoOn(call)) return next(call)
     const definition = this.#definitionOf(called)
     const decision = await this.#api.approve({

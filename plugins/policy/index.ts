@@ -4,6 +4,7 @@ import { FactsMaker } from './call-facts.ts'
 import { check } from './check.ts'
 import { Counts, figuresOf } from './counts.ts'
 import { ERRORS } from './errors.ts'
+import { explained } from './explain.ts'
 import { Judge } from './judge.ts'
 import { compileRules, RuleIndex, type Rule, type PolicyConfig } from './rules.ts'
 import { Guard } from './guard.ts'
@@ -22,10 +23,11 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     if (rules.rules.length === 0) return
     const counts = slot.gateway(() => new Counts())
     const calls = slot.session(() => ({ count: 0 }))
+    const facts = new FactsMaker(config, options.headers, calls)
     const guard = new Guard(api, {
       rules,
       judge: new Judge(rules.hasAllow, failures(api, counts)),
-      facts: new FactsMaker(config, options.headers, calls),
+      facts,
       calls,
       counts,
       digest: digestOf(options),
@@ -33,7 +35,12 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     const judgesUris = rules.rules.some(({ kinds }) => kinds?.has('resources') !== false)
     const asks = rules.rules.some(({ effect }) => effect === 'ask')
     hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, view) => guard.filter(entries, view))
-    hooks.dispatch.tap({ stage: 'policy', asks }, next => guard.dispatch(next))
+    // In the order of set-up: outside the cache, and outside the deadline, which a person must not use up.
+    hooks.dispatch.tap({ asks }, next => guard.dispatch(next))
+    hooks.explain.tap((steps, { call, hasArguments }) => {
+      const step = call === undefined ? undefined : explained(call, hasArguments, { rules, facts })
+      return step === undefined ? undefined : [...steps, step]
+    })
     hooks.figures.tap(figures => [...figures, ...figuresOf(counts, rules.rules.length)])
   },
 }

@@ -82,6 +82,7 @@ export interface Config {
   }
   readonly activity?: ActivityConfig
   readonly agents?: AgentsConfig
+  readonly approve?: ApproveConfig
   readonly audit?: AuditConfig
   readonly auth?: AuthConfig
   /**
@@ -1840,6 +1841,47 @@ export interface AgentTasksConfig {
    * Whether prompts are kept. Without them a task that was interrupted cannot be begun anew.
    */
   readonly keepPrompt: boolean
+}
+/**
+ * Who decides about calls that a rule of `policy.ask` holds. Whoever decides first counts, once, for this very call; silence refuses.
+ */
+export interface ApproveConfig {
+  /**
+   * Ways of asking: `client` a form in the client that calls, `owner` the command `gateway approvals`, `webhook` a request to a program of yours. A client's model may answer its own forms: where that counts, leave `client` out.
+   *
+   * Items: A way.
+   */
+  readonly by: ('client' | 'owner' | 'webhook')[]
+  /**
+   * How long a call waits for a decision; ten minutes at most.
+   */
+  readonly ttl: string | number
+  /**
+   * Most calls that wait at a time.
+   */
+  readonly open: number
+  /**
+   * Most calls of one caller that wait at a time.
+   */
+  readonly openPerCaller: number
+  readonly webhook?: ApproveWebhookConfig
+}
+/**
+ * A program of yours that is told of each call that waits. It may decide in its answer, or later.
+ */
+export interface ApproveWebhookConfig {
+  /**
+   * Where it is told, by POST.
+   */
+  readonly url: string
+  /**
+   * Secret that signs what is said both ways (HMAC-SHA256).
+   */
+  readonly secret: string
+  /**
+   * Path on the HTTP listeners where it decides later, by a signed POST. Where `auth` is on, it needs a key too, or the path in `auth.except`.
+   */
+  readonly callback?: string
 }
 /**
  * Writes one JSON line per call: who called what, through which server, what came of it, how long it took, and the shape of its arguments.

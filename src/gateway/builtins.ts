@@ -1,5 +1,6 @@
 import { activity } from '../../plugins/activity/index.ts'
 import { agents } from '../../plugins/agents/index.ts'
+import { approve } from '../../plugins/approve/index.ts'
 import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
 import { callerKeys } from '../../plugins/caller-keys/index.ts'
@@ -59,6 +60,7 @@ export const builtins: readonly Plugin<never>[] = [
   rest,
   // After whatever names things, and outside all that answers in a server's place: who may not call is told so by nothing else.
   policy,
+  approve,
   // Inside of that, as policies are about arguments as they came; outside the cache, which keeps by what was sent.
   redact,
   // Outside the cache: who is refused must not be refused in another's place.

@@ -99,10 +99,10 @@ export interface HeaderNames {
 /** Every header that any section names must get past the listener, or what that section says does nothing. */
 export function headerNames(
   { sessionLabel }: Extract<ListenerConfig, { type: 'http' }>,
-  { sessionHeaders, upstreams, cache }: Config,
+  { sessionHeaders, upstreams, cache, policy }: Config,
 ): HeaderNames {
   const label = sessionLabel === false ? undefined : sessionLabel.toLowerCase()
-  const named = [label, sessionHeaders?.header, ...variedIn(cache)]
+  const named = [label, sessionHeaders?.header, ...variedIn(cache), ...(policy?.headers ?? [])]
   for (const spec of Object.values(upstreams)) {
     if ('forwardHeaders' in spec) named.push(...(spec.forwardHeaders ?? []))
     named.push(...variedIn(spec.cache))

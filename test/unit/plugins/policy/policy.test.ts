@@ -233,31 +233,45 @@ test('a rule with scopes answers 403 with the scopes that are lacking, all in on
   assert.ok((await as(all.key)).result)
 })
 
-test('who is denied is not answered from what the cache has of others, and his call is recorded as refused', async t => {
-  const eve = makeKey('eve', [])
-  const bob = makeKey('bob', [])
+test('who is denied is not answered from the cache, and the call is recorded as refused', async t => {
   const { files, gateway } = await serve(
     t,
-    { deny: ['principal.key == "eve" && method == "tools/call"'] },
     {
-      config: {
-        auth: {
-          keys: [
-            { name: 'eve', hash: eve.hash },
-            { name: 'bob', hash: bob.hash },
-          ],
-        },
-        cache: { tools: { '*': '1h' } },
-      },
+      deny: ['"x-closed" in request.headers'],
+      headers: ['x-closed'],
     },
+    { config: { cache: { tools: { '*': '1h' } } } },
   )
   const client = closeAfter(t, await testClient(gateway))
-  const as = (key: string): Promise<Reply> =>
-    client.request('tools/call', { name: 'files__read' }, { headers: { authorization: `Bearer ${key}` } })
+  const call = (headers: Record<string, string> = {}): Promise<Reply> =>
+    client.request('tools/call', { name: 'files__read' }, { headers })
 
-  assert.ok((await as(bob.key)).result)
-  assert.equal(reason(await as(eve.key)), 'GW_POLICY_DENIED')
+  assert.ok((await call()).result)
+  assert.ok((await call()).result)
+  assert.equal(reason(await call({ 'x-closed': 'yes' })), 'GW_POLICY_DENIED')
   assert.equal(files.received('tools/call').length, 1)
+})
+
+test('a call is explained by the rule that decides, and nothing is counted', async t => {
+  const { gateway } = await serve(t, {
+    deny: [{ for: 'files__read', when: 'args.?path.orValue("") == "/etc"', name: 'no-etc' }],
+    ask: [{ for: 'files__write', when: 'true', name: 'writes' }],
+  })
+  const explain = async (tool: string, args?: object): Promise<unknown> => {
+    const { steps } = (await gateway.gateway.control('explain', {
+      tool,
+      ...(args === undefined ? {} : { arguments: args }),
+    })) as {
+      steps: { by: string; does: string; rule?: string }[]
+    }
+    return steps.filter(({ by }) => by === 'policy').map(({ does, rule }) => [does, rule])
+  }
+
+  assert.deepEqual(await explain('files__read', { path: '/etc' }), [['refuses', 'no-etc']])
+  assert.deepEqual(await explain('files__read', { path: '/srv' }), [['passes', undefined]])
+  assert.deepEqual(await explain('files__read'), [['depends', undefined]])
+  assert.deepEqual(await explain('files__write', {}), [['asks', 'writes']])
+  assert.deepEqual(await explain('files__odd', {}), [])
 })
 
 test('an ask without anybody who decides is refused, with a reason', async t => {

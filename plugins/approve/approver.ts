@@ -1,0 +1,153 @@
+import {
+  type Answer,
+  answer,
+  type Approval,
+  type ApprovalRequest,
+  type AuditEvent,
+  type Config,
+  oneLine,
+  parseDuration,
+  type PluginApi,
+  reasonOf,
+  refuse,
+  RPC,
+} from '../../src/plugin.ts'
+import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
+import { decisionIn, formFor, showsForms } from './form.ts'
+import type { Journal } from './journal.ts'
+import type { Webhook } from './webhook.ts'
+
+export type ApproveConfig = NonNullable<Config['approve']>
+
+const NOBODY = { outcome: 'unavailable', by: 'nobody can be asked' } as const
+const FULL = { outcome: 'unavailable', by: 'too many calls wait for approval' } as const
+const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown as it is' } as const
+
+/** Reasons as callers read them. */
+const REASONS = {
+  denied: 'approval_denied',
+  expired: 'approval_expired',
+  unavailable: 'approval_unavailable',
+  cancelled: 'approval_unavailable',
+} as const
+
+interface Parts {
+  readonly waiting: WaitingCalls
+  readonly journal: Journal
+  readonly webhook: Webhook | undefined
+}
+
+/** Gets a person's decision on a call, by all the ways there are. */
+export class Approver {
+  readonly #api: PluginApi<ApproveConfig>
+  readonly #parts: Parts
+  readonly #bounds: Bounds
+
+  constructor(api: PluginApi<ApproveConfig>, parts: Parts) {
+    const { open, openPerCaller, ttl } = api.options
+    this.#api = api
+    this.#parts = parts
+    this.#bounds = { open, openPerCaller, ttlMs: parseDuration(ttl) }
+  }
+
+  async decide(request: ApprovalRequest): Promise<Approval> {
+    const { waiting } = this.#parts
+    if (request.call.exchange.hasExactNumbers === false) return this.#refused(request, INEXACT)
+    if (!this.#canAsk(request)) return this.#refused(request, NOBODY)
+    const open = waiting.take(request, this.#bounds)
+    if (open === undefined) return this.#refused(request, FULL)
+    const stop = this.#ask(open)
+    const decision = await open.decided
+    stop()
+    return decision.outcome === 'approved'
+      ? this.#granted(open, decision)
+      : this.#refused(request, decision, open)
+  }
+
+  #canAsk({ call }: ApprovalRequest): boolean {
+    const { by } = this.#api.options
+    return by.some(way => way !== 'client') || this.#canAskClient(call)
+  }
+
+  #canAskClient({ exchange }: ApprovalRequest['call']): boolean {
+    return exchange.canAsk && showsForms(exchange.session.client)
+  }
+
+  /** Asks by every way at once; returns the way to stop asking. */
+  #ask(open: OpenCall): () => void {
+    const { by } = this.#api.options
+    const { waiting, webhook } = this.#parts
+    const { call } = open.request
+    const ends = [
+      this.#api.clock.after(this.#bounds.ttlMs, () =>
+        waiting.decide(open.id, { outcome: 'expired', by: 'nobody decided in time' }),
+      ),
+      call.exchange.onCancel(() => void waiting.decide(open.id, { outcome: 'cancelled', by: 'client' })),
+    ]
+    const asked: Promise<Decision | undefined | false>[] = []
+    if (by.includes('client') && this.#canAskClient(call)) asked.push(this.#askClient(open, ends))
+    if (by.includes('webhook') && webhook !== undefined) asked.push(webhook.tell(open))
+    for (const reply of asked)
+      void reply.then(decision => {
+        if (decision !== undefined && decision !== false) waiting.decide(open.id, decision)
+      })
+    if (!by.includes('owner'))
+      void Promise.all(asked).then(all => {
+        if (all.every(decision => decision === false)) waiting.decide(open.id, NOBODY)
+      })
+    return () => ends.forEach(end => end())
+  }
+
+  async #askClient(open: OpenCall, ends: (() => void)[]): Promise<Decision | false> {
+    const listeners: ((reason: string) => void)[] = []
+    let isOver = false
+    ends.push(() => {
+      isOver = true
+      for (const listener of listeners) listener('it was decided otherwise')
+    })
+    const form = formFor(open, listener => void (isOver ? listener('it is over') : listeners.push(listener)))
+    const reply = await open.request.call.exchange.ask(form)
+    return decisionIn(reply) ?? false
+  }
+
+  /** The approval is used up here: what it was for is compared once more, and noted before anything is sent. */
+  #granted(open: OpenCall, decision: Decision): Approval {
+    const { request, id, digest } = open
+    const { call, name, rule } = request
+    const changed = request.changed()
+    if (changed !== undefined) return this.#refused(request, { outcome: 'expired', by: changed }, open)
+    const { method, upstream } = call
+    try {
+      this.#parts.journal.begin({ id, digest, method, name, upstream, rule, by: decision.by })
+    } catch (error) {
+      this.#api.log.error('an approval cannot be noted', { why: reasonOf(error) })
+      return this.#refused(request, { outcome: 'unavailable', by: 'it cannot be noted' }, open)
+    }
+    this.#record(request, 'approved', decision.by, open)
+    return { granted: true, ended: () => this.#parts.journal.end(id) }
+  }
+
+  #refused(request: ApprovalRequest, decision: Decision, open?: OpenCall): Approval {
+    this.#record(request, decision.outcome, decision.by, open)
+    return { granted: false, answer: refusalOf(request, decision) }
+  }
+
+  #record({ call, rule }: ApprovalRequest, outcome: string, by: string, open?: OpenCall): void {
+    const fields: AuditEvent['fields'] = {
+      rule,
+      by,
+      ...(open === undefined ? {} : { id: open.id, digest: open.digest, waitedMs: Date.now() - open.since }),
+    }
+    this.#api.record({ kind: 'permission', name: call.method, outcome, exchange: call.exchange, fields })
+  }
+}
+
+/** A model reads why its tool did not run, and anybody else gets an error. */
+function refusalOf({ call, name, rule }: ApprovalRequest, { outcome, by }: Decision): Answer {
+  const reason = outcome === 'approved' ? 'approval_unavailable' : REASONS[outcome]
+  const why = outcome === 'denied' ? 'a person said no' : by
+  const text = `${reason}: "${oneLine(name)}" was not run, as the rule "${oneLine(rule)}" wants a person to approve it, and ${why}`
+  return call.method === 'tools/call'
+    ? answer({ content: [{ type: 'text', text }], isError: true })
+    : refuse(RPC.invalidParams, text, { reason, rule })
+}

@@ -1,0 +1,64 @@
+import {
+  type CommandCall,
+  isObject,
+  type JsonObject,
+  oneLine,
+  type PluginCommands,
+} from '../../src/plugin.ts'
+
+/** Exit code where no such call waits. */
+const NONE = 1
+
+const ID = { id: { required: true, description: 'Id of the call, as the list has it.' } }
+
+export const commands: PluginCommands = {
+  'approvals list': {
+    summary: 'List the calls of a running gateway that wait for a person.',
+    examples: ['gateway approvals list', 'gateway approvals list --json'],
+    gateway: 'running',
+    async run(call) {
+      const listed = await call.withGateway('running', ask => ask('approvals.list'))
+      call.print(listed, () => lines(listed, call))
+    },
+  },
+  'approvals approve': {
+    summary: 'Let a call run that waits, once.',
+    description: 'Exit codes: 0 it runs, 1 no such call waits any more.',
+    examples: ['gateway approvals approve k3J9xQ2b7Zpw'],
+    args: ID,
+    gateway: 'running',
+    run: call => decide(call, 'approvals.approve', 'approved'),
+  },
+  'approvals deny': {
+    summary: 'Refuse a call that waits.',
+    description: 'Exit codes: 0 it is refused, 1 no such call waits any more.',
+    examples: ['gateway approvals deny k3J9xQ2b7Zpw'],
+    args: ID,
+    gateway: 'running',
+    run: call => decide(call, 'approvals.deny', 'denied'),
+  },
+}
+
+async function decide(call: CommandCall, verb: string, word: string): Promise<number> {
+  const { id } = call.args
+  const result = await call.withGateway('running', ask => ask(verb, { id }))
+  const isDecided = Number(result.decided) > 0
+  call.print(result, () => [isDecided ? word : 'no such call waits'])
+  return isDecided ? 0 : NONE
+}
+
+function lines({ approvals }: JsonObject, { table }: CommandCall): string[] {
+  const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
+  if (rows.length === 0) return ['no call waits']
+  const cell = (value: unknown): string => oneLine(typeof value === 'string' ? value : '')
+  return table([
+    ['ID', 'UNTIL', 'CALLER', 'RULE', 'CALL'],
+    ...rows.map(row => [
+      cell(row.id),
+      cell(row.until),
+      cell(row.subject),
+      cell(row.rule),
+      `${cell(row.name)} ${cell(row.arguments)}`,
+    ]),
+  ])
+}

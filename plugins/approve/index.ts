@@ -1,0 +1,86 @@
+import { type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { type ApproveConfig, Approver } from './approver.ts'
+import { check } from './check.ts'
+import { WaitingCalls, type OpenCall } from './waiting-calls.ts'
+import { argumentsText } from './form.ts'
+import { Journal } from './journal.ts'
+import { Webhook } from './webhook.ts'
+
+/** Lets a person decide about calls that rules hold: in the client, at a terminal, or through a program. */
+export const approve: Plugin<ApproveConfig> = {
+  name: 'approve',
+  claims: { section: 'approve' },
+  check,
+  commands: () => import('./commands.ts'),
+  setup(api) {
+    const { options, hooks, slot, state } = api
+    const waiting = slot.gateway(() => new WaitingCalls())
+    const journal = slot.gateway(() => new Journal(state))
+    const told = slot.gateway(() => ({ isDone: false }))
+    const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
+    const approver = new Approver(api, { waiting, journal, webhook })
+    hooks.approval.tap(request => approver.decide(request))
+    hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
+    hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
+    verbs(api, waiting)
+    const callback = options.webhook?.callback
+    if (callback !== undefined && webhook !== undefined)
+      hooks.http.for(callback).tap(request => webhook.answer(request, waiting))
+    hooks.figures.tap(figures => [
+      ...figures,
+      {
+        name: 'tapgate_approvals_open',
+        type: 'gauge',
+        help: 'Calls that wait for a person to decide.',
+        samples: [{ value: waiting.calls.length }],
+      },
+    ])
+  },
+}
+
+/** Calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again. */
+async function tellLeftOver(
+  journal: Journal,
+  told: { isDone: boolean },
+  { log, record }: PluginApi<ApproveConfig>,
+): Promise<void> {
+  told.isDone = true
+  for (const { id, digest, method, name, upstream, rule } of await journal.leftOver()) {
+    log.warn('a call was approved when the gateway was killed: nobody knows whether it ran', {
+      id,
+      method,
+      name,
+      upstream,
+    })
+    const fields = { id, digest, rule, tool: name, upstream }
+    record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
+  }
+}
+
+function verbs({ hooks }: PluginApi<ApproveConfig>, waiting: WaitingCalls): void {
+  hooks.control.for('approvals.list').tap(() => ({ approvals: waiting.calls.map(rowOf) }))
+  hooks.control.for('approvals.approve').tap(({ id }) => ({
+    decided: waiting.decide(String(id), { outcome: 'approved', by: 'owner' }) ? 1 : 0,
+  }))
+  hooks.control.for('approvals.deny').tap(({ id }) => ({
+    decided: waiting.decide(String(id), { outcome: 'denied', by: 'owner' }) ? 1 : 0,
+  }))
+}
+
+function rowOf({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {
+  const { call, name, rule } = request
+  const { issuer, subject } = call.exchange.principal
+  return {
+    id,
+    digest,
+    name,
+    rule,
+    method: call.method,
+    upstream: call.upstream,
+    issuer,
+    subject,
+    arguments: argumentsText(request),
+    since: new Date(since).toISOString(),
+    until: new Date(until).toISOString(),
+  }
+}

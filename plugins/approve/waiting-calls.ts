@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { type ApprovalRequest, callerKey } from '../../src/plugin.ts'
+import { bindingOf } from './binding.ts'
+
+/** Decision on a call that waits, with who or what made it. */
+export interface Decision {
+  readonly outcome: 'approved' | 'denied' | 'expired' | 'unavailable' | 'cancelled'
+  readonly by: string
+}
+
+/** A call that waits for a decision. */
+export interface OpenCall {
+  readonly id: string
+  readonly digest: string
+  readonly caller: string
+  readonly request: ApprovalRequest
+  /** Milliseconds since 1970. */
+  readonly since: number
+  readonly until: number
+  readonly decided: Promise<Decision>
+}
+
+/** Most calls that wait, of all and of one caller, and how long they do. */
+export interface Bounds {
+  readonly open: number
+  readonly openPerCaller: number
+  readonly ttlMs: number
+}
+
+/** The calls that wait. The first decision on one counts, and it waits no longer. */
+export class WaitingCalls {
+  readonly #open = new Map<
+    string,
+    { readonly call: OpenCall; readonly decide: (decision: Decision) => void }
+  >()
+
+  get calls(): OpenCall[] {
+    return [...this.#open.values()].map(({ call }) => call)
+  }
+
+  /** Takes a call; undefined where too many wait. */
+  take(request: ApprovalRequest, { open, openPerCaller, ttlMs }: Bounds): OpenCall | undefined {
+    const caller = callerKey(request.call.exchange.session)
+    const own = this.calls.filter(call => call.caller === caller)
+    if (this.#open.size >= open || own.length >= openPerCaller) return undefined
+    const id = randomBytes(9).toString('base64url')
+    const { promise, resolve } = Promise.withResolvers<Decision>()
+    const since = Date.now()
+    const call = {
+      id,
+      digest: bindingOf(request),
+      caller,
+      request,
+      since,
+      until: since + ttlMs,
+      decided: promise,
+    }
+    this.#open.set(id, { call, decide: resolve })
+    return call
+  }
+
+  /** Decides on a call; false where none of that name waits. */
+  decide(id: string, decision: Decision): boolean {
+    const found = this.#open.get(id)
+    if (found === undefined) return false
+    this.#open.delete(id)
+    found.decide(decision)
+    return true
+  }
+
+  /** Nobody decides any more. */
+  end(why: string): void {
+    for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: why })
+  }
+}
