@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { RecentCall } from '../api/explain.ts'
-import type { Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import type { Config, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import { onlooker } from '../core/session.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
@@ -51,7 +51,7 @@ const NAMED: ReadonlySet<string> = new Set(['upstreams', 'listeners'])
 export async function plannedOf(
   { graph, loaded, added }: Described,
   salt: string,
-  config: Generation['loaded']['config'] = loaded.config,
+  config: Config = loaded.config,
 ): Promise<Planned> {
   const digest = (value: unknown): string => digestOf(JSON.stringify(value) ?? '', salt)
   const session = onlooker(ownPackage())
@@ -67,23 +67,41 @@ export async function plannedOf(
       ...(problem === undefined ? {} : { problem }),
     }
   })
-  const settings = Object.entries(config).filter(([key]) => !NAMED.has(key))
   return {
     servers: await Promise.all(servers),
     tools: view.entries.map(({ exposed, upstream, original, value }) => ({
       ...{ name: exposed, upstream, original },
       digest: digest(value),
     })),
-    settings: {
-      ...Object.fromEntries(settings.map(([key, value]) => [key, digest(value)])),
-      ...Object.fromEntries(
-        Object.entries(config.listeners)
-          .filter(([key]) => !added.has(key))
-          .map(([key, value]) => [`listeners.${key}`, digest(value)]),
-      ),
-    },
+    settings: settingsOf(config, salt, added),
     recent: (graph.hooks.runner('recentCalls')?.([]) ?? []).slice(0, MOST_RECENT),
   }
+}
+
+/** Digests of the top-level keys and of each listener, but for what plugins added. */
+function settingsOf(
+  config: Config,
+  salt: string,
+  added: ReadonlySet<string> = new Set(),
+): Readonly<Record<string, string>> {
+  const keys = Object.entries(config).filter(([key]) => !NAMED.has(key))
+  const listeners = Object.entries(config.listeners)
+    .filter(([name]) => !added.has(name))
+    .map(([name, value]) => [`listeners.${name}`, value] as const)
+  return Object.fromEntries(
+    [...keys, ...listeners].map(([key, value]) => [key, digestOf(JSON.stringify(value) ?? '', salt)]),
+  )
+}
+
+/** The answer of one of several processes, with digests of what the file says: each process has but a part of some bounds. */
+export function withDigestsOf(config: Config, answer: JsonObject, salt: unknown): JsonObject {
+  if (typeof salt !== 'string') return answer
+  const servers = plannedIn(answer).servers.map(server => {
+    const spec = config.upstreams[server.name]
+    if (spec === undefined) return server
+    return { ...server, digest: serverDigest(spec, salt), settings: digestOf(JSON.stringify(spec), salt) }
+  })
+  return { ...answer, servers, settings: settingsOf(config, salt) }
 }
 
 /** Digest of what a server is. */

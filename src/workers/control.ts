@@ -4,6 +4,7 @@ import type { LoadedConfig } from '../config/finish.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
+import { withDigestsOf } from '../gateway/plan.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -24,12 +25,7 @@ interface SteeredWorkers {
 }
 
 /** Verbs that one worker answers for all: they would say the same, or must be done only once. */
-const ASKED_ONCE: ReadonlySet<string> = new Set([
-  'client.request',
-  'explain',
-  'plan.present',
-  'upstream.definitions',
-])
+const ASKED_ONCE: ReadonlySet<string> = new Set(['client.request', 'explain', 'upstream.definitions'])
 
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(
@@ -42,6 +38,8 @@ export async function controlAll(
   if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner) return workers.owned.control(verb, params, options)
+  if (verb === 'plan.present')
+    return withDigestsOf(workers.source.config, await askOne(workers, asked), params.salt)
   if (ASKED_ONCE.has(verb)) return askOne(workers, asked)
   return joined(await askAll(workers, asked))
 }
