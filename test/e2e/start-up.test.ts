@@ -59,7 +59,8 @@ test('--version and validate load a handful of files, and nothing that they do n
 })
 
 test('serve on stdio has loaded a handful of files when it has ended', async t => {
-  const cwd = await directory(t, { 'gateway.yaml': ON_STDIO })
+  // The control socket opens a moment after the first answer, and a busy machine may end the process before or after that.
+  const cwd = await directory(t, { 'gateway.yaml': `${ON_STDIO}control: { enabled: false }\n` })
   const { env, loaded } = await counting(t)
 
   const { child, exit } = serving(t, ['serve', '-c', 'gateway.yaml'], { cwd, env })
@@ -70,7 +71,6 @@ test('serve on stdio has loaded a handful of files when it has ended', async t =
 
   assert.equal(await exit, 0)
   assert.match(answer, /"serverInfo"/)
-  // The control socket is three of them, and opened after the first answer.
   assertFew(await loaded(), 9)
 })
 
