@@ -109,9 +109,9 @@ export class OAuthService {
       )
     const tokens = {
       isOfPeople: true,
-      access: async (account: string) => grants.access(account, await flow.resource()),
+      access: async (account: string) => grants.access(account, flow.resource),
       refused: async (account: string, generation: number) =>
-        grants.refused(account, await flow.resource(), generation),
+        grants.refused(account, flow.resource, generation),
     }
     return authorizerOf(flow, tokens, isOfCaller(spec))
   }

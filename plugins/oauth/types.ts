@@ -2,7 +2,7 @@
 export interface GrantKey {
   /** `gateway`, or a digest of issuer and subject of a caller: `accountOf`. */
   readonly account: string
-  /** Canonical URI of the MCP server, as RFC 8707 has it. */
+  /** Canonical URI of the MCP server as the configuration has it, so that no other server of the same host gets the token. */
   readonly resource: string
   /** Issuer of the authorization server, byte for byte. */
   readonly issuer: string
@@ -11,6 +11,8 @@ export interface GrantKey {
 /** Tokens of one login, and all that it takes to renew them. */
 export interface Grant {
   readonly access: string
+  /** The protected resource that the server named, where that is more than the server itself: tokens are asked for it. */
+  readonly audience?: string
   readonly refresh?: string
   /** Milliseconds since 1970; absent where the server did not say. */
   readonly expiresAt?: number

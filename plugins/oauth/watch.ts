@@ -24,7 +24,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
     arm()
   }
   const hasNewLogin = async (name: string): Promise<boolean> => {
-    const resource = await service.flow(name).resource()
+    const { resource } = service.flow(name)
     const standing = await service.grants.standing(GATEWAY_ACCOUNT, resource)
     if (standing.kind !== 'granted' || tried.get(name) === standing.grant.generation) return false
     tried.set(name, standing.grant.generation)

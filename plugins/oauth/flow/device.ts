@@ -91,9 +91,9 @@ export class DeviceLogins {
       const asked = await this.#asked(flow, open)
       if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, LONGEST_PAUSE_MS)
       else if (asked !== 'pending') {
-        const key: GrantKey = { account, resource: prepared.resource, issuer: prepared.server.issuer }
-        await this.#host.vault.put(key, asked)
-        flow.loggedIn(account, key)
+        const key: GrantKey = { account, resource: flow.resource, issuer: prepared.server.issuer }
+        await this.#host.vault.put(key, { ...asked, audience: prepared.resource })
+        flow.loggedIn(account)
         this.#host.granted(account, key.resource, upstream)
         this.#host.log.info('somebody has logged in', { upstream, account, issuer: key.issuer })
         return { ...key, upstream, scopes: asked.scopesGranted }

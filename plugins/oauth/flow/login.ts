@@ -121,10 +121,10 @@ export class Logins {
     const { upstream, resource, server, scopes } = away
     const flow = this.#host.flow(upstream)
     const grant = await this.#exchange(flow, away, url, state)
-    const key: GrantKey = { account: pending.account, resource, issuer: server.issuer }
-    await this.#host.vault.put(key, grant)
-    flow.loggedIn(pending.account, key)
-    this.#host.granted(pending.account, resource, upstream)
+    const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
+    await this.#host.vault.put(key, { ...grant, audience: resource })
+    flow.loggedIn(pending.account)
+    this.#host.granted(pending.account, key.resource, upstream)
     this.#host.log.info('somebody has logged in', {
       upstream,
       account: pending.account,

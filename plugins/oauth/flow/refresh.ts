@@ -25,12 +25,13 @@ export async function refresh(
   try {
     const server = await serverOf()
     const known = { client_id: client.id }
-    const options = wire.options({ signal, more: { resource: key.resource } })
+    const options = wire.options({ signal, more: { resource: grant.audience ?? key.resource } })
     const auth = await wire.authOf(client, keySpec)
     const response = await lib.refreshTokenGrantRequest(server, known, auth, token, options)
     if (response.status >= 500 || PASSING.has(response.status)) return unreachable(response)
     const tokens = await lib.processRefreshTokenResponse(server, known, response)
-    const renewed = grantOf(tokens, { client, scopes, refresh: token })
+    const made = grantOf(tokens, { client, scopes, refresh: token })
+    const renewed = grant.audience === undefined ? made : { ...made, audience: grant.audience }
     // A server that says nothing of scopes has left them as they were (RFC 6749, 6).
     const granted = tokens.scope === undefined ? { ...renewed, scopesGranted: grant.scopesGranted } : renewed
     return { kind: 'granted', grant: granted }

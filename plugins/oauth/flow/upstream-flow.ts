@@ -5,7 +5,7 @@ import { challengeOf, type Challenge } from './challenge.ts'
 import { clientAt, methodOf } from './client-identity.ts'
 import { discover, serverMetadata, type Discovered, type DiscoveryHost, type FetchFrom } from './discovery.ts'
 import { refresh } from './refresh.ts'
-import { canonicalResource, covers } from './resource.ts'
+import { canonicalResource } from './resource.ts'
 import { scopesFor, union, within } from './scopes.ts'
 import { Wire, type KeySpec } from './wire.ts'
 
@@ -61,7 +61,6 @@ export class UpstreamFlow {
   readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
     max: 10,
   })
-  #resource: string | undefined
   #wire: Promise<Wire> | undefined
 
   constructor(spec: FlowSpec, host: FlowHost) {
@@ -85,7 +84,7 @@ export class UpstreamFlow {
     const { challenge, ...found } = await this.locate(account)
     const { resource, server } = found
     const bound = this.spec.oauth.scopes
-    const kept = await this.#host.vault.find(account, resource, server.issuer)
+    const kept = await this.#host.vault.find(account, this.resource, server.issuer)
     const wanted = this.#wanted.get(account)
     const scopes = scopesFor({
       challenged: wanted === undefined ? challenge.scopes : union(challenge.scopes ?? [], wanted),
@@ -101,7 +100,6 @@ export class UpstreamFlow {
   async locate(account: string): Promise<Discovered & { readonly challenge: Challenge }> {
     const challenge = this.#challenges.get(account) ?? (await this.#probe())
     const found = await discover(this.#discoveryHost, challenge.metadata)
-    this.#resource = found.resource
     this.#noteServer(found.server)
     return { ...found, challenge }
   }
@@ -120,19 +118,14 @@ export class UpstreamFlow {
     return clientAt(host, server, redirectUri)
   }
 
-  /** The resource that tokens are for. Before anybody has asked the server, that of a grant that covers it, or its URL. */
-  async resource(): Promise<string> {
-    if (this.#resource !== undefined) return this.#resource
-    const { url } = this.spec
-    const canonical = canonicalResource(url)
-    const kept = (await this.#host.vault.list()).filter(grant => covers(grant.resource, url))
-    const best = kept.find(grant => grant.resource === canonical) ?? kept[0]
-    return best?.resource ?? canonical
+  /** The server itself, as the resource of its grants. */
+  get resource(): string {
+    return canonicalResource(this.spec.url)
   }
 
   /** True for grants that are this upstream's to renew. */
   isFor({ resource }: GrantKey): boolean {
-    return covers(resource, this.spec.url)
+    return resource === this.resource
   }
 
   async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed> {
@@ -181,8 +174,7 @@ export class UpstreamFlow {
   }
 
   /** A login of this account has been made. */
-  loggedIn(account: string, { resource }: GrantKey): void {
-    this.#resource = resource
+  loggedIn(account: string): void {
     this.#challenges.delete(account)
     this.#wanted.delete(account)
   }

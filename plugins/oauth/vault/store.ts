@@ -230,9 +230,10 @@ function placeOf(table: string, key: GrantKey, ...more: number[]): (string | num
 
 /** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
 function grantOf(grant: NewGrant): Omit<Grant, 'generation'> {
-  const { access, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
+  const { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
   return {
     access,
+    ...(audience === undefined ? {} : { audience }),
     ...(refresh === undefined ? {} : { refresh }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     scopesRequested,
