@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { performance } from 'node:perf_hooks'
 import { test } from 'node:test'
 import type { TestContext } from 'node:test'
 import { linesOf } from './temp.ts'
@@ -42,7 +41,7 @@ const hostile: Readonly<Record<string, readonly [text: string, expected: RegExp]
 }
 
 for (const [name, [text, expected]] of Object.entries(hostile)) {
-  test(`${name}: a clear error within ${MS} ms`, async t => {
+  test(`${name}: a clear error within ${MS} ms of processor time`, async t => {
     let fastest = Infinity
     for (let i = 0; i < TRIES && fastest >= MS; i++) {
       const { lines, ms } = await measured(t, text)
@@ -94,7 +93,9 @@ test('brackets in quotes, comments and block texts are not nesting', async t => 
 
 /** One try; the fastest of a few is what the work takes, whatever else the machine does. */
 async function measured(t: TestContext, text: string): Promise<{ lines: string[]; ms: number }> {
-  const started = performance.now()
+  // Processor time: on a busy machine the clock on the wall tells of others.
+  const started = process.cpuUsage()
   const lines = await linesOf(t, { 'gateway.yaml': text })
-  return { lines, ms: performance.now() - started }
+  const { user, system } = process.cpuUsage(started)
+  return { lines, ms: (user + system) / 1000 }
 }
