@@ -52,11 +52,12 @@ describe('secrets in a text', () => {
     assert.doesNotMatch(JSON.stringify(shown), /hunter22|12345678/)
   })
 
-  it('are found in 64 KiB in less than 50 ms, whatever the text is', () => {
+  it('are found in 64 KiB in less than 50 ms of processor time, whatever the text is', () => {
     for (const text of ['k'.repeat(65_536), `${secrets[0]?.slice(0, -1)} `.repeat(1500).slice(0, 65_536)]) {
-      const started = performance.now()
+      const started = process.cpuUsage()
       hide(text)
-      assert.ok(performance.now() - started < 50)
+      const { user, system } = process.cpuUsage(started)
+      assert.ok((user + system) / 1000 < 50)
     }
   })
 })
