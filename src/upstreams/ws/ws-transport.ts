@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { WebSocket } from 'ws'
+import { type ClientOptions, WebSocket } from 'ws'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -9,6 +9,7 @@ import type {
 } from '../../api/index.ts'
 import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
+import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
@@ -19,6 +20,7 @@ import { standingHeaders } from '../http/request-headers.ts'
 import { targetOf } from '../http/request-url.ts'
 import { readTls } from '../tls-files.ts'
 import type { TransportEvents } from '../transport.ts'
+import { connectThrough } from './proxy-tunnel.ts'
 
 const CONNECT_MS = 5000
 /** Times that a handshake may be tried again with other credentials. */
@@ -136,14 +138,31 @@ function connect(
   credentials: CredentialHeaders,
 ): WebSocket {
   const { gateway } = context
+  const tls = spec.tls === undefined ? {} : readTls(spec.tls, context)
   return new WebSocket(targetOf(spec, context), SUBPROTOCOL, {
     headers: { ...standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`), ...credentials },
     handshakeTimeout: CONNECT_MS,
     perMessageDeflate: false,
     followRedirects: false,
     maxPayload: parseSize(spec.maxReply),
-    ...(spec.tls === undefined ? {} : readTls(spec.tls, context)),
+    ...tls,
+    ...throughProxy(spec, context, tls.ca),
   })
+}
+
+/** The option of a WebSocket by which it goes through the proxy that is configured, or that the environment names. */
+function throughProxy(
+  { url, proxy }: WsUpstreamConfig,
+  { environment, log }: UpstreamContext,
+  ca: string | undefined,
+): Pick<ClientOptions, 'createConnection'> {
+  const target = new URL(url.replace(/^ws/i, 'http'))
+  const through = proxy ?? proxyFor(target, environment)
+  if (typeof through !== 'string') return {}
+  log.debug('connecting through a proxy', { proxy: new URL(through).host })
+  const tunnel = { proxy: through, ca, connectMs: CONNECT_MS }
+  const made: unknown = connectThrough(tunnel, target.protocol === 'https:')
+  return { createConnection: made as ClientOptions['createConnection'] }
 }
 
 function handshakeOf({ name, account, caller }: UpstreamContext): OutgoingRequest {
@@ -174,7 +193,7 @@ function refusal(
 function whyFailed(error: Error, { maxReply }: WsUpstreamConfig): string {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return `it sent a message larger than ${maxReply}`
-  return syscall === undefined && code?.startsWith('E') !== true
+  return syscall === undefined && code !== 'PROXY' && code?.startsWith('E') !== true
     ? `the WebSocket failed (${visible(error.message, 200)})`
     : unreachable(error)
 }

@@ -1,0 +1,63 @@
+import { request as requestPlain, type ClientRequestArgs } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import { isIP, type Socket } from 'node:net'
+import { connect, getCACertificates, type ConnectionOptions } from 'node:tls'
+import { ClientError } from '../../http-client/port.ts'
+
+/** Proxy of a connection, and the authorities that it is trusted by besides those of the system. */
+interface Tunnel {
+  readonly proxy: string
+  readonly ca?: string | undefined
+  readonly connectMs: number
+}
+
+type Done = (error: Error | null, socket?: Socket) => void
+
+/** Makes connections for HTTP requests of Node that go through a proxy: a tunnel (CONNECT), and TLS in it where the URL wants that. */
+export function connectThrough(
+  tunnel: Tunnel,
+  isSecure: boolean,
+): (options: ClientRequestArgs, done: Done) => undefined {
+  return (options, done) => {
+    const host = String(options.host)
+    const isAddress = isIP(host) !== 0
+    const request = connectRequest(tunnel, `${isIP(host) === 6 ? `[${host}]` : host}:${options.port ?? ''}`)
+    request.once('connect', ({ statusCode = 0 }, socket: Socket) => {
+      request.setTimeout(0)
+      if (statusCode < 200 || statusCode > 299) {
+        socket.destroy()
+        return done(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+      }
+      const secure: ConnectionOptions = { ...(options as ConnectionOptions), socket }
+      done(null, isSecure ? connect({ ...secure, ...(isAddress ? {} : { servername: host }) }) : socket)
+    })
+    request.once('response', ({ statusCode = 0 }) => {
+      request.destroy(new ClientError('PROXY', `the proxy answers HTTP ${statusCode}`))
+    })
+    request.once('timeout', () => request.destroy(new ClientError('PROXY', 'the proxy does not answer')))
+    request.once('error', error => done(error))
+    request.end()
+    return undefined
+  }
+}
+
+function connectRequest({ proxy, ca, connectMs }: Tunnel, target: string): ReturnType<typeof requestPlain> {
+  const { protocol, hostname, port, username, password } = new URL(proxy)
+  const isSecure = protocol === 'https:'
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  const authorization =
+    username === '' && password === ''
+      ? {}
+      : { 'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}` }
+  const options = {
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: port === '' ? (isSecure ? 443 : 80) : Number(port),
+    method: 'CONNECT',
+    path: target,
+    headers: { host: target, ...authorization },
+    agent: false,
+    timeout: connectMs,
+  } as const
+  const trust = ca === undefined ? {} : { ca: [ca, ...getCACertificates('default')] }
+  return isSecure ? requestSecure({ ...options, ...trust }) : requestPlain(options)
+}
