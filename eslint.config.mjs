@@ -1,5 +1,6 @@
 import { defineConfig, globalIgnores } from 'eslint/config'
 import tseslint from 'typescript-eslint'
+import ts from 'typescript'
 
 const sizes = lines => ({
   'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
@@ -54,12 +55,32 @@ const importOrder = {
   },
 }
 
+/** What plugins import has a doc comment, where it is exported or where it is declared. */
+const documentedExports = {
+  create(context) {
+    const { program, esTreeNodeToTSNodeMap } = context.sourceCode.parserServices
+    return {
+      Program(node) {
+        const checker = program.getTypeChecker()
+        const module = checker.getSymbolAtLocation(esTreeNodeToTSNodeMap.get(node))
+        for (const symbol of checker.getExportsOfModule(module)) {
+          const target = symbol.declarations.every(isRenamed) ? checker.getAliasedSymbol(symbol) : symbol
+          if (target.getDocumentationComment(checker).length === 0)
+            context.report({ node, message: `Say in a doc comment what "${symbol.name}" is.` })
+        }
+      },
+    }
+  },
+}
+
+const isRenamed = ({ kind }) => kind === ts.SyntaxKind.ExportSpecifier
+
 export default defineConfig(
   globalIgnores(['dist/', 'coverage/', '**/*.gen.*']),
   {
     files: ['**/*.{ts,js,mjs}'],
     linterOptions: { reportUnusedDisableDirectives: 'error' },
-    plugins: { own: { rules: { 'import-order': importOrder } } },
+    plugins: { own: { rules: { 'import-order': importOrder, 'documented-exports': documentedExports } } },
     rules: {
       'own/import-order': 'error',
       ...sizes(60),
@@ -136,5 +157,6 @@ export default defineConfig(
       '@typescript-eslint/no-unused-expressions': 'off',
     },
   },
+  { files: ['src/plugin.ts'], rules: { 'own/documented-exports': 'error' } },
   { files: ['src/errors/table*.ts'], rules: { 'max-lines': 'off' } },
 )

@@ -82,6 +82,7 @@ export interface Ask {
   onTakeBack?(listener: (reason: string) => void): void
 }
 
+/** A client's reply to what a server asked of it: the result, or the error that it answered with. */
 export type AskReply = { result: JsonObject } | { error: RpcError }
 
 /** Destination of an exchange. `params` are the parameters as that upstream knows them. */

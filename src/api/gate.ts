@@ -56,6 +56,7 @@ export interface Running {
   cancel(reason: string): void
 }
 
+/** Facts of a new session, as the listener that opens it knows them. */
 export interface SessionInit {
   readonly id: string
   readonly listener: string
@@ -99,6 +100,7 @@ export interface Gate {
   figures(): readonly Figure[]
 }
 
+/** State of the gateway as a whole, with that of each upstream. */
 export interface Readiness {
   readonly ready: boolean
   readonly upstreams: Readonly<Record<string, { state: UpstreamState; problem?: string }>>
@@ -190,6 +192,7 @@ export interface Listener {
   recheck?(): void
 }
 
+/** Dependencies of a listener: the gate that its requests go to, and what is around it. */
 export interface ListenerContext {
   readonly name: string
   /** Directory that relative paths of the configuration are relative to. */

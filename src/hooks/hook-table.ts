@@ -149,10 +149,12 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   close: { kind: 'async', mirrored: true, safe: true, patience: 'short' },
 }
 
-/** When a tap runs among the others of its hook, in this order. */
+/** Stages of a hook, in the order in which they run. */
 export const STAGES = ['trace', 'identify', 'limit', 'normal', 'policy', 'transform'] as const
+/** When a tap runs among the others of its hook. */
 export type Stage = (typeof STAGES)[number]
 
+/** When a tap runs, and for what. */
 export interface TapOptions {
   /** Default `normal`. */
   readonly stage?: Stage

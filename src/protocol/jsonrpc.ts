@@ -12,6 +12,7 @@ const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
 
 const TAIL = Buffer.from('}')
 
+/** Id of a JSON-RPC request. */
 export type RpcId = string | number
 
 export interface RpcRequest {
