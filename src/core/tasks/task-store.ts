@@ -15,15 +15,20 @@ const MAX_KNOWN_EACH = 100
 const TTL_MS = 3_600_000
 const MAX_TTL_MS = 86_400_000
 const POLL_MS = 1000
+/** Most tasks of one server that count alike, each on a connection of its own. */
+const MAX_ALIKE = 16
 
 interface Hosted {
   readonly task: HostedTask
   readonly owner: string
 }
 
+/** Tasks that servers have under one id. */
 interface Named {
-  readonly known: Known
+  /** Also those that are forgotten, as what is said of them may still come. */
+  readonly all: Known[]
   holders: number
+  /** True where there were too many to tell whose a notification is. */
   isDoubtful: boolean
 }
 
@@ -93,10 +98,11 @@ export class TaskStore {
   }
 
   #name(known: Known, key: string): void {
-    const named = this.#byOriginal.get(key) ?? { known, holders: 0, isDoubtful: false }
+    const named = this.#byOriginal.get(key) ?? { all: [], holders: 0, isDoubtful: false }
     named.holders++
     // Two sessions of one server may count alike; neither must hear of the other's.
-    named.isDoubtful ||= named.known !== known
+    if (named.all.length < MAX_ALIKE) named.all.push(known)
+    else named.isDoubtful = true
     this.#byOriginal.set(key, named)
   }
 
@@ -121,10 +127,10 @@ export class TaskStore {
     const named =
       typeof original === 'string' ? this.#byOriginal.get(originalKey(upstream, original)) : undefined
     if (named === undefined || named.isDoubtful) return false
-    const { session, taskId } = named.known
     // Another connection is another server session, which may count alike.
-    if (!isMeant(session)) return false
-    return session.notify({ method, params: { ...params, taskId } })
+    const [owner, another] = named.all.filter(({ session }) => isMeant(session))
+    if (owner === undefined || another !== undefined) return false
+    return owner.session.notify({ method, params: { ...params, taskId: owner.taskId } })
   }
 
   #tellChanges(id: string, session: Session): void {

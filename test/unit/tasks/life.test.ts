@@ -108,7 +108,7 @@ test('what a legacy server says of a task goes to its owner under its own id, an
   assert.equal(told.length, 1)
 })
 
-test('a status that came by a link of another caller reaches nobody, though ids count alike there', () => {
+test('a status that came by a connection of another caller reaches nobody, though ids count alike there', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
   const told: Notification[] = []
