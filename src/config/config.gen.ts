@@ -1212,6 +1212,10 @@ export interface WsUpstreamConfig {
   readonly headers: {
     readonly [k: string]: string
   }
+  /**
+   * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
+   */
+  readonly proxy?: string | false
   readonly tls?: TlsConfig
   /**
    * Largest message accepted from it.
