@@ -1,6 +1,7 @@
 import type { Answer } from '../api/index.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
+import { Payload } from '../protocol/payload.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { hideIn } from '../util/secrets.ts'
 import { converse } from './client-requests/bridge.ts'
@@ -59,9 +60,10 @@ async function responded(
   }
 }
 
-/** The answer that taps made of another, with numbers as their server wrote them. */
+/** The answer that taps made of another, with numbers as their server wrote them. A plugin may have a copy of our classes of its own. */
 function asWritten(made: Answer, before: Answer): Answer {
   if (!('result' in made) || !('result' in before) || made.result === before.result) return made
+  if (!(made.result instanceof Payload && before.result instanceof Payload)) return made
   const result = made.result.madeOf(before.result)
   return result === made.result ? made : { ...made, result }
 }

@@ -73,12 +73,18 @@ export async function plannedOf(
       ...{ name: exposed, upstream, original },
       digest: digest(value),
     })),
-    settings: settingsOf(config, salt, added),
+    settings: settingsOf(config, salt, new Set([...added, ...unwritten(loaded)])),
     recent: (graph.hooks.runner('recentCalls')?.([]) ?? []).slice(0, MOST_RECENT),
   }
 }
 
-/** Digests of the top-level keys and of each listener, but for what plugins added. */
+/** Listeners that stand in no file and no flag: `serve` opens one that clients attach to. */
+function unwritten({ config, file, origins }: Described['loaded']): string[] {
+  if (file === undefined) return []
+  return Object.keys(config.listeners).filter(name => !origins.has(`/listeners/${name}/type`))
+}
+
+/** Digests of the top-level keys and of each listener, but for what was added to the file. */
 function settingsOf(
   config: Config,
   salt: string,

@@ -13,7 +13,7 @@ const LONGEST_ENCODED = 4096
 /** Values that are remembered over all reloads. */
 const MOST = 10_000
 /** Values that are good for a while only, such as tokens. */
-const MOST_PASSING = 1000
+const MOST_PASSING = 2000
 /** Text that was cut may end with the beginning of a secret; fewer characters of one give nothing away. */
 const TELLING = 8
 const CUT = '…'

@@ -40,7 +40,7 @@ export async function startGateway(text: string): Promise<Gateway> {
     let listening = ''
     createInterface({ input: child.stderr }).on('line', line => {
       const { message, url } = JSON.parse(line) as { message: string; url?: string }
-      if (message === 'listening') listening = url ?? ''
+      if (message === 'listening' && url !== undefined) listening = url
       if (message === 'serving') resolve(listening)
     })
     child.once('exit', code => reject(new Error(`the gateway ended with ${code}`)))
