@@ -9,6 +9,10 @@ const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
 /** The time for the last answers when the client has gone. */
 const FAREWELL_MS = 2000
+/** Connections in a row that end before the gateway has said anything: such a one is full, or no gateway of ours. */
+const MAX_MUTE = 5
+/** Rest after the first of them; each later one is twice as long. */
+const REST_MS = 100
 /** Subscriptions that are made again at the next gateway. */
 const MAX_SUBSCRIPTIONS = 1000
 /** Requests that may have changed something: they are not sent twice. */
@@ -51,6 +55,7 @@ export class Relay {
   readonly #subscriptions = new Map<string, Open>()
   #socket: Socket | undefined
   #hasEnded = false
+  #mute = 0
   #done: (code: number) => void = () => undefined
 
   constructor(options: RelayOptions) {
@@ -97,10 +102,25 @@ export class Relay {
       if (this.#hasEnded) this.#leave()
       else input.resume()
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      for (const { request } of this.#open.values()) this.#refuse(request.id, why)
-      this.#done(1)
+      this.#giveUp(error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /** Tries again, later each time: a gateway that takes nobody in must not be asked without a rest. */
+  #attachLater(): void {
+    if (this.#mute > MAX_MUTE) return this.#giveUp('the gateway closes each connection at once')
+    if (this.#mute === 0) return void this.#attach()
+    setTimeout(
+      () => {
+        if (!this.#hasEnded) void this.#attach()
+      },
+      REST_MS * 2 ** (this.#mute - 1),
+    )
+  }
+
+  #giveUp(why: string): void {
+    for (const { request } of this.#open.values()) this.#refuse(request.id, why)
+    this.#done(1)
   }
 
   #follow(socket: Socket): void {
@@ -111,6 +131,7 @@ export class Relay {
       onLine: line => {
         const about = isFirst ? aboutIn(line) : undefined
         isFirst = false
+        this.#mute = 0
         if (about === undefined) this.#fromGateway(line)
         else attached(about)
       },
@@ -124,6 +145,7 @@ export class Relay {
       if (this.#socket !== socket) return
       this.#socket = undefined
       lines.end()
+      if (isFirst) this.#mute++
       if (this.#hasEnded) this.#done(0)
       else this.#lost()
     })
@@ -141,7 +163,7 @@ export class Relay {
         'the gateway went away during the call, which may have run; look before you repeat it',
       )
     }
-    void this.#attach()
+    this.#attachLater()
   }
 
   /** Sends again what a new gateway has not heard, and the requests that may be asked twice. */

@@ -1,6 +1,6 @@
 import { readFile, unlink } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { reasonOf } from '../../errors/errors.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
 import { type Connections, digestOf } from './connections.ts'
@@ -88,8 +88,21 @@ async function isOurs(
   return isDeepStrictEqual(present, (await connections.find(file, name))?.entry)
 }
 
-/** Writes a plan, and notes how to take it back. */
-export async function carryOut(
+/**
+ * Writes the entry of a plan into the settings as they are now, and notes how to take it back: many clients write into
+ * theirs at any time, also while their owner thinks about the plan.
+ * @throws GatewayError GW_USAGE where the settings cannot take it any more
+ */
+export async function carryOut(plan: Plan, options: ConnectOptions): Promise<void> {
+  if (plan.after === undefined) return
+  const now = await planFor(plan.client, options)
+  const { file = '', problem } = now
+  if (problem !== undefined)
+    throw gatewayError('GW_USAGE', { what: `${file} was changed meanwhile: ${problem}` })
+  await write(now, options)
+}
+
+async function write(
   { client, entry, before, after }: Plan,
   { values: { name }, connections }: ConnectOptions,
 ): Promise<void> {

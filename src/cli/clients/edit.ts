@@ -87,8 +87,7 @@ function tomlEditor({ key }: Client): Editor {
     const lines = text.split(eol)
     const start = lines.findIndex(line => line.trim() === header)
     if (start === -1) return text
-    const length = lines.slice(start + 1).findIndex(line => line.trimStart().startsWith('['))
-    const end = length === -1 ? lines.length : start + 1 + length
+    const end = endOfTable(lines, start)
     const from = start > 0 && lines[start - 1] === '' && end === lines.length ? start - 1 : start
     const kept = [...lines.slice(0, from), ...lines.slice(end)]
     if (end === lines.length && kept.length > 0) kept.push('')
@@ -112,6 +111,15 @@ function tomlEditor({ key }: Client): Editor {
     },
     remove: without,
   }
+}
+
+/** The line after a table. What is said above the next table is said of that one. */
+function endOfTable(lines: readonly string[], start: number): number {
+  const length = lines.slice(start + 1).findIndex(line => line.trimStart().startsWith('['))
+  const next = length === -1 ? lines.length : start + 1 + length
+  const last = start + lines.slice(start, next).findLastIndex(line => !/^\s*(#|$)/.test(line))
+  const comment = lines.slice(last + 1, next).findIndex(line => line.trim() !== '')
+  return comment === -1 ? next : last + 1 + comment
 }
 
 function headerOf(key: readonly string[], name: string): string {

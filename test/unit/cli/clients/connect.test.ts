@@ -176,6 +176,49 @@ test('connecting again changes nothing, and another configuration takes the plac
   assert.equal(await readFile(file, 'utf8'), '{"numStartups":3}')
 })
 
+test('what a client writes while its owner thinks about the plan stays', async t => {
+  const here = await home(t)
+  const client = clientNamed('claude-code')
+  const file = await put(here, client, '{"numStartups":3}')
+  const plan = await planFor(client, here.options)
+  await writeFile(file, '{"numStartups":4,"oauthAccount":{"a":1}}')
+
+  await carryOut(plan, here.options)
+
+  const text = await readFile(file, 'utf8')
+  assert.match(text, /"numStartups": ?4/)
+  assert.match(text, /"oauthAccount"/)
+  assert.deepEqual(await editorOf(client).read(text, 'gateway'), plan.entry)
+  assert.deepEqual(await disconnected(here), ['restored'])
+  assert.equal(await readFile(file, 'utf8'), '{"numStartups":4,"oauthAccount":{"a":1}}')
+})
+
+test('settings that come into being while the owner thinks stay', async t => {
+  const here = await home(t)
+  const client = clientNamed('cursor')
+  const plan = await planFor(client, here.options)
+  const file = await put(here, client, '{"mcpServers":{"gateway":{"command":"mine"}}}')
+
+  await assert.rejects(carryOut(plan, here.options), /changed meanwhile: .*somebody else/)
+
+  assert.equal(await readFile(file, 'utf8'), '{"mcpServers":{"gateway":{"command":"mine"}}}')
+  assert.deepEqual(await here.options.connections.all(), [])
+})
+
+test('a TOML table is taken back without the comments of the next one', async t => {
+  const here = await home(t)
+  const client = clientNamed('codex')
+  const file = await put(here, client, 'model = "o"\n')
+  await connected(client, here)
+  const late = '# why this server is here\n[mcp_servers.late]\ncommand = "x"\n'
+  await writeFile(file, `${await readFile(file, 'utf8')}\n${late}`)
+
+  assert.deepEqual(await disconnected(here), ['removed'])
+
+  const after = await readFile(file, 'utf8')
+  assert.equal(after, `model = "o"\n\n${late}`)
+})
+
 const HOSTILE: readonly (readonly [string, string, string | Buffer])[] = [
   ...[
     '{',
