@@ -9,7 +9,7 @@ interface Seen {
   readonly since: number
 }
 
-/** Counts requests, so that nobody tries ids and codes at will: ten a minute for an address, and for a browser that is known. */
+/** Counts requests, so that nobody tries ids and codes at will: ten a minute for an address, for a link that is open, and for a browser that is known. */
 export class Arrivals {
   readonly #clock: Clock
   readonly #seen = new BoundedMap<string, Seen>({ max: MAX_SEEN })

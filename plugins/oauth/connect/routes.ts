@@ -80,8 +80,7 @@ export class Pages {
     const base = baseOf(request.listener)
     if (base === undefined || !isPagePath(request.path)) return unknownLink()
     const browser = browsers.find(request, base)
-    const who = browser === undefined ? `address ${request.remoteAddress ?? ''}` : `browser ${browser.cookie}`
-    if (!arrivals.admit(who))
+    if (!arrivals.admit(this.#sender(request, browser)))
       return messagePage(429, 'Too many requests', 'Wait a minute, and then try again.')
     try {
       return await this.#answer(request, base, browser)
@@ -96,6 +95,13 @@ export class Pages {
         'The login cannot be made now. The log of the gateway says why.',
       )
     }
+  }
+
+  /** Browsers behind one proxy have one address: who brings a link that is open does not wait for those who try others. */
+  #sender({ path, remoteAddress = '' }: HttpRequest, browser: Browser | undefined): string {
+    if (browser !== undefined) return `browser ${browser.cookie}`
+    const link = this.#host.links.find(path.slice(CONNECT.length))
+    return link === undefined ? `address ${remoteAddress}` : `link ${link.id}`
   }
 
   #answer(
