@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -30,7 +30,11 @@ async function scene(t: TestContext, pins = 'withhold') {
     'gateway.yaml': JSON.stringify(config),
     'offer.json': JSON.stringify(offer),
   })
-  const offers = (next: Offer): Promise<void> => writeFile(join(cwd, 'offer.json'), JSON.stringify(next))
+  const offers = async (next: Offer): Promise<void> => {
+    await writeFile(join(cwd, 'offer.next.json'), JSON.stringify(next))
+    // Replaces it whole: a server that read half a file would die of it, and list nothing.
+    await rename(join(cwd, 'offer.next.json'), join(cwd, 'offer.json'))
+  }
   return { cwd, offers, lock: () => readFile(join(cwd, 'gateway.lock'), 'utf8') }
 }
 
