@@ -47,7 +47,7 @@ export interface Slot<K, T> {
   set(owner: K, value: T): void
 }
 
-/** What `setup` gets. */
+/** Parameter of `setup`. */
 export interface PluginApi<Options = unknown> {
   /** The section's or `plugins.<name>.options`' value, validated against the plugin's schema. */
   readonly options: Options
@@ -57,7 +57,7 @@ export interface PluginApi<Options = unknown> {
   readonly hooks: PluginHooks
   readonly log: Log
   readonly clock: Clock
-  /** What relative paths of the configuration are relative to. */
+  /** Directory that relative paths of the configuration are relative to. */
   readonly directory: string
   /** Every file that the configuration was read from, the main one first: overlays, what it extends, what `${file:}` names. */
   readonly files: readonly string[]
@@ -153,7 +153,7 @@ export interface Plugin<Options = unknown> {
   setup(api: PluginApi<Options>): void | Promise<void>
 }
 
-/** What a plugin's `check` may want to point at. */
+/** Options that a plugin's `check` looks at, with the place and the names that it may want to point at. */
 export interface CheckedOptions<Options = unknown> {
   /** Its section, or `plugins.<name>.options`. */
   readonly options: Options

@@ -28,7 +28,7 @@ for (const example of examples) {
     for (const env of [undefined, ...overlaysOf(join(directory, file))]) {
       const name = `examples/${example}/${file}${env === undefined ? '' : ` in the environment ${env}`}`
 
-      // It warns where there is no bubblewrap.
+      // The example of the sandbox warns where there is no bubblewrap.
       const skip = example === 'sandbox' && process.platform !== 'linux'
       test(`${name} is valid and builds`, { skip }, async () => {
         const loaded = await load(join(directory, file), env)

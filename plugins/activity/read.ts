@@ -9,7 +9,7 @@ export interface KeptCall extends CallRecord {
   readonly id: number
 }
 
-/** What is looked for; all that is given must fit. */
+/** Conditions of a search; all that are given must fit. */
 export interface Wanted {
   /** Name of the tool, as clients say it; `*` stands for anything. */
   readonly tool?: string | undefined

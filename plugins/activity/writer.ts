@@ -132,7 +132,7 @@ export class Writer {
     }
   }
 
-  /** What cannot be read is set aside, for its owner to look at; the one that was set aside before goes. */
+  /** Sets a file that cannot be read aside, for its owner to look at; the one that was set aside before goes. */
   #anew(error: unknown): ActivityDatabase {
     const { path, maxBytes } = this.#settings
     this.#log.warn('the activity file is damaged, and is begun anew', {
@@ -146,7 +146,7 @@ export class Writer {
   #failed(error: unknown): void {
     const trouble = troubleOf(error)
     if (trouble === 'busy') return
-    // It is opened again: what was damaged while it was open is found then.
+    // The file is opened again later: damage that came while it was open is found then.
     this.#closeFile()
     if (!this.#isFailing) this.#log.warn('activity cannot be written', { reason: reasonOf(error) })
     this.#isFailing = true

@@ -4,7 +4,7 @@ import { listAt, parseDuration, type Report, valueAt } from '../../src/plugin.ts
 const MAX_TTL_MS = 600_000
 const DURATION = /^\d{1,12}(ms|s|m|h|d)$/
 
-/** What is asked must have somebody who hears it, for no longer than a call can wait. */
+/** Checks that a question has somebody who hears it, for no longer than a call can wait. */
 export function check(config: unknown, report: Report): void {
   const approve = valueAt(config, 'approve')
   if (approve === undefined) return
@@ -28,7 +28,7 @@ export function check(config: unknown, report: Report): void {
     report({ pointer: '/approve/ttl', message: 'must be more than 0 and at most 10m' })
 }
 
-/** What is no duration at all is pointed at by the schema. */
+/** True within the bounds, and for a value that is no duration at all, which the schema points at. */
 function isInBounds(ttl: unknown): boolean {
   const isDuration = typeof ttl === 'number' || (typeof ttl === 'string' && DURATION.test(ttl))
   const ms = isDuration ? parseDuration(ttl) : 1

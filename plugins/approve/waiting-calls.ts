@@ -68,7 +68,7 @@ export class WaitingCalls {
     return true
   }
 
-  /** Nobody decides any more. */
+  /** Ends all calls that wait as `unavailable`, as no decision can come any more. */
   end(why: string): void {
     for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: why })
   }

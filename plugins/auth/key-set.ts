@@ -16,7 +16,7 @@ type Find = ReturnType<typeof createLocalJWKSet>
 /** Finds the public key that a token says it was signed with. */
 export type KeySet = (header: JWSHeaderParameters) => Promise<CryptoKey>
 
-/** What fetching keys takes. */
+/** Parts that fetching keys takes. */
 export interface KeySources {
   readonly directory: string
   readonly clock: Clock

@@ -35,7 +35,7 @@ export async function tokenVerifier(
   specs: readonly JwtIssuerConfig[],
   around: KeySources,
   withImplied: WithImplied,
-  /** Whether callers come with their groups and claims. */
+  /** True when callers come with their groups and claims. */
   withClaims = false,
 ): Promise<VerifyToken> {
   const issuers = new Map<string, Issuer>()

@@ -51,7 +51,7 @@ function authorizerOf(upstream: string, entries: Entries, auth: Config['auth']):
   }
 }
 
-/** What a server says to one key is no other caller's: sessions and answers are kept apart as well. */
+/** Keeps sessions and answers of callers apart as well: what a server says to one key is no other caller's. */
 function withCallersApart(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
     const isShared = entriesOf(spec) !== undefined && spec.isolation === 'shared'

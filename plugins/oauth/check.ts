@@ -18,7 +18,7 @@ export function check(config: unknown, report: Report): void {
     if (typeof oauth !== 'object' || oauth === null) continue
     const pointer = pointerTo(pointerTo('/upstreams', name), 'oauth')
     checkGrant(oauth, pointer, report)
-    // What a plugin changes is checked on its own, without the sections beside it.
+    // A change by a plugin is checked on its own, without the sections beside it.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
     checkIssuer(oauth, pointer, report)
     checkHeaders(

@@ -42,7 +42,7 @@ export const oauth: Plugin<Config['oauth']> = {
   },
 }
 
-/** What a server says to one login is no other caller's: sessions and answers are kept apart as well. */
+/** Keeps sessions and answers of callers apart as well: what a server says to one login is no other caller's. */
 function withCallersApart(config: Config): Config {
   const upstreams = Object.entries(config.upstreams).map(([name, spec]) => {
     const isShared = hasOAuth(spec) && isOfCaller(spec) && spec.isolation === 'shared'

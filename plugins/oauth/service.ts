@@ -88,7 +88,7 @@ export class OAuthService {
         ...{ vault, clock, log: log.child({ upstream: name }), directory },
         clientName: CLIENT_NAME,
         document: () => this.#document,
-        // What the server or its authorization server name is asked only where the server itself might be.
+        // A URL that the server or its authorization server names is asked only where the server itself might be.
         fetchFrom: (asked, options) => this.#api.fetch(asked, { ...options, namedBy: httpUrl(url) }),
       },
     )

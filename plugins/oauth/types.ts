@@ -1,4 +1,4 @@
-/** Whose login it is, for which resource, at which authorization server. */
+/** Key of a login: its owner, its resource and its authorization server. */
 export interface GrantKey {
   /** `gateway`, or a digest of issuer and subject of a caller: `accountOf`. */
   readonly account: string
@@ -89,7 +89,7 @@ export interface Vault {
   close(): void
 }
 
-/** What the flow does for the grants: one request to the authorization server. */
+/** Work of the flow for the grants: one request to the authorization server. */
 export interface TokenEndpoint {
   /** Never rejects for what the server does; `signal` ends it after its own time, whoever waits. */
   refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed>
@@ -104,10 +104,10 @@ export type Refreshed =
   /** No answer, a 5xx, a 429: the grant is as good as it was. */
   | { readonly kind: 'unreachable'; readonly reason: string; readonly retryAfterMs?: number }
 
-/** What a request to an upstream gets. */
+/** Access that a request to an upstream gets. */
 export type Access =
   | { readonly kind: 'token'; readonly token: string; readonly generation: number }
-  /** Somebody must log in. `why` is one line for people. */
+  /** A login is needed. `why` is one line for people. */
   | { readonly kind: 'login'; readonly why: string }
   /** The token is over, and the authorization server cannot be reached now. */
   | { readonly kind: 'unavailable'; readonly why: string }

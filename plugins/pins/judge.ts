@@ -41,7 +41,7 @@ const WORDS: Readonly<Record<PinnedKind, string>> = {
   resourceTemplates: 'resource template',
 }
 
-/** What the pins of one upstream say of names that they do not have. */
+/** Lookups in the pins of one upstream, for names that the pins do not have. */
 interface Likeness {
   readonly bySkeleton: ReadonlyMap<string, string>
   readonly byBody: ReadonlyMap<string, string>

@@ -47,7 +47,7 @@ export function packageOf(spec: UpstreamConfig, around: Surroundings): PackagePi
   return runner === 'docker' ? image(rest) : localProgram(command, args, cwd, around)
 }
 
-/** What starts packages or images by their names, and its arguments. */
+/** Runner that starts packages or images by their names, and its arguments. */
 function runnerOf(
   command: string,
   args: readonly string[],

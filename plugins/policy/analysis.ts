@@ -181,7 +181,7 @@ class Walk {
     for (const arg of args) this.visit(arg, place)
   }
 
-  /** What `has` asks for may be missing, and so may what is behind it. */
+  /** Visits the arguments of `has`: what it asks for may be missing, and so may what is behind it. */
   #has(args: readonly ASTNode[], place: Place): void {
     const guarded = new Set([...place.guarded, '*'])
     for (const arg of args) this.visit(arg, { ...place, guarded })
@@ -250,7 +250,7 @@ class Walk {
     if (!mayLack && !guarded.has('*') && !guarded.has(name)) this.#bareArgument ??= name
   }
 
-  /** What one side makes sure of holds on the other: CEL forgives an error where the other side decides. */
+  /** Visits both sides. Guards of one side hold on the other: CEL forgives an error where the other side decides. */
   #both(node: Extract<ASTNode, { op: '&&' | '||' }>, place: Place): void {
     const [left, right] = node.args
     const isAnd = node.op === '&&'

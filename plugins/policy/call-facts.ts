@@ -213,7 +213,7 @@ function argumentsOf({ method, params, exchange }: Call): JsonObject | string {
 /** A value without any argument in it, and not an empty map either. */
 const UNREADABLE = 'unreadable'
 
-/** What is being completed is an argument like the others. */
+/** Arguments of a completion: the one that is being completed is an argument like the others. */
 function completed(params: JsonObject | undefined): JsonObject {
   const context =
     isObject(params?.context) && isObject(params.context.arguments) ? params.context.arguments : {}

@@ -23,7 +23,7 @@ import {
 import { Judge } from './judge.ts'
 import { compileRules, RuleIndex } from './rules.ts'
 
-/** What came of one case. */
+/** Result of one case. */
 export interface CaseResult {
   readonly name: string
   readonly isOk: boolean

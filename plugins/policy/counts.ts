@@ -1,7 +1,7 @@
 import type { Figure } from '../../src/plugin.ts'
 import type { Verdict } from './judge.ts'
 
-/** What the rules decided, and which of them failed. Kept over reloads. */
+/** Numbers of what the rules decided, and of which of them failed. Kept over reloads. */
 export class Counts {
   readonly decisions: Record<Verdict['effect'], number> = { allow: 0, deny: 0, ask: 0 }
   readonly failures = new Map<string, number>()

@@ -3,7 +3,7 @@ import { calledIn, type FactsMaker } from './call-facts.ts'
 import { Judge, type Verdict } from './judge.ts'
 import type { RuleIndex } from './rules.ts'
 
-/** What the policy would say of a call that nobody makes; nothing is counted. Undefined where no rule is about it. */
+/** Verdict of the policy on a call that nobody makes; nothing is counted. Undefined where no rule is about it. */
 export function explained(
   call: Call,
   hasArguments: boolean,

@@ -51,7 +51,7 @@ export const LISTED: ReadonlySet<Variable> = new Set([
   'phase',
 ])
 
-/** What a call can be about, and what rules can be about. */
+/** Kinds of subjects that a call can be about, and that rules can be about. */
 export type SubjectKind = 'tools' | 'prompts' | 'resources'
 
 /** Values for one evaluation: those that its rules read. */

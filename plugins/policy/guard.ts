@@ -179,7 +179,7 @@ function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('base64url')
 }
 
-/** What is called, and with what: the same for each round of one call. */
+/** Parameters that say what is called, and with what: the same for each round of one call. */
 function paramsOf({ params }: Call): unknown {
   return params?.arguments ?? params?.uri ?? params?.name
 }

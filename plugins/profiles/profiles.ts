@@ -76,7 +76,7 @@ function admitted(known: Known | undefined, principal: Principal): Profile | und
   return known !== undefined && isAdmitted(known, principal) ? known.profile : undefined
 }
 
-/** Nobody in particular has no subject that a glob could mean. */
+/** True when a caller may have a profile. Nobody in particular has no subject that a glob could mean. */
 function isAdmitted({ isFor }: Known, principal: Principal): boolean {
   return isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal))
 }

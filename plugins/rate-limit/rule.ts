@@ -51,7 +51,7 @@ export interface Counts {
   readonly running: Map<string, number>
 }
 
-/** Nobody can say when one of those under way will end. */
+/** Advised wait where nobody can say when one of those under way will end. */
 const SOON_MS = 1000
 
 /** The counts of a rule, taken over from before where its limit is the same. */

@@ -103,7 +103,7 @@ class Work {
     return next(call)
   }
 
-  /** What arguments hold stands in these headers once more. */
+  /** Redacts the headers that repeat what arguments hold. */
   #headers({ headers, exchange }: Call): void {
     for (const [name, value] of Object.entries(headers)) {
       if (!name.startsWith(MIRRORED)) continue

@@ -3,7 +3,7 @@ import { isJsonText, withStrings } from './json-text.ts'
 import { isCard } from './personal.ts'
 import { merged, type Detector, type Span } from './spans.ts'
 
-/** What happens to what is found. */
+/** Action on what is found. */
 export type Action = 'replace' | 'mask' | 'refuse'
 
 /** Finds by detector. */
@@ -141,7 +141,7 @@ function count(tally: Tally, detector: string): void {
   tally.set(detector, (tally.get(detector) ?? 0) + 1)
 }
 
-/** What was found, without escapes, so that a mask is made of its letters. */
+/** Finding without escapes, so that a mask is made of its letters. */
 function plain(found: string): string {
   return (layersOf(found).at(-1)?.text ?? found).replace(/["\\]/g, '')
 }

@@ -51,7 +51,7 @@ export class Rules {
     )
   }
 
-  /** What applies to a tool, prompt or URI in one direction; without a name, to what belongs to no call. */
+  /** Redactors for a tool, prompt or URI in one direction; without a name, those for what belongs to no call. */
   for(name: string | undefined, direction: Direction): readonly Redactor[] {
     const key = `${direction} ${name ?? ''}`
     const known = this.#known.use(key)

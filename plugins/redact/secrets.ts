@@ -73,7 +73,7 @@ export const apiKey: Detector = {
   find(text) {
     const spans: Span[] = []
     for (const { from, to } of matches(text, KEY, 'api-key')) {
-      // What went on to here was taken whole already.
+      // A match that begins inside the token before was taken whole with it already.
       if (from < (spans.at(-1)?.to ?? 0)) continue
       spans.push({ from, to: endOfToken(text, to), detector: 'api-key' })
     }

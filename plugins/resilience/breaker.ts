@@ -22,7 +22,7 @@ interface BreakerHost {
   readonly probeMs: number
   /** A number from 0 to below 1. */
   random(): number
-  /** It has opened. */
+  /** Tells that the breaker has opened. */
   opened(): void
 }
 
@@ -96,7 +96,7 @@ export class Breaker {
     else if (this.#limits.latency > 0 && !wasSlow) this.#slow.add(this.#host.clock.now(), false)
   }
 
-  /** It could not be reached, broke off, or took too long. */
+  /** Counts a failure: the upstream could not be reached, broke off, or took too long. */
   failed(ticket: number, why: string, detail?: string): void {
     if (ticket !== this.#epoch) return
     this.#failures++

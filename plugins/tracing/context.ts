@@ -6,7 +6,7 @@ export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
   readonly isSampled: boolean
-  /** What vendors say of the trace; passed on as it came. */
+  /** Data of vendors about the trace; passed on as it came. */
   readonly state: string | undefined
 }
 

@@ -16,7 +16,7 @@ const MAX_NAMES = 4096
 const LONGEST = 256
 const HASH_LENGTH = 16
 
-/** What is the same in all spans of one operation: its name, and the attributes that say what it is. */
+/** Part that is the same in all spans of one operation: its name, and the attributes that say what it is. */
 export interface Operation {
   readonly name: string
   readonly attributes: string

@@ -198,7 +198,7 @@ export class Spans {
     place.asks.push({ method: ask.method, parent, server, client, startedAt: this.#clock.now() })
   }
 
-  /** What came of a request of a server. */
+  /** Notes the outcome of a request of a server. */
   replied(exchange: Exchange, method: string, outcome: string): void {
     const ask = takeAsk(this.#places.get(exchange), method)
     if (ask === undefined || !this.#out.hasRoom()) return

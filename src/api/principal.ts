@@ -1,7 +1,7 @@
 import { globs } from '../util/globs.ts'
 import type { Config, Principal, Session } from './index.ts'
 
-/** Nobody in particular: a local pipe, or a listener that asks for no credentials. */
+/** Principal of a caller without a name: on a local pipe, or at a listener that asks for no credentials. */
 export const ANONYMOUS: Principal = Object.freeze({
   issuer: '',
   client: '',
@@ -116,7 +116,7 @@ export function callers(
     byIssuer.get(issuer)?.(subject) === true || (isUsual(issuer) && isPlain(subject))
 }
 
-/** What begins with no issuer that is known is a subject, blanks and all. */
+/** Splits a pattern. One that begins with no issuer that is known is a subject, blanks and all. */
 function qualified(
   pattern: string,
   known: readonly string[],

@@ -21,11 +21,11 @@ export interface UpstreamLogs {
 
 /** The right to run one process, from before it starts. Each may be said more than once. */
 export interface ProcessPermit {
-  /** It is up, or never will be: the next may start. */
+  /** Tells that the process is up, or never will be: the next may start. */
   started(): void
-  /** It is being ended: who wants its place may wait for that. */
+  /** Tells that the process is being ended: others that want its place may wait for that. */
   leaving(): void
-  /** It has ended. */
+  /** Tells that the process has ended. */
   ended(): void
 }
 

@@ -32,7 +32,7 @@ function validating(args: readonly string[], terminal: Terminal): Way | undefine
 function wrapping(args: readonly string[], terminal: Terminal): Way | undefined {
   const end = args.indexOf('--')
   const flags = end === -1 ? undefined : readFlags(args.slice(0, end), FAST_FLAGS.wrap)
-  // What a port may be is for the other way to say.
+  // The values that a port may have are for the other way to check.
   if (flags === undefined || flags.http !== undefined) return undefined
   const { name, 'env-var': variables = [] } = flags
   const options = { name, variables, port: undefined, command: args.slice(end + 1), stray: [] }

@@ -37,7 +37,7 @@ export async function foreignCommands(
   return found
 }
 
-/** Whether commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
+/** True where commands from elsewhere may be meant, or are to be listed; all others need not wait for a look at them. */
 function isConcerned(first: string | undefined, own: Commands): boolean {
   if (first === undefined || first === 'help' || first === 'completion') return true
   return !Object.keys(own).some(id => id.split(':')[0] === first)

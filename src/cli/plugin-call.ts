@@ -21,7 +21,7 @@ export interface CallFlags extends ControlFlags, SourceFlags {
 /** Exit code after a second Ctrl-C. */
 const INTERRUPTED = 130
 
-/** What a command of a plugin works with; `options` is the path of keys to the plugin's options. */
+/** Call that a command of a plugin works with; `options` is the path of keys to the plugin's options. */
 export function callOf(
   given: Pick<CommandCall, 'args' | 'rest' | 'flags'>,
   flags: CallFlags,

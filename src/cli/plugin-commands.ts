@@ -54,7 +54,7 @@ export function commandOf(spec: PluginCommand, options: readonly string[]): Comm
   }
 }
 
-/** What comes along with the gateway that a command is about. */
+/** Flags that come along with the gateway that a command is about. */
 const GATEWAY_FLAGS = {
   none: JSON_FLAG,
   running: CONTROL_FLAGS,

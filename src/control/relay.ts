@@ -25,7 +25,7 @@ const LISTS = ['tools', 'prompts', 'resources'] as const
 export interface RelayOptions {
   readonly input: Readable
   readonly output: Writable
-  /** What the gateway is told before the first message. */
+  /** Introduction that the gateway gets before the first message. */
   readonly hello: JsonObject
   /** Connects to a gateway, which is started where none runs. Rejects when there is none to be had. */
   connect(): Promise<Socket>
@@ -48,7 +48,7 @@ export class Relay {
   readonly #open = new Map<string, Open>()
   /** Ids of replies to what the relay itself has asked again. */
   readonly #repeated = new Set<string>()
-  /** What a legacy client has said that a new gateway must hear again. */
+  /** Messages of a legacy client that a new gateway must hear again. */
   #initialize: Open | undefined
   #isInitialized = false
   #logLevel: Open | undefined

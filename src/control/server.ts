@@ -283,7 +283,7 @@ function answerGarbage(error: Error & { code?: string; rawPacket?: Buffer }, con
       isOld ? TO_OLD_COMMAND : `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
     )
   }
-  // What goes on sending is not waited for.
+  // A peer that goes on sending is not waited for.
   connection.end()
   connection.resume()
   setTimeout(() => connection.destroy(), FAREWELL_MS).unref()

@@ -36,7 +36,7 @@ export interface Explanation {
   readonly steps: readonly ExplainStep[]
 }
 
-/** Who would answer: the server, a part of the gateway in its place, or nobody. */
+/** Answerer of a call: the server, a part of the gateway in its place, or nobody. */
 interface Outcome {
   readonly what: 'server' | 'answered' | 'refused' | 'asked'
   readonly by: string

@@ -8,7 +8,7 @@ import {
 import { builtins } from './builtins.ts'
 
 export interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
-  /** What becomes of the commands of `${exec:…}` and `${keyring:…}`; left, an opaque text stands for their output. Default: run. */
+  /** Treatment of commands of `${exec:…}` and `${keyring:…}`; left, an opaque text stands for their output. Default: run. */
   readonly commands?: 'run' | 'leave' | undefined
 }
 

@@ -164,7 +164,7 @@ export class HookPoint {
         before: namesBefore(tap),
       }
       if (this.#isAsync()) {
-        // What the owner asks of us may wait for other servers, and bounds that by itself.
+        // Requests of the owner may wait for other servers, and `control` bounds that by itself.
         const patience = tap.isBuiltIn && this.name === 'control' ? undefined : this.#patience
         const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), patience)
         hook.tapAsync(options, this.#protect(guarded))

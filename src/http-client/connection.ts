@@ -9,11 +9,11 @@ export interface ConnectionHost {
   readonly origin: Origin
   readonly clock: Clock
   readonly connectMs: number
-  /** It has come about. */
+  /** Tells that the connection has come about. */
   connected(connection: Connection): void
-  /** It has brought a reply, and can take another request. */
+  /** Tells that the connection has brought a reply, and can take another request. */
   ready(connection: Connection): void
-  /** It is of no more use; `error` where it never came about. */
+  /** Tells that the connection is of no more use; `error` where it never came about. */
   gone(connection: Connection, error: Error | undefined): void
 }
 
@@ -101,7 +101,7 @@ export class Connection implements Carrier, ReaderEars {
 
   abort(handler: ReplyHandler, why: Error): void {
     if (this.#handler !== handler) return
-    // What was not written yet leaves the connection as it is.
+    // A request that was not written yet leaves the connection as it is.
     if (this.#reader.isIdle) {
       this.#handler = undefined
       return handler.onError(why)

@@ -42,7 +42,7 @@ export type ReplyHeaders = Readonly<Partial<Record<ReadName, string>>>
 
 /** Carries a request that was sent. */
 export interface Carrier {
-  /** Nobody waits for this reply any more; `why` goes to its handler's `onError`. Nothing happens once it is over. */
+  /** Gives up a reply that nobody waits for; `why` goes to its handler's `onError`. Nothing happens once it is over. */
   abort(handler: ReplyHandler, why: Error): void
 }
 

@@ -66,7 +66,7 @@ export class ReplyReader {
     this.#interim = 0
   }
 
-  /** Nobody listens any more. */
+  /** Forgets the reply, as nobody listens any more. */
   stop(): void {
     this.#state = 'idle'
     this.#partial = NOTHING

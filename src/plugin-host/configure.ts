@@ -53,7 +53,7 @@ export function configured(
   })
 }
 
-/** Who callers are, for checks of what is of a caller; without what names listeners and upstreams that are not looked at here. */
+/** Identities of callers, for checks that concern callers; without names of listeners and upstreams not looked at here. */
 function authOf({ auth }: Config): Pick<Config, 'auth'> {
   if (auth === undefined) return {}
   const { listeners: _, ...who } = auth

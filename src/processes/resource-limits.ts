@@ -61,7 +61,7 @@ export function notKept(ceilings: CeilingsConfig | undefined, platform: string):
 /** A server that runs below ceilings. */
 interface Watched {
   readonly pid: number | undefined
-  /** It has taken too much, and all of it was killed. */
+  /** Tells that the server has taken too much, and that all of it was killed. */
   giveUp(why: string): void
 }
 

@@ -12,7 +12,7 @@ export interface OutputCommand {
   readonly cwd: string
 }
 
-/** What a program printed, without the line end, or why there is nothing. */
+/** Output of a program, without the line end, or the reason why there is none. */
 export type Output = { readonly text: string } | { readonly why: string }
 
 /**

@@ -94,7 +94,7 @@ export class ServerProcess {
     return this.#options.onOutput === undefined
   }
 
-  /** It has introduced itself: what it writes from now on is no part of its start. */
+  /** Tells that the server has introduced itself: its output from now on is no part of its start. */
   ready(): void {
     this.#options.stderr.ready()
   }
@@ -182,7 +182,7 @@ export class ServerProcess {
     })
   }
 
-  /** It is not talked to: it may close what it likes. */
+  /** Passes on the output of a process that is not talked to: it may close what it likes. */
   #passOn(): void {
     const { stdin, stdout, stderr } = this.#child
     stdout.on('data', (chunk: Buffer) => this.#options.onOutput?.(chunk, 'stdout'))
@@ -196,7 +196,7 @@ export class ServerProcess {
     })
   }
 
-  /** It still runs, and is of no more use. */
+  /** Stops a process that still runs, and is of no more use. */
   giveUp(why: string): void {
     this.#end(why)
     void this.stop()

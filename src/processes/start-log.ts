@@ -5,17 +5,17 @@ const MOST_TEXTS = 8
 const MOST_LINES = 500
 const MOST_CHARACTERS = 64 * 1024
 
-/** What differs in lines that say the same: dates, times, and the number of the process. */
+/** Parts that differ in lines that say the same: dates, times, and the number of the process. */
 const VARYING = /\d{4}-\d\d-\d\d|\d{1,2}:\d\d:\d\d([.,]\d+)?|\(node:\d+\)/g
 
-/** What processes wrote whose start failed. */
+/** Output of processes whose start failed. */
 interface FailedStart {
   readonly lines: readonly string[]
   /** Starts that wrote the same. */
   times: number
 }
 
-/** What the processes of one upstream wrote before their starts failed, so that the log has the same text once. */
+/** Output of the processes of one upstream before their starts failed, kept so that the log has the same text once. */
 export class FailedStarts {
   #known: FailedStart[] = []
 

@@ -60,7 +60,7 @@ export class Payload {
     return this.#isToolError
   }
 
-  /** What was made of another payload: numbers that JavaScript cannot write keep their text, where they are as they were. */
+  /** Payload made of another one: numbers that JavaScript cannot write keep their text, where they are as they were. */
   madeOf(before: Payload): Payload {
     const bytes = before.#bytes
     if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this

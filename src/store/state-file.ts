@@ -87,7 +87,7 @@ export class StateFile {
       )
       for (const name of names.sort().slice(0, -MAX_ASIDE)) await rm(join(dirname(path), name))
     } catch {
-      // It is read by nobody then, and replaced by the next write.
+      // A file that cannot be set aside is read by nobody, and replaced by the next write.
     }
   }
 

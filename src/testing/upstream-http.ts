@@ -165,7 +165,7 @@ async function answer(post: Post, dress: (result: JsonObject) => JsonObject): Pr
     notify,
   })
   if (response.destroyed) return
-  // What was cancelled gets no answer, and its stream an end.
+  // A request that was cancelled gets no answer, and its stream an end.
   if (call.isCancelled) response.end()
   else if ('result' in outcome) finish(post, dress(outcome.result))
   else fail(post, isModern(call) && outcome.error.code === RPC.methodNotFound ? 404 : 200, outcome.error)

@@ -75,7 +75,7 @@ export class Backlog {
     this.#stopWatch = undefined
   }
 
-  /** Nobody reads any more. */
+  /** Stops the watch and ends the hold, as nobody reads any more. */
   end(): void {
     this.stop()
     this.#options.hold?.end()

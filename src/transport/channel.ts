@@ -31,7 +31,7 @@ export interface Ears {
   tooLong(limit: number): void
   /** Nothing more comes; answers are still read. */
   ended(): void
-  /** Nobody is there any more; `why` where it is known. */
+  /** Tells that the other side is gone; `why` where it is known. */
   gone(why?: string): void
   /** The reader of our messages has fallen behind, or has caught up. */
   flow(): void
@@ -190,7 +190,7 @@ export class WebSocketChannel implements Channel {
 
   #armPing(): void {
     this.#stopPing = this.#options.clock.after(PING_MS, () => {
-      // What we do not read cannot tell us anything.
+      // A client that we do not read from cannot show that it is alive.
       if (!this.#hasLife && !this.#socket.isPaused && !this.isBlocked)
         return this.#cut('it does not answer our pings')
       this.#hasLife = false

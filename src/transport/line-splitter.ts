@@ -59,7 +59,7 @@ export class LineSplitter {
 
   #joined(rest: Buffer, length: number): Buffer {
     const line = Buffer.concat([...this.#parts, rest], length)
-    // What the collector hears of many such chunks makes it look through the whole heap.
+    // Many such chunks, once the collector hears of them, make it look through the whole heap.
     if (this.#options.ownsChunks === true) this.#parts.forEach(release)
     return line
   }

@@ -29,7 +29,7 @@ export function upstreamOf(spec: UpstreamConfig, context: UpstreamContext, make:
   return new Accounts(spec, context, principal => accountOf.call(authorizer, principal), make)
 }
 
-/** What is asked of a server before anybody was let in there: its lists decide. */
+/** Features that a server is asked for before anybody was let in there: its lists decide. */
 const UNKNOWN: Omit<ServerSide, 'info'> = {
   era: 'modern',
   version: MODERN_VERSION,

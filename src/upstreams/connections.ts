@@ -154,7 +154,7 @@ export class Connections {
     await Promise.all([...this.#mains().map(supervisor => supervisor.stop()), this.#pool.stop()])
   }
 
-  /** Somebody must log in before the server is of use to those on this connection. */
+  /** Tells that somebody must log in before the server is of use to those on this connection. */
   denied(connection: Connection, failure: GatewayError): void {
     for (const supervisor of this.#supervisors()) supervisor.denied(connection, failure)
   }

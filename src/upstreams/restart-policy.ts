@@ -47,7 +47,7 @@ export class Restarts {
     return { ms: PROBE_MS, note }
   }
 
-  /** It has proved healthy, or somebody wants it tried again whatever was before. */
+  /** Forgets the failures: the server has proved healthy, or somebody wants it tried again whatever was before. */
   reset(): void {
     this.#failures = []
     this.#backoff.reset()

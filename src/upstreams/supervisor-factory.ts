@@ -32,7 +32,7 @@ interface Keeping {
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
 
-/** Whom a change is told that came by the connection of a supervisor; undefined for everybody. */
+/** Sessions that are told of a change that came by the connection of a supervisor; undefined for all of them. */
 type Audience = (supervisor: Supervisor) => ((session: Session) => boolean) | undefined
 
 /** Makes the supervisors of one upstream, and knows what they have in common. */

@@ -26,7 +26,7 @@ export interface Transport {
   request(pending: Pending, params: JsonObject | undefined): void
   /** Sends a notification or a reply of ours; resolves when it is out or lost, never rejects. */
   send(text: string): Promise<void>
-  /** Nobody waits for this request any more. True when the server has not heard of it, and will not. */
+  /** Gives up a request that nobody waits for any more. True when the server has not heard of it, and will not. */
   abandon(pending: Pending): boolean
   /** The server has introduced itself. */
   opened(server: ServerSide): void

@@ -25,7 +25,7 @@ export interface Told {
   readonly questions: readonly { readonly question_id: string; readonly kind: string }[]
 }
 
-/** Somebody who uses the gateway, and allows or denies what agents ask for. */
+/** User of the gateway, who allows or denies what agents ask for. */
 export interface User {
   readonly client: Client
   /** Forms that were shown. */

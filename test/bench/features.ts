@@ -43,7 +43,7 @@ const FEATURES = {
   audit: ({ directory }: Place): Feature => ({
     sections: { audit: { file: join(directory, 'audit-{pid}.jsonl'), maxSize: '8MiB', keep: 1 } },
   }),
-  // Nobody listens there: spans are written, and dropped once the queue is full.
+  // No collector listens there: spans are written, and dropped once the queue is full.
   tracing: (): Feature => ({ sections: { tracing: { endpoint: 'http://127.0.0.1:1' } } }),
   activity: ({ directory }: Place): Feature => ({
     sections: { activity: { file: join(directory, `activity-${process.pid}.db`) } },

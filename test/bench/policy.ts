@@ -1,4 +1,4 @@
-// What 500 rules cost a call: `node test/bench/policy.ts`. Processor time of judging alone, as the median of eleven rounds.
+// Cost of 500 rules to a call: `node test/bench/policy.ts`. Processor time of judging alone, median of eleven rounds.
 import { compileRules, RuleIndex, type PolicyConfig } from '../../plugins/policy/rules.ts'
 import { Judge } from '../../plugins/policy/judge.ts'
 import { PrincipalFacts, ToolFacts, UpstreamFacts, type Facts } from '../../plugins/policy/facts.ts'

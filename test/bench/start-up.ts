@@ -58,7 +58,7 @@ export async function measureStarts(
         const ms = await timed(start, turn === 0)
         if (turn > 0) all.push(ms)
       } catch (error) {
-        // It is in none of the following turns.
+        // A start that failed is in none of the following turns.
         took.delete(start)
         console.error(`${start.title}: ${error instanceof Error ? error.message : String(error)}`)
       }

@@ -165,7 +165,7 @@ async function areWithin(
   return reals.map(real => (real === undefined ? undefined : isWithin(base, real)))
 }
 
-/** Nobody knows what a command touches, unless the rule knows the command. */
+/** True for a call whose command may touch anything, as the rule does not know the command. */
 function isOpaque({ commands }: Rule, call: AgentToolCall): boolean {
   return commands === undefined && (call.kind === 'execute' || commandLinesOf(call).length > 0)
 }

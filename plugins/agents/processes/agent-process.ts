@@ -143,7 +143,7 @@ export class AgentProcess implements SessionHome {
       throw this.#failure('spawn', 'spawn', why)
     }
     if (this.#ended === undefined) return
-    // It was given up while there was no process to end.
+    // The process was given up while there was none to end.
     this.#gone = this.#program.stop()
     throw this.#ended
   }
@@ -222,7 +222,7 @@ export class AgentProcess implements SessionHome {
     this.#parts.changed(this)
   }
 
-  /** It is of no use any more; those that work in it may finish. */
+  /** Gives up a process that is of no use any more; those that work in it may finish. */
   giveUp(why: AgentFailure): void {
     if (this.isSharedWithBusy(undefined)) this.retire()
     else this.end(why)
@@ -233,7 +233,7 @@ export class AgentProcess implements SessionHome {
     this.leave()
   }
 
-  /** Nobody needs the session, and the agent may forget it. Never rejects. */
+  /** Closes a session that nobody needs; the agent may forget it. Never rejects. */
   async close({ id }: LiveSession): Promise<void> {
     this.sessions.delete(id)
     const { sessionMs } = this.settings.timeouts

@@ -108,7 +108,7 @@ export class AgentPool implements AgentHost {
     try {
       return await orGivenUp(opened, wanted.signal)
     } catch (error) {
-      // It may still come, when nobody wants it any more.
+      // The session may still come, when nobody wants it any more.
       void opened.then(session => process.close(session)).catch(() => undefined)
       throw error
     }

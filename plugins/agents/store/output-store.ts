@@ -74,7 +74,7 @@ export class OutputStore {
     return this.#database.run(sql, JSON.stringify(answer), id, owner, question) === 1
   }
 
-  /** Nobody waits for these any more. */
+  /** Deletes the open questions of a task, as nobody waits for them any more. */
   withdraw(task: string): void {
     this.#database.run('DELETE FROM questions WHERE task = ? AND answer IS NULL', task)
   }

@@ -36,7 +36,7 @@ export function ask(
 ): Promise<Outcome> {
   const { record, journal, asks } = live
   if (++live.asked > MAX_ASKED) return refused(live)
-  // Nobody waits any more: the task was cancelled, or the agent took its question back.
+  // Signals that nobody waits any more: the task was cancelled, or the agent took its question back.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
   const hidden = context.environment.hide(JSON.stringify(schema))
   if (asks.size >= MAX_OPEN || hidden.length > MAX_SCHEMA) return Promise.resolve('late')

@@ -16,7 +16,7 @@ const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 
 interface Course {
   readonly agents: readonly string[]
   readonly beginning: Beginning
-  /** It had a place in the queue before the gateway ended. */
+  /** True for a task that had a place in the queue before the gateway ended. */
   readonly wasAdmitted: boolean
 }
 

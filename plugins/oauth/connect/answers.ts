@@ -71,7 +71,7 @@ function isNeeded(error: unknown, account: string): boolean {
   return error instanceof GatewayError && error.code === NEEDED && error.fields.account === account
 }
 
-/** What the client of a retry says of the page: that its user has gone there, or would not. */
+/** Answer of a retry's client about the page: its user has gone there, or would not. */
 function visited({ exchange }: Call): 'gone' | 'refused' | undefined {
   const responses = exchange.params?.inputResponses
   const actions = isObject(responses)

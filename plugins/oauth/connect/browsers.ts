@@ -20,7 +20,7 @@ export interface Browser {
   readonly begun: Map<string, string>
   /** The same by link, from the click on. */
   readonly starts: BoundedMap<string, Promise<BegunLogin>>
-  /** What the person has been shown, by link. */
+  /** Key of the consent that the person has been shown, by link. */
   readonly shown: BoundedMap<string, string>
 }
 

@@ -13,7 +13,7 @@ const KEYS = 'api-key'
 
 const MAX_CONSENTS = 10_000
 
-/** Somebody of whom nothing is known yet: the pages find out who it is by themselves. */
+/** Principal of whom nothing is known yet: the pages find out who it is by themselves. */
 const STRANGER: Principal = Object.freeze({
   issuer: 'http',
   client: '',

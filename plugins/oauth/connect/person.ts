@@ -20,7 +20,7 @@ export class People {
     this.issuer = issuer
     this.#spec = spec
     this.#directory = directory
-    // What the configuration names may be private; what that names, only where it is so itself.
+    // URLs that the configuration names may be private; URLs that those name, only where those are so themselves.
     const fetchFrom: DiscoveryHost['fetchFrom'] = (url, options) =>
       fetch(url, { ...options, namedBy: issuer })
     this.#host = { upstream: 'oauth.person', url: issuer, issuer, fetchFrom }

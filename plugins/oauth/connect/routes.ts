@@ -33,7 +33,7 @@ export interface PagesHost {
   readonly people: People | undefined
   readonly log: Log
   baseOf(listener: string): string | undefined
-  /** What a login to an upstream would be asked for, and where. */
+  /** Looks up what a login to an upstream would be asked for, and where. */
   look(upstream: string, account: string): Promise<Look>
   record(event: AuditEvent): void
 }
@@ -181,7 +181,7 @@ export class Pages {
     return proofIn(visit) === 'shown' ? this.#begin(visit) : notYours()
   }
 
-  /** What was filled in, if the form is one that this browser got from us for this link. */
+  /** Fields that were filled in, if the form is one that this browser got from us for this link. */
   async #ownForm({ request, link, browser }: Visit): Promise<URLSearchParams | undefined> {
     const [site = 'same-origin'] = request.header('sec-fetch-site')
     const form = await formOf(request)

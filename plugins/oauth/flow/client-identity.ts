@@ -154,7 +154,7 @@ async function completed(response: Response): Promise<Response> {
   return Response.json({ client_secret_expires_at: 0, ...value }, { status: 201 })
 }
 
-/** What the server made of the registration counts, whatever was asked for. */
+/** Identity as the server registered it: what the server made of the request counts, whatever was asked for. */
 function identityOf(
   client: OmitSymbolProperties<Client>,
   asked: Method,

@@ -49,11 +49,11 @@ const STEPS_MS = 600_000
 /** Metadata of an authorization server is asked for again after this time. */
 const SERVER_MS = 600_000
 
-/** What is known of the login of one upstream, and the requests that it takes. */
+/** State of the login of one upstream, and the requests that it takes. */
 export class UpstreamFlow {
   readonly spec: FlowSpec
   readonly #host: FlowHost
-  /** What the server said last when it refused an account. */
+  /** Last challenge of the server to each account that it refused. */
   readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
   /** Scopes that calls of an account were refused for. */
   readonly #wanted = new BoundedMap<string, readonly string[]>({ max: MAX_ACCOUNTS })

@@ -31,7 +31,7 @@ const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:'
 const ID_JAG = `${TOKEN_TYPE}id-jag`
-/** What was found out about a server holds for this time. */
+/** Time for which findings about a server hold. */
 const LOCATED_MS = 600_000
 /** Largest file with a token. */
 const MAX_TOKEN = 64 * 1024

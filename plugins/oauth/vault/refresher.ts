@@ -31,7 +31,7 @@ interface RefresherOptions {
 /** Outcome of a refresh, for all who waited. */
 export type Renewed =
   | { readonly kind: 'granted'; readonly grant: KeptGrant }
-  /** It is gone. */
+  /** The grant is gone. */
   | { readonly kind: 'lost'; readonly why: string }
   /** The authorization server does not want to renew it, and has not said that it is over. */
   | { readonly kind: 'refused'; readonly why: string }

@@ -8,7 +8,7 @@ import { editorOf } from './edit.ts'
 import { readSettingsFile, writeSettingsFile, type SettingsFile } from './settings-file.ts'
 import type { Terminal } from '../output/terminal.ts'
 
-/** What would be written, or why nothing is. */
+/** Change that would be made to a client's settings, or the reason why there is none. */
 export interface Plan {
   readonly client: Client
   /** Absent where the client has no such file on this system. */
@@ -110,7 +110,7 @@ async function write(
   const at = new Date().toISOString()
   const earlier = await connections.find(before.path, name)
   const bytes = before.text === undefined ? undefined : await readFile(before.path)
-  // What was there before the first time is what comes back.
+  // The file as it was before the first time is the one that comes back.
   const isSame = earlier !== undefined && bytes !== undefined && digestOf(bytes) === earlier.written
   const backup = isSame ? earlier.backup : bytes && (await connections.keep(client.name, bytes, at))
   await writeSettingsFile(before, after)

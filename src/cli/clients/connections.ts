@@ -19,7 +19,7 @@ export interface Connected {
   readonly at: string
 }
 
-/** What `gateway connect` has written for this user, in a file of the state directory. */
+/** Entries that `gateway connect` has written for this user, in a file of the state directory. */
 export class Connections {
   readonly #directory: string
 

@@ -15,7 +15,7 @@ interface ExplainFlags extends AskFlags {
   readonly args?: string | undefined
 }
 
-/** What would come of a call, step by step, from the gateway that runs or one of the command's own. */
+/** Explains the outcome of a call, step by step, from the gateway that runs or one of the command's own. */
 export function explainTool(tool: string, flags: ExplainFlags, terminal: Terminal): Promise<Explanation> {
   const { as, scope, client, profile, args } = flags
   const asked: JsonObject = {

@@ -58,7 +58,7 @@ async function built(source: LoadedConfig, terminal: Terminal): Promise<FullInsp
   }
 }
 
-// They are not open here, so this is where they would be.
+// Listeners are not open here, so these are the addresses where they would be.
 function configuredListeners(config: unknown): Inspection['listeners'] {
   const { listeners } = config as Pick<LoadedConfig['config'], 'listeners'>
   return Object.entries(listeners).map(([name, listener]) => {

@@ -1,6 +1,6 @@
 import type { Planned, PlannedServer, PlannedTool } from '../../gateway/plan.ts'
 
-/** What a call of late meets now, and what it would meet. */
+/** Verdict that a call of late meets now, and the one that it would meet. */
 export interface ChangedVerdict {
   readonly tool: string
   readonly caller: string

@@ -35,7 +35,7 @@ interface Present {
   readonly planned: (salt: string) => Promise<Planned>
 }
 
-/** What would be another one with the configuration of the flags, compared with the gateway that runs or its file. */
+/** Lists the differences that the configuration of the flags would make to the gateway that runs, or to its file. */
 export async function makePlan(flags: PlanFlags, terminal: Terminal): Promise<Plan> {
   const next = await loadSource(flags, terminal)
   return withPresent(flags, terminal, present => compare(present, next, terminal))
@@ -149,7 +149,7 @@ async function verdictOf(
   try {
     const { outcome } = (await ask('explain', asked)) as unknown as Explanation
     const { what, by, text, isPassing } = outcome
-    // What is kept now, or full now, is no matter of rules.
+    // An answer that is kept now, or a limit that is full now, is no matter of rules.
     const isServed = what === 'server' || what === 'answered' || isPassing === true
     return {
       key: isServed ? 'served' : `${what} ${by}`,

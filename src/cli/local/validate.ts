@@ -47,7 +47,7 @@ export async function validate(flags: ValidateFlags, terminal: Terminal): Promis
   const warned: string[] = []
   const { environment } = terminal
   const saved = stateDirectory(source, terminal)
-  // What an earlier run has saved is looked at where there is any; nothing is made for it.
+  // State that an earlier run has saved is looked at where there is any; nothing is made for it.
   const state = saved !== undefined && existsSync(saved) ? saved : undefined
   const gateway = await createGateway(source, { log: warningLog(warned), environment, state })
   const { upstreams, plugins, unmatched } = await gateway.inspect()

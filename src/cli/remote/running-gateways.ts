@@ -40,7 +40,7 @@ async function askedOf(socket: string): Promise<RunningOne | undefined> {
     const client = await connectControl(socket)
     return { ...((await client.request('ps')) as unknown as Ps), socket }
   } catch {
-    // It may have ended since it was seen.
+    // The gateway may have ended since it was seen.
     return undefined
   }
 }

@@ -85,6 +85,6 @@ function remove(open: Control | undefined): void {
   try {
     unlinkSync(open.socket)
   } catch {
-    // It is gone already.
+    // The socket is gone already.
   }
 }

@@ -5,7 +5,7 @@ import type { LoadedConfig } from '../../config/index.ts'
 import type { Log } from '../../api/index.ts'
 import { builtins } from '../../gateway/builtins.ts'
 
-/** What something that a plugin started may have written takes effect only when the owner says so. */
+/** Reloads, except where a program that a plugin started may have written the files: then the owner must say so. */
 export function reloadUnlessInReach(running: LoadedConfig, log: Log, reload: () => void): void {
   for (const { name, claims, writes } of builtins) {
     const options = claims?.section === undefined ? undefined : running.config[claims.section]

@@ -93,7 +93,7 @@ export function stateText(state: UpstreamStatus['state'], output: Output): strin
 function upstreamCells(upstream: UpstreamStatus, catalog: readonly CatalogRow[], output: Output): string[] {
   const { name, state, problem } = upstream
   const rows = catalog.filter(row => row.upstream === name)
-  // What is not there yet may have a lot to offer.
+  // An upstream that is not there yet may have a lot to offer.
   const offers = rows.length === 0 && state !== 'ready' ? '' : offerText(rows)
   return [output.paint('bold', name), stateText(state, output), problem ?? knownText(upstream, offers)]
 }

@@ -45,7 +45,7 @@ class RestingFiles implements FileWatch {
     const now = stampsOf(files)
     const known = [...now].map(([file, stamp]) => [file, this.#told.get(file) ?? stamp] as const)
     this.#told = new Map(known)
-    // What changed while the watchers were renewed was seen by none of them.
+    // Changes made while the watchers were renewed were seen by none of them.
     if (!areSame(now, this.#told)) this.#soon()
   }
 

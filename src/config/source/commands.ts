@@ -10,7 +10,7 @@ export interface SecretCommand {
   readonly cwd: string
 }
 
-/** What a command printed, or why there is nothing. */
+/** Output of a command, or the reason why there is none. */
 export type CommandOutput = { readonly text: string } | { readonly why: string }
 
 /** Runs a command without a shell, bounded in time and output. */
@@ -79,7 +79,7 @@ export class Commands {
       : command?.map(word => word.replaceAll('{name}', name))
   }
 
-  /** What others may write must not run as us. */
+  /** Reason not to run the commands of a file: commands that others may write must not run as us. */
   #whyUntrusted(origin: Origin): string | undefined {
     if (origin.from !== 'file') return undefined
     if (!this.#trust.has(origin.file)) this.#trust.set(origin.file, whyUntrusted(origin.file))

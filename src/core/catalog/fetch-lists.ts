@@ -120,5 +120,5 @@ export function detached(graph: Graph, session: Session, method: string): Pipeli
   )
 }
 
-/** Nobody waits for what is told on the way to a list, and nobody can be asked. */
+/** Carrier for the way to a list: drops messages, as nobody waits for them, and refuses asks, as nobody can be asked. */
 const SILENT: Carrier = { emit: () => undefined, ask: (_exchange, ask) => Promise.resolve(cannotAsk(ask)) }

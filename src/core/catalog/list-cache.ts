@@ -50,7 +50,7 @@ type Outcome = { readonly part: Part } | { readonly error: unknown }
 
 /**
  * The list of each upstream per caller, kept because a late one must be stood in for by the last one, though its cache entry is old.
- * Nobody waits long for a slow upstream: a late list is used when it arrives, and the last known one in the
+ * No caller waits long for a slow upstream: a late list is used when it arrives, and the last known one in the
  * meantime.
  */
 export class Parts {

@@ -53,7 +53,7 @@ export class Parking {
     this.#calls.delete(call.id)
   }
 
-  /** Nobody will retry any more. */
+  /** Expires all held calls, as nobody will retry them any more. */
   end(): void {
     for (const call of this.#calls.values()) call.expire('the gateway is stopping')
   }

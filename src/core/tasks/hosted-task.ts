@@ -69,7 +69,7 @@ export class HostedTask {
     if ('error' in this.#outcome)
       return state.status === 'failed' ? { ...state, error: this.#outcome.error } : { ...state }
     if (!('result' in this.#outcome)) return { ...state }
-    // It is a whole result of the call, as a modern server would have given it at once; that a tool failed is in the result.
+    // The value is a whole result of the call, as from a modern server at once; that a tool failed is in the result.
     return {
       ...state,
       status: 'completed',
@@ -146,7 +146,7 @@ export class HostedTask {
     this.#changed()
   }
 
-  /** Nobody wants it any more. False when it had ended already. */
+  /** Cancels a task that nobody wants any more. False when it had ended already. */
   cancel(reason: string): boolean {
     if (isTerminal(this.#status)) return false
     this.settle({ error: rpcError(RPC.internal, reason, { code: 'GW_CANCELLED' }) }, 'cancelled')

@@ -62,7 +62,7 @@ async function withoutAnswered(
   const given = 'given' in replies ? replies.given : {}
   const left = 'denied' in replies ? { error: replies.denied } : leftFor(exchange, inputRequests, given)
   if ('error' in left) {
-    // Nobody will ever give it what it waits for.
+    // The task will never be given what it waits for.
     await askAboutTask(server, 'tasks/cancel', { taskId })
     return left
   }

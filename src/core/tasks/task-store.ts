@@ -194,7 +194,7 @@ export class TaskStore {
   }
 }
 
-/** Whom a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
+/** Caller that a list belongs to. Callers whom nobody has identified are told apart by their sessions. */
 function callerOf(session: Session): string {
   return isNobody(session) ? `session ${session.id}` : `principal ${actorKey(session.principal)}`
 }

@@ -223,7 +223,7 @@ export class DuplexConnection {
     }
     this.#isEnding = true
     this.#channel.pause()
-    // Nobody reads the replies from here on.
+    // Replies are read by nobody from here on.
     this.#requests.close(reason)
     const quiet = new Promise<void>(resolve => (this.#onQuiet = resolve))
     for (const request of this.#open.values()) if (request.isListen) request.cancel('shutdown')

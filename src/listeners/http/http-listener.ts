@@ -260,7 +260,7 @@ class HttpListener implements Listener {
   }
 }
 
-/** What a server keeps for its life. Whom it trusts counts: who was let in on the word of another authority does not stay. */
+/** Settings that a server keeps for its life. Its trust counts: who was let in by another authority does not stay. */
 function madeOnce({ host, port, ws, maxBody }: HttpSettings, tls: ListenerTls | undefined): string {
   const trust = tls === undefined ? 'plain' : [tls.clientCa, tls.isClientBound]
   return JSON.stringify([host, port, ws === undefined ? undefined : maxBody, trust])

@@ -105,7 +105,7 @@ async function prober(context: HttpContext, request: IncomingMessage): Promise<P
   return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
 }
 
-/** Somebody of whom nothing is known. */
+/** Principal of a caller of whom nothing is known. */
 const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
 
 function isLocal(address = ''): boolean {
@@ -165,7 +165,7 @@ function upgradeRequired({ request, response }: Arrival): void {
 }
 
 function routeOther(arrival: Arrival): Promise<void> | void {
-  // Nobody was asked who sends it.
+  // The sender of a preflight was not asked for credentials.
   if (arrival.request.method === 'OPTIONS') return options(arrival)
   return servePath(arrival) ?? notFound(arrival)
 }

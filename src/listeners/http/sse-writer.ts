@@ -134,7 +134,7 @@ export class SseStream implements EventStream {
 
 /** A message as one event. */
 export function frame(message: Buffer | string, id?: string): Buffer | string {
-  // What we encode ourselves has no line ends in it.
+  // Messages that we encode ourselves have no line ends in them.
   if (typeof message === 'string')
     return id === undefined
       ? `event: message\ndata: ${message}\n\n`

@@ -116,7 +116,7 @@ class LineWriter {
     this.#waiting += bytes.length
   }
 
-  /** Nobody reads any more. */
+  /** Drops all that waits, as nobody reads any more. */
   drop(): void {
     this.#isGone = true
     this.#queue = []

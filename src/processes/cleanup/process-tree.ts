@@ -55,7 +55,7 @@ function kill(one: ProcessId): void {
   try {
     if (isSame(one)) process.kill(one.pid, 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The process has ended by itself.
   }
 }
 

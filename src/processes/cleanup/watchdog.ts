@@ -144,7 +144,10 @@ export class Watchdog {
   }
 }
 
-/** It carries the marks that the gateway carries, so that one around us may end it, and not ours, as it must not end itself. */
+/**
+ * Environment with the marks that the gateway carries, so that a gateway around us may end the watchdog, and without ours,
+ * as the watchdog must not end itself.
+ */
 function watchdogEnvironment({ PATH, [MARK_VARIABLE]: outer }: Environment): Record<string, string> {
   const path = { PATH: PATH === undefined ? TOOLS : `${PATH}:${TOOLS}` }
   return outer === undefined ? path : { ...path, [MARK_VARIABLE]: outer }

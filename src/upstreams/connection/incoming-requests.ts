@@ -105,7 +105,7 @@ export class IncomingRequests {
     return this.#side.peer.received.values().some(request => request.exchange === exchange)
   }
 
-  /** Nobody waits for the client of this exchange any longer: the server gets an answer, the client a cancellation. */
+  /** Ends the wait for the client of this exchange: the server gets an answer, the client a cancellation. */
   cancelOf(exchange: Exchange, why: string): void {
     const { peer } = this.#side
     for (const [id, request] of peer.received.entries()) {

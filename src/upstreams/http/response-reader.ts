@@ -197,7 +197,7 @@ export class Receipt implements ReplyHandler {
   }
 
   onSend(): void {
-    // It cannot be given up.
+    // A message that needs no reply cannot be given up.
   }
 
   onHead(): void {

@@ -195,7 +195,7 @@ class ReceiptHandler implements ReplyHandler {
   }
 
   onSend(): void {
-    // It cannot be given up.
+    // A POST whose receipt is awaited cannot be given up.
   }
 
   onHead(status: number, headers: ReplyHeaders): void {

@@ -12,7 +12,7 @@ interface StreamHost {
   /** Sends the GET; `eventId` is where the last stream ended. */
   get(handler: ReplyHandler, eventId: string | undefined): void
   message(text: Buffer): void
-  /** It is open again, and the server cannot say what it said meanwhile. */
+  /** Tells that the stream is open again, and that the server cannot repeat what it said meanwhile. */
   reopened(): void
   lost(why: string): void
 }

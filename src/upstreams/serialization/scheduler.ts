@@ -280,7 +280,7 @@ export class Scheduler {
   #watch(alone: Scheduled): void {
     const { pending, behaviour, since, asking, askedAt } = alone
     if (this.#ticks - since >= RESUME) resume(alone)
-    // It may hang, so the next one keeps nobody back.
+    // A call that has not asked by now may hang, so the next one of its kind keeps nobody back.
     if (askedAt === undefined && behaviour.asks && this.#ticks - since === behaviour.aloneFor)
       behaviour.aloneFor = 0
     if (this.#size > 0 && asking > 0 && this.#ticks - (askedAt ?? 0) >= THINK && pending.call !== undefined)

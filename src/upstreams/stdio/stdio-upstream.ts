@@ -44,7 +44,7 @@ export const callStdio = definePlugin<undefined>({
       return Object.assign(upstream, { logs })
     })
     hooks.ready.tap(() => {
-      // Nobody waits for this: what is left of a dead gateway is in nobody's way, and a client may be.
+      // The start does not wait for this: processes of a dead gateway are in nobody's way, while a client may wait.
       if (directories.size > 0) clock.after(ORPHANS_MS, () => void table.endOrphans(directories))
     })
     // Upstreams stop after the close hooks.

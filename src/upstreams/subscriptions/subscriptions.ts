@@ -130,7 +130,7 @@ export class Watches {
     this.#held.set(session.id, held)
     const before = held.uris.get(uri)
     held.uris.set(uri, { count: (before?.count ?? 0) + 1, watch })
-    // It counts once, however often and wherever it was made meanwhile.
+    // A subscription counts once, however often and wherever it was made meanwhile.
     void before?.watch.remove(uri)
   }
 

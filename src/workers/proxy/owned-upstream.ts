@@ -84,13 +84,13 @@ export class OwnedUpstream implements Upstream {
     if (hasChanged) this.#context.stateChanged(known.state, known.problem)
   }
 
-  /** It says something that belongs to no request. */
+  /** Passes on a notification of the upstream that belongs to no request. */
   says(notification: Notification, meant: readonly string[] | undefined): void {
     const ids = meant && new Set(meant)
     this.#context.notify(notification, ids && (({ id }) => ids.has(id)))
   }
 
-  /** It says something to one session outside any request. */
+  /** Passes on a notification of the upstream to one session, outside any request. */
   tell(id: string, notification: Notification): void {
     this.#sessions.get(id)?.notify(notification)
   }

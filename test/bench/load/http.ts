@@ -175,7 +175,7 @@ async function openStream(url: URL, session: string): Promise<void> {
   const socket = await openSocket(url)
   socket.write(bareText('GET', url, session))
   await once(socket, 'data')
-  // Nobody reads what it says, and it must not fill up; its end is the gateway's.
+  // The stream has no reader, and it must not fill up; its end is the gateway's.
   socket.on('error', () => socket.destroy())
   socket.resume()
 }

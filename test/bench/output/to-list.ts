@@ -47,7 +47,7 @@ export function toList(args: readonly string[], tool: string): Promise<ChildProc
       output += chunk.toString()
       if (output.includes('"tools":[') && output.includes(`"name":"${tool}"`)) resolve(child)
     })
-    // It may end while it is written to; its exit says so.
+    // The child may end while it is written to; its exit says so.
     child.stdin.on('error', () => undefined)
     const messages = [
       { jsonrpc: '2.0', id: 1, method: 'initialize', params: HELLO },

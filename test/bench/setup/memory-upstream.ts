@@ -42,7 +42,7 @@ class MemoryUpstream implements Upstream {
   }
 
   async start(): Promise<void> {
-    // It is always there.
+    // This upstream is always there.
   }
 
   async stop(): Promise<void> {

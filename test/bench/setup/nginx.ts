@@ -13,7 +13,7 @@ export function hasNginx(): boolean {
 /** Such as `1.22.1`; undefined where it is not installed. */
 export function nginxVersion(): string | undefined {
   try {
-    // It says so on stderr.
+    // nginx writes its version to stderr.
     const text = execFileSync('sh', ['-c', 'nginx -v 2>&1'], { encoding: 'utf8' })
     return /nginx\/(\S+)/.exec(text)?.[1]
   } catch {

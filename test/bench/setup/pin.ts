@@ -38,7 +38,7 @@ function put(pid: number, core: number): void {
   try {
     execFileSync('taskset', ['-a', '-c', '-p', String(core), String(pid)], { stdio: 'ignore' })
   } catch {
-    // It has just ended.
+    // The process has just ended.
   }
 }
 

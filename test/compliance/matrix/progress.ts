@@ -24,7 +24,7 @@ export class ProgressTap {
   /** The parameters under which a request's progress is heard. */
   around(params: Json, { onProgress }: Around): Json {
     if (onProgress === undefined) return params
-    // Nobody else's, as some servers tell all of their clients.
+    // A token of our own keeps out the progress of others, as some servers tell all of their clients.
     const progressToken = `tap-${randomUUID()}`
     this.#heard.set(progressToken, onProgress)
     return { ...params, _meta: { ...(params['_meta'] as Json | undefined), progressToken } }

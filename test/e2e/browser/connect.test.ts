@@ -64,7 +64,7 @@ test('a whole login in a browser: the call that waited goes on', { skip }, async
     made.recorded.map(({ outcome }) => outcome),
     ['made'],
   )
-  // What came back once is good for nothing again.
+  // A callback that came back once is good for nothing again.
   await page.goBack()
   const callback = page.url().includes('/oauth/callback')
     ? page.url()

@@ -25,7 +25,7 @@ interface World {
   readonly person: Person
   /** Scopes of every access token that is good, by the token. */
   readonly tokens: Map<string, string>
-  /** What happened at the authorization server, in order. */
+  /** Events at the authorization server, in order. */
   readonly events: string[]
 }
 

@@ -56,7 +56,7 @@ class TellingUpstream implements Upstream {
   }
 
   async start(): Promise<void> {
-    // It is always there.
+    // This upstream is always there.
   }
 
   async stop(): Promise<void> {

@@ -6,7 +6,7 @@ import type { GeneratedCall, GeneratedCase } from './generated.ts'
 
 type RuleSpec = Exclude<PolicyConfig['deny'][number], string>
 
-/** What comes of a call, in a word and with the scopes that would help. */
+/** Outcome of a call, in a word and with the scopes that would help. */
 interface Outcome {
   readonly effect: string
   readonly scopes: readonly string[]

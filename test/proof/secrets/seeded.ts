@@ -27,7 +27,7 @@ interface Seed {
 /** Sources of the values, in turn. */
 const SOURCES = ['literal', 'variable', 'file', 'command'] as const
 
-/** What came of a run. */
+/** Result of a run. */
 export interface Seeded {
   readonly calls: number
   readonly secrets: number

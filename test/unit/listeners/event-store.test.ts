@@ -5,7 +5,7 @@ import { EventStore, type KeptStream } from '../../../src/listeners/http/mcp/eve
 import type { SseStream } from '../../../src/listeners/http/sse-writer.ts'
 
 const KIB = 1024
-/** Nobody reads. */
+/** Stream that nobody reads. */
 const AWAY = { isOpen: false, notify: () => false, send: () => false } as unknown as SseStream
 
 interface One {

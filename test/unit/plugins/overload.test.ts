@@ -100,7 +100,7 @@ test('a gateway near its heap limit answers 503 at once, does not die, and takes
       else await new Promise(resolve => setTimeout(resolve, 100))
     return performance.now() - began
   }
-  // It is served: without a session that is a 400.
+  // The call is served: without a session that is a 400.
   assert.equal((await call()).status, 400)
 
   await say('fill')

@@ -54,7 +54,7 @@ for (const shell of SHELLS)
       const mark = `tapgate:${randomUUID()}:`
       const carrier = sleeper(t, `${mark}x`)
       const guardian = guard(shell, mark)
-      // It minds them until it has set its traps, so it must have read something first.
+      // The watchdog minds signals until it has set its traps, so it must have read something first.
       guardian.stdin?.write('+ 4194304 1\n')
       await until(() => ignores(guardian.pid ?? 0), 'it has set its traps')
 

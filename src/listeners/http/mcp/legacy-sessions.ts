@@ -206,7 +206,7 @@ export class LegacySession implements StreamRecorder {
   readonly open = new OpenRequests()
   /** Streams that the client can come back to. */
   readonly events: EventStore
-  /** It has tried to come back to a stream, so it knows how. */
+  /** True once the client has tried to come back to a stream, so it knows how. */
   hasReturned = false
   readonly #standalone: StandaloneStream
   #activeAt: number

@@ -83,7 +83,7 @@ export async function agentWorld(t: TestContext) {
   return { directory, pool, programs, clock, log }
 }
 
-/** Somebody who hears everything, and answers permissions with what `decide` says. */
+/** Session side that hears everything, and answers permissions with what `decide` says. */
 export function listener(
   decide: (request: PermissionRequest) => Promise<PermissionOutcome> | PermissionOutcome = () => 'cancelled',
 ) {

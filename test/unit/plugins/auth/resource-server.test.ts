@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../../src/plugin.ts'
 import { startIssuer, type Issuer } from '../../../proof/access/issuer.ts'
 import { call, jwt, RESOURCE, serve, toolNames } from './gateway.ts'
 
-/** What 2026-07-28 asks of a resource server, row by row. */
+/** Requirements of 2026-07-28 for a resource server, row by row. */
 let issuer: Issuer
 before(async () => (issuer = await startIssuer()))
 after(() => issuer.close())

@@ -8,8 +8,8 @@ import { loginServer, type LoginServer } from '../../../fixtures/login-server.ts
 import { stateOf } from './vault/kit.ts'
 
 /*
- * What Keycloak answers to a refresh, as its TokenManager and its users' reports have it. Each is an answer of the token endpoint
- * after a login that worked.
+ * Answers of Keycloak to a refresh, as its TokenManager and its users' reports have them. Each is an answer of the
+ * token endpoint after a login that worked.
  */
 const GONE: Readonly<Record<string, string>> = {
   'a refresh token that was used before, with rotation': 'Maximum allowed refresh token reuse exceeded',

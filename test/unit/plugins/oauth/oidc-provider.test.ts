@@ -192,7 +192,7 @@ test('two gateways renew a login at oidc-provider once, and what an old refresh 
   assert.deepEqual(counts, { granted: 1, refused: 0 })
   assert.equal(refreshes.length, 2)
 
-  // Somebody presents the old one: with it the whole grant is over.
+  // A replay of the old refresh token ends the whole grant.
   const form = { grant_type: 'refresh_token', client_id: CLIENT, refresh_token: refreshes[0] ?? '' }
   const replayed = await fetch(`${issuer}/token`, { method: 'POST', body: new URLSearchParams(form) })
   assert.equal(replayed.status, 400)

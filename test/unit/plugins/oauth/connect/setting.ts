@@ -18,7 +18,7 @@ export interface Setting {
   readonly gateway: TestGateway
   readonly base: string
   readonly idp: IdentityProvider
-  /** What a request to the server behind was let in as, in order. */
+  /** Subjects that requests to the server behind were let in as, in order. */
   readonly subjects: string[]
   /** Callers whose tokens the server behind does not take any more. */
   readonly unwanted: Set<string>
