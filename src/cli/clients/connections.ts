@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { writeWhole } from '../../util/storage/write-whole.ts'
 
 /** One entry that `gateway connect` has written, and how to take it back. */
 export interface Connected {
@@ -66,10 +67,7 @@ export class Connections {
   }
 
   async #save(all: readonly Connected[]): Promise<void> {
-    await mkdir(this.#directory, { recursive: true, mode: 0o700 })
-    const draft = `${this.#file}.${process.pid}.new`
-    await writeFile(draft, `${JSON.stringify(all, undefined, 2)}\n`, { mode: 0o600 })
-    await rename(draft, this.#file)
+    await writeWhole(this.#file, Buffer.from(`${JSON.stringify(all, undefined, 2)}\n`), rename)
   }
 }
 
