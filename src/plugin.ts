@@ -229,7 +229,7 @@ export {
   sqlText,
   type SqlRow,
 } from './util/storage/sqlite.ts'
-export { parseDuration, parseSize } from './util/units.ts'
+export { bytesOf, parseDuration, parseSize, tokensIn } from './util/units.ts'
 export { lacking, neutralCapabilities } from './protocol/era/capabilities.ts'
 export { hasFailed, outcomeOf, OUTCOMES, type Outcome } from './api/exchange.ts'
 export { Payload } from './protocol/payload.ts'

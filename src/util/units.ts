@@ -20,3 +20,16 @@ function amount(value: string | number, units: Readonly<Record<string, number>>,
   if (parts === null || !Object.hasOwn(units, unit)) throw new RangeError(`not a ${what}: ${String(value)}`)
   return Number(parts[1]) * (units[unit] ?? 1)
 }
+
+/** Bytes of JSON or English that make a token, as a middle of the usual tokenizers. */
+const BYTES_PER_TOKEN = 3.6
+
+/** Estimates the tokens of a text, or of so many bytes of it, as a model counts them. */
+export function tokensIn(text: string | number): number {
+  return Math.ceil((typeof text === 'number' ? text : Buffer.byteLength(text)) / BYTES_PER_TOKEN)
+}
+
+/** Bytes that so many tokens may take. */
+export function bytesOf(tokens: number): number {
+  return Math.floor(tokens * BYTES_PER_TOKEN)
+}
