@@ -1,3 +1,4 @@
+import type { Listings } from './catalog/listing.ts'
 import type { LateList, Part } from './catalog/part.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type {
@@ -100,6 +101,7 @@ interface CatalogReader {
   /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
   current(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
+  readonly listings: Listings
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
   former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined
@@ -119,6 +121,8 @@ interface CatalogReader {
 /** Finds the upstream of a request. */
 interface RouteFinder {
   find(exchange: Exchange): Found | Promise<Found>
+  /** Puts the real name in the place of one that the client was shown. */
+  settleName(exchange: Exchange): Promise<void> | undefined
   owner(uri: string, exchange: Exchange): Promise<CatalogEntry | undefined>
   permit(exchange: Exchange, route: Route): Found
   mirrorParams(call: Call, entry: CatalogEntry | undefined): RpcError | undefined

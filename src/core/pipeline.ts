@@ -22,8 +22,9 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
-    const problem = settleTarget(exchange)
-    const decided = problem === undefined ? request?.(exchange) : { error: problem }
+    const naming = graph.router.settleName(exchange)
+    if (naming !== undefined) await naming
+    const decided = decide(exchange, request)
     answer = (decided instanceof Promise ? await decided : decided) ?? (await forward(exchange, graph))
   } catch (error) {
     answer = failure(error, exchange, graph)
@@ -37,6 +38,15 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   hooks.runner('settled', exchange.method)?.(exchange)
   graph.left()
   return answer
+}
+
+/** What ends the exchange before anybody is asked; undefined where it goes on. */
+function decide(
+  exchange: PipelineExchange,
+  request: HookTaps['request'] | undefined,
+): ReturnType<HookTaps['request']> {
+  const problem = settleTarget(exchange)
+  return problem === undefined ? request?.(exchange) : { error: problem }
 }
 
 /** Servers quote what they were sent, credentials of ours included. */

@@ -15,12 +15,55 @@ import { matchesTemplate } from '../protocol/uri-patterns.ts'
 import { isModernHttp } from './exchange.ts'
 import { isUp } from './upstream.ts'
 
+/** Methods that name a tool or a prompt. */
+const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
+
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {
   readonly #graph: Graph
+  /** What was found for the name of a request before anybody judged it: it is not looked for twice. */
+  readonly #sought = new WeakMap<
+    Exchange,
+    { readonly name: string; readonly entry: CatalogEntry | undefined }
+  >()
 
   constructor(graph: Graph) {
     this.#graph = graph
+  }
+
+  /**
+   * Puts the real name in the place of one that a client was shown (`listing`), before anything judges the request. Real names
+   * come first. Servers are asked only by the first request of a caller who has no list yet.
+   */
+  settleName(exchange: Exchange): Promise<void> | undefined {
+    const { catalog } = this.#graph
+    if (!catalog.listings.isTapped || !NAMED.has(exchange.method)) return undefined
+    const target = targetOf(exchange.method, exchange.params)
+    if (target === undefined || target.kind === 'resources') return undefined
+    const view = catalog.current(target.kind, exchange.session)
+    if (view === undefined) return this.#seek(exchange, target)
+    if (view.find(target.name) !== undefined) return undefined
+    const real = this.#shownAs(target, exchange.session)
+    if (real !== undefined) exchange.params = target.renamed(real.exposed)
+    return undefined
+  }
+
+  async #seek(exchange: Exchange, target: Target): Promise<void> {
+    const { kind, name } = target
+    const { session } = exchange
+    const entry = await this.#find(exchange, kind, name, () => this.#shownAs(target, session))
+    this.#sought.set(exchange, { name: entry?.exposed ?? name, entry })
+    if (entry !== undefined && entry.exposed !== name) exchange.params = target.renamed(entry.exposed)
+    // The next request of this caller finds a list.
+    if (this.#graph.catalog.current(kind, session) === undefined)
+      void this.#graph.catalog.load(kind, session).catch(() => undefined)
+  }
+
+  /** The thing that this client was shown under a name that is not its own. */
+  #shownAs({ kind, name }: Target, session: Session): CatalogEntry | undefined {
+    const { catalog } = this.#graph
+    const view = catalog.current(kind, session)
+    return view && catalog.listings.shown(view, session).real.get(name)
   }
 
   /** The route by the catalog; at once where the name is known, else after asking the upstreams. */
@@ -111,7 +154,8 @@ export class Router {
     name: string,
     params: (original: string) => JsonObject,
   ): Promise<Found> {
-    const found = await this.#find(exchange, kind, name)
+    const sought = this.#sought.get(exchange)
+    const found = sought?.name === name ? sought.entry : await this.#find(exchange, kind, name)
     if (found !== undefined) return routeTo(found, params)
     const away = this.#awayOwner(kind, name, exchange.session)
     if (away !== undefined) return routeTo(away, params)
@@ -119,13 +163,21 @@ export class Router {
   }
 
   /** Finds the owner of a name: by the lists, waiting for those late for the first time, else by what they suggest. */
-  async #find(exchange: Exchange, kind: Kind, name: string): Promise<CatalogEntry | undefined> {
+  async #find(
+    exchange: Exchange,
+    kind: Kind,
+    name: string,
+    otherwise?: () => CatalogEntry | undefined,
+  ): Promise<CatalogEntry | undefined> {
     const { session } = exchange
     const wanted = { kinds: listsFor(kind), session, exchange }
     const found = await findInTime(
       this.#graph,
       wanted,
-      async () => (await this.#byPrefix(kind, name, session)) ?? (await this.#listed(kind, name, session)),
+      async () =>
+        (await this.#byPrefix(kind, name, session)) ??
+        (await this.#listed(kind, name, session)) ??
+        otherwise?.(),
     )
     return found ?? (kind === 'resources' ? this.#suggested(name, session) : undefined)
   }

@@ -30,7 +30,7 @@ import type {
   UpstreamStatus,
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { CatalogView, UpstreamInstructions } from '../api/catalog-view.ts'
+import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
@@ -70,6 +70,8 @@ export interface HookTaps {
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   settled: (exchange: Exchange) => void
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
+  /** Names, texts and schemas as this reader is shown them. Who is called, and how, stays as the catalog has it. */
+  listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   instructions: (
     instructions: readonly UpstreamInstructions[],
     view: Pick<CatalogView, 'principal' | 'profile'>,
@@ -132,6 +134,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
+  listing: { kind: 'syncWaterfall' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },
@@ -172,6 +175,11 @@ export interface TapOptions {
    * thinks, also where their server would never ask. `dispatch` only.
    */
   readonly asks?: boolean
+  /**
+   * Class of a reader, as a text of at most 256 characters: readers of one class are shown one list. `listing` only, and there
+   * each tap has one.
+   */
+  readonly readers?: (reader: ListingReader) => string
   /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
   readonly listeners?: readonly string[]
 }

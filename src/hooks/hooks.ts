@@ -80,6 +80,11 @@ function view(point: HookPoint, plugin: string, isBuiltIn: boolean): unknown {
     if (typeof run !== 'function') {
       throw gatewayError('GW_PLUGIN_SETUP', { plugin, why: `hooks.${point.name}.tap needs a function` })
     }
+    if (point.name === 'listing' && typeof options.readers !== 'function')
+      throw gatewayError('GW_PLUGIN_SETUP', {
+        plugin,
+        why: 'hooks.listing.tap needs `readers`, which says what class a reader is of',
+      })
     point.add({ plugin, options, key, isBuiltIn, run: run as never })
   }
   if (HOOKS[point.name].by === 'key')

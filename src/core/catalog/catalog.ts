@@ -13,6 +13,7 @@ import { isModernHttp } from '../exchange.ts'
 import type { Graph, UpstreamNode, Viewer } from '../graph-types.ts'
 import { isUp } from '../upstream.ts'
 import { Parts } from './list-cache.ts'
+import { Listings, type Unshown } from './listing.ts'
 import { merge, type Cut } from './merge.ts'
 import type { LateList, Part } from './part.ts'
 import { type Freshness, View } from './view.ts'
@@ -32,6 +33,8 @@ interface Kept {
 export class Catalog {
   readonly #graph: Graph
   readonly #parts: Parts
+  /** What readers are shown of each view. */
+  readonly listings: Listings
   readonly #kept = new BoundedMap<string, Kept>({
     max: MAX_VIEWS,
     onForget: () => (this.#hasForgotten = true),
@@ -49,6 +52,7 @@ export class Catalog {
   constructor(graph: Graph) {
     this.#graph = graph
     this.#parts = new Parts(graph)
+    this.listings = new Listings(graph.hooks, unshown => this.#reportUnshown(unshown))
   }
 
   /** The error for a method that no upstream can serve; undefined when there may be one. */
@@ -66,7 +70,7 @@ export class Catalog {
     const offset = this.#offset(exchange, kind)
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
-    const view = await this.load(kind, exchange.session, upstreams)
+    const { view } = this.listings.shown(await this.load(kind, exchange.session, upstreams), exchange.session)
     if (upstreams === undefined || this.#isWhole(upstreams))
       this.#graph.notifier.listGiven(kind, exchange.session, view)
     const form = listForm(exchange.session.client)
@@ -284,6 +288,16 @@ export class Catalog {
     this.#graph.log.warn(
       `${entry.kind} "${entry.exposed}" of upstream "${entry.upstream}" is withheld: "${owner}" owns the name`,
       { hint },
+    )
+  }
+
+  #reportUnshown({ entry: { kind, upstream, original, exposed }, why }: Unshown): void {
+    if (!this.#isNew(JSON.stringify(['unshown', kind, upstream, original, exposed]))) return
+    this.#graph.log.warn(
+      `${kind} "${original}" of upstream "${upstream}" cannot be shown as "${exposed}": ${why}`,
+      {
+        hint: 'a plugin that shows lists in another form wanted it; clients that know its own name may call it',
+      },
     )
   }
 

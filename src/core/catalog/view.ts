@@ -92,6 +92,19 @@ export class View {
     return this.#byOriginal.get(upstream)?.get(original)
   }
 
+  /** The entry of this view that another one was made of; undefined if it was made of none. */
+  entryOf(made: CatalogEntry): CatalogEntry | undefined {
+    const own = this.#index.get(made.exposed)
+    const isIt = own?.upstream === made.upstream && own.original === made.original
+    return isIt ? own : this.findOriginal(made.upstream, made.original)
+  }
+
+  /** The same view, with these entries on its pages. A cache that many share must not give it to readers of another kind. */
+  showing(entries: readonly CatalogEntry[]): View {
+    const { freshness, ...init } = this.#init
+    return new View({ ...init, entries, freshness: { ...freshness, cacheScope: 'private' } })
+  }
+
   #indexOriginal(entry: CatalogEntry): void {
     let names = this.#byOriginal.get(entry.upstream)
     if (names === undefined) this.#byOriginal.set(entry.upstream, (names = new Map<string, CatalogEntry>()))

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
-import { viewerKey } from '../../api/principal.ts'
 import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'
@@ -35,7 +34,7 @@ export class ListNews {
 
   /** Notes a view that was given to a client; returns the upstreams that changed before, which it may be without. */
   saw(kind: Kind, session: Session, view: View): ReadonlySet<string> {
-    const key = keyOf(kind, session)
+    const key = this.#keyOf(kind, session)
     if (!this.#seen.has(key)) this.#seen.set(key, view)
     const missed = this.#missed.get(key)
     if (missed === undefined) return NONE
@@ -50,7 +49,7 @@ export class ListNews {
     audience: Iterable<Session>,
   ): Promise<ReadonlySet<string> | undefined> {
     const viewers = new Map<string, Session>()
-    for (const session of audience) viewers.set(viewerKey(session), session)
+    for (const session of audience) viewers.set(this.#graph.catalog.listings.readerKey(session), session)
     if (viewers.size > MAX_COMPARED) return undefined
     const differing = new Set<string>()
     await Promise.all(
@@ -69,37 +68,40 @@ export class ListNews {
    * matters then is whether it sees anything of the upstream.
    */
   async #isAnother(kind: Kind, session: Session, upstreams: ReadonlySet<string>): Promise<boolean> {
-    const key = keyOf(kind, session)
-    const seen = this.#seen.get(key) ?? this.#graph.catalog.current(kind, session)
+    const key = this.#keyOf(kind, session)
+    const seen = this.#seen.get(key) ?? shownNow(kind, session, this.#graph)
     if (seen === undefined && session.client.era === 'legacy') {
       this.#missed.set(key, new Set([...upstreams, ...(this.#missed.get(key) ?? NONE)]))
       return this.#graph.catalog.isDoubtful(kind)
     }
     const now = await viewSoon(kind, session, this.#graph)
     if (now === undefined) return true
-    if (seen === undefined) return now.entries.some(({ upstream }) => upstreams.has(upstream))
-    if (isSameList(seen, now)) return false
-    this.#seen.set(key, now)
+    if (seen === undefined) return now.all.entries.some(({ upstream }) => upstreams.has(upstream))
+    if (isSameList(seen, now.shown)) return false
+    this.#seen.set(key, now.shown)
     return true
   }
-}
 
-function keyOf(kind: Kind, session: Session): string {
-  return `${kind} ${viewerKey(session)}`
+  #keyOf(kind: Kind, session: Session): string {
+    return `${kind} ${this.#graph.catalog.listings.readerKey(session)}`
+  }
 }
 
 /** Tells each client which of its lists is another one in `next` than it was in `before`, and nothing where none is. */
 export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
   const callers = new Map<string, Session>()
+  // Readers whom one of the two shows the same may be shown different lists by the other.
+  const keyOf = (session: Session): string =>
+    JSON.stringify([before, next].map(({ catalog }) => catalog.listings.readerKey(session)))
   for (const { notifier } of [before, next])
-    for (const session of notifier.audience()) callers.set(viewerKey(session), session)
+    for (const session of notifier.audience()) callers.set(keyOf(session), session)
   const changed = new Map<string, Set<string>>()
   await Promise.all(
     [...callers].map(async ([key, session]) => changed.set(key, await changedFor(session, before, next))),
   )
   for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
     // Clients that came during the comparison have seen nothing of before.
-    const isMeant = (session: Session): boolean => changed.get(viewerKey(session))?.has(method) ?? false
+    const isMeant = (session: Session): boolean => changed.get(keyOf(session))?.has(method) ?? false
     for (const { notifier } of [before, next]) notifier.tell(method, isMeant)
   }
 }
@@ -111,20 +113,33 @@ async function changedFor(session: Session, before: Graph, next: Graph): Promise
 
 async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
   if (before.catalog.isDoubtful(kind)) return true
-  const seen = before.catalog.current(kind, session)
+  const seen = shownNow(kind, session, before)
   if (seen === undefined) return false
   const now = await viewSoon(kind, session, next)
   if (now === undefined) return true
-  next.notifier.listGiven(kind, session, now)
-  return !isSameList(seen, now)
+  next.notifier.listGiven(kind, session, now.shown)
+  return !isSameList(seen, now.shown)
+}
+
+/** What a client was shown last; undefined before its first list. */
+function shownNow(kind: Kind, session: Session, { catalog }: Graph): View | undefined {
+  const view = catalog.current(kind, session)
+  return view && catalog.listings.shown(view, session).view
+}
+
+/** A view, and what a client is shown of it. */
+interface Seen {
+  readonly all: View
+  readonly shown: View
 }
 
 /** The view of a graph as it is now; undefined when it cannot be had in time. */
-function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Promise<View | undefined> {
+function viewSoon(kind: Kind, session: Session, { catalog, clock }: Graph): Promise<Seen | undefined> {
   return new Promise(resolve => {
     const takeBack = clock.after(COMPARE_MS, () => resolve(undefined))
     catalog
       .load(kind, session)
+      .then(all => ({ all, shown: catalog.listings.shown(all, session).view }))
       .catch(() => undefined)
       .then(resolve, () => undefined)
       .finally(takeBack)

@@ -1,5 +1,4 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
-import { viewerKey } from '../../api/principal.ts'
 import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
 import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
@@ -146,7 +145,8 @@ export class Notifier {
     await Promise.all(
       changed.map(async ([method, upstreams]) => {
         const differing = await this.#news.differing(method, upstreams, this.audience())
-        this.tell(method, session => differing?.has(viewerKey(session)) ?? true)
+        const { listings } = this.#graph.catalog
+        this.tell(method, session => differing?.has(listings.readerKey(session)) ?? true)
       }),
     ).catch(() => undefined)
     this.#graph.clock.after(COMPARE_AGAIN_MS, () => {

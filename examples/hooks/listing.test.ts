@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Plugin } from 'tapgate/plugin'
+import { closeAfter, testClient, testGateway, testUpstream, type TestClient } from 'tapgate/testing'
+import { shortNames } from './listing.ts'
+
+async function namesOf(client: TestClient): Promise<string[]> {
+  const { result } = await client.request('tools/list')
+  return (result?.tools as { name: string }[]).map(({ name }) => name)
+}
+
+test('listing: one client is shown short names, and calls tools by them', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { search: () => 'found', drop: () => 'gone' } }))
+  const options = { client: 'small', longest: 8 }
+  const plugin: Plugin<never> = { ...shortNames, setup: api => shortNames.setup({ ...api, options }) }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [plugin] }))
+  const small = closeAfter(t, await testClient(gateway, { info: { name: 'small', version: '1' } }))
+  const other = closeAfter(t, await testClient(gateway))
+
+  assert.deepEqual(await namesOf(small), ['web__sea', 'web__dro'])
+  assert.deepEqual(await namesOf(other), ['web__search', 'web__drop'])
+
+  await small.request('tools/call', { name: 'web__dro' })
+  const { error } = await other.request('tools/call', { name: 'web__dro' })
+
+  assert.equal(error?.message, 'Unknown tool: web__dro')
+  assert.deepEqual(
+    web.received('tools/call').map(({ params }) => params?.name),
+    ['drop'],
+  )
+})
