@@ -37,6 +37,7 @@ import type { JsonObject } from './protocol/json/json.ts'
 import { Payload } from './protocol/payload.ts'
 import { rpcError } from './protocol/rpc-error.ts'
 import type { ErrorTable } from './errors/errors.ts'
+import type { HealthTable } from './errors/health.ts'
 import type { Report } from './util/finding.ts'
 import type { PrivatePlace } from './util/private-place.ts'
 
@@ -118,6 +119,8 @@ export interface Plugin<Options = unknown> {
   readonly schema?: JsonObject
   /** Its error codes, made with `errorsOf`; `gateway errors` shows them. */
   readonly errors?: ErrorTable
+  /** Its findings about how it does, made with `findingsOf` and added by the `health` hook. */
+  readonly health?: HealthTable
   /**
    * Looks at what a schema cannot say, in `validate`, `serve` and at each reload, before `setup`. Of a first-party plugin
    * it sees any plain data, valid or not; of any other a configuration that is valid so far.
@@ -204,6 +207,16 @@ export {
   type ErrorEntry,
   type ErrorTable,
 } from './errors/errors.ts'
+export {
+  findingsOf,
+  LEVELS,
+  type Health,
+  type HealthEntry,
+  type HealthFields,
+  type HealthFinding,
+  type HealthTable,
+  type Level,
+} from './errors/health.ts'
 export type { Finding, Report } from './util/finding.ts'
 export type { PrivatePlace } from './util/private-place.ts'
 export { amountText, durationText, oneLine, plainText } from './util/plain-text.ts'

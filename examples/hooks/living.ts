@@ -1,4 +1,4 @@
-import { refuse, RPC, type Plugin, type RecentCall } from 'tapgate/plugin'
+import { findingsOf, refuse, RPC, type Plugin, type RecentCall } from 'tapgate/plugin'
 
 // #region ready
 /** Refuses to start without the file that it needs. */
@@ -76,6 +76,26 @@ export const resources: Plugin = {
   },
 }
 // #endregion load
+
+// #region health
+const FINDINGS = {
+  'budget-spent': { level: 'warning', text: '{spent} of {limit} calls are spent', fix: 'Wait for tomorrow' },
+} as const
+const found = findingsOf(FINDINGS)
+
+/** Tells the owner when the calls of a day are spent. */
+export const callBudget: Plugin<{ limit: number }> = {
+  name: 'call-budget',
+  health: FINDINGS,
+  setup({ options: { limit }, hooks }) {
+    let spent = 0
+    hooks.settled.tap({ methods: ['tools/call'] }, () => void spent++)
+    hooks.health.tap(findings =>
+      spent < limit ? undefined : [...findings, found('budget-spent', { spent, limit })],
+    )
+  },
+}
+// #endregion health
 
 // #region figures
 /** Counts tool calls, for `/metrics`. */

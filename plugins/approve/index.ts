@@ -1,4 +1,4 @@
-import { type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { findingsOf, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
 import { check } from './check.ts'
 import { WaitingCalls, type OpenCall } from './waiting-calls.ts'
@@ -6,10 +6,21 @@ import { argumentsText } from './form.ts'
 import { Journal } from './journal.ts'
 import { Webhook } from './webhook.ts'
 
+const HEALTH = {
+  'approvals-waiting': {
+    level: 'info',
+    text: '{count} calls wait for a person to decide',
+    fix: 'gateway approvals list',
+  },
+} as const
+
+const found = findingsOf(HEALTH)
+
 /** Lets a person decide about calls that rules hold: in the client, at a terminal, or through a program. */
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
+  health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
   setup(api) {
@@ -26,6 +37,10 @@ export const approve: Plugin<ApproveConfig> = {
     const callback = options.webhook?.callback
     if (callback !== undefined && webhook !== undefined)
       hooks.http.for(callback).tap(request => webhook.answer(request, waiting))
+    hooks.health.tap(findings => {
+      const count = waiting.calls.length
+      return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
+    })
     hooks.figures.tap(figures => [
       ...figures,
       {

@@ -10,7 +10,7 @@ import {
 import { Calls, CONTENT_TYPES, exposition, formatFor, type Family } from './calls.ts'
 import { joinPages } from './join-pages.ts'
 import { Operations } from './operations.ts'
-import { gauge, ProcessFigures, upstreamFamilies } from './upstreams.ts'
+import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
 /** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */
 const ASKS = ['elicitation/create', 'sampling/createMessage', 'roots/list']
@@ -106,6 +106,7 @@ function families({ gate }: HttpRequest, { calls, operations, asks, refused, pro
       samples: [{ suffix: '_total', value: refused }],
     },
     ...upstreamFamilies(upstreams),
+    ...healthFamilies(gate.health()),
     ...gate.figures(),
     ...process.families(),
   ]

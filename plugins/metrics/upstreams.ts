@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { isObject, type UpstreamStatus } from '../../src/plugin.ts'
+import { isObject, LEVELS, type Health, type UpstreamStatus } from '../../src/plugin.ts'
 import type { Family, Sample } from './calls.ts'
 
 const LAG_RESOLUTION_MS = 20
@@ -57,6 +57,32 @@ export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
     help: HELP[name] ?? `${name.replaceAll('_', ' ')} of an upstream`,
     samples,
   }))
+}
+
+/** How the gateway does, and each finding by its code. */
+export function healthFamilies({ level, findings }: Health): Family[] {
+  const counts = new Map<string, number>()
+  for (const { code, level, upstream = '' } of findings) {
+    const key = JSON.stringify({ code, level, ...(upstream === '' ? {} : { upstream }) })
+    counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const samples = [...counts].map(([key, value]) => ({
+    labels: JSON.parse(key) as Record<string, string>,
+    value,
+  }))
+  return [
+    gauge(
+      'tapgate_health_level',
+      'The worst of the findings: 0 ok, 1 info, 2 warning, 3 error.',
+      LEVELS.indexOf(level),
+    ),
+    {
+      name: 'tapgate_health_findings',
+      type: 'gauge',
+      help: 'What the owner should know or do, by code.',
+      samples,
+    },
+  ]
 }
 
 type Add = (name: string, type: Family['type'], sample: Sample) => void

@@ -31,6 +31,13 @@ export const oauth: Plugin<Config['oauth']> = {
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)
     watchLogins(hooks, service, clock)
+    hooks.health.tap(findings =>
+      findings.map(one =>
+        one.code === 'upstream-needs-login' && service.flows.has(one.upstream ?? '')
+          ? { ...one, fix: `gateway login ${one.upstream}` }
+          : one,
+      ),
+    )
     hooks.close.tap(() => service.closed())
     if (!hasLoginsOfCallers(config)) return
     const { ConnectState, connectCallers } = await import('./connect/connect.ts')

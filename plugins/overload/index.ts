@@ -1,19 +1,37 @@
 import {
+  findingsOf,
   gatewayError,
   parseDuration,
   RPC,
   type Config,
   type Figure,
+  type HealthFinding,
   type Load,
   type Plugin,
   type Refusal,
 } from '../../src/plugin.ts'
 import { measure, Watch } from './watch.ts'
 
+const HEALTH = {
+  overloaded: {
+    level: 'error',
+    text: 'the process has too much to do and refuses requests: {why}',
+    fix: 'Give it more memory, or several processes: gateway serve --workers 4',
+  },
+  'nearly-overloaded': {
+    level: 'warning',
+    text: 'the process has nearly too much to do: {why}',
+    fix: 'Give it more memory, or several processes: gateway serve --workers 4',
+  },
+} as const
+
+const found = findingsOf(HEALTH)
+
 /** Refuses new work while the process is near the end of its memory, or behind its time, and says so. */
 export const overload: Plugin<Exclude<Config['overload'], false>> = {
   name: 'overload',
   claims: { section: 'overload' },
+  health: HEALTH,
   setup({ options, hooks, clock, log, slot }) {
     const { keepAlive, refuse } = options
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
@@ -29,6 +47,7 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
       return refusal
     })
     hooks.load.tap(load => ({ ...load, ...loadOf(watch) }))
+    hooks.health.tap(findings => (watch.level === 'quiet' ? undefined : [...findings, overloaded(watch)]))
     hooks.figures.tap(figures => [...figures, ...figuresOf(watch)])
     hooks.close.tap(() => watch.stop())
   },
@@ -41,6 +60,12 @@ function busy(): Refusal {
     error: { code: RPC.internal, message, data: { code: 'GW_OVERLOADED' } },
     headers: { 'retry-after': '2', connection: 'close' },
   }
+}
+
+function overloaded({ level, heap, memory, lagMs }: Watch): HealthFinding {
+  const percent = (part: number): string => `${Math.round(part * 100)} %`
+  const why = `heap ${percent(heap)}, memory ${percent(memory)}, ${Math.round(lagMs)} ms behind`
+  return found(level === 'refuse' ? 'overloaded' : 'nearly-overloaded', { why })
 }
 
 function loadOf({ level, heap, memory, lagMs, refused }: Watch): Omit<Load, 'held' | 'rss'> {

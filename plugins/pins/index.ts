@@ -2,6 +2,7 @@ import { BoundedMap, type Figure, type JsonObject, type Plugin, type PluginApi }
 import { check } from './check.ts'
 import { isPinnedKind } from './definition.ts'
 import { ERRORS } from './errors.ts'
+import { HEALTH, pinsFindings } from './health.ts'
 import { Judge, type Drift, type Mode, type Status } from './judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
@@ -26,6 +27,7 @@ export const pins: Plugin<Mode> = {
   name: 'pins',
   claims: { section: 'pins', upstream: ['pins'] },
   errors: ERRORS,
+  health: HEALTH,
   check,
   reads: config => (modesOf(config).size === 0 ? [] : ['gateway.lock']),
   commands: () => import('./commands.ts'),
@@ -63,6 +65,7 @@ export const pins: Plugin<Mode> = {
       return counts === undefined ? status : { ...status, pins: { mode: modes.get(status.name), ...counts } }
     })
     hooks.figures.tap(figures => [...figures, ...figuresOf(judge, told)])
+    hooks.health.tap(findings => [...findings, ...pinsFindings(judge, modes, lock !== undefined)])
   },
 }
 

@@ -168,7 +168,8 @@ export class Judge {
   }
 }
 
-function withholds(mode: Mode, status: Status): boolean {
+/** True where a definition of this status is kept back. */
+export function withholds(mode: Mode, status: Status): boolean {
   return status === 'changed'
     ? mode === 'withhold' || mode === 'strict'
     : status === 'new' && mode === 'strict'

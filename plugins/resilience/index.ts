@@ -1,8 +1,18 @@
-import type { Plugin, Upstream } from '../../src/plugin.ts'
+import { findingsOf, type Plugin, type Upstream } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import { Bulkhead } from './bulkhead.ts'
 import { explainBulkhead } from './explain.ts'
 import { isIdle, settingsOf, type Settings } from './settings.ts'
+
+const HEALTH = {
+  'breaker-open': {
+    level: 'warning',
+    text: 'calls of {upstream} are refused for a while: {why}',
+    fix: 'gateway logs {upstream} shows its output',
+  },
+} as const
+
+const found = findingsOf(HEALTH)
 
 /** Bulkheads by upstream: the health of an upstream belongs to it, and outlives the generations that it is kept in. */
 const known = new WeakMap<Upstream, Bulkhead>()
@@ -15,6 +25,7 @@ export const resilience: Plugin = {
   name: 'resilience',
   claims: { upstream: ['timeout', 'limits', 'breaker', 'retry'], always: true },
   errors: ERRORS,
+  health: HEALTH,
   scope: 'shared',
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
@@ -37,6 +48,17 @@ export const resilience: Plugin = {
       const settings = specs.get(call?.upstream ?? '')
       if (call === undefined || settings === undefined || bulkhead === undefined) return undefined
       return [...steps, ...explainBulkhead(call, settings, bulkhead)]
+    })
+    hooks.health.tap(findings => {
+      const open = [...bulkheads].filter(
+        ([, { breaker }]) => breaker !== undefined && breaker.state !== 'closed',
+      )
+      return [
+        ...findings,
+        ...open.map(([upstream, { breaker }]) =>
+          found('breaker-open', { upstream, why: breaker?.why ?? '' }),
+        ),
+      ]
     })
     hooks.status.tap((status, { name }) => {
       const bulkhead = bulkheads.get(name)

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Health } from '../errors/health.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Answer, Ask, AskReply, ClientSide, Notification, Principal, Session, Via } from './exchange.ts'
 import type { Figure, Clock, Log } from './plugin.ts'
@@ -96,6 +97,8 @@ export interface Gate {
    * lasts as long as that –, and exchanges in the pipeline.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
+  /** How the gateway does, for its owner: it names upstreams, and may hold what servers said. */
+  health(): Health
   /** Figures of plugins, by the `figures` hook. */
   figures(): readonly Figure[]
 }
@@ -104,6 +107,8 @@ export interface Gate {
 export interface Readiness {
   readonly ready: boolean
   readonly upstreams: Readonly<Record<string, { state: UpstreamState; problem?: string }>>
+  /** Without what is said of upstreams that this caller may not know of. */
+  readonly health: Health
 }
 
 /** A request that goes no further: the HTTP status and the error that say why. */

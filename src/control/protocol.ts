@@ -57,6 +57,7 @@ const isTrue = (text: string): boolean => text === 'true' || text === ''
 /** The gateway's own verbs with a path of their own. Any other verb, such as `cache.purge`, is POST `/v1/cache/purge`. */
 const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['ps', { method: 'GET', path: ['ps'] }],
+  ['health', { method: 'GET', path: ['health'] }],
   ['inspect', { method: 'GET', path: ['inspect'], query: { config: isTrue } }],
   ['reload', { method: 'POST', path: ['reload'] }],
   ['upstream.start', upstream('POST', 'start')],

@@ -16,12 +16,14 @@ import type {
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
+import { finding, healthFrom, type Health, type HealthFinding } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
 import { isForOwner, travel } from './pipeline.ts'
+import { healthOf } from './health.ts'
 import { PipelineSession, seenBy } from './session.ts'
 import { statusOf, isUp } from './upstream.ts'
 import { isKnownTo } from './capabilities.ts'
@@ -38,6 +40,8 @@ export class PipelineGate implements Gate {
   #graph: RuntimeGraph
   #isOpen = true
   readonly #sessions = new Set<Session>()
+  /** Findings that are no upstream's and no plugin's, by code. */
+  readonly #standing = new Map<string, HealthFinding>()
   #conversations = 0
 
   constructor(graph: RuntimeGraph, info: { name: string; version: string }) {
@@ -169,7 +173,24 @@ export class PipelineGate implements Gate {
     }
     const someReady = nodes.length === 0 || nodes.some(isUp)
     const allRequired = nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
-    return { ready: this.#isOpen && someReady && allRequired, upstreams }
+    const { level, findings } = this.health()
+    const known = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
+    const health = known.length === findings.length ? { level, findings } : healthFrom(known)
+    return { ready: this.#isOpen && someReady && allRequired, upstreams, health }
+  }
+
+  health(): Health {
+    const ending = this.#isOpen ? [] : [finding('stopping')]
+    return healthOf(this.#graph, [...ending, ...this.#standing.values()])
+  }
+
+  /** Keeps a finding until it is taken back. */
+  note(found: HealthFinding): void {
+    this.#standing.set(found.code, found)
+  }
+
+  takeBack(code: string): void {
+    this.#standing.delete(code)
   }
 
   figures(): readonly Figure[] {

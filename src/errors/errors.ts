@@ -115,7 +115,8 @@ export function ownerReasonOf(thrown: unknown): string {
   return forOwner({ why: reasonOf(thrown), detail })
 }
 
-function fillIn(text: string, fields: Readonly<Record<string, unknown>>): string {
+/** A text of a table, with its fields in place of the words in braces. */
+export function fillIn(text: string, fields: Readonly<Record<string, unknown>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => {
     const value = fields[name]
     return value === undefined ? whole : String(value)

@@ -7,6 +7,7 @@ import {
   type UpstreamHandle,
 } from '../api/gateway.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
+import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import { present } from './plan.ts'
 import { residentOfTrees } from '../util/resident.ts'
@@ -33,6 +34,7 @@ interface Steered {
   readonly listeners: readonly Listener[]
   readonly startedAt: number | undefined
   readonly load: Load
+  readonly health: Health
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void
   reload(): Promise<object>
   inspect(): Promise<object>
@@ -44,6 +46,7 @@ type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Prom
 /** The gateway's own verbs; the `control` hook adds those of plugins. */
 export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
+  ['health', ({ health }) => Promise.resolve({ ...health })],
   ['inspect', inspected],
   ['plan.present', (gateway, params) => present(gateway.generation, params)],
   ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
@@ -59,6 +62,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
 /** No lines of an audit: what only looks, and is repeated each second, and a request that is a call of its own there. */
 const UNRECORDED: ReadonlySet<string> = new Set([
   'ps',
+  'health',
   'inspect',
   'explain',
   'plan.present',
@@ -146,6 +150,7 @@ async function status(gateway: Steered): Promise<object> {
     },
     listeners: gateway.listeners.map(({ name, type, url }) => ({ name, type, url })),
     load: gateway.load,
+    health: gateway.health,
     upstreams: rows.map((row, index) => {
       const known = trees[index]?.flatMap(pid => sizes.get(pid) ?? []) ?? []
       return known.length === 0 ? row : { ...row, rss: known.reduce((sum, size) => sum + size) }

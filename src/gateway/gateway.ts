@@ -19,6 +19,7 @@ import { liveOf } from '../core/kept-upstream.ts'
 import { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { finding, type Health } from '../errors/health.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
 import { OwnPrograms } from '../processes/plugin-programs.ts'
@@ -255,13 +256,19 @@ export class Gateway {
     try {
       const replaced = await this.#generations.replace(async () => source ?? (await this.#loaded()))
       this.#followLogs()
+      this.#gate.takeBack('config-refused')
       this.#events.emit('reloaded', replaced)
       return replaced.changes
     } catch (thrown) {
       const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-      if (error.code !== 'GW_STOPPING') this.#events.emit('refused', { error })
+      if (error.code !== 'GW_STOPPING') this.#refused(error)
       throw error
     }
+  }
+
+  #refused(error: GatewayError): void {
+    this.#gate.note(finding('config-refused', { why: error.message }))
+    this.#events.emit('refused', { error })
   }
 
   async #loaded(): Promise<LoadedConfig | JsonObject> {
@@ -322,12 +329,17 @@ export class Gateway {
     })
   }
 
-  /** Describes what runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
   /** Load of this process. */
   get load(): Load {
     return loadOf(this.generation.graph, this.#listeners.all)
   }
 
+  /** How it does: what its owner should know or do, the worst first. */
+  get health(): Health {
+    return this.#gate.health()
+  }
+
+  /** Describes what runs, as plain data without secrets. Before `start` nothing is asked, so the catalog is empty. */
   async inspect(): Promise<Inspection> {
     return inspect(this.generation, this.#listeners.all, this.#life.isStarted)
   }

@@ -29,6 +29,7 @@ import type {
   UpstreamState,
   UpstreamStatus,
 } from '../api/index.ts'
+import type { HealthFinding } from '../errors/health.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
@@ -85,6 +86,8 @@ export interface HookTaps {
   approval: (request: ApprovalRequest) => MaybePromise<Approval | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
   recorded: (event: AuditEvent) => void
+  /** What the owner should know or do: findings of a running gateway, made with `findingsOf`. */
+  health: (findings: readonly HealthFinding[]) => readonly HealthFinding[] | Undecided
   figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
   load: (load: Load) => Load | Undecided
   status: (status: UpstreamStatus, upstream: Upstream) => UpstreamStatus | Undecided
@@ -143,6 +146,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   upstreamState: { kind: 'sync', safe: true },
   recorded: { kind: 'sync', safe: true },
   status: { kind: 'syncWaterfall' },
+  health: { kind: 'syncWaterfall' },
   figures: { kind: 'syncWaterfall' },
   control: { kind: 'asyncBail', by: 'key', patience: 'short' },
   explain: { kind: 'syncWaterfall' },

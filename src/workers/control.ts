@@ -2,6 +2,7 @@ import type { RequestOptions } from '../api/gateway.ts'
 import type { JsonObject } from '../api/index.ts'
 import type { LoadedConfig } from '../config/finish.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { healthFrom, type Health } from '../errors/health.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
 import { withDigestsOf } from '../gateway/plan.ts'
@@ -36,6 +37,7 @@ export async function controlAll(
   const { verb, params } = asked
   if (verb === 'reload') return (await workers.reload()) as unknown as JsonObject
   if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
+  if (verb === 'health') return { ...(await healthOfAll(workers)) }
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner) return workers.owned.control(verb, params, options)
   if (verb === 'plan.present')
@@ -73,9 +75,19 @@ async function overview(workers: SteeredWorkers, asked: Verb): Promise<JsonObjec
     ...askedConfig(asked.params, workers.source),
     // Each process has its own.
     load: undefined,
+    ...(asked.verb === 'ps' ? { health: await healthOfAll(workers) } : {}),
     workers: await processes(workers),
     upstreams: rows,
   }
+}
+
+/** Findings of all processes, each once. */
+async function healthOfAll(workers: SteeredWorkers): Promise<Health> {
+  const asked = { verb: 'health', params: {} }
+  const all = await Promise.all([workers.owned.control('health'), askAll(workers, asked)])
+  const findings = all.flat().flatMap(one => (one as unknown as Health).findings)
+  // The owner of the shared servers may have none, where each worker dials its own.
+  return healthFrom(findings.filter(({ code }) => code !== 'no-upstreams' || all[1].length === 0))
 }
 
 function rowsOf({ upstreams }: JsonObject): Map<unknown, JsonObject> {

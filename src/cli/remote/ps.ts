@@ -3,6 +3,7 @@ import type { UpstreamStatus } from '../../api/gateway.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { loadText } from '../load-text.ts'
 import { amountText, durationText, oneLine } from '../../util/plain-text.ts'
+import { findingLines } from '../output/findings.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
@@ -49,7 +50,7 @@ export function watchPs(flags: ControlFlags & { json: boolean }, terminal: Termi
 
 /** The state of a gateway as people read it. `now` is milliseconds since 1970. */
 export function psLines(
-  { gateway, listeners, load, upstreams }: Ps,
+  { gateway, listeners, load, health, upstreams }: Ps,
   now: number,
   { cwd, out }: Terminal,
 ): string[] {
@@ -71,6 +72,7 @@ export function psLines(
     ...(load === undefined ? [] : [`  ${loadText(load, out)}`]),
     '',
     ...table(fitting([head, ...rows], out.width), out),
+    ...(health === undefined ? [] : findingLines(health.findings, out)),
   ]
 }
 

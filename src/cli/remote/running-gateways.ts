@@ -3,6 +3,7 @@ import { type Load } from '../../api/index.ts'
 import type { UpstreamStatus } from '../../api/gateway.ts'
 import { connectControl } from '../../control/client.ts'
 import { allLivingSockets } from '../../control/sockets.ts'
+import type { Health } from '../../errors/health.ts'
 import { durationText, oneLine } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -58,5 +59,7 @@ export interface Ps {
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
   /** Of one process; where there are several, each has its own in `workers`. */
   readonly load?: Load
+  /** Absent where an older gateway runs. */
+  readonly health?: Health
   readonly upstreams: readonly (UpstreamStatus & { readonly rss?: number })[]
 }

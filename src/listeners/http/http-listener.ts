@@ -12,6 +12,7 @@ import type {
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
+import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
@@ -23,7 +24,9 @@ import type { Upgrade } from './web-socket.ts'
 export const listenHttp: Plugin = {
   name: 'listen-http',
   claims: { always: true },
-  setup({ hooks, config }) {
+  setup(api) {
+    const { hooks, config } = api
+    watchCertificates(api)
     const tap = (upgradeTo?: UpgradeTo): void =>
       hooks.createListener
         .for('http')

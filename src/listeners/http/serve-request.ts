@@ -175,14 +175,17 @@ function sendLife({ request, response }: Arrival): void {
   sendJson(response, 200, '{"status":"alive"}')
 }
 
-/** Sends names and states only: why something is down may tell too much. */
+/** Sends names, states and codes only: why something is down may tell too much. */
 function sendReadiness({ context, request, response, headers: { caller } }: Arrival): void {
   request.resume()
-  const { ready, upstreams } = context.gate.readiness(caller)
+  const { ready, upstreams, health } = context.gate.readiness(caller)
   const isReady = ready && !context.isStopping
   if (isStranger(caller)) return sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady }))
   const states = Object.fromEntries(Object.entries(upstreams).map(([name, { state }]) => [name, { state }]))
-  sendJson(response, isReady ? 200 : 503, JSON.stringify({ ready: isReady, upstreams: states }))
+  const { level } = health
+  const findings = health.findings.map(({ code, level, upstream }) => ({ code, level, upstream }))
+  const body = { ready: isReady, upstreams: states, ...(level === 'ok' ? {} : { level, findings }) }
+  sendJson(response, isReady ? 200 : 503, JSON.stringify(body))
 }
 
 /** True if nothing is known of a caller; also one that a plugin lets in without knowing who it is. */

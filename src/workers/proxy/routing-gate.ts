@@ -75,6 +75,10 @@ export class RoutingGate implements Gate {
     return this.#gate.status()
   }
 
+  health(): ReturnType<Gate['health']> {
+    return this.#gate.health()
+  }
+
   figures(): ReturnType<Gate['figures']> {
     return this.#gate.figures()
   }

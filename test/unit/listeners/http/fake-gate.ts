@@ -70,9 +70,11 @@ export class FakeGate implements Gate {
   readonly seen: Seen[] = []
   answering: Answering = defaultAnswer
   readonly figures = (): readonly [] => []
+  readonly health = (): Readiness['health'] => this.ready.health
   ready: Readiness = {
     ready: true,
     upstreams: { files: { state: 'ready' }, web: { state: 'failed', problem: 'secret path' } },
+    health: { level: 'ok', findings: [] },
   }
   opening: (init: SessionInit) => Promise<void> = async () => undefined
   #waiting: { method: string; resolve: (seen: Seen) => void }[] = []

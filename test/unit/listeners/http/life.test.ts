@@ -14,7 +14,7 @@ test('probes tell that we live, whether we can serve, and no reasons', async t =
 
   const live = await send(url, { method: 'GET', path: '/livez' })
   const ready = await send(url, { method: 'GET', path: '/readyz' })
-  gate.ready = { ready: false, upstreams: {} }
+  gate.ready = { ready: false, upstreams: {}, health: { level: 'ok', findings: [] } }
   const unready = await send(url, { method: 'GET', path: '/readyz' })
   const head = await send(url, { method: 'HEAD', path: '/livez' })
 
@@ -29,7 +29,7 @@ test('probes tell that we live, whether we can serve, and no reasons', async t =
 
 test('/healthz says what /livez says: that we live, whatever can be called', async t => {
   const { gate, url } = await serve(t)
-  gate.ready = { ready: false, upstreams: {} }
+  gate.ready = { ready: false, upstreams: {}, health: { level: 'ok', findings: [] } }
 
   const healthy = await send(url, { method: 'GET', path: '/healthz' })
   const head = await send(url, { method: 'HEAD', path: '/healthz?verbose=1' })

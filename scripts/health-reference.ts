@@ -1,0 +1,27 @@
+import { allFindings } from '../src/gateway/errors.ts'
+
+const HEADER = `<!-- Generated from src/errors/health.ts and the \`health\` tables of plugins by \`npm run gen\`. Do not edit. -->
+
+# Findings
+
+What \`gateway ps\`, \`gateway doctor\`, \`/readyz\`, \`/metrics\` and the verb \`health\` say of a gateway. Codes and levels stay: monitors
+and scripts may read them. Words in braces are filled in where it happens. An \`error\` means that something does not work, a
+\`warning\` that it will not or should not for long, \`info\` is for knowing.
+
+| code | level | says | what to do |
+|---|---|---|---|
+`
+
+/** docs/reference/health.md, as it should be. */
+export function healthReference(): string {
+  const rows = Object.entries(allFindings()).map(([code, { level, text, fix }]) => {
+    const cells = [`\`${code}\``, level, prose(text), prose(fix)]
+    return `| ${cells.join(' | ')} |\n`
+  })
+  return HEADER + rows.join('')
+}
+
+// Angle brackets and pipes would be markup.
+function prose(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+}

@@ -1,0 +1,81 @@
+import type { Upstream } from '../api/index.ts'
+import { ownerProblemOf, reasonOf } from '../errors/errors.ts'
+import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
+import { isObject } from '../protocol/json/json.ts'
+import { oneLine, plainText } from '../util/plain-text.ts'
+import { hideIn } from '../util/secrets.ts'
+import type { Graph } from './graph-types.ts'
+
+/** Restarts from which on one is told of, while the last is not long ago. */
+const MANY_RESTARTS = 5
+const LONG_AGO_MS = 600_000
+/** Most findings, so that a plugin cannot fill a page. */
+const MOST = 1000
+
+/** Health of a running gateway: what the core sees, `standing` findings, and what plugins add by the `health` hook. */
+export function healthOf(graph: Graph, standing: readonly HealthFinding[] = []): Health {
+  const nodes = [...graph.upstreams.values()]
+  const own = nodes.flatMap(({ upstream }) => findingsAbout(upstream, graph))
+  const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
+  const all = withPlugins([...standing, ...empty, ...own], graph)
+  return healthFrom(hideIn(all.slice(0, MOST), graph.hide).map(plain))
+}
+
+/** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */
+function withPlugins(own: readonly HealthFinding[], { hooks }: Graph): readonly HealthFinding[] {
+  let findings = own
+  for (const { plugin, run } of hooks.each('health'))
+    try {
+      findings = checked(run(findings) ?? findings)
+    } catch (error) {
+      findings = [...findings, finding('plugin-health', { plugin, why: causeOf(error) })]
+    }
+  return findings
+}
+
+/** The hook's own error names the plugin alone. */
+function causeOf(error: unknown): string {
+  return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
+}
+
+function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
+  if (Array.isArray(findings) && findings.every(isFinding)) return findings
+  throw new Error('it gives something else than findings')
+}
+
+function isFinding(one: unknown): boolean {
+  if (!isObject(one)) return false
+  const texts = [one.code, one.summary, one.fix, one.detail ?? '', one.upstream ?? '']
+  return texts.every(text => typeof text === 'string') && LEVELS.includes(one.level as Level)
+}
+
+function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] {
+  const { name, state, degraded } = upstream
+  const why = ownerProblemOf(upstream) ?? 'it does not say why'
+  const lists = Object.entries(catalog.troubles(name) ?? {})
+  return [
+    ...(state === 'failed' ? [finding('upstream-failed', { upstream: name, why })] : []),
+    ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
+    ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
+    ...(degraded === undefined ? [] : [finding('upstream-degraded', { upstream: name, why: degraded })]),
+    ...(lists.length === 0 || state !== 'ready'
+      ? []
+      : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
+    ...restarted(upstream),
+  ]
+}
+
+function restarted({ name, state, runtime }: Upstream): HealthFinding[] {
+  const { restarts = 0, lastError, lastErrorAt = 0 } = runtime ?? {}
+  if (state === 'failed' || restarts < MANY_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
+  return [finding('upstream-restarts', { upstream: name, count: restarts, why: lastError ?? 'it ended' })]
+}
+
+/** Texts of servers may hold control characters. */
+function plain({ summary, detail, ...others }: HealthFinding): HealthFinding {
+  return {
+    ...others,
+    summary: oneLine(summary),
+    ...(detail === undefined ? {} : { detail: plainText(detail) }),
+  }
+}

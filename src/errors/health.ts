@@ -1,0 +1,150 @@
+import { fillIn } from './errors.ts'
+
+/** Weight of a finding, and of the health of a whole: the worst of its findings. */
+export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
+export type Level = (typeof LEVELS)[number]
+
+/** One row of a table of findings: what it says, and what to do. Its code stays, as monitors and scripts read it. */
+export interface HealthEntry {
+  readonly level: Exclude<Level, 'ok'>
+  /** `{name}` is filled from the fields given. */
+  readonly text: string
+  /** Command, or advice, that mends it. */
+  readonly fix: string
+}
+
+export type HealthTable = Readonly<Record<string, HealthEntry>>
+
+/** Something that its owner should know, or do. */
+export interface HealthFinding {
+  readonly code: string
+  readonly level: Exclude<Level, 'ok'>
+  /** One line for the owner: it may hold what a server said. */
+  readonly summary: string
+  /** More on why. */
+  readonly detail?: string
+  readonly fix: string
+  /** The upstream that it is about: who may not know of that learns nothing of it. */
+  readonly upstream?: string
+}
+
+/** How something does, with the worst first. */
+export interface Health {
+  readonly level: Level
+  readonly findings: readonly HealthFinding[]
+}
+
+/** Findings of the gateway itself, of a running one and of `gateway doctor`; plugins have tables of their own, as `health`. */
+export const HEALTH = {
+  'upstream-failed': {
+    level: 'error',
+    text: '{upstream} does not run: {why}',
+    fix: 'gateway logs {upstream} shows its output; then: gateway restart {upstream}',
+  },
+  'upstream-needs-login': {
+    level: 'warning',
+    text: '{upstream} waits for a login',
+    fix: 'Log in to it; then: gateway restart {upstream}',
+  },
+  'upstream-stopped': {
+    level: 'info',
+    text: '{upstream} was stopped',
+    fix: 'gateway start {upstream}',
+  },
+  'upstream-degraded': {
+    level: 'warning',
+    text: '{upstream} works, but: {why}',
+    fix: 'gateway logs {upstream} shows its output',
+  },
+  'upstream-lists': {
+    level: 'warning',
+    text: 'lists of {upstream} are missing or old: {why}',
+    fix: 'gateway restart {upstream}',
+  },
+  'upstream-restarts': {
+    level: 'warning',
+    text: '{upstream} was restarted {count} times, last because {why}',
+    fix: 'gateway logs {upstream} shows its output',
+  },
+  'no-upstreams': {
+    level: 'info',
+    text: 'the configuration has no server',
+    fix: 'Add one below "upstreams" in {config}',
+  },
+  'config-refused': {
+    level: 'error',
+    text: 'the configuration was changed and is refused; the one before runs on: {why}',
+    fix: 'gateway validate shows what is wrong; then: gateway reload',
+  },
+  'plugin-health': {
+    level: 'warning',
+    text: 'plugin {plugin} cannot say how it does: {why}',
+    fix: 'Tell who wrote it',
+  },
+  stopping: { level: 'info', text: 'the gateway is stopping', fix: 'Wait, then: gateway up' },
+  'certificate-ends': {
+    level: 'warning',
+    text: 'the certificate of listener {listener} ends {when}',
+    fix: 'Put a new one in its place; then: gateway reload',
+  },
+  'certificate-ended': {
+    level: 'error',
+    text: 'the certificate of listener {listener} ended {when}',
+    fix: 'Put a new one in its place; then: gateway reload',
+  },
+} as const satisfies HealthTable
+
+export type HealthCode = keyof typeof HEALTH
+
+/** Fields that fill a row. `upstream` and `detail` stay with the finding. */
+export interface HealthFields {
+  readonly upstream?: string
+  readonly detail?: string | undefined
+  readonly [field: string]: string | number | undefined
+}
+
+/**
+ * Makes the findings of a plugin, from the table that it has as `health`.
+ *
+ * ```ts
+ * const found = findingsOf({ 'budget-spent': { level: 'warning', text: 'the budget is spent', fix: 'Wait for tomorrow' } })
+ * hooks.health.tap(findings => (isSpent() ? [...findings, found('budget-spent')] : undefined))
+ * ```
+ */
+export function findingsOf<T extends HealthTable>(
+  table: T,
+): (code: keyof T & string, fields?: HealthFields) => HealthFinding {
+  return (code, fields = {}) => {
+    const { level, text, fix } = table[code] ?? UNKNOWN
+    const { upstream, detail } = fields
+    return {
+      code,
+      level,
+      summary: fillIn(text, fields),
+      ...(detail === undefined || detail === '' ? {} : { detail }),
+      fix: fillIn(fix, fields),
+      ...(upstream === undefined ? {} : { upstream }),
+    }
+  }
+}
+
+/** `finding('upstream-failed', { upstream, why })` */
+export const finding: (code: HealthCode, fields?: HealthFields) => HealthFinding = findingsOf(HEALTH)
+
+const UNKNOWN: HealthEntry = { level: 'warning', text: '{detail}', fix: '' }
+
+/** A whole, from its findings: the worst first, and one of each. */
+export function healthFrom(findings: readonly HealthFinding[]): Health {
+  const unique = new Map<string, HealthFinding>()
+  for (const one of findings) {
+    const key = JSON.stringify([one.code, one.upstream, one.upstream === undefined ? one.summary : ''])
+    const known = unique.get(key)
+    if (known === undefined || weightOf(one) > weightOf(known)) unique.set(key, one)
+  }
+  const sorted = [...unique.values()].sort((a, b) => weightOf(b) - weightOf(a))
+  return { level: sorted[0]?.level ?? 'ok', findings: sorted }
+}
+
+function weightOf({ level }: HealthFinding): number {
+  return LEVELS.indexOf(level)
+}

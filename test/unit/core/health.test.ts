@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findingsOf, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
+import { allFindings } from '../../../src/gateway/errors.ts'
+import { definePlugin, type Plugin } from '../../../src/plugin.ts'
+import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
+import { hashOf } from '../rules/keys.ts'
+
+const codes = ({ findings }: { findings: readonly HealthFinding[] }): string[] =>
+  findings.map(({ code, upstream = '' }) => `${code} ${upstream}`.trim())
+
+const tools = { run: () => 'x' }
+const gone = { type: 'stdio', command: process.execPath, args: ['-e', 'process.exit(3)'] }
+
+async function readiness({ url }: TestGateway, key?: string): Promise<Record<string, unknown>> {
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
+  const reply = await fetch(new URL('/readyz', url), { headers })
+  return (await reply.json()) as Record<string, unknown>
+}
+
+test('a gateway whose servers run is well, and says nothing else on /readyz', async t => {
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
+
+  assert.deepEqual(await gateway.gateway.control('health'), { level: 'ok', findings: [] })
+  assert.deepEqual(await readiness(gateway), { ready: true, upstreams: { web: { state: 'ready' } } })
+})
+
+test('a server that does not run is an error with its name, why, and what to do; the same in ps and the verb', async t => {
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: { upstreams: { gone } } }))
+
+  const health = await gateway.gateway.control('health')
+  const [finding] = health.findings as HealthFinding[]
+  assert.equal(health.level, 'error')
+  assert.equal(finding?.code, 'upstream-failed')
+  assert.equal(finding.upstream, 'gone')
+  assert.match(finding.summary, /^gone does not run: .*3/)
+  assert.match(finding.fix, /gateway restart gone$/)
+  assert.deepEqual((await gateway.gateway.control('ps')).health, health)
+})
+
+test('who stopped a server is reminded of it', async t => {
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
+  await gateway.gateway.control('upstream.stop', { upstream: 'web' })
+
+  const { level, findings } = gateway.gateway.health
+  assert.equal(level, 'info')
+  assert.deepEqual(findings, [
+    {
+      code: 'upstream-stopped',
+      level: 'info',
+      summary: 'web was stopped',
+      fix: 'gateway start web',
+      upstream: 'web',
+    },
+  ])
+})
+
+test('a configuration that was refused stays a finding until one is taken', async t => {
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
+  const good = gateway.gateway.generation.loaded
+  await assert.rejects(gateway.gateway.reload({ version: 1, upstreams: { x: { type: 'nothing' } } }))
+  assert.deepEqual(codes(gateway.gateway.health), ['config-refused'])
+
+  await gateway.gateway.reload(good)
+  assert.deepEqual(codes(gateway.gateway.health), [])
+})
+
+test('plugins add findings, change them, and one that fails is a finding itself while the others are heard', async t => {
+  const found = findingsOf({ late: { level: 'warning', text: '{what} is late', fix: 'Wait' } })
+  const says = (name: string, tap: (all: readonly HealthFinding[]) => unknown): Plugin =>
+    definePlugin({ name, setup: ({ hooks }) => hooks.health.tap(tap as never) })
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(
+    t,
+    await testGateway({
+      upstreams: { web },
+      plugins: [
+        says('throws', () => {
+          throw new Error('out of order')
+        }),
+        says('nonsense', () => [{ code: 'x' }]),
+        says('tide', all => [...all, found('late', { what: 'the\u001b[31m\ntide' })]),
+        says('silent', () => undefined),
+      ],
+    }),
+  )
+
+  const { level, findings } = gateway.gateway.health
+  assert.equal(level, 'warning')
+  assert.deepEqual(
+    findings.map(({ code, summary }) => [code, summary]),
+    [
+      ['plugin-health', 'plugin throws cannot say how it does: out of order'],
+      ['plugin-health', 'plugin nonsense cannot say how it does: it gives something else than findings'],
+      ['late', 'the tide is late'],
+    ],
+  )
+})
+
+test('strangers learn nothing from /readyz but whether it serves, and callers codes of what they may know', async t => {
+  const open = closeAfter(t, await testUpstream({ tools }))
+  const keys = [
+    { name: 'boss', hash: hashOf('boss') },
+    { name: 'ci', hash: hashOf('ci') },
+  ]
+  const gateway = closeAfter(
+    t,
+    await testGateway({
+      upstreams: { open },
+      config: {
+        upstreams: { hidden: gone },
+        auth: { keys, rules: [{ upstreams: 'hidden', principals: ['boss'] }] },
+      },
+    }),
+  )
+
+  assert.deepEqual(await readiness(gateway), { ready: true })
+  assert.deepEqual(await readiness(gateway, 'ci'), { ready: true, upstreams: { open: { state: 'ready' } } })
+  const { level, findings } = await readiness(gateway, 'boss')
+  assert.equal(level, 'error')
+  assert.deepEqual(findings, [{ code: 'upstream-failed', level: 'error', upstream: 'hidden' }])
+})
+
+test('secrets of the configuration are in no finding', async t => {
+  const env = { API_TOKEN: 'sk-very-secret-value' }
+  const args = ['-e', 'console.error("bad token " + process.env.API_TOKEN); process.exit(3)']
+  const gateway = closeAfter(
+    t,
+    await testGateway({ upstreams: {}, config: { upstreams: { leaky: { ...gone, args, env } } } }),
+  )
+  const text = JSON.stringify(gateway.gateway.health)
+  assert.match(text, /upstream-failed/)
+  assert.doesNotMatch(text, /very-secret/)
+})
+
+test('/metrics counts findings by code', async t => {
+  const gateway = closeAfter(
+    t,
+    await testGateway({ upstreams: {}, config: { upstreams: { gone }, metrics: {} } }),
+  )
+  const page = await (await fetch(new URL('/metrics', gateway.url))).text()
+  assert.match(page, /^tapgate_health_level 3$/m)
+  assert.match(page, /^tapgate_health_findings\{code="upstream-failed",level="error",upstream="gone"\} 1$/m)
+})
+
+test('of the same finding twice the heavier one stays, and the worst comes first', () => {
+  const of = (level: HealthFinding['level'], upstream: string): HealthFinding => ({
+    ...{ code: 'a', level, summary: level, fix: '' },
+    upstream,
+  })
+  const health = healthFrom([of('info', 'x'), of('warning', 'y'), of('error', 'x')])
+  assert.equal(health.level, 'error')
+  assert.deepEqual(
+    health.findings.map(({ summary }) => summary),
+    ['error', 'warning'],
+  )
+})
+
+test('every code is in lower case with hyphens, and says what to do', () => {
+  for (const [code, { fix, text }] of Object.entries(allFindings())) {
+    assert.match(code, /^[a-z]+(-[a-z]+)*$/)
+    assert.ok(fix.length > 0 && text.length > 0, code)
+  }
+})
