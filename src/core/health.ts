@@ -39,7 +39,8 @@ function causeOf(error: unknown): string {
 }
 
 function checked(findings: readonly HealthFinding[]): readonly HealthFinding[] {
-  if (Array.isArray(findings) && findings.every(isFinding)) return findings
+  const given: unknown = findings
+  if (Array.isArray(given) && given.every(isFinding)) return findings
   throw new Error('it gives something else than findings')
 }
 

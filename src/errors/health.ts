@@ -2,6 +2,7 @@ import { fillIn } from './errors.ts'
 
 /** Weight of a finding, and of the health of a whole: the worst of its findings. */
 export const LEVELS = ['ok', 'info', 'warning', 'error'] as const
+/** One of them. */
 export type Level = (typeof LEVELS)[number]
 
 /** One row of a table of findings: what it says, and what to do. Its code stays, as monitors and scripts read it. */
@@ -13,6 +14,7 @@ export interface HealthEntry {
   readonly fix: string
 }
 
+/** Rows by their codes: lower case, with hyphens. */
 export type HealthTable = Readonly<Record<string, HealthEntry>>
 
 /** Something that its owner should know, or do. */
