@@ -11,6 +11,7 @@ import {
   skipSpace,
 } from './scan.ts'
 import { escape, found, scalar } from './scalars.ts'
+import { proven, proveString, proveValue } from './wasm/proof.ts'
 import { beginNames, endNames, forgetNames, noteName, type ManyNames } from './unique-names.ts'
 
 /** Most names and values of a message: to parse it costs by these, not by its bytes. */
@@ -38,20 +39,18 @@ export interface JsonReader {
 }
 
 const ZERO = 0x30
-/** Bytes of a string that are looked at one by one before its words are. */
-const SHORT = 8
-const HIGH_BITS = 0x80808080 | 0
+/** Bytes of a string that are looked at one by one. */
+const SHORT = 64
+/** Text that is so long is worth a call of the module in `wasm/`. */
+const LONG = 256
 
 /** Table of the bytes that stand in a string as they are. */
 const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH ? 1 : 0,
 )
 
-const NO_WORDS = new DataView(new ArrayBuffer(0))
-
 // One state for all messages, as checking one never yields.
 let tokens = 0
-let words: DataView = NO_WORDS
 /** Bytes that close the open brackets, by level; `bases` and `many` hold the names of each object. */
 const closing = new Uint8Array(MAX_DEPTH + 1)
 const bases = new Int32Array(MAX_DEPTH + 1)
@@ -66,7 +65,6 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
  */
 export function checkJson(bytes: Buffer, heard?: JsonReader): void {
   tokens = 0
-  words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   try {
     const end = bytes.length
     const start = skipSpace(bytes, 0, end)
@@ -75,7 +73,6 @@ export function checkJson(bytes: Buffer, heard?: JsonReader): void {
     if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
     if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
   } finally {
-    words = NO_WORDS
     forgetNames()
     many.fill(undefined)
   }
@@ -99,12 +96,25 @@ function outermost(bytes: Buffer, open: number, end: number, heard: JsonReader):
   }
 }
 
+/** Proves the value that begins at `from`, and returns where it ends. `level` is its own, if it nests. */
+function value(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
+  const first = bytes[from]
+  if (!isUnique && end - from >= LONG && (first === OPEN_OBJECT || first === OPEN_ARRAY)) {
+    const after = proveValue(bytes, from, end, level, tokens)
+    if (after >= 0) {
+      tokens = proven.tokens
+      return after
+    }
+  }
+  return valueByBytes(bytes, from, end, level, isUnique)
+}
+
 /**
- * Proves the value that begins at `from`, and returns where it ends. `level` is its own, if it nests. One loop over all values
- * in it, with its state in locals: this costs by the value, and calls take half as long again.
+ * Proves a value byte by byte, and says what is wrong with it. One loop over all values in it, with its state in locals: this
+ * costs by the value, and calls take half as long again.
  */
 // eslint-disable-next-line complexity -- see above
-function value(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
+function valueByBytes(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
   const bottom = level - 1
   let depth = bottom
   let at = from
@@ -227,34 +237,25 @@ function next(bytes: Buffer, after: number, end: number, close: number): number 
 
 /** Proves the string whose quote stands at `open`; returns where it ends. */
 function string(bytes: Buffer, open: number, end: number): number {
-  let at = open + 1
-  // Most strings are short: their first bytes are looked at one by one.
-  const stop = Math.min(end, at + SHORT)
-  while (at < stop && PLAIN[bytes[at] as number] === 1) at++
-  if (at < end && bytes[at] === QUOTE) return at + 1
+  const after = walk(bytes, open + 1, Math.min(end, open + SHORT), end)
+  if (after >= 0) return after
+  const at = -after
+  const proved = end - at < LONG ? -1 : proveString(bytes, at, end)
+  if (proved < 0) return walk(bytes, at, end, end)
+  if (proven.isRewritten) found.rewritten = true
+  return proved
+}
+
+/** Walks a string byte by byte; returns where it ends or, where it goes on at `stop`, that place as a negative number. */
+function walk(bytes: Buffer, from: number, stop: number, end: number): number {
+  let at = from
   for (;;) {
-    at = skipPlain(bytes, at, end)
+    while (at < stop && PLAIN[bytes[at] as number] === 1) at++
     if (at >= end) throw new ScanError('a string does not end')
+    if (at >= stop) return -at
     const byte = bytes[at]
     if (byte === QUOTE) return at + 1
     if (byte !== BACKSLASH) throw new ScanError('a control character in a string')
     at = escape(bytes, at + 1, end)
   }
-}
-
-/** Passes over what may stand in a string as it is, four bytes at a time: a high bit shows a byte that may not. */
-function skipPlain(bytes: Buffer, from: number, end: number): number {
-  let at = from
-  for (; at + 4 <= end; at += 4) {
-    const word = words.getInt32(at, true)
-    const quote = word ^ 0x22222222
-    const slash = word ^ 0x5c5c5c5c
-    const found =
-      (((quote - 0x01010101) & ~quote) | ((slash - 0x01010101) & ~slash) | ((word - 0x20202020) & ~word)) &
-      HIGH_BITS
-    // Borrows can only show bytes behind the first that was found.
-    if (found !== 0) return at + ((31 - Math.clz32(found & -found)) >> 3)
-  }
-  while (at < end && PLAIN[bytes[at] as number] === 1) at++
-  return at
 }

@@ -1,3 +1,5 @@
+import { countSigns, proveString, proveValue } from './wasm/proof.ts'
+
 /** Table of the bytes that begin a value or a name: `{`, `[`, `,` and `:`. */
 const BEGINS = Uint8Array.from({ length: 256 }, (_, byte) =>
   '{[,:'.includes(String.fromCharCode(byte)) ? 1 : 0,
@@ -26,8 +28,11 @@ export const COLON = 0x3a
 /** Deepest nesting of a message, ours included. */
 export const MAX_DEPTH = 64
 
-/** Bytes of a string that are walked one by one before the native search takes over. */
-const WALK = 48
+/** Bytes of a string that are walked one by one before the module in `wasm/` takes over. */
+const WALK = 64
+
+/** Text that is so long is worth a call of the module. */
+const LONG = 256
 
 /** Error for bytes that are not accepted. */
 export class ScanError extends Error {
@@ -134,6 +139,11 @@ function endsScalar(byte: number | undefined): boolean {
 const open = new Uint8Array(MAX_DEPTH + 1)
 
 function skipNested(bytes: Buffer, at: number, end: number): number {
+  const after = end - at < LONG ? -1 : proveValue(bytes, at, end, 2, 0)
+  return after < 0 ? nestedByBytes(bytes, at, end) : after
+}
+
+function nestedByBytes(bytes: Buffer, at: number, end: number): number {
   let depth = 1
   while (at < end) {
     const byte = bytes[at] as number
@@ -154,18 +164,24 @@ function skipNested(bytes: Buffer, at: number, end: number): number {
 }
 
 function skipString(bytes: Buffer, at: number, end: number): number {
+  const stop = Math.min(end, at + WALK)
   let from = at + 1
+  while (from < stop) {
+    const byte = bytes[from]
+    if (byte === QUOTE) return from + 1
+    from += byte === BACKSLASH ? 2 : 1
+  }
+  if (from >= end) throw new ScanError('a string does not end')
+  const after = proveString(bytes, from, end)
+  return after < 0 ? stringBySearch(bytes, from, end) : after
+}
+
+function stringBySearch(bytes: Buffer, begin: number, end: number): number {
+  let from = begin
   for (;;) {
-    const stop = Math.min(end, from + WALK)
-    while (from < stop) {
-      const byte = bytes[from]
-      if (byte === QUOTE) return from + 1
-      from += byte === BACKSLASH ? 2 : 1
-    }
-    if (from >= end) throw new ScanError('a string does not end')
     const quote = bytes.indexOf(QUOTE, from)
     if (quote < 0 || quote >= end) throw new ScanError('a string does not end')
-    if (!isEscaped(bytes, from, quote)) return quote + 1
+    if (!isEscaped(bytes, begin, quote)) return quote + 1
     from = quote + 1
   }
 }
@@ -182,14 +198,18 @@ function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
  * Counts no further than `most`.
  */
 export function parsedSize(bytes: Buffer, most: number): number {
-  let left = Math.ceil(most / BYTES_EACH)
-  const values = left
+  const values = Math.ceil(most / BYTES_EACH)
+  return Math.min(most, (countSigns(bytes, values) ?? signsOf(bytes, values)) * BYTES_EACH)
+}
+
+function signsOf(bytes: Buffer, most: number): number {
+  let left = most
   for (let at = 0; at < bytes.length && left > 0; at++) {
     const byte = bytes[at] as number
     if (byte === QUOTE) at = endOfString(bytes, at)
     else left -= BEGINS[byte] as number
   }
-  return Math.min(most, (values - left) * BYTES_EACH)
+  return most - left
 }
 
 /** Index of the quote that ends a string; the length of the text where there is none. */

@@ -1,0 +1,48 @@
+// Compiles `src/protocol/json/wasm/proof.as` to WebAssembly, and writes it as text that the sources import. The same
+// source gives the same bytes. `--check` tells whether the written file is fresh.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { main, type CompilerOptions } from 'assemblyscript/asc'
+
+const FOLDER = fileURLToPath(new URL('../src/protocol/json/wasm/', import.meta.url))
+const TARGET = join(FOLDER, 'proof.gen.ts')
+
+const OPTIONS: CompilerOptions = {
+  outFile: 'proof.wasm',
+  optimizeLevel: 3,
+  runtime: 'stub',
+  noAssert: true,
+  enable: ['simd'],
+  // Two pages: brackets, a piece of 64 KiB, and room behind it.
+  initialMemory: 2,
+  maximumMemory: 2,
+}
+
+let wasm: Uint8Array = new Uint8Array()
+const { error, stderr } = await main(['proof.ts', ...flags(OPTIONS)], {
+  readFile: name => (name === 'proof.ts' ? readFileSync(join(FOLDER, 'proof.as'), 'utf8') : null),
+  writeFile: (_name, contents) => void (wasm = contents as Uint8Array),
+  listFiles: () => [],
+})
+if (error !== null) {
+  console.error(stderr.toString())
+  process.exit(1)
+}
+const text = `// Written by \`npm run gen\` from proof.as: edit that.
+
+/** WebAssembly module, in base64. */
+export const PROOF =
+  '${Buffer.from(wasm).toString('base64')}'
+`
+if (!process.argv.includes('--check')) writeFileSync(TARGET, text)
+else if (readFileSync(TARGET, 'utf8') !== text) {
+  console.error('src/protocol/json/wasm/proof.gen.ts is not fresh: npm run gen')
+  process.exit(1)
+}
+
+function flags(options: CompilerOptions): string[] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === true ? [`--${name}`] : [`--${name}`, String(value)],
+  )
+}

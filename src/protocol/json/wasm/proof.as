@@ -1,0 +1,338 @@
+// Proves that bytes are JSON (RFC 8259), in pieces: AssemblyScript, compiled by `npm run gen` to proof.gen.ts.
+// Accepts exactly what `check.ts` accepts. It gives no reasons: what it does not accept is read again there.
+
+/** First byte of the piece that is looked at; the brackets that are open stand before it. */
+const PIECE: usize = 1024
+const MAX_DEPTH: i32 = 64
+const MAX_TOKENS: i32 = 1_000_000
+
+const QUOTE: u32 = 0x22
+const COMMA: u32 = 0x2c
+const COLON: u32 = 0x3a
+const LETTER_U: u32 = 0x75
+const MINUS: u32 = 0x2d
+const OPEN_ARRAY: u32 = 0x5b
+const BACKSLASH: u32 = 0x5c
+const OPEN_OBJECT: u32 = 0x7b
+const CLOSE_OBJECT: u32 = 0x7d
+
+// What comes next.
+const VALUE: i32 = 0
+const FIRST_ELEMENT: i32 = 1
+const FIRST_NAME: i32 = 2
+const NAME: i32 = 3
+const COLON_NEXT: i32 = 4
+const AFTER: i32 = 5
+const IN_NAME: i32 = 6
+const IN_STRING: i32 = 7
+
+// How a piece ended.
+const MORE: i32 = 0
+const DONE: i32 = 1
+const REFUSED: i32 = 2
+
+let next: i32 = VALUE
+let bottom: i32 = 0
+let depth: i32 = 0
+let seen: i32 = 0
+let outcome: i32 = MORE
+let rewritten: i32 = 0
+
+/** Begins a value that nests at `level`, after so many names and values. */
+export function beginValue(level: i32, tokens: i32): void {
+  next = VALUE
+  bottom = depth = level - 1
+  seen = tokens
+}
+
+/** Begins behind the quote that opens a string. */
+export function beginString(): void {
+  next = IN_STRING
+  bottom = depth = 0
+  rewritten = 0
+}
+
+/** How the last piece ended: 0 wants more, 1 the value has ended, 2 not accepted here. */
+export function ended(): i32 {
+  return outcome
+}
+
+/** Names and values seen until now. */
+export function tokens(): i32 {
+  return seen
+}
+
+/** 1 where a string has an escape that JavaScript would write otherwise. */
+export function isRewritten(): i32 {
+  return rewritten
+}
+
+/**
+ * Reads the next piece, of `length` bytes; returns how many of them need not be given again. One loop with its state in
+ * locals: this costs by the value. A zero behind the piece stops every search.
+ */
+export function read(length: i32): i32 {
+  const end: usize = PIECE + length
+  store<u8>(end, 0)
+  let at: usize = PIECE
+  let level = depth
+  let count = seen
+  let state = next
+  let how = MORE
+  while (true) {
+    if (state >= IN_NAME) {
+      at = string(at, end)
+      how = outcome
+      if (how != DONE) break
+      how = MORE
+      if (state == IN_STRING) state = AFTER
+      else if (load<u8>(at) == COLON) {
+        at++
+        state = VALUE
+      } else state = COLON_NEXT
+    }
+    if (state == AFTER && level == bottom) {
+      how = DONE
+      break
+    }
+    let byte: u32 = load<u8>(at)
+    if (byte <= 0x20) {
+      at = space(at)
+      byte = load<u8>(at)
+      if (at >= end) break
+    }
+    if (state == AFTER) {
+      const close: u32 = load<u8>(level)
+      if (byte == COMMA) {
+        at++
+        if (close != CLOSE_OBJECT) state = VALUE
+        else if (load<u8>(at) == QUOTE && count < MAX_TOKENS) {
+          at++
+          count++
+          state = IN_NAME
+        } else state = NAME
+        continue
+      }
+      if (byte != close) {
+        how = REFUSED
+        break
+      }
+      level--
+      at++
+      continue
+    }
+    if (state != VALUE) {
+      if (state == COLON_NEXT) {
+        if (byte != COLON) {
+          how = REFUSED
+          break
+        }
+        at++
+        state = VALUE
+        continue
+      }
+      if (state != NAME && byte == <u32>load<u8>(level)) {
+        level--
+        at++
+        state = AFTER
+        continue
+      }
+      if (state != FIRST_ELEMENT) {
+        if (byte != QUOTE || ++count > MAX_TOKENS) {
+          how = REFUSED
+          break
+        }
+        at++
+        state = IN_NAME
+        continue
+      }
+      state = VALUE
+    }
+    if (byte == QUOTE) {
+      at++
+      state = IN_STRING
+    } else if (byte == OPEN_OBJECT || byte == OPEN_ARRAY) {
+      if (level == MAX_DEPTH) {
+        how = REFUSED
+        break
+      }
+      store<u8>(++level, <u8>(byte + 2))
+      state = byte == OPEN_OBJECT ? FIRST_NAME : FIRST_ELEMENT
+      at++
+    } else {
+      const after = isDigit(byte) || byte == MINUS ? number(at, end) : word(at, end, byte)
+      if (after == 0) {
+        how = REFUSED
+        break
+      }
+      // The piece may end in its middle.
+      if (after >= end) break
+      at = after
+      state = AFTER
+    }
+    if (++count > MAX_TOKENS) {
+      how = REFUSED
+      break
+    }
+  }
+  next = state
+  depth = level
+  seen = count
+  outcome = how
+  return <i32>(at - PIECE)
+}
+
+/** Where the next piece to be counted begins: outside of a string, in one, or in one behind a backslash. */
+let inside: i32 = 0
+
+/** Begins to count in a text. */
+export function beginCount(): void {
+  inside = 0
+}
+
+/** Counts the signs that begin a value – `{`, `[`, `,`, `:` – in the next piece, strings left out. */
+export function count(length: i32): i32 {
+  const end: usize = PIECE + length
+  // Sixteen zeros, as blocks go over the end.
+  v128.store(end, i8x16.splat(0))
+  let at: usize = PIECE + (inside == 2 ? 1 : 0)
+  let isText = inside != 0
+  let found = 0
+  inside = 0
+  while (at < end) {
+    const block = v128.load(at)
+    const quotes = i8x16.eq(block, i8x16.splat(0x22))
+    if (isText) {
+      const bits = i8x16.bitmask(v128.or(quotes, i8x16.eq(block, i8x16.splat(0x5c))))
+      if (bits == 0) at += 16
+      else {
+        at += <usize>ctz(bits)
+        if (load<u8>(at) == QUOTE) isText = false
+        else if (++at == end) inside = 2
+        at++
+      }
+      continue
+    }
+    // `{` and `[` differ in one bit only, as do no other two that count.
+    const brackets = i8x16.eq(v128.or(block, i8x16.splat(0x20)), i8x16.splat(0x7b))
+    const commas = i8x16.eq(block, i8x16.splat(0x2c))
+    const colons = i8x16.eq(block, i8x16.splat(0x3a))
+    let signs = i8x16.bitmask(v128.or(brackets, v128.or(commas, colons)))
+    const bits = i8x16.bitmask(quotes)
+    if (bits == 0) at += 16
+    else {
+      const place = ctz(bits)
+      signs &= (1 << place) - 1
+      at += <usize>place + 1
+      isText = true
+    }
+    found += popcnt(signs)
+  }
+  if (isText && inside == 0) inside = 1
+  return found
+}
+
+/** Passes over white space; long runs of it indent what people read. */
+// @ts-ignore: decorator
+@inline
+function space(from: usize): usize {
+  let at = from
+  while (true) {
+    const block = v128.load(at)
+    const blanks = v128.or(
+      v128.or(i8x16.eq(block, i8x16.splat(0x20)), i8x16.eq(block, i8x16.splat(0x0a))),
+      v128.or(i8x16.eq(block, i8x16.splat(0x0d)), i8x16.eq(block, i8x16.splat(0x09))),
+    )
+    const bits = ~i8x16.bitmask(blanks) & 0xffff
+    if (bits != 0) return at + <usize>ctz(bits)
+    at += 16
+  }
+}
+
+/** Reads on in a string, sixteen bytes at a time; `outcome` tells whether it ended. */
+function string(from: usize, end: usize): usize {
+  const quotes = i8x16.splat(0x22)
+  const slashes = i8x16.splat(0x5c)
+  const blank = i8x16.splat(0x20)
+  let at = from
+  while (true) {
+    const block = v128.load(at)
+    const signs = v128.or(v128.or(i8x16.eq(block, quotes), i8x16.eq(block, slashes)), i8x16.lt_u(block, blank))
+    const bits = i8x16.bitmask(signs)
+    if (bits == 0) {
+      at += 16
+      continue
+    }
+    at += <usize>ctz(bits)
+    if (at >= end) return stop(end, MORE)
+    const byte: u32 = load<u8>(at)
+    if (byte == QUOTE) return stop(at + 1, DONE)
+    if (byte != BACKSLASH) return stop(at, REFUSED)
+    const sign: u32 = load<u8>(at + 1)
+    if (sign == LETTER_U) {
+      if (at + 6 > end) return stop(at, MORE)
+      for (let digit: usize = 2; digit < 6; digit++) if (!isHex(load<u8>(at + digit))) return stop(at, REFUSED)
+      rewritten = 1
+      at += 6
+    } else if (isEscape(sign)) {
+      if (sign == 0x2f) rewritten = 1
+      at += 2
+    } else return stop(at, at + 1 >= end ? MORE : REFUSED)
+  }
+}
+
+function stop(at: usize, how: i32): usize {
+  outcome = how
+  return at
+}
+
+/** Where the number that begins at `at` ends; 0 where it is none, `end` where it may go on. */
+function number(from: usize, end: usize): usize {
+  let at = from
+  if (load<u8>(at) == 0x2d) at++
+  if (at >= end) return end
+  if (load<u8>(at) == 0x30) at++
+  else {
+    const first = at
+    while (at < end && isDigit(load<u8>(at))) at++
+    if (at == first) return 0
+  }
+  if (at >= end) return end
+  if (load<u8>(at) == 0x2e) {
+    const first = ++at
+    while (at < end && isDigit(load<u8>(at))) at++
+    if (at >= end) return end
+    if (at == first) return 0
+  }
+  if ((<u32>load<u8>(at) | 0x20) != 0x65) return at
+  if (++at >= end) return end
+  if (load<u8>(at) == 0x2d || load<u8>(at) == 0x2b) at++
+  const first = at
+  while (at < end && isDigit(load<u8>(at))) at++
+  if (at >= end) return end
+  return at == first ? 0 : at
+}
+
+/** Where `true`, `false` or `null` ends; 0 where it is none of them, `end` where it may go on. */
+function word(at: usize, end: usize, first: u32): usize {
+  if (at + 5 >= end) return end
+  const four = load<u32>(at)
+  if (first == 0x74) return four == 0x65757274 ? at + 4 : 0
+  if (first == 0x6e) return four == 0x6c6c756e ? at + 4 : 0
+  if (first == 0x66) return four == 0x736c6166 && load<u8>(at + 4) == 0x65 ? at + 5 : 0
+  return 0
+}
+
+function isDigit(byte: u32): bool {
+  return byte - 0x30 <= 9
+}
+
+function isHex(byte: u32): bool {
+  return byte - 0x30 <= 9 || (byte | 0x20) - 0x61 <= 5
+}
+
+/** Tells whether a character may stand behind a backslash: `"`, `\`, `/`, `b`, `f`, `n`, `r`, `t`. */
+function isEscape(byte: u32): bool {
+  if (byte == 0x22 || byte == 0x5c || byte == 0x2f) return true
+  return byte == 0x62 || byte == 0x66 || byte == 0x6e || byte == 0x72 || byte == 0x74
+}

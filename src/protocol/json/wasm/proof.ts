@@ -1,0 +1,109 @@
+import { PROOF } from './proof.gen.ts'
+
+/** The part of WebAssembly that is used here; Node's types have none of it. */
+interface WebAssemblyHost {
+  readonly Module: new (bytes: Uint8Array) => object
+  readonly Instance: new (module: object) => { readonly exports: unknown }
+}
+
+/** Bytes given to the module at once: few at first, as most values are short. */
+const FIRST = 128
+const MOST = 64 * 1024
+/** Where a piece begins in its memory. */
+const BEGIN = 1024
+
+/** How a piece ended. */
+const MORE = 0
+const DONE = 1
+
+/** Exports of proof.as. */
+interface Proof {
+  readonly memory: { readonly buffer: ArrayBuffer }
+  beginValue(level: number, tokens: number): void
+  beginString(): void
+  read(length: number): number
+  ended(): number
+  tokens(): number
+  isRewritten(): number
+  beginCount(): void
+  count(length: number): number
+}
+
+/** Findings of the last proof; one for all, as proving never yields. */
+export const proven = { tokens: 0, isRewritten: false }
+
+let memory = new Uint8Array()
+/** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
+let proof: Proof | null | undefined
+
+function load(): Proof | null {
+  if (proof !== undefined) return proof
+  const { WebAssembly: host } = globalThis as { WebAssembly?: WebAssemblyHost }
+  if (host === undefined) return (proof = null)
+  const module = new host.Module(Buffer.from(PROOF, 'base64'))
+  const loaded = new host.Instance(module).exports as Proof
+  memory = new Uint8Array(loaded.memory.buffer, BEGIN, MOST)
+  return (proof = loaded)
+}
+
+/**
+ * Proves the JSON value that begins at `from` and nests at `level`, after `tokens` names and values. Returns where it
+ * ends, with `proven.tokens` until there; -1 where it is refused, or may end with the text: `check.ts` says why.
+ */
+export function proveValue(
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  level: number,
+  tokens: number,
+  first = FIRST,
+): number {
+  const module = load()
+  if (module === null) return -1
+  module.beginValue(level, tokens)
+  const after = run(module, bytes, from, end, first)
+  proven.tokens = module.tokens()
+  return after
+}
+
+/** Proves the rest of a string, from `from` on. Returns where it ends, behind its quote, or -1; sets `proven.isRewritten`. */
+export function proveString(bytes: Uint8Array, from: number, end: number, first = FIRST): number {
+  const module = load()
+  if (module === null) return -1
+  module.beginString()
+  const after = run(module, bytes, from, end, first)
+  proven.isRewritten = module.isRewritten() === 1
+  return after
+}
+
+function run(module: Proof, bytes: Uint8Array, from: number, end: number, first: number): number {
+  let at = from
+  for (let size = first; at < end; size = Math.min(MOST, 8 * size)) {
+    const length = Math.min(size, end - at)
+    memory.set(bytes.subarray(at, at + length))
+    const taken = module.read(length)
+    const ended = module.ended()
+    at += taken
+    if (ended === DONE) return at
+    // Where nothing of a whole piece was taken, a number is longer than it.
+    if (ended !== MORE || (taken === 0 && (length === MOST || at + length === end))) return -1
+  }
+  return -1
+}
+
+/**
+ * Counts the signs that begin a value or a name – `{`, `[`, `,`, `:` –, strings left out, until there are `most`; undefined where
+ * this Node has no WebAssembly.
+ */
+export function countSigns(bytes: Uint8Array, most: number): number | undefined {
+  const module = load()
+  if (module === null) return undefined
+  module.beginCount()
+  let signs = 0
+  for (let at = 0; at < bytes.length && signs < most; at += MOST) {
+    const piece = bytes.subarray(at, at + MOST)
+    memory.set(piece)
+    signs += module.count(piece.length)
+  }
+  return Math.min(signs, most)
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
+import { parsedSize, ScanError, scanArray } from '../../../src/protocol/json/scan.ts'
+import { countSigns, proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
+
+/** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
+const scrap = fc.constantFrom(
+  '"',
+  '\\',
+  '\\"',
+  '\\n',
+  '\\u00e9',
+  '\\/',
+  'é',
+  '日本',
+  '{',
+  '}',
+  '[',
+  ',',
+  ':',
+  ' ',
+  '\n',
+  '\t',
+  '0',
+  '1e9',
+  '-',
+  'true',
+  '\u0001',
+  '\\x',
+  '\\u12',
+  '',
+)
+const filler = fc.constantFrom('', 'x'.repeat(15), 'x'.repeat(17), 'y'.repeat(130), 'z\n"'.repeat(90))
+const long = fc.array(fc.tuple(filler, fc.string()), { maxLength: 6 }).map(parts => parts.flat().join(''))
+const value = fc.jsonValue({ maxDepth: 4 })
+const document = fc.tuple(value, fc.array(long, { minLength: 1, maxLength: 4 }), fc.nat({ max: 3 }))
+
+function textOf([inner, longs, space]: [unknown, string[], number]): string {
+  return JSON.stringify({ inner, longs, again: [inner, [], {}] }, undefined, space)
+}
+
+function edited(text: string, edits: readonly (readonly [number, number, string])[]): string {
+  for (const [place, length, put] of edits) {
+    const at = place % (text.length + 1)
+    text = text.slice(0, at) + put + text.slice(at + length)
+  }
+  return text
+}
+
+function isTaken(text: string): boolean {
+  try {
+    checkJson(Buffer.from(text))
+    return true
+  } catch (error) {
+    assert.ok(error instanceof ScanError, String(error))
+    return false
+  }
+}
+
+function isParsed(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const edit = fc.tuple(fc.nat(), fc.nat({ max: 3 }), scrap)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 3000)
+
+describe('long JSON', () => {
+  test('is decided as JSON.parse decides it, whatever was done to the text', () => {
+    fc.assert(
+      fc.property(document, fc.array(edit, { maxLength: 3 }), (made, edits) => {
+        const text = edited(textOf(made), edits)
+        assert.equal(isTaken(text), isParsed(text), text)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('is proven the same in pieces of any size, with its end and its names and values', () => {
+    fc.assert(
+      fc.property(document, fc.integer({ min: 1, max: 70 }), (made, first) => {
+        const bytes = Buffer.from(` ${textOf(made)},"next"`)
+        const whole = proveValue(bytes, 0, bytes.length, 1, 5, 60_000)
+        const { tokens } = proven
+        assert.equal(whole, bytes.length - ',"next"'.length)
+        assert.equal(proveValue(bytes, 0, bytes.length, 1, 5, first), whole)
+        assert.equal(proven.tokens, tokens)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('is refused where it is broken, in pieces of any size', () => {
+    fc.assert(
+      fc.property(
+        document,
+        fc.array(edit, { maxLength: 3 }),
+        fc.integer({ min: 1, max: 70 }),
+        (made, edits, first) => {
+          const text = edited(textOf(made), edits)
+          const bytes = Buffer.from(text)
+          const end = proveValue(bytes, 0, bytes.length, 1, 0, first)
+          if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
+        },
+      ),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('ends its strings at the quote that no backslash escapes', () => {
+    fc.assert(
+      fc.property(long, fc.integer({ min: 1, max: 70 }), (text, first) => {
+        const written = JSON.stringify(text)
+        const bytes = Buffer.from(`${written.slice(1)} and more"`)
+        const end = proveString(bytes, 0, bytes.length, first)
+        assert.equal(bytes.toString('utf8', 0, end), written.slice(1))
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  test('has its signs counted outside of strings, over any number of pieces', () => {
+    const plain = (text: string): number =>
+      text.replaceAll(/"(?:[^"\\]|\\.)*"/gs, '').replaceAll(/[^{[,:]/g, '').length
+    const longer = 'a\\"{'.repeat(40_000)
+    fc.assert(
+      fc.property(document, fc.nat({ max: 9 }), (made, shift) => {
+        const text = `${' '.repeat(shift)}["${longer}",${textOf(made)}]`
+        assert.equal(countSigns(Buffer.from(text), 1e9), plain(text))
+      }),
+      { numRuns: 50 },
+    )
+    assert.equal(countSigns(Buffer.from('[[[[[['), 3), 3)
+    assert.equal(parsedSize(Buffer.from('[[[[[['), 100), 100)
+  })
+
+  test('may have a number or a string that is longer than a piece', () => {
+    const number = '1'.repeat(200_000)
+    assert.ok(isTaken(`[${number},{"a":${number}.5e7}]`))
+    assert.ok(!isTaken(`[${number}x]`))
+    assert.ok(isTaken(`["${'\\n'.repeat(200_000)}"]`))
+    assert.ok(!isTaken(`["${'\\n'.repeat(200_000)}\\q"]`))
+  })
+
+  test('nests 64 deep and has 10^6 names and values, no more', () => {
+    const deep = (levels: number): string =>
+      `["${'x'.repeat(999)}",${'['.repeat(levels)}${']'.repeat(levels)}]`
+    assert.ok(isTaken(deep(63)))
+    assert.ok(!isTaken(deep(64)))
+    const wide = (values: number): string => `[${'1,'.repeat(values - 2)}1]`
+    assert.ok(isTaken(wide(MAX_TOKENS)))
+    assert.ok(!isTaken(wide(MAX_TOKENS + 1)))
+  })
+
+  test('is walked element by element', () => {
+    const elements = ['x"\\\n'.repeat(500), { a: ['y'.repeat(300), null] }, 7]
+    const bytes = Buffer.from(JSON.stringify(elements))
+    const found: unknown[] = []
+    scanArray(bytes, (start, end) => found.push(JSON.parse(bytes.toString('utf8', start, end))))
+    assert.deepEqual(found, elements)
+  })
+})
+
+test('a runtime without WebAssembly reads long JSON all the same', () => {
+  const check = new URL('../../../src/protocol/json/check.ts', import.meta.url).href
+  const script = `
+    const { checkJson } = await import(${JSON.stringify(check)})
+    delete globalThis.WebAssembly
+    checkJson(Buffer.from(JSON.stringify({ text: 'a\\n"'.repeat(2000), list: Array(2000).fill({ a: 1 }) })))
+    let refused = 0
+    try { checkJson(Buffer.from('["' + 'a'.repeat(2000) + '\\t"]')) } catch { refused++ }
+    console.log(typeof WebAssembly, refused)`
+  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
+  assert.equal(execFileSync(process.execPath, flags, { encoding: 'utf8' }).trim(), 'undefined 1')
+})
