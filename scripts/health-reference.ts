@@ -1,3 +1,4 @@
+import { DOCTOR } from '../src/cli/doctor/table.ts'
 import { allFindings } from '../src/gateway/errors.ts'
 
 const HEADER = `<!-- Generated from src/errors/health.ts and the \`health\` tables of plugins by \`npm run gen\`. Do not edit. -->
@@ -14,7 +15,7 @@ and scripts may read them. Words in braces are filled in where it happens. An \`
 
 /** docs/reference/health.md, as it should be. */
 export function healthReference(): string {
-  const rows = Object.entries(allFindings()).map(([code, { level, text, fix }]) => {
+  const rows = Object.entries({ ...allFindings(), ...DOCTOR }).map(([code, { level, text, fix }]) => {
     const cells = [`\`${code}\``, level, prose(text), prose(fix)]
     return `| ${cells.join(' | ')} |\n`
   })

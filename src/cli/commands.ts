@@ -5,6 +5,7 @@ import Call from './commands/call.ts'
 import Connect from './commands/clients/connect.ts'
 import Disconnect from './commands/clients/disconnect.ts'
 import Completion from './commands/completion.ts'
+import Doctor from './commands/doctor.ts'
 import Down from './commands/background/down.ts'
 import Errors from './commands/errors.ts'
 import Explain from './commands/explain.ts'
@@ -46,6 +47,7 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   import: Import,
   connect: Connect,
   disconnect: Disconnect,
+  doctor: Doctor,
   ps: Ps,
   start: Start,
   stop: Stop,

@@ -15,7 +15,7 @@ import {
 } from '../transport/unix-sockets.ts'
 
 // The commands reach sockets through this file.
-export { answers }
+export { answers, removeStale }
 
 /** Decides where the control socket of a gateway is. */
 export interface Place {

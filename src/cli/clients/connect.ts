@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client, type EntryValues } from './clients.ts'
-import { type Connections, digestOf } from './connections.ts'
+import { type Connected, type Connections, digestOf } from './connections.ts'
 import { editorOf } from './edit.ts'
 import { readSettingsFile, writeSettingsFile, type SettingsFile } from './settings-file.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -119,6 +119,21 @@ async function write(
     ...{ client: client.name, file: before.path, name, entry, written, at },
     ...(backup === undefined ? {} : { backup }),
   })
+}
+
+/** Writes another entry in the place of one of ours, and notes it; the file as it was before the first one is kept. */
+export async function rewrite(
+  client: Client,
+  connected: Connected,
+  entry: JsonObject,
+  connections: Connections,
+): Promise<void> {
+  const before = await readSettingsFile(connected.file)
+  const isSame = digestOf(await readFile(before.path)) === connected.written
+  await writeSettingsFile(before, await editorOf(client).set(before.text ?? '', connected.name, entry))
+  // The kept file lacks what others have written since: then the entry alone is taken back.
+  const written = isSame ? digestOf(await readFile(before.path)) : ''
+  await connections.add({ ...connected, entry, written, at: new Date().toISOString() })
 }
 
 /** Result of taking one entry back. */

@@ -1,0 +1,102 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { createServer } from 'node:net'
+import type { LoadedConfig } from '../../../config/index.ts'
+import { isObject } from '../../../protocol/json/json.ts'
+import { durationText } from '../../../util/plain-text.ts'
+import { isSecretName } from '../../../util/secrets.ts'
+import { complaint, type Complaint } from '../table.ts'
+import type { Patient } from '../patient.ts'
+
+/** Texts that manuals have where a value belongs. */
+const PLACEHOLDER =
+  /^(?:bearer\s+)?(?:<[^>]+>|your[-_ ]?[\w -]*(?:key|token|secret|password)[\w -]*|changeme|xxx+|replace[-_ ]?me|todo|\.\.\.)$/i
+const JWT = /\beyJ[\w-]+\.(eyJ[\w-]+)\.[\w-]*/
+
+type Upstreams = LoadedConfig['config']['upstreams']
+
+/** Findings about what servers are started and asked with. */
+export function serverFindings({ source, machine }: Patient): Complaint[] {
+  if (source === undefined) return []
+  const { upstreams } = source.config
+  return Object.entries(upstreams)
+    .filter(([, { enabled }]) => enabled)
+    .flatMap(([upstream, spec]) => [
+      ...permissionFindings(upstream, spec, source.directory),
+      ...valuesOf(spec).flatMap(([place, value]) => valueFindings(upstream, place, value, machine.now())),
+    ])
+}
+
+function permissionFindings(upstream: string, spec: Upstreams[string], directory: string): Complaint[] {
+  if (spec.type !== 'stdio' || !spec.command.includes('/') || process.platform === 'win32') return []
+  const cwd = spec.cwd === 'project' ? directory : resolve(directory, spec.cwd ?? '.')
+  const path = resolve(cwd, spec.command)
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return []
+  try {
+    accessSync(path, constants.X_OK)
+    return []
+  } catch {
+    return [complaint('program-not-executable', { upstream, path })]
+  }
+}
+
+/** Variables and headers, by their places. */
+function valuesOf(spec: object): [string, string][] {
+  return ['env', 'headers'].flatMap(key => {
+    const map: unknown = (spec as Record<string, unknown>)[key]
+    const entries = isObject(map) ? Object.entries(map) : []
+    return entries.flatMap(([name, value]): [string, string][] =>
+      typeof value === 'string' && isSecretName(name) ? [[`${key}.${name}`, value]] : [],
+    )
+  })
+}
+
+function valueFindings(upstream: string, place: string, value: string, now: number): Complaint[] {
+  if (PLACEHOLDER.test(value.trim()))
+    return [complaint('secret-placeholder', { upstream, place, value: value.trim().slice(0, 40) })]
+  const end = endOf(value)
+  if (end === undefined || end > now) return []
+  return [complaint('token-expired', { upstream, place, ago: durationText(now - end) })]
+}
+
+/** The end of a token that says so, in milliseconds since 1970. */
+function endOf(value: string): number | undefined {
+  const [, claims] = JWT.exec(value) ?? []
+  if (claims === undefined) return undefined
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')) as { exp?: unknown }
+    return typeof exp === 'number' ? exp * 1000 : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const PORT_CODES = {
+  EADDRINUSE: 'port-taken',
+  EACCES: 'port-refused',
+  EADDRNOTAVAIL: 'address-unknown',
+  ENOTFOUND: 'address-unknown',
+} as const
+
+/** Findings about addresses that a gateway could not listen on; for one that does not run. */
+export async function listenerFindings({ source }: Patient): Promise<Complaint[]> {
+  if (source === undefined) return []
+  const found = Object.entries(source.config.listeners).map(async ([listener, spec]) => {
+    if (spec.type !== 'http') return []
+    const { host, port } = spec
+    const code = await listenError(host, port)
+    const known = PORT_CODES[code as keyof typeof PORT_CODES] as
+      (typeof PORT_CODES)[keyof typeof PORT_CODES] | undefined
+    return known === undefined ? [] : [complaint(known, { listener, host, port })]
+  })
+  return (await Promise.all(found)).flat()
+}
+
+/** Code with which listening there fails. */
+function listenError(host: string, port: number): Promise<string | undefined> {
+  return new Promise(done => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => done(error.code))
+    server.listen({ host, port, exclusive: true }, () => server.close(() => done(undefined)))
+  })
+}

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { lstat, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { examine } from '../../../../src/cli/doctor/examine.ts'
+import { EXITS, sayDoctor } from '../../../../src/cli/doctor/say.ts'
+import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
+import { allFindings } from '../../../../src/gateway/errors.ts'
+import { CLIENT_FAULTS } from './faults-of-clients.ts'
+import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
+import { lab, type Lab } from './lab.ts'
+
+const found = ({ terminal, machine, file }: Lab, code: string) =>
+  examine({ config: file }, terminal, machine).then(({ findings }) =>
+    findings.find(finding => finding.code === code),
+  )
+const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS]
+const flags = { fix: false, 'dry-run': false, json: true }
+
+test('of a sound configuration nothing is said but that no gateway runs', async t => {
+  const well = await lab(t)
+  const { level, findings } = await examine({}, well.terminal, well.machine)
+  assert.deepEqual(
+    findings.map(({ code }) => code),
+    ['not-running'],
+  )
+  assert.equal(EXITS[level], 0)
+})
+
+assert.ok(FAULTS.length >= 30, 'thirty faults at least')
+
+for (const { code, names, prepare, cure } of FAULTS)
+  test(`${code}: it is named, and what the finding says mends it`, async t => {
+    const ill = await lab(t)
+    await prepare(ill, t)
+
+    const finding = await found(ill, code)
+    assert.ok(finding, `${code} is not found`)
+    assert.match(finding.summary, names)
+    assert.equal(finding.level, DOCTOR[code as keyof typeof DOCTOR].level)
+    assert.ok(finding.fix.length > 5, 'it says what to do')
+    assert.doesNotMatch(`${finding.summary} ${finding.fix}`, /(?<!\$)\{\w+\}/)
+    assert.equal(finding.mend !== undefined, cure === 'fix')
+
+    if (cure === 'fix') await sayDoctor({ ...flags, config: ill.file, fix: true }, ill.terminal, ill.machine)
+    else await cure(ill)
+    assert.equal(await found(ill, code), undefined, 'it is mended')
+  })
+
+test('--fix --dry-run says what it would do, and does nothing', async t => {
+  const ill = await lab(t)
+  const { chmod } = process.getBuiltinModule('node:fs/promises')
+  await chmod(ill.file, 0o666)
+  const dry = { ...flags, json: false, fix: true, 'dry-run': true }
+  const exit = await sayDoctor(dry, ill.terminal, ill.machine)
+
+  assert.equal(exit, EXITS.error)
+  assert.ok(ill.terminal.printed.some(line => line === `would chmod 644 ${ill.file}`))
+  assert.equal((await lstat(ill.file)).mode & 0o777, 0o666)
+})
+
+test('a repair that fails is said, and the others are made', async t => {
+  const ill = await lab(t)
+  const { chmod, mkdir, writeFile } = process.getBuiltinModule('node:fs/promises')
+  await chmod(ill.file, 0o666)
+  await ill.config('  files: { type: stdio, command: node, args: [-e, ""], cwd: blocked/here }')
+  await chmod(ill.file, 0o666)
+  await writeFile(join(ill.home, 'blocked'), '')
+  await mkdir(join(ill.home, 'x'))
+  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.machine)
+
+  const { mended } = JSON.parse(ill.terminal.printed.join('\n')) as {
+    mended: { code: string; why?: string }[]
+  }
+  const outcomes = new Map(mended.map(({ code, why }) => [code, why]))
+  assert.match(outcomes.get('directory-missing') ?? '', /EEXIST|ENOTDIR/)
+  assert.equal(outcomes.has('config-writable') && outcomes.get('config-writable'), undefined)
+  assert.equal((await lstat(ill.file)).mode & 0o777, 0o644)
+})
+
+test('settings of clients are never written by looking, and links and others stay as they are with --fix', async t => {
+  const ill = await lab(t)
+  const { symlink } = process.getBuiltinModule('node:fs/promises')
+  await ill.write('.cursor/mcp.json', '{ broken')
+  await ill.write('real.json', '{"mcpServers":{"gateway":{"command":"/gone"}}}')
+  await ill.write('.gemini/oauth', '')
+  await symlink(join(ill.home, 'real.json'), join(ill.home, '.gemini/settings.json'))
+  await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.machine)
+
+  assert.equal(await readFile(join(ill.home, '.cursor/mcp.json'), 'utf8'), '{ broken')
+  assert.match(await readFile(join(ill.home, 'real.json'), 'utf8'), /\/gone/)
+})
+
+test('secrets of the configuration are in nothing that it prints', async t => {
+  const ill = await lab(t)
+  const { chmod } = process.getBuiltinModule('node:fs/promises')
+  await ill.config(
+    '  files: { type: http, url: "http://127.0.0.1:9/mcp", headers: { Authorization: "Bearer abcdefghijkl" } }',
+  )
+  await chmod(ill.file, 0o644)
+  await sayDoctor({ ...flags, json: false }, ill.terminal, ill.machine)
+  assert.doesNotMatch(ill.terminal.printed.join('\n'), /abcdefghijkl/)
+})
+
+test('a code belongs to one table only', () => {
+  const others = Object.keys(allFindings())
+  assert.deepEqual(
+    Object.keys(DOCTOR).filter(code => others.includes(code)),
+    [],
+  )
+})
