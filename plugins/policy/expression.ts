@@ -3,7 +3,7 @@ import type * as Cel from '@marcbachmann/cel-js'
 import type { ASTNode, Environment, ParseResult } from '@marcbachmann/cel-js'
 import { isObject } from '../../src/plugin.ts'
 import { analyse, type Analysis, type Mistake, preparedIn } from './analysis.ts'
-import { CLASSES, FIELDS, VALUES, type Facts } from './facts.ts'
+import { CLASSES, FIELDS, VALUES, type Facts, type Variable } from './facts.ts'
 import { Functions, hostOf, sizeInBytes, within } from './functions.ts'
 
 const LIMITS = {
@@ -19,6 +19,8 @@ const MAX_ITEMS = 10_000
 const MAX_COMPARED = 20_000_000
 const LITTLE = 1024
 const HEADERS = 16 * 1024
+/** Variables whose values are one object for as long as they say the same. */
+const STEADY: ReadonlySet<Variable> = new Set(['principal', 'tool', 'upstream'])
 /** Nothing that could lead from one part of a path to another. */
 const UNSAFE_IN_PATH = /[/\\\0]|\.\./
 
@@ -36,9 +38,17 @@ const load = createRequire(import.meta.url)
 /** Compiles the expressions of one configuration. The engine is loaded with the first one. */
 export class Compiler {
   readonly #functions = new Functions()
+  /** By their text: many rules differ in nothing but the tools that they are for. */
+  readonly #compiled = new Map<string, Compiled>()
   #environment: Environment | undefined
 
   compile(text: string): Compiled {
+    let compiled = this.#compiled.get(text)
+    if (compiled === undefined) this.#compiled.set(text, (compiled = this.#compile(text)))
+    return compiled
+  }
+
+  #compile(text: string): Compiled {
     const parsed = this.#parse(text)
     if ('mistakes' in parsed) return parsed
     const { run } = parsed
@@ -74,7 +84,28 @@ export class Compiler {
       if (typeof value !== 'boolean') throw new Error('its value is neither true nor false')
       return value
     }
-    return { analysis, evaluate }
+    return { analysis, evaluate: remembering(evaluate, analysis) }
+  }
+}
+
+/** Remembers the last value of an expression that reads nothing but what stays the same from call to call. */
+function remembering(evaluate: (facts: Facts) => boolean, { reads }: Analysis): (facts: Facts) => boolean {
+  if (![...reads].every(name => STEADY.has(name))) return evaluate
+  const [readsPrincipal, readsTool, readsUpstream] = [...STEADY].map(name => reads.has(name))
+  let last: Facts | undefined
+  let value = false
+  return facts => {
+    const isSame =
+      last !== undefined &&
+      (readsPrincipal === false || last.principal === facts.principal) &&
+      (readsTool === false || last.tool === facts.tool) &&
+      (readsUpstream === false || last.upstream === facts.upstream)
+    if (isSame) return value
+    last = undefined
+    value = evaluate(facts)
+    const { principal, tool, upstream } = facts
+    last = { principal, tool, upstream }
+    return value
   }
 }
 

@@ -77,8 +77,9 @@ export function within(path: string, directory: string): boolean {
     throw new Error('within() wants an absolute directory without ".." and "//"')
   if (!path.startsWith('/') || path.includes('\0') || path.includes('\\')) return false
   const base = directory.endsWith('/') ? directory.slice(0, -1) : directory
-  const own = posix.normalize(path)
-  return own === base || own === `${base}/` || own.startsWith(`${base}/`)
+  // Most paths are plain already, and to make one so costs more than all else here.
+  const own = SEGMENT.test(path) ? posix.normalize(path) : path
+  return own.startsWith(base) && (own.length === base.length || own[base.length] === '/')
 }
 
 /** The host of an http(s) URL, in lower case and without a port. Whatever two readers may read differently fails. */

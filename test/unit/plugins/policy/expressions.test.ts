@@ -189,6 +189,24 @@ test('going over arguments stops where there are too many items, or too much to 
   )
 })
 
+test('an expression about the caller is asked anew for each other caller, and whenever it failed', () => {
+  const isAlice = compiled('principal.subject == "alice"')
+  const [alice, bob] = [facts(), facts({}, { subject: 'bob' })]
+  assert.deepEqual(
+    [alice, bob, alice, bob, bob, alice].map(one => isAlice.evaluate(one)),
+    [true, false, true, false, false, true],
+  )
+  const both = compiled('principal.subject == "alice" && tool.name == "files__read"')
+  const other = { ...alice, tool: new ToolFacts('files__write', 'write') }
+  assert.deepEqual(
+    [alice, other, alice, { ...other, principal: bob.principal }].map(one => both.evaluate(one)),
+    [true, false, true, false],
+  )
+  const fails = compiled('principal.claims.age > 17')
+  assert.throws(() => fails.evaluate(alice))
+  assert.throws(() => fails.evaluate(alice))
+})
+
 test('a regular expression does a bounded amount of work', () => {
   const expression = compiled('args.?s.orValue("").re("(a|aa|aaa)*b")')
   assert.equal(expression.evaluate(facts({ s: 'aab' })), true)
