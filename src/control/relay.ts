@@ -36,6 +36,12 @@ export interface RelayOptions {
 /** A request that the gateway has not answered yet. */
 interface Open {
   readonly request: Pick<RpcRequest, 'id' | 'method'>
+  /** Undefined for one of a batch, whose reply would be none of a batch: it is not sent again. */
+  readonly line: Buffer | undefined
+}
+
+/** A request of its own line, which can be sent again. */
+interface Line extends Open {
   readonly line: Buffer
 }
 
@@ -49,10 +55,10 @@ export class Relay {
   /** Ids of replies to what the relay itself has asked again. */
   readonly #repeated = new Set<string>()
   /** Messages of a legacy client that a new gateway must hear again. */
-  #initialize: Open | undefined
+  #initialize: Line | undefined
   #isInitialized = false
-  #logLevel: Open | undefined
-  readonly #subscriptions = new Map<string, Open>()
+  #logLevel: Line | undefined
+  readonly #subscriptions = new Map<string, Line>()
   #socket: Socket | undefined
   #hasEnded = false
   #mute = 0
@@ -155,8 +161,8 @@ export class Relay {
   #lost(): void {
     this.#options.input.pause()
     this.#repeated.clear()
-    for (const [key, { request }] of this.#open) {
-      if (!ONCE.has(request.method)) continue
+    for (const [key, { request, line }] of this.#open) {
+      if (line !== undefined && !ONCE.has(request.method)) continue
       this.#open.delete(key)
       this.#refuse(
         request.id,
@@ -178,16 +184,17 @@ export class Relay {
       ...this.#subscriptions.values(),
     ]
     for (const one of settings) if (!this.#open.has(keyOf(one.request.id))) this.#again(one, send)
-    for (const { line } of this.#open.values()) send(line)
+    for (const { line } of this.#open.values()) if (line !== undefined) send(line)
   }
 
-  #again({ request, line }: Open, send: (line: Buffer) => void): void {
+  #again({ request, line }: Line, send: (line: Buffer) => void): void {
     this.#repeated.add(keyOf(request.id))
     send(line)
   }
 
   #fromClient(line: Buffer): void {
-    if (!isBatch(line)) this.#note(line)
+    if (isBatch(line)) this.#noteBatch(line)
+    else this.#note(line)
     if (this.#write(line)) return
     this.#options.input.pause()
   }
@@ -214,8 +221,13 @@ export class Relay {
     this.#remember(open, params?.uri)
   }
 
+  #noteBatch(line: Buffer): void {
+    for (const { id, method } of membersOf(line))
+      if (isId(id) && typeof method === 'string') this.#open.set(keyOf(id), { request: { id, method }, line: undefined })
+  }
+
   /** Keeps what a legacy client has set for its session. */
-  #remember(open: Open, uri: unknown): void {
+  #remember(open: Line, uri: unknown): void {
     const { method } = open.request
     if (method === 'initialize') this.#initialize = open
     if (method === 'logging/setLevel') this.#logLevel = open
@@ -226,6 +238,7 @@ export class Relay {
   }
 
   #fromGateway(line: Buffer): void {
+    if (isBatch(line)) for (const { id } of membersOf(line)) if (isId(id)) this.#open.delete(keyOf(id))
     const id = repliedTo(line)
     if (id !== undefined) {
       const key = keyOf(id)
@@ -259,6 +272,20 @@ export class Relay {
 
 function keyOf(id: RpcId): string {
   return JSON.stringify(id)
+}
+
+function isId(value: unknown): value is RpcId {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** The messages of a batch; none of what is no JSON. */
+function membersOf(line: Buffer): JsonObject[] {
+  try {
+    const value: unknown = JSON.parse(line.toString('utf8'))
+    return Array.isArray(value) ? value.filter(isObject) : []
+  } catch {
+    return []
+  }
 }
 
 function aboutIn(line: Buffer): JsonObject | undefined {

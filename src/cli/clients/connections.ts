@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { makeDirectory } from '../../util/make-directory.ts'
+import { withFileLock } from '../../util/storage/file-lock.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 
 /** One entry that `gateway connect` has written, and how to take it back. */
@@ -33,25 +35,19 @@ export class Connections {
   }
 
   async all(): Promise<readonly Connected[]> {
-    const text = await readFile(this.#file, 'utf8').catch(() => '[]')
-    try {
-      const value: unknown = JSON.parse(text)
-      return Array.isArray(value) ? (value.filter(isObject) as unknown as Connected[]) : []
-    } catch {
-      return []
-    }
+    return notesIn(await readFile(this.#file, 'utf8').catch(() => '[]')) ?? []
   }
 
   async find(file: string, name: string): Promise<Connected | undefined> {
     return (await this.all()).find(one => one.file === file && one.name === name)
   }
 
-  async add(connected: Connected): Promise<void> {
-    await this.#save([...(await this.#others(connected)), connected])
+  add(connected: Connected): Promise<void> {
+    return this.#change(all => [...without(all, connected), connected])
   }
 
-  async remove(connected: Connected): Promise<void> {
-    await this.#save(await this.#others(connected))
+  remove(connected: Connected): Promise<void> {
+    return this.#change(all => without(all, connected))
   }
 
   /** Keeps a copy of settings, for this user alone. */
@@ -62,12 +58,33 @@ export class Connections {
     return file
   }
 
-  async #others({ file, name }: Connected): Promise<Connected[]> {
-    return (await this.all()).filter(one => one.file !== file || one.name !== name)
+  /** Changes the notes while nobody else does. A file that cannot be read is put aside: it may hold the way back. */
+  async #change(how: (all: readonly Connected[]) => readonly Connected[]): Promise<void> {
+    const file = this.#file
+    await makeDirectory(this.#directory, 0o700)
+    await withFileLock(`${file}.lock`, async () => {
+      const text = await readFile(file, 'utf8').catch((error: unknown) => {
+        if (isObject(error) && error.code === 'ENOENT') return undefined
+        throw error
+      })
+      const known = text === undefined ? [] : notesIn(text)
+      if (known === undefined) await rename(file, `${file}.unreadable`)
+      await writeWhole(file, Buffer.from(`${JSON.stringify(how(known ?? []), undefined, 2)}\n`), rename)
+    })
   }
+}
 
-  async #save(all: readonly Connected[]): Promise<void> {
-    await writeWhole(this.#file, Buffer.from(`${JSON.stringify(all, undefined, 2)}\n`), rename)
+function without(all: readonly Connected[], { file, name }: Connected): Connected[] {
+  return all.filter(one => one.file !== file || one.name !== name)
+}
+
+/** The notes in the text of a file; undefined where it holds none. */
+function notesIn(text: string): readonly Connected[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? (value.filter(isObject) as unknown as Connected[]) : undefined
+  } catch {
+    return undefined
   }
 }
 

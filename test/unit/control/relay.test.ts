@@ -1,13 +1,62 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { Relay } from '../../../src/control/relay.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+
+test('the calls of a batch that was under way when the gateway went are answered, and sent to no other', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
+  const path = join(directory, 'gateway.sock')
+  const heard: string[] = []
+  const server = createServer(socket => {
+    socket.write('{"attached":{"version":"1"}}\n')
+    let text = ''
+    socket.on('data', chunk => {
+      text += chunk.toString()
+      if (!text.includes(']')) return
+      heard.push(text)
+      // One of two is answered, then the gateway is gone.
+      socket.end('[{"jsonrpc":"2.0","id":"a","result":{}}]\n')
+    })
+    socket.on('error', () => undefined)
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  cleanup(t, async () => {
+    server.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const input = new PassThrough()
+  const output = new PassThrough()
+  let said = ''
+  const told = new Promise<void>(resolve =>
+    output.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+      if (said.includes('"error"')) resolve()
+    }),
+  )
+  const connected = async (): Promise<Socket> => {
+    const socket = connect(path)
+    await once(socket, 'connect')
+    return socket
+  }
+  const relay = new Relay({ input, output, hello: {}, connect: connected, attached: () => undefined })
+  const call = (id: string): string => `{"jsonrpc":"2.0","id":"${id}","method":"tools/list"}`
+  input.write(`[${call('a')},${call('b')}]\n`)
+  const ended = relay.run()
+  await told
+  input.end()
+  await ended
+
+  assert.equal(heard.length, 1)
+  assert.match(said, /"id":"b","error"/)
+  assert.doesNotMatch(said, /"id":"a","error"/)
+})
 
 test('a gateway that closes each connection at once is given up, and the client hears of it', async t => {
   const directory = await mkdtemp(join(tmpdir(), 'relay-'))

@@ -22,7 +22,7 @@ import {
   type ConnectOptions,
   type Plan,
 } from '../../../../src/cli/clients/connect.ts'
-import { Connections } from '../../../../src/cli/clients/connections.ts'
+import { type Connected, Connections } from '../../../../src/cli/clients/connections.ts'
 import { editorOf } from '../../../../src/cli/clients/edit.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -47,6 +47,23 @@ async function home(t: TestContext, name = 'gateway'): Promise<Home> {
     options: { scope: 'user', values, connections: new Connections(join(home, 'state')), terminal },
   }
 }
+
+test('notes that are made at once are all kept, and notes that cannot be read are put aside', async t => {
+  const { home: place } = await home(t)
+  const state = join(place, 'notes')
+  const note = (name: string): Connected => ({ client: 'c', file: '/f', name, entry: {}, written: '', at: '' })
+  const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
+  await Promise.all(names.map(name => new Connections(state).add(note(name))))
+  assert.deepEqual((await new Connections(state).all()).map(({ name }) => name).sort(), names.sort())
+
+  await writeFile(join(state, 'connected.json'), '[{"client":')
+  await new Connections(state).add(note('new'))
+  assert.deepEqual(
+    (await new Connections(state).all()).map(({ name }) => name),
+    ['new'],
+  )
+  assert.equal(await readFile(join(state, 'connected.json.unreadable'), 'utf8'), '[{"client":')
+})
 
 async function put({ options }: Home, client: Client, bytes: Buffer | string): Promise<string> {
   const file = settingsOf(client, 'user', options.terminal) ?? ''
