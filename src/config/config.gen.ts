@@ -303,7 +303,7 @@ export interface HttpListenerConfig {
   readonly ws: WsEndpointConfig | false
   readonly limits: HttpLimitsConfig
   /**
-   * The profile that a client gets who names none.
+   * The profile that a client gets who names none. On a socket it is the only one: what a program asks for there counts where the listener names none.
    */
   readonly profile?: string
 }
@@ -400,7 +400,7 @@ export interface StdioListenerConfig {
    */
   readonly type: 'stdio'
   /**
-   * The profile that a client gets who names none.
+   * The profile that a client gets who names none. On a socket it is the only one: what a program asks for there counts where the listener names none.
    */
   readonly profile?: string
 }
@@ -417,7 +417,7 @@ export interface SocketListenerConfig {
    */
   readonly path: string
   /**
-   * The profile that a client gets who names none.
+   * The profile that a client gets who names none. On a socket it is the only one: what a program asks for there counts where the listener names none.
    */
   readonly profile?: string
 }

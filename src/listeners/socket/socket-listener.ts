@@ -4,12 +4,14 @@ import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
-import { withFileLock } from '../../transport/file-lock.ts'
+import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/line-channel.ts'
-import { readHello } from './hello.ts'
+import { type Hello, readHello } from './hello.ts'
 
 const MAX_CONNECTIONS = 256
+/** A program that says nothing at all for that long is no client. */
+const SILENT_MS = 30_000
 /** A client that reads nothing for that long is cut off. */
 const UNREAD_MS = 60_000
 
@@ -84,22 +86,36 @@ class SocketListener implements Listener {
     this.#open.set(socket, undefined)
     socket.on('error', () => socket.destroy())
     socket.once('close', () => this.#open.delete(socket))
+    const disarm = this.#context.clock.after(SILENT_MS, () => this.#cut(socket, 'says'))
     const hello = await readHello(socket)
+    disarm()
     if (this.#isStopping || socket.destroyed || socket.readableEnded) return void socket.destroy()
     const { version } = this.#context.gate.info
-    if (hello !== undefined) socket.write(`{"attached":{"version":${JSON.stringify(version)}}}\n`)
+    const profile = this.#profileFor(hello)
+    const about = { version, ...(profile === undefined ? {} : { profile }) }
+    if (hello !== undefined) socket.write(`${JSON.stringify({ attached: about })}\n`)
     const connection = new DuplexConnection({
       channel: new LineChannel(socket, socket),
       context: this.#context,
       via: 'stdio',
       label: hello?.label,
-      profile: hello?.profile ?? this.#settings.profile,
+      profile,
       directory: hello?.cwd,
       graceMs: this.#settings.graceMs,
     })
     this.#open.set(socket, connection)
     connection.start()
     void connection.ended.then(() => socket.end())
+  }
+
+  /** The view of a program: that of the listener, where it has one, and its own choice elsewhere. */
+  #profileFor(hello: Hello | undefined): string | undefined {
+    const { profile } = this.#settings
+    const wanted = hello?.profile
+    if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
+    const fields = { listener: this.name, profile, wanted }
+    this.#context.log.warn('a program wants another view than its listener has, and gets that of the listener', fields)
+    return profile
   }
 
   /** Cuts off who has left all unread since the last look. */
@@ -109,15 +125,15 @@ class SocketListener implements Listener {
       for (const socket of this.#open.keys()) {
         if (!socket.writableNeedDrain) continue
         const written = socket.bytesWritten - socket.writableLength
-        if (before.get(socket) === written) this.#cut(socket)
+        if (before.get(socket) === written) this.#cut(socket, 'reads')
         else behind.set(socket, written)
       }
       this.#watchUnread(behind)
     })
   }
 
-  #cut(socket: Socket): void {
-    this.#context.log.warn('a program that reads nothing was cut off', { listener: this.name })
+  #cut(socket: Socket, does: 'reads' | 'says'): void {
+    this.#context.log.warn(`a program that ${does} nothing was cut off`, { listener: this.name })
     socket.destroy()
   }
 
