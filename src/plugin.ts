@@ -249,6 +249,7 @@ export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
+export { canonical } from './protocol/json/canonical.ts'
 export { isObject, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
 export type {

@@ -12,6 +12,7 @@ import {
   refuse,
   RPC,
 } from '../../src/plugin.ts'
+import type { OtherWorkers } from './across-workers.ts'
 import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
 import { decisionIn, formFor, showsForms } from './form.ts'
 import type { Journal } from './journal.ts'
@@ -35,6 +36,8 @@ interface Parts {
   readonly waiting: WaitingCalls
   readonly journal: Journal
   readonly webhook: Webhook | undefined
+  /** Other processes of the same gateway, that may hear the decision. */
+  readonly others?: OtherWorkers | undefined
 }
 
 /** Gets a person's decision on a call, by all the ways there are. */
@@ -57,8 +60,10 @@ export class Approver {
     const open = waiting.take(request, this.#bounds)
     if (open === undefined) return this.#refused(request, FULL)
     const stop = this.#ask(open)
+    this.#parts.others?.listen(open.id, waiting)
     const decision = await open.decided
     stop()
+    this.#parts.others?.leave(open.id)
     return decision.outcome === 'approved'
       ? this.#granted(open, decision)
       : this.#refused(request, decision, open)
@@ -124,7 +129,16 @@ export class Approver {
       return this.#refused(request, { outcome: 'unavailable', by: 'it cannot be noted' }, open)
     }
     this.#record(request, 'approved', decision.by, open)
-    return { granted: true, ended: () => this.#parts.journal.end(id) }
+    return { granted: true, ended: () => this.#noteEnd(id) }
+  }
+
+  /** Its caller has the answer, whatever becomes of the note. */
+  #noteEnd(id: string): void {
+    try {
+      this.#parts.journal.end(id)
+    } catch (error) {
+      this.#api.log.error('the end of an approved call cannot be noted', { id, why: reasonOf(error) })
+    }
   }
 
   #refused(request: ApprovalRequest, decision: Decision, open?: OpenCall): Approval {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { actorKey, type ApprovalRequest, isObject } from '../../src/plugin.ts'
+import { actorKey, type ApprovalRequest, canonical } from '../../src/plugin.ts'
 
 /**
  * Digest of everything that a decision is about: who calls what with which arguments, as it is defined now, under which
@@ -17,15 +17,4 @@ export function bindingOf({ call, rules }: ApprovalRequest): string {
     rules,
   }
   return createHash('sha256').update(canonical(bound)).digest('hex')
-}
-
-/** Plain data as JSON with its names in order (JCS, RFC 8785): the same data is the same text. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (!isObject(value)) return JSON.stringify(value) ?? 'null'
-  const names = Object.keys(value).filter(name => value[name] !== undefined)
-  return `{${names
-    .sort()
-    .map(name => `${JSON.stringify(name)}:${canonical(value[name])}`)
-    .join(',')}}`
 }

@@ -1,4 +1,5 @@
 import { findingsOf, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { answersFor, OtherWorkers, type Places } from './across-workers.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
 import { check } from './check.ts'
 import { WaitingCalls, type OpenCall } from './waiting-calls.ts'
@@ -29,14 +30,16 @@ export const approve: Plugin<ApproveConfig> = {
     const journal = slot.gateway(() => new Journal(state))
     const told = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
-    const approver = new Approver(api, { waiting, journal, webhook })
+    const callback = options.webhook?.callback
+    const others = callback === undefined ? undefined : otherWorkers(api)
+    const approver = new Approver(api, { waiting, journal, webhook, others })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
+    hooks.close.tap(() => journal.forget())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     verbs(api, waiting)
-    const callback = options.webhook?.callback
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.answer(request, waiting))
+      hooks.http.for(callback).tap(request => webhook.answer(request, waiting, others))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
@@ -53,11 +56,24 @@ export const approve: Plugin<ApproveConfig> = {
   },
 }
 
-/** Calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again. */
+/** Where a gateway is several processes, a decision may come to another one than the call waits in. */
+function otherWorkers({ sharedState, slot, log }: PluginApi<ApproveConfig>): OtherWorkers | undefined {
+  if (sharedState?.role === 'asks') return new OtherWorkers(sharedState, log)
+  sharedState?.serve(answersFor(slot.gateway((): Places => new Map())))
+  return undefined
+}
+
+/** The time until what was told is in every file that others keep of it. */
+const TOLD_MS = 5000
+
+/**
+ * Tells of calls that were approved when a gateway was killed: nobody knows whether they ran, and they are never run again.
+ * If this one is killed, too, while it tells, the next one tells once more.
+ */
 async function tellLeftOver(
   journal: Journal,
   told: { isDone: boolean },
-  { log, record }: PluginApi<ApproveConfig>,
+  { log, record, clock }: PluginApi<ApproveConfig>,
 ): Promise<void> {
   told.isDone = true
   for (const { id, digest, method, name, upstream, rule } of await journal.leftOver()) {
@@ -70,6 +86,7 @@ async function tellLeftOver(
     const fields = { id, digest, rule, tool: name, upstream }
     record({ kind: 'permission', name: method, outcome: 'approved_outcome_unknown', fields })
   }
+  clock.after(TOLD_MS, () => void journal.forget())
 }
 
 function verbs({ hooks }: PluginApi<ApproveConfig>, waiting: WaitingCalls): void {

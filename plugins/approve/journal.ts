@@ -1,9 +1,11 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeDirectorySync } from '../../src/plugin.ts'
 
-const NAME = /^approvals-(\d+)\.jsonl$/
+/** Name of a file: the process that it belongs to, and a word of its own where that process has taken it from a dead one. */
+const NAME = /^approvals-(\d+)(?:-\w+)?\.jsonl$/
 
 /** A call that was approved, as it is noted before its server hears of it. */
 export interface Granted {
@@ -23,6 +25,8 @@ export interface Granted {
 export class Journal {
   readonly #directory: string | undefined
   readonly #running = new Set<string>()
+  /** Files of dead processes that this one tells of. */
+  readonly #taken = new Set<string>()
   #file: number | undefined
 
   /** Without a directory nothing is noted: then nothing outlives the process that could say so. */
@@ -33,33 +37,59 @@ export class Journal {
   /** Notes a call, on disk when this returns. @throws Error where it cannot be noted */
   begin(granted: Granted): void {
     if (this.#directory === undefined) return
-    const file = this.#opened(this.#directory)
-    writeSync(file, `${JSON.stringify(granted)}\n`)
-    fsyncSync(file)
+    append(this.#opened(this.#directory), granted)
     this.#running.add(granted.id)
   }
 
-  /** The call has ended, well or badly. */
+  /**
+   * The call has ended, well or badly.
+   * @throws Error where that cannot be noted: after a crash it would be told as one that nobody knows the end of
+   */
   end(id: string): void {
     if (this.#file === undefined || !this.#running.delete(id)) return
     if (this.#running.size === 0) ftruncateSync(this.#file, 0)
-    else writeSync(this.#file, `${JSON.stringify({ ended: id })}\n`)
+    else append(this.#file, { ended: id })
   }
 
-  /** Calls that processes began which are no more. Each is told once. */
+  /**
+   * Calls that processes began which are no more. One process alone tells of each file, and until `forget` the file stays:
+   * a process that is killed while it tells leaves it to the next.
+   */
   async leftOver(): Promise<Granted[]> {
     if (this.#directory === undefined) return []
-    const directory = this.#directory
-    const files = await readdir(directory).catch(() => [])
     const left: Granted[] = []
-    for (const file of files) {
-      const pid = Number(NAME.exec(file)?.[1] ?? NaN)
-      const isOwn = pid === process.pid
-      if (Number.isNaN(pid) || (isOwn ? this.#file !== undefined : isAlive(pid))) continue
-      left.push(...runningIn(await readFile(join(directory, file), 'utf8')))
-      await rm(join(directory, file), { force: true })
+    for (const name of await readdir(this.#directory).catch(() => [])) {
+      if (!this.#isLeft(name)) continue
+      const own = `approvals-${process.pid}-${randomBytes(6).toString('hex')}.jsonl`
+      const text = await this.#take(join(this.#directory, name), join(this.#directory, own))
+      if (text !== undefined) left.push(...runningIn(text))
     }
     return left
+  }
+
+  /** Those that were left over have been told. */
+  async forget(): Promise<void> {
+    for (const file of this.#taken) await rm(file, { force: true })
+    this.#taken.clear()
+  }
+
+  #isLeft(name: string): boolean {
+    const pid = Number(NAME.exec(name)?.[1] ?? NaN)
+    if (Number.isNaN(pid)) return false
+    if (pid !== process.pid) return !isAlive(pid)
+    // An earlier process may have had the same number, as in a container.
+    return this.#file === undefined && ![...this.#taken].some(file => file.endsWith(name))
+  }
+
+  /** Moves a file to a name of this process; undefined where another one was quicker. */
+  async #take(file: string, own: string): Promise<string | undefined> {
+    try {
+      await rename(file, own)
+    } catch {
+      return undefined
+    }
+    this.#taken.add(own)
+    return readFile(own, 'utf8')
   }
 
   close(): void {
@@ -73,6 +103,19 @@ export class Journal {
       this.#file = openSync(join(directory, `approvals-${process.pid}.jsonl`), 'a', 0o600)
     }
     return this.#file
+  }
+}
+
+/** Adds a line, on disk when this returns, or nothing. @throws Error where there is no room for all of it */
+function append(file: number, row: object): void {
+  const line = Buffer.from(`${JSON.stringify(row)}\n`)
+  const { size } = fstatSync(file)
+  try {
+    for (let written = 0; written < line.length;) written += writeSync(file, line, written)
+    fsyncSync(file)
+  } catch (error) {
+    ftruncateSync(file, size)
+    throw error
   }
 }
 

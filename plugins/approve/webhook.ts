@@ -8,6 +8,7 @@ import {
   type PluginApi,
   reasonOf,
 } from '../../src/plugin.ts'
+import type { OtherWorkers } from './across-workers.ts'
 import type { Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
@@ -46,7 +47,11 @@ export class Webhook {
   }
 
   /** A decision that comes later. */
-  async answer(request: HttpRequest, waiting: WaitingCalls): Promise<HttpReply> {
+  async answer(
+    request: HttpRequest,
+    waiting: WaitingCalls,
+    others: OtherWorkers | undefined,
+  ): Promise<HttpReply> {
     if (request.method !== 'POST') return reply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0]))
@@ -54,7 +59,8 @@ export class Webhook {
     const id = idIn(body)
     const decision = id === undefined ? undefined : decisionIn(body, id, 'webhook')
     if (id === undefined || decision === undefined) return reply(400, 'it holds no decision')
-    return waiting.decide(id, decision) ? reply(200, 'decided') : reply(404, 'no such call waits')
+    const isDecided = waiting.decide(id, decision) || (await others?.decide(id, decision)) === true
+    return isDecided ? reply(200, 'decided') : reply(404, 'no such call waits')
   }
 
   #signed(body: string): Record<string, string> {

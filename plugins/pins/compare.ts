@@ -1,5 +1,5 @@
-import { isObject, type JsonObject } from '../../src/plugin.ts'
-import { canonical, hashOf } from './canonical.ts'
+import { canonical, isObject, type JsonObject } from '../../src/plugin.ts'
+import { hashOf } from './canonical.ts'
 import { definitionOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
 import { differences } from './differences.ts'
 import { findingsIn, findingsOnChange } from './findings.ts'

@@ -1,5 +1,4 @@
-import { isObject } from '../../src/plugin.ts'
-import { canonical } from './canonical.ts'
+import { canonical, isObject } from '../../src/plugin.ts'
 import { visible } from './text.ts'
 
 /** Longest text that is compared line by line, and longest value that is shown. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import {
   actorKey,
   type Answer,
+  type Approval,
   BoundedMap,
   type Call,
   type CatalogEntry,
@@ -11,6 +12,7 @@ import {
   METHODS,
   type PluginApi,
   principalKey,
+  reasonOf,
   refuse,
   type Session,
   type Slot,
@@ -52,8 +54,8 @@ interface Parts {
 
 /** State that outlives a generation of the policy. */
 interface Kept {
-  /** Digest of the rules that are in force. */
-  digest: string
+  /** Digests of the rules of all generations that run; those of the youngest are in force. */
+  readonly generations: { readonly digest: string }[]
   /** Definitions as they were last listed, by upstream, kind and name. */
   readonly definitions: BoundedMap<string, JsonObject>
   readonly continued: BoundedMap<string, number>
@@ -73,12 +75,19 @@ export class Guard {
     this.#parts = parts
     this.#hasAsks = parts.rules.rules.some(({ effect }) => effect === 'ask')
     this.#kept = api.slot.gateway(() => ({
-      digest: parts.digest,
+      generations: [],
       definitions: new BoundedMap({ max: MAX_DEFINITIONS }),
       continued: new BoundedMap(CONTINUED),
     }))
     this.#approved = api.slot.exchange((): { params: unknown } => ({ params: undefined }))
-    api.hooks.ready.tap(() => void (this.#kept.digest = parts.digest))
+    const own = { digest: parts.digest }
+    const { generations } = this.#kept
+    api.hooks.ready.tap(() => void generations.push(own))
+    // One that could not take over is closed, and the rules before it are in force again.
+    api.hooks.close.tap(() => {
+      const at = generations.indexOf(own)
+      if (at >= 0) generations.splice(at, 1)
+    })
   }
 
   /** The entries that this caller may see. */
@@ -118,38 +127,61 @@ export class Guard {
 
   async #ask(call: Call, called: Called, rule: string, next: Dispatch): Promise<Answer> {
     if (UNASKED.has(call.method)) return unanswered(called, rule)
-    if (this.#mayGoOn(call)) return next(call)
     const definition = this.#definitionOf(called)
+    if (this.#mayGoOn(call, definition)) return this.#goesOn(call, definition, next)
     const decision = await this.#api.approve({
       call,
       rule,
       rules: this.#parts.digest,
       name: called.name,
       changed: () => {
-        if (this.#kept.digest !== this.#parts.digest) return 'the rules of the policy are others now'
+        if (!this.#isInForce()) return 'the rules of the policy are others now'
         return this.#definitionOf(called) === definition ? undefined : 'its definition is another one now'
       },
     })
     if (decision === undefined) return unanswered(called, rule)
     if (!decision.granted) return 'error' in decision.answer ? byPolicy(decision.answer) : decision.answer
     this.#approved.get(call.exchange).params = paramsOf(call)
+    let answer: Answer | undefined
     try {
-      const answer = await next(call)
-      this.#continues(call, answer)
-      decision.ended?.(answer)
+      answer = await this.#goesOn(call, definition, next)
       return answer
-    } catch (error) {
-      decision.ended?.(undefined)
-      throw error
+    } finally {
+      this.#ended(decision, answer)
     }
   }
 
-  /** Tells whether a person has approved this call, and it was begun: its server asked for something in between. */
-  #mayGoOn(call: Call): boolean {
+  /** Tells whoever approved a call that it has ended; the caller has the answer, whatever comes of that. */
+  #ended({ ended }: Extract<Approval, { granted: true }>, answer: Answer | undefined): void {
+    try {
+      ended?.(answer)
+    } catch (error) {
+      this.#api.log.error('the end of an approved call could not be told', { why: reasonOf(error) })
+    }
+  }
+
+  async #goesOn(call: Call, definition: string | undefined, next: Dispatch): Promise<Answer> {
+    const answer = await next(call)
+    this.#continues(call, definition, answer)
+    return answer
+  }
+
+  /** True while no other rules have taken the place of these. */
+  #isInForce(): boolean {
+    const youngest = this.#kept.generations.at(-1)
+    return youngest === undefined || youngest.digest === this.#parts.digest
+  }
+
+  /**
+   * Tells whether a person has approved this call, and it was begun: its server asked for something in between. What was
+   * approved under other rules, or with another definition, is asked about anew.
+   */
+  #mayGoOn(call: Call, definition: string | undefined): boolean {
+    if (!this.#isInForce()) return false
     const { params } = this.#approved.get(call.exchange)
     if (params !== undefined) return params === paramsOf(call)
     const { continued } = this.#kept
-    const key = continuationOf(call, call.params?.requestState)
+    const key = this.#continuationOf(call, definition, call.params?.requestState)
     const until = key === undefined ? undefined : continued.get(key)
     if (key === undefined || until === undefined) return false
     continued.delete(key)
@@ -157,12 +189,29 @@ export class Guard {
   }
 
   /** The server's own state comes back only from the caller that it was sealed for. */
-  #continues(call: Call, answer: Answer): void {
+  #continues(call: Call, definition: string | undefined, answer: Answer): void {
     if (!('input' in answer)) return
-    const key = continuationOf(call, answer.input.value().requestState)
+    const key = this.#continuationOf(call, definition, answer.input.value().requestState)
     if (key === undefined) return
     const caller = principalKey(call.exchange.principal)
     this.#kept.continued.set(key, this.#api.clock.now() + CONTINUED_MS, caller)
+  }
+
+  /** Digest of a call that goes on with a state of its server, under these rules and by this definition. */
+  #continuationOf(call: Call, definition: string | undefined, state: unknown): string | undefined {
+    if (typeof state !== 'string') return undefined
+    const { upstream, method, params, exchange } = call
+    return digestOf([
+      this.#parts.digest,
+      definition ?? null,
+      actorKey(exchange.principal),
+      upstream,
+      method,
+      params?.name,
+      params?.uri,
+      params?.arguments,
+      state,
+    ])
   }
 
   #definitionOf({ entry }: Called): string | undefined {
@@ -182,20 +231,6 @@ function digestOf(value: unknown): string {
 /** Parameters that say what is called, and with what: the same for each round of one call. */
 function paramsOf({ params }: Call): unknown {
   return params?.arguments ?? params?.uri ?? params?.name
-}
-
-function continuationOf(call: Call, state: unknown): string | undefined {
-  if (typeof state !== 'string') return undefined
-  const { upstream, method, params, exchange } = call
-  return digestOf([
-    actorKey(exchange.principal),
-    upstream,
-    method,
-    params?.name,
-    params?.uri,
-    params?.arguments,
-    state,
-  ])
 }
 
 const NOUNS = { tools: 'tool', prompts: 'prompt', resources: 'resource' } as const

@@ -19,7 +19,12 @@ type Refused = Full & { readonly rule: string }
 export type Held = Map<object, Map<string, number>>
 
 /** Counts in this process what all of them let in. */
-export function answersFor(rules: readonly Rule[], held: Held): SharedStateAnswers {
+export function answersFor(
+  rules: readonly Rule[],
+  held: Held,
+): Omit<SharedStateAnswers, 'answer'> & {
+  readonly answer: (question: JsonObject, from: object) => JsonObject
+} {
   const byName = new Map(rules.map(rule => [rule.name, rule]))
   // A process that has not heard of another configuration yet may name a rule that is no more.
   const takenOf = (places: unknown): Taken[] =>

@@ -51,7 +51,7 @@ export interface Load {
 /** Answers to the questions that a built-in plugin of one process asks that of another, in words of its own. */
 export interface SharedStateAnswers {
   /** `from` is the process that asks, the same object each time. */
-  answer(question: JsonObject, from: object): JsonObject
+  readonly answer: (question: JsonObject, from: object) => JsonObject | Promise<JsonObject>
   /** That process has ended: what it held is free. */
   gone(from: object): void
 }

@@ -223,7 +223,8 @@ export class Relay {
 
   #noteBatch(line: Buffer): void {
     for (const { id, method } of membersOf(line))
-      if (isId(id) && typeof method === 'string') this.#open.set(keyOf(id), { request: { id, method }, line: undefined })
+      if (isId(id) && typeof method === 'string')
+        this.#open.set(keyOf(id), { request: { id, method }, line: undefined })
   }
 
   /** Keeps what a legacy client has set for its session. */

@@ -114,7 +114,10 @@ class SocketListener implements Listener {
     const wanted = hello?.profile
     if (profile === undefined || wanted === undefined || wanted === profile) return profile ?? wanted
     const fields = { listener: this.name, profile, wanted }
-    this.#context.log.warn('a program wants another view than its listener has, and gets that of the listener', fields)
+    this.#context.log.warn(
+      'a program wants another view than its listener has, and gets that of the listener',
+      fields,
+    )
     return profile
   }
 

@@ -107,9 +107,9 @@ export class Owner {
     )
   }
 
-  #ask({ sharedState, question }: JsonObject, line: Line): Promise<Answer> {
-    const answer = this.#sharedStates.get(String(sharedState))?.answer(question as JsonObject, line) ?? {}
-    return Promise.resolve({ result: Payload.of(answer) })
+  async #ask({ sharedState, question }: JsonObject, line: Line): Promise<Answer> {
+    const state = this.#sharedStates.get(String(sharedState))
+    return { result: Payload.of((await state?.answer(question as JsonObject, line)) ?? {}) }
   }
 
   #ended(id: string, sessions: Map<string, Session>): void {

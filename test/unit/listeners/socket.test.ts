@@ -95,5 +95,8 @@ test('a program that says nothing does not keep its place', async t => {
   await ends
 
   assert.equal(third.destroyed, false)
-  assert.equal(gateway.log.filter(({ message }) => /says nothing was cut off/.test(String(message))).length, 2)
+  assert.equal(
+    gateway.log.filter(({ message }) => /says nothing was cut off/.test(String(message))).length,
+    2,
+  )
 })

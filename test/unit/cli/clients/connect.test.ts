@@ -51,7 +51,14 @@ async function home(t: TestContext, name = 'gateway'): Promise<Home> {
 test('notes that are made at once are all kept, and notes that cannot be read are put aside', async t => {
   const { home: place } = await home(t)
   const state = join(place, 'notes')
-  const note = (name: string): Connected => ({ client: 'c', file: '/f', name, entry: {}, written: '', at: '' })
+  const note = (name: string): Connected => ({
+    client: 'c',
+    file: '/f',
+    name,
+    entry: {},
+    written: '',
+    at: '',
+  })
   const names = Array.from({ length: 20 }, (_, index) => `n${index}`)
   await Promise.all(names.map(name => new Connections(state).add(note(name))))
   assert.deepEqual((await new Connections(state).all()).map(({ name }) => name).sort(), names.sort())

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { canonical } from '../../../../plugins/pins/canonical.ts'
+import { canonical } from '../../../../src/plugin.ts'
 import { pinsOf } from '../../../../plugins/pins/compare.ts'
 import { lockText, readLock, writeLock } from '../../../../plugins/pins/lock-file.ts'
 import { GatewayError } from '../../../../src/errors/errors.ts'
