@@ -23,6 +23,7 @@ import type {
   Clock,
   Exchange,
   Fetch,
+  Handles,
   HttpSide,
   SharedState,
   Log,
@@ -77,6 +78,8 @@ export interface PluginApi<Options = unknown> {
    * not be made. For taps of `dispatch` with `asks: true`, so that a client which thinks keeps nothing open.
    */
   approve(request: ApprovalRequest): Promise<Approval | undefined>
+  /** Handles for what this plugin keeps for its callers. */
+  readonly handles: Handles
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -103,6 +106,8 @@ export interface Plugin<Options = unknown> {
     readonly section?: keyof Config
     /** Keys of any upstream. */
     readonly upstream?: readonly string[]
+    /** Keys of any profile. */
+    readonly profile?: readonly string[]
     /** True if they say how an upstream is made: with another value it is made anew. */
     readonly makesUpstreams?: boolean
     /** Installed whatever the config says. */
@@ -285,6 +290,7 @@ export type {
   FetchOptions,
   Figure,
   Gate,
+  Handles,
   HttpReply,
   HttpRequest,
   HttpSide,

@@ -32,13 +32,20 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
         throw profileError('GW_PROFILE_UNKNOWN', { profile: session.profile })
     })
     // After the filters, so that it speaks of names as clients know them.
+    const common = new Set<string>()
     const judgesUris = Object.values(options).some(({ resources }) => resources !== undefined)
     hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, viewer) => {
       const profile = views.find(viewer)
       if (profile === 'none') return []
-      if (profile !== 'all') return entries.filter(profile.shows).map(entry => profile.dressed(entry))
+      if (profile === 'all') return undefined
+      return entries
+        .filter(entry => common.has(entry.upstream) || profile.shows(entry))
+        .map(entry => profile.dressed(entry))
     })
-    hooks.dispatch.tap((next, { name }) => guarded(next, name, views))
+    hooks.dispatch.tap((next, { name, isForAll }) => {
+      if (isForAll === true) common.add(name)
+      return isForAll === true ? undefined : guarded(next, name, views)
+    })
     hooks.explain.tap((steps, { exchange: { session } }) => [
       ...steps,
       explainView(views, session.profile, session),

@@ -1,8 +1,8 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /**
- * The schema of gateway.yaml: schemas/base.json with what each `plugins/<name>/schema.json` adds. A part has up to four members:
- * `sections` at the top, keys of `upstreams` and of `listeners` by type (`*` for all types), and `$defs` of its own.
+ * The schema of gateway.yaml: schemas/base.json with what each `plugins/<name>/schema.json` adds. A part has up to five members:
+ * `sections` at the top, keys of `upstreams` and of `listeners` by type (`*` for all types), keys of `profiles`, and `$defs` of its own.
  */
 export async function wholeSchema(root) {
   const base = await read(new URL('schemas/base.json', root))
@@ -27,7 +27,7 @@ function absent(cause) {
 
 function withPart(whole, part, common) {
   checkReferences(part, common)
-  const { file, sections = {}, upstreams = {}, listeners = {}, $defs = {}, ...unknown } = part
+  const { file, sections = {}, upstreams = {}, listeners = {}, profiles = {}, $defs = {}, ...unknown } = part
   for (const key of Object.keys(unknown)) throw new Error(`${file}: a part of the schema has no "${key}"`)
   const kinds = [
     ['UpstreamConfig', upstreams],
@@ -37,7 +37,11 @@ function withPart(whole, part, common) {
     ...whole,
     properties: union(whole.properties, sections, file),
     $defs: union(
-      kinds.reduce((defs, [kind, keys]) => withKeys(defs, kind, keys, file), whole.$defs),
+      withProfileKeys(
+        kinds.reduce((defs, [kind, keys]) => withKeys(defs, kind, keys, file), whole.$defs),
+        profiles,
+        file,
+      ),
       $defs,
       file,
     ),
@@ -62,6 +66,13 @@ function withKeys(defs, kind, added, file) {
     const keys = { ...added['*'], ...added[properties.type.const] }
     return { ...all, [name]: { ...rest, properties: union(properties, keys, file) } }
   }, defs)
+}
+
+/** The definitions with keys that a part adds to each profile. */
+function withProfileKeys(defs, added, file) {
+  if (Object.keys(added).length === 0) return defs
+  const { ProfileConfig: profile } = defs
+  return { ...defs, ProfileConfig: { ...profile, properties: union(profile.properties, added, file) } }
 }
 
 function union(present, added, file) {

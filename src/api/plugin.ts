@@ -31,6 +31,17 @@ export interface Figure {
   }[]
 }
 
+/**
+ * Handles that a plugin gives out for what it keeps in this process. Where there are several, a request that brings one as its
+ * argument `handle`, or at the end of its URI, is handed to the process that made it.
+ */
+export interface Handles {
+  /** A handle for a key, for one owner and so many milliseconds: nobody can guess one, or read it. */
+  seal(key: string, owner: string, forMs: number): string
+  /** The key; undefined for what is no handle of this plugin, somebody else's, or too old. */
+  open(handle: string, owner: string): string | undefined
+}
+
 /** Work of one process, and its measures against too much of it. */
 export interface Load {
   /** Bytes held for clients at all listeners: of request bodies, and of answers that are not read. */

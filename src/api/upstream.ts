@@ -89,6 +89,8 @@ export interface Upstream {
   readonly memory?: UpstreamMemory | undefined
   /** True if `server` was saved by an earlier run and nobody has asked since. */
   readonly isRemembered?: boolean
+  /** True if it is part of every profile, as all that it offers is each caller's own. */
+  readonly isForAll?: boolean
   /** True if files that it was made with, such as certificates, hold something else now: a reload makes it anew. */
   readonly isOutdated?: boolean
   dispatch: Dispatch

@@ -111,6 +111,7 @@ export interface Config {
    */
   readonly routes?: readonly RouteConfig[]
   readonly sessionHeaders?: SessionHeadersConfig
+  readonly shape?: ShapeConfig
   readonly filters?: FiltersConfig
   readonly tracing?: TracingConfig
 }
@@ -533,6 +534,7 @@ export interface StdioUpstreamConfig {
    * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
    */
   readonly retry: RetryConfig | false
+  readonly shape?: ShapeRule
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -745,6 +747,31 @@ export interface RetryConfig {
   readonly tools: readonly string[]
 }
 /**
+ * How results of some tools are brought into form.
+ */
+export interface ShapeRule {
+  /**
+   * JMESPath expression: what of the result is given on, such as `items[].{title: title, url: url}`.
+   */
+  readonly pick?: string
+  /**
+   * Paths that are left out of the result: names with dots between them, `*` for every member, `[]` for every item.
+   */
+  readonly drop?: readonly string[]
+  /**
+   * Most that one result may be, in tokens (bytes by 3.6). Over it lists lose items and text its middle, and the whole is kept for the caller.
+   */
+  readonly maxTokens?: number
+  /**
+   * Lets callers say by an added argument `_pick` what they want of a result.
+   */
+  readonly ask?: boolean
+  /**
+   * Time after which a call that is not answered goes on by itself: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
+   */
+  readonly patience?: string | number
+}
+/**
  * What is visible of its tools, under which name and description, and how long each may take. Names are the server's own, without prefix.
  */
 export interface ToolFilterConfig {
@@ -936,6 +963,7 @@ export interface HttpUpstreamConfig {
    * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
    */
   readonly retry: RetryConfig | false
+  readonly shape?: ShapeRule
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -1184,6 +1212,7 @@ export interface SseUpstreamConfig {
    * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
    */
   readonly retry: RetryConfig | false
+  readonly shape?: ShapeRule
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -1288,6 +1317,7 @@ export interface WsUpstreamConfig {
    * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
    */
   readonly retry: RetryConfig | false
+  readonly shape?: ShapeRule
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
@@ -2286,6 +2316,7 @@ export interface ProfileConfig {
    * Verified callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
    */
   readonly principals?: readonly string[]
+  readonly shape?: ShapeRule
 }
 /**
  * Which names are shown, as clients know them; `deny` wins.
@@ -2446,6 +2477,58 @@ export interface SessionHeadersConfig {
    * HTTP upstreams that get it.
    */
   readonly upstreams: readonly string[]
+}
+/**
+ * Results brought into a form that fits a model, and calls that take longer than a client waits.
+ */
+export interface ShapeConfig {
+  /**
+   * JMESPath expression: what of the result is given on, such as `items[].{title: title, url: url}`.
+   */
+  readonly pick?: string
+  /**
+   * Paths that are left out of the result: names with dots between them, `*` for every member, `[]` for every item.
+   */
+  readonly drop?: readonly string[]
+  /**
+   * Most that one result may be, in tokens (bytes by 3.6). Over it lists lose items and text its middle, and the whole is kept for the caller.
+   */
+  readonly maxTokens?: number
+  /**
+   * Lets callers say by an added argument `_pick` what they want of a result.
+   */
+  readonly ask?: boolean
+  /**
+   * Time after which a call that is not answered goes on by itself: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
+   */
+  readonly patience?: string | number
+  /**
+   * The same keys for some tools, by globs of the names that clients see; the first that fits counts.
+   */
+  readonly tools?: {
+    readonly [k: string]: ShapeRule
+  }
+  /**
+   * Bounds of what is kept of results that were cut.
+   */
+  readonly keep: {
+    /**
+     * Memory for all callers together.
+     */
+    readonly bytes: string | number
+    /**
+     * Memory for one caller: his oldest results give way to his new ones, and a result that is larger alone is not kept.
+     */
+    readonly share: string | number
+    /**
+     * Time for which a handle can be used.
+     */
+    readonly for: string | number
+  }
+  /**
+   * Prefix of the names of the tools `read_result` and `result`.
+   */
+  readonly prefix: string
 }
 /**
  * What is visible of all upstreams together. Names are the exposed ones, with prefix.

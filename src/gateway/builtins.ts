@@ -17,6 +17,7 @@ import { redact } from '../../plugins/redact/index.ts'
 import { resilience } from '../../plugins/resilience/index.ts'
 import { rest } from '../../plugins/rest/index.ts'
 import { routing } from '../../plugins/routing/index.ts'
+import { shape } from '../../plugins/shape/index.ts'
 import { sessionHeaders } from '../../plugins/session-headers/index.ts'
 import { toolFilter } from '../../plugins/tool-filter/index.ts'
 import { tracing } from '../../plugins/tracing/index.ts'
@@ -58,6 +59,8 @@ export const builtins: readonly Plugin<never>[] = [
   sessionHeaders,
   forwardHeaders,
   rest,
+  // Ahead of what redacts: answers take the way back, and what is kept of them is redacted already.
+  shape,
   // After whatever names things, and outside all that answers in a server's place: who may not call is told so by nothing else.
   policy,
   approve,

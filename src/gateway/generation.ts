@@ -23,6 +23,7 @@ import { cannotAsk } from '../core/client-request.ts'
 import type { Parking } from '../core/client-requests/parking.ts'
 import { RuntimeGraph } from '../core/graph.ts'
 import { KeptUpstream, liveOf } from '../core/kept-upstream.ts'
+import { handlesOf } from '../core/handles.ts'
 import type { Seal } from '../core/seal.ts'
 import type { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import type { TaskStore } from '../core/tasks/task-store.ts'
@@ -140,6 +141,7 @@ async function build(
     slots,
     fetch: lazyFetch(config, around),
     programs,
+    handles: (plugin: string) => handlesOf(around.seal, plugin),
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),

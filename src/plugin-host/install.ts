@@ -2,7 +2,7 @@ import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Fetch, SharedState, Log, Programs } from '../api/index.ts'
+import type { Clock, Config, Fetch, Handles, SharedState, Log, Programs } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
@@ -24,6 +24,8 @@ interface InstallContext {
   readonly privatePlaces: readonly PrivatePlace[]
   readonly fetch: Fetch
   readonly programs: Programs
+  /** Handles of one plugin: no other's can be taken for them. */
+  handles(plugin: string): Handles
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
@@ -69,6 +71,7 @@ async function setUp(
     privatePlaces,
     fetch,
     programs,
+    handles,
     state,
     hide,
     keepSecret,
@@ -94,6 +97,7 @@ async function setUp(
       privatePlaces,
       fetch,
       programs,
+      handles: handles(plugin.name),
       state: state(plugin),
       hide,
       keepSecret,

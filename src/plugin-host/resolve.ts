@@ -36,8 +36,12 @@ function isClaimed({ claims }: Plugin<never>, config: Config): boolean {
   if (claims === undefined || claims.always === true) return true
   const section = claims.section === undefined ? undefined : config[claims.section]
   if (section !== undefined && section !== false) return true
-  const specs = Object.values(config.upstreams) as unknown as Record<string, unknown>[]
-  return claims.upstream?.some(key => specs.some(spec => spec[key] !== undefined)) ?? false
+  return isUsed(claims.upstream, config.upstreams) || isUsed(claims.profile, config.profiles)
+}
+
+function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
+  const all = Object.values(specs) as Record<string, unknown>[]
+  return keys.some(key => all.some(spec => spec[key] !== undefined))
 }
 
 /** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */

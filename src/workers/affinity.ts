@@ -5,6 +5,12 @@ const OF_SESSION = /^w(\d{1,3})_/
 
 const OF_SEALED = /^w(\d{1,3})\./
 
+/** Arguments of other people's tools may be called `handle`, too. */
+const HANDLE = /^w\d{1,3}\.[\w-]{40,}$/
+
+/** Scheme of the resources that the gateway itself has. */
+const OWN_URI = 'tapgate://'
+
 const IN_QUERY = /[?&]sessionId=w(\d{1,3})_/
 
 /** Prefix of the ids of a worker's sessions. */
@@ -29,19 +35,22 @@ export function whoseSession(id: string | undefined, url: string): number | unde
   return number === undefined ? undefined : Number(number)
 }
 
-/** The worker that holds what a request goes on with: a parked call, or a task. */
+/** The worker that holds what a request goes on with or asks for: a parked call, a task, or what has a handle. */
 export function whoseWork({ params }: Inbound): number | undefined {
   if (params === undefined) return undefined
-  const { requestState, taskId, notifications } = params
+  const { requestState, taskId, notifications, uri, arguments: given } = params
   if (requestState !== undefined) return numberIn(requestState)
   if (taskId !== undefined) return numberIn(taskId)
+  if (typeof uri === 'string')
+    return uri.startsWith(OWN_URI) ? numberIn(uri.slice(uri.lastIndexOf('/') + 1)) : undefined
+  if (isObject(given) && given.handle !== undefined) return numberIn(given.handle, HANDLE)
   return isObject(notifications) && Array.isArray(notifications.taskIds)
-    ? mostOf(notifications.taskIds.map(numberIn))
+    ? mostOf(notifications.taskIds.map(id => numberIn(id)))
     : undefined
 }
 
-function numberIn(value: unknown): number | undefined {
-  return typeof value === 'string' ? readSealed(value)?.number : undefined
+function numberIn(value: unknown, form?: RegExp): number | undefined {
+  return typeof value === 'string' && form?.test(value) !== false ? readSealed(value)?.number : undefined
 }
 
 function mostOf(numbers: readonly (number | undefined)[]): number | undefined {

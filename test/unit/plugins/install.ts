@@ -11,6 +11,8 @@ import type {
 } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/api/principal.ts'
 import { PipelineCall, PipelineExchange } from '../../../src/core/exchange.ts'
+import { handlesOf } from '../../../src/core/handles.ts'
+import { Seal } from '../../../src/core/seal.ts'
 import { PipelineSession } from '../../../src/core/session.ts'
 import { Hooks } from '../../../src/hooks/hooks.ts'
 import type { Plugin } from '../../../src/plugin.ts'
@@ -90,6 +92,7 @@ export async function install<O>(
     directory: '.',
     fetch: () => Promise.reject(new Error('nothing is fetched in this test')),
     programs: NO_PROGRAMS,
+    handles: handlesOf(new Seal(), plugin.name),
     state: undefined,
     files: [],
     privatePlaces: [],

@@ -1,0 +1,158 @@
+import { isObject, type JsonObject } from '../../src/plugin.ts'
+import { isNumberText } from './exact-json.ts'
+
+/** Nesting below which nothing is looked at: who goes deeper wants to fill a stack. */
+const MAX_DEPTH = 256
+/** Bytes below which a member is left out rather than shortened to them. */
+const LEAST_MEMBER = 24
+const ELLIPSIS = '…'
+
+/** Count of what was left out. */
+export interface LeftOut {
+  items: number
+  members: number
+  characters: number
+}
+
+/** How far the cut may go. */
+interface CutOptions {
+  /** False where a schema may want each member: then strings and lists alone give way. */
+  readonly dropsMembers: boolean
+}
+
+/** A JSON value in so many bytes: lists lose items from their end, then long strings and members give way. Undefined where it is too deep. */
+export function cutJson(
+  value: unknown,
+  budget: number,
+  { dropsMembers }: CutOptions,
+): { readonly value: unknown; readonly leftOut: LeftOut } | undefined {
+  const sizes = new Map<object, number>()
+  if (sizeOf(value, sizes, 0) === undefined) return undefined
+  const leftOut = { items: 0, members: 0, characters: 0 }
+  return { value: new Cutter(sizes, leftOut, dropsMembers).fit(value, budget), leftOut }
+}
+
+/** Bytes of a value as compact JSON, noted for each object and list in it; undefined where it is too deep. */
+function sizeOf(value: unknown, sizes: Map<object, number>, depth: number): number | undefined {
+  if (typeof value !== 'object' || value === null || isNumberText(value)) return bytesOfPlain(value)
+  if (depth > MAX_DEPTH) return undefined
+  let size = 2
+  for (const [key, inner] of Object.entries(value)) {
+    const bytes = sizeOf(inner, sizes, depth + 1)
+    if (bytes === undefined) return undefined
+    size += bytes + 1 + (Array.isArray(value) ? 0 : keyBytes(key))
+  }
+  sizes.set(value, size)
+  return size
+}
+
+function bytesOfPlain(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? 'null')
+}
+
+function keyBytes(key: string): number {
+  return bytesOfPlain(key) + 1
+}
+
+class Cutter {
+  readonly #sizes: ReadonlyMap<object, number>
+  readonly #leftOut: LeftOut
+  readonly #dropsMembers: boolean
+
+  constructor(sizes: ReadonlyMap<object, number>, leftOut: LeftOut, dropsMembers: boolean) {
+    this.#sizes = sizes
+    this.#leftOut = leftOut
+    this.#dropsMembers = dropsMembers
+  }
+
+  fit(value: unknown, budget: number): unknown {
+    if (this.#size(value) <= budget) return value
+    if (Array.isArray(value)) return this.#list(value, budget)
+    if (isObject(value) && !isNumberText(value)) return this.#object(value, budget)
+    return typeof value === 'string' ? this.#text(value, budget) : value
+  }
+
+  #size(value: unknown): number {
+    const known = typeof value === 'object' && value !== null ? this.#sizes.get(value) : undefined
+    return known ?? bytesOfPlain(value)
+  }
+
+  /** The first items that fit; of a list whose first is too large alone, a part of that one. */
+  #list(items: readonly unknown[], budget: number): unknown[] {
+    let left = budget - 2
+    let count = 0
+    for (const item of items) {
+      const size = this.#size(item) + 1
+      if (size > left) break
+      left -= size
+      count++
+    }
+    const isTooLarge = count === 0 && items.length > 0 && left > LEAST_MEMBER
+    const kept = isTooLarge ? [this.fit(items[0], left - 1)] : items.slice(0, count)
+    this.#leftOut.items += items.length - kept.length
+    return kept
+  }
+
+  /** Small members stay whole, large ones share what is left alike. */
+  #object(value: JsonObject, budget: number): JsonObject {
+    const entries = Object.entries(value)
+    const needs = entries.map(([key, inner]) => this.#size(inner) + keyBytes(key) + 1)
+    const share = fairShare(needs, budget - 2)
+    if (share < LEAST_MEMBER && this.#dropsMembers) return this.#firstMembers(entries, needs, budget - 2)
+    return Object.fromEntries(
+      entries.map(([key, inner], index) => [
+        key,
+        (needs[index] ?? 0) <= share ? inner : this.fit(inner, share - keyBytes(key) - 1),
+      ]),
+    )
+  }
+
+  /** Where there are too many for that: the first that fit whole. */
+  #firstMembers(entries: readonly [string, unknown][], needs: readonly number[], budget: number): JsonObject {
+    let left = budget
+    const kept = entries.filter((_entry, index) => {
+      const need = needs[index] ?? 0
+      if (need > left) return false
+      left -= need
+      return true
+    })
+    this.#leftOut.members += entries.length - kept.length
+    return Object.fromEntries(kept)
+  }
+
+  #text(text: string, budget: number): string {
+    const kept = headOf(text, Math.max(0, budget - 2 - ELLIPSIS.length * 3))
+    this.#leftOut.characters += text.length - kept.length
+    return kept + ELLIPSIS
+  }
+}
+
+/** The largest share that each may have, where those who need less leave the rest to the others. */
+function fairShare(needs: readonly number[], total: number): number {
+  let left = total
+  const rising = [...needs].sort((a, b) => a - b)
+  for (const [index, need] of rising.entries()) {
+    const share = Math.floor(left / (rising.length - index))
+    if (need > share) return share
+    left -= need
+  }
+  return Infinity
+}
+
+/** The beginning of a text that is so many bytes inside JSON, never half a character. */
+function headOf(text: string, budget: number): string {
+  let low = 0
+  let high = Math.min(text.length, budget)
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (bytesOfPlain(text.slice(0, middle)) - 2 <= budget) low = middle
+    else high = middle - 1
+  }
+  return text.slice(0, wholeAt(text, low))
+}
+
+/** An index that is not between the two halves of a character. */
+export function wholeAt(text: string, index: number): number {
+  const code = text.charCodeAt(index - 1)
+  return code >= 0xd800 && code <= 0xdbff && index < text.length ? index - 1 : index
+}

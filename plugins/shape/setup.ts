@@ -1,0 +1,184 @@
+import {
+  type Answer,
+  type Call,
+  callerKey,
+  type CatalogEntry,
+  type Config,
+  type Exchange,
+  type Figure,
+  gatewayError,
+  parseDuration,
+  parseSize,
+  type PluginApi,
+  type Session,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
+import { type AskedSlot, takeAsked } from './asked.ts'
+import { explainShape } from './explain.ts'
+import { KeptResults, type KeepBounds } from './kept-results.ts'
+import { listed } from './listed.ts'
+import { readResource, readResult } from './read-result.ts'
+import { type OwnTool, ResultsUpstream } from './results-upstream.ts'
+import { type Rule, Rules, type ShapeConfig } from './rules.ts'
+import { type Shaped, shapeResult } from './shape-result.ts'
+import { READ_RESULT } from './tools.ts'
+
+/** Name of the upstream that has what is kept, and of its type. */
+const UPSTREAM = 'results'
+const ONLY_CALLS = { methods: ['tools/call'] } as const
+
+/** State that all generations share. */
+interface Counted {
+  kept: KeptResults | undefined
+  readonly results: Map<string, number>
+}
+
+/** Puts the rules into the gateway. Without a rule of a kind nothing of that kind is tapped. */
+export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
+  const { config, hooks, slot, clock, handles } = api
+  const rules = new Rules(config)
+  const state = slot.gateway((): Counted => ({ kept: undefined, results: new Map() }))
+  const bounds = boundsOf(api.options)
+  const kept = (state.kept ??= new KeptResults(clock, bounds))
+  kept.bound(bounds)
+  const asked: AskedSlot = slot.exchange(() => ({ pick: undefined }))
+
+  const tools = new Map<string, OwnTool>()
+  const find = (call: Call) => (handle: string) => kept.find(handles, ownerOf(call.exchange.session), handle)
+  tools.set(READ_RESULT.name, {
+    definition: READ_RESULT,
+    run: (call, given) => readResult(given, find(call)),
+  })
+  hooks.configure.tap(written => withResults(written, api.options?.prefix ?? '', [...tools.keys()]))
+  hooks.createUpstream.for(UPSTREAM).tap(
+    (spec, context) =>
+      new ResultsUpstream(spec, context, {
+        tools,
+        readResource: call => readResource(String(call.params?.uri), find(call)),
+      }),
+  )
+  hooks.call.tap({ ...ONLY_CALLS, stage: 'trace' }, call => {
+    if (call.upstream !== UPSTREAM) takeAsked(call, rules, asked)
+  })
+  const shaper = new Shaper(api, rules, kept, state.results)
+  // Mirrored, and set up ahead of what redacts: whatever else changes a result has done so before.
+  hooks.response.tap({ ...ONLY_CALLS, stage: 'trace' }, (answer, exchange) =>
+    shaper.shaped(answer, exchange, asked),
+  )
+  hooks.listing.tap({ readers: () => '' }, (shown, { profile, kind }) =>
+    kind === 'tools' ? listed(shown, entry => ruleOfEntry(entry, rules, profile)) : undefined,
+  )
+  explainShape(hooks, rules)
+  hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state.results)])
+}
+
+function ruleOfEntry({ exposed, upstream }: CatalogEntry, rules: Rules, profile?: string): Rule | undefined {
+  return upstream === UPSTREAM ? undefined : rules.for(exposed, upstream, profile)
+}
+
+function boundsOf(options: ShapeConfig | undefined): KeepBounds {
+  const { bytes = '64MiB', share = '16MiB', for: time = '15m' } = options?.keep ?? {}
+  return { bytes: parseSize(bytes), share: parseSize(share), forMs: Math.max(1, parseDuration(time)) }
+}
+
+/** The upstream that has what is kept. What it offers is a part of what makes it, so that a reload makes another one. */
+function withResults(config: Config, prefix: string, offers: readonly string[]): Config {
+  if (config.upstreams[UPSTREAM] !== undefined) {
+    const why = `"${UPSTREAM}" as an upstream is a name of its own`
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'shape', why })
+  }
+  const spec = { type: UPSTREAM, prefix, start: 'eager', offers } as unknown as UpstreamConfig
+  return { ...config, upstreams: { ...config.upstreams, [UPSTREAM]: spec } }
+}
+
+/** Owner of a result: the caller, by issuer and subject; where nobody asked who that is, its session, if it has one. */
+function ownerOf(session: Session): string {
+  return JSON.stringify([callerKey(session), session.principal.delegate ?? ''])
+}
+
+/** The rules at work on answers. */
+class Shaper {
+  readonly #api: PluginApi<ShapeConfig | undefined>
+  readonly #rules: Rules
+  readonly #kept: KeptResults
+  readonly #counts: Map<string, number>
+
+  constructor(
+    api: PluginApi<ShapeConfig | undefined>,
+    rules: Rules,
+    kept: KeptResults,
+    counts: Map<string, number>,
+  ) {
+    this.#api = api
+    this.#rules = rules
+    this.#kept = kept
+    this.#counts = counts
+  }
+
+  shaped(answer: Answer, exchange: Exchange, asked: AskedSlot): Answer | undefined {
+    const { route } = exchange
+    if (!('result' in answer) || route?.to !== 'one' || route.upstream === UPSTREAM) return undefined
+    const { pick } = asked.get(exchange)
+    const rule = this.#ruleOf(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
+    if (rule === undefined) return undefined
+    const before = answer.result.bytes()
+    const owner = ownerOf(exchange.session)
+    const shaped = shapeResult(answer.result, {
+      rule,
+      asked: pick,
+      schema: exchange.entry?.value.outputSchema,
+      keep: page => this.#kept.keep(this.#api.handles, owner, before, page),
+    })
+    if (shaped === undefined) return undefined
+    this.#note(shaped, exchange, before.length)
+    return { result: shaped.result }
+  }
+
+  #ruleOf({ params, session }: Exchange, upstream: string): Rule | undefined {
+    return this.#rules.for(String(params?.name), upstream, session.profile)
+  }
+
+  #note({ done, result }: Shaped, { params }: Exchange, bytes: number): void {
+    for (const how of done) this.#counts.set(how, (this.#counts.get(how) ?? 0) + 1)
+    this.#api.log.debug('a result was brought into form', {
+      tool: params?.name,
+      done: done.join(', '),
+      bytes,
+      left: result.bytes().length,
+    })
+  }
+}
+
+/** For a caller that wants a part of a result that no rule is about. */
+const NO_RULE: Rule = {
+  pick: undefined,
+  drop: [],
+  maxBytes: undefined,
+  ask: false,
+  patienceMs: undefined,
+  from: [],
+}
+
+function figuresOf(kept: KeptResults, counts: ReadonlyMap<string, number>): readonly Figure[] {
+  const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: counts.get(how) ?? 0 }))
+  return [
+    {
+      name: 'tapgate_shaped_results',
+      type: 'counter',
+      help: 'Results that were brought into form, by how.',
+      samples,
+    },
+    {
+      name: 'tapgate_kept_results',
+      type: 'gauge',
+      help: 'Results that were cut and are kept whole.',
+      samples: [{ value: kept.size }],
+    },
+    {
+      name: 'tapgate_kept_results_bytes',
+      type: 'gauge',
+      help: 'Bytes of the results that are kept whole.',
+      samples: [{ value: kept.bytes }],
+    },
+  ]
+}
