@@ -31,6 +31,7 @@ import type {
   Session,
   TextReply,
 } from './api/index.ts'
+import type { CatalogEntry } from './api/catalog-entry.ts'
 import type { PluginCommands } from './api/command.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
@@ -80,6 +81,8 @@ export interface PluginApi<Options = unknown> {
   approve(request: ApprovalRequest): Promise<Approval | undefined>
   /** Handles for what this plugin keeps for its callers. */
   readonly handles: Handles
+  /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
+  rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -202,6 +205,7 @@ export {
   principalKey,
   tokenOf,
 } from './api/principal.ts'
+export { profileNames } from './api/profile-names.ts'
 export {
   errorsOf,
   forOwner,
@@ -277,6 +281,7 @@ export type {
   AuditEvent,
   Authorizer,
   Call,
+  CarriedCall,
   ClientCertificate,
   ClientSide,
   Clock,

@@ -260,6 +260,7 @@ class QuietExchange implements Exchange {
   params: JsonObject | undefined
   route: Exchange['route']
   readonly entry: Exchange['entry']
+  readonly shown: Exchange['shown']
   answer: Exchange['answer'] = undefined
   /** True if the server made a request of the client: its answer is then nobody else's. */
   hasAsked = false
@@ -277,6 +278,7 @@ class QuietExchange implements Exchange {
     this.params = of.params
     this.route = of.route
     this.entry = of.entry
+    this.shown = kind => of.shown(kind)
   }
 
   get touched(): boolean {

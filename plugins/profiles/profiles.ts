@@ -1,11 +1,9 @@
 import {
   allowsUris,
-  ANONYMOUS,
-  callers,
   forbidsUris,
   globs,
   LISTS,
-  principalKey,
+  profileNames,
   type CatalogEntry,
   type Config,
   type Principal,
@@ -38,47 +36,19 @@ export interface Profiles {
   find(viewer: Viewer): Profile | 'all' | 'none'
 }
 
-interface Known {
-  readonly profile: Profile
-  /** Undefined for anybody. */
-  readonly isFor: ((principal: Principal) => boolean) | undefined
-}
-
-/** Profile of callers that have no other. */
-const DEFAULT = 'default'
-const NOBODY = principalKey(ANONYMOUS)
-
 /** Prepares them once: looked up with every request. */
 export function profilesOf(options: Options, config: Config): Profiles {
-  const known = new Map<string, Known>()
-  for (const [name, spec] of Object.entries(options)) {
-    const isFor = spec.principals === undefined ? undefined : callers(spec.principals, config.auth)
-    known.set(name, { profile: profileOf(name, spec, config), isFor })
-  }
-  const assigned = [...known.values()].filter(({ isFor }) => isFor !== undefined)
-  // Every call asks, and a caller's principal is one object for as long as he is known.
-  const given = new WeakMap<Principal, Profile | 'all'>()
-  const assign = (principal: Principal): Profile | 'all' => {
-    const own = assigned.find(one => isAdmitted(one, principal)) ?? known.get(DEFAULT)
-    const profile = admitted(own, principal) ?? 'all'
-    given.set(principal, profile)
-    return profile
-  }
+  const known = new Map(
+    Object.entries(options).map(([name, spec]) => [name, profileOf(name, spec, config)] as const),
+  )
+  const nameOf = profileNames({ profiles: options, auth: config.auth })
   return {
-    find: ({ principal, profile }) =>
-      profile === undefined
-        ? (given.get(principal) ?? assign(principal))
-        : (admitted(known.get(profile), principal) ?? 'none'),
+    find: viewer => {
+      const name = nameOf(viewer)
+      const profile = name === undefined ? undefined : known.get(name)
+      return profile ?? (viewer.profile === undefined ? 'all' : 'none')
+    },
   }
-}
-
-function admitted(known: Known | undefined, principal: Principal): Profile | undefined {
-  return known !== undefined && isAdmitted(known, principal) ? known.profile : undefined
-}
-
-/** True when a caller may have a profile. Nobody in particular has no subject that a glob could mean. */
-function isAdmitted({ isFor }: Known, principal: Principal): boolean {
-  return isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal))
 }
 
 function profileOf(name: string, spec: Spec, config: Config): Profile {

@@ -2,6 +2,7 @@ import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
+import type { Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
@@ -123,6 +124,10 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** Runs `listener` when the client cancels or goes away; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
+  /** True if another call carried it in its arguments: what its headers say of a tool is about that one. Absent: it came as it is. */
+  readonly isCarried?: boolean
+  /** The list as this request's client is shown it, made from what the upstreams list now. */
+  shown(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Sends a notification that belongs to this request ahead of its answer. */
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
@@ -133,6 +138,13 @@ export interface Exchange {
   readonly canAsk: boolean
   /** Asks the client; resolves with its reply, or an error where the client cannot be asked. */
   ask(ask: Ask): Promise<AskReply>
+}
+
+/** A call of a tool that stood in the arguments of another call. */
+export interface CarriedCall {
+  readonly name: string
+  /** Where it is an object of the arguments that came, it goes on byte for byte. */
+  readonly arguments: JsonObject
 }
 
 /** One request to one upstream. `params` and `headers` may be changed by `call` taps. */

@@ -3,6 +3,7 @@ import type {
   Ask,
   AskReply,
   Call,
+  CarriedCall,
   Exchange,
   Inbound,
   Notification,
@@ -13,7 +14,8 @@ import type {
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import { hasExactNumbers } from '../protocol/params-as-written.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -31,6 +33,8 @@ export interface Carrier {
   ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
   /** Called with what came of an ask, whatever way it took. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
+  /** Absent where nobody is shown anything. */
+  shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
 }
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
@@ -59,6 +63,7 @@ export class PipelineExchange implements Exchange {
   #asker: Asker | undefined = undefined
   #heir: PipelineExchange | undefined = undefined
   #kept: Kept | undefined = undefined
+  #carried: JsonObject | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
@@ -75,7 +80,21 @@ export class PipelineExchange implements Exchange {
   }
 
   get received(): JsonObject | undefined {
-    return this.#inbound.received ?? this.#inbound.params
+    return this.#carried ?? this.#inbound.received ?? this.#inbound.params
+  }
+
+  get isCarried(): boolean {
+    return this.#carried !== undefined
+  }
+
+  /** The call that stood in its arguments takes its place, for all who come now. */
+  unwrap(call: CarriedCall): void {
+    this.params = carriedParams(this.params ?? {}, this.received, call)
+    this.#carried = this.params
+  }
+
+  shown(kind: Kind): Promise<readonly CatalogEntry[]> {
+    return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
   }
 
   get hasExactNumbers(): boolean {

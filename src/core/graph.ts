@@ -77,6 +77,10 @@ export class RuntimeGraph implements Graph {
     this.#carrier = {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
+      shown: async (exchange, kind) => {
+        const view = await this.catalog.load(kind, exchange.session)
+        return this.catalog.listings.shown(view, exchange.session).view.entries
+      },
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
   }

@@ -22,6 +22,8 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
+    const unwrap = hooks.runner('unwrap', exchange.method)
+    if (unwrap !== undefined) await unwrapped(exchange, unwrap)
     const naming = graph.router.settleName(exchange)
     if (naming !== undefined) await naming
     const decided = decide(exchange, request)
@@ -38,6 +40,11 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   hooks.runner('settled', exchange.method)?.(exchange)
   graph.left()
   return answer
+}
+
+async function unwrapped(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<void> {
+  const carried = await unwrap(exchange)
+  if (carried !== undefined && exchange.method === 'tools/call') exchange.unwrap(carried)
 }
 
 /** What ends the exchange before anybody is asked; undefined where it goes on. */

@@ -124,7 +124,10 @@ export class Router {
   #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
     const { headers, received } = call.exchange
     const args = withNumbersAsWritten(call.params, received)?.arguments
-    const mismatch = isModernHttp(call.exchange) ? paramMismatch(annotations, headers, args) : undefined
+    const mismatch =
+      isModernHttp(call.exchange) && !call.exchange.isCarried
+        ? paramMismatch(annotations, headers, args)
+        : undefined
     if (mismatch === undefined) Object.assign(call.headers, paramHeaderValues(annotations, args))
     return mismatch
   }

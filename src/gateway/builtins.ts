@@ -19,6 +19,7 @@ import { rest } from '../../plugins/rest/index.ts'
 import { routing } from '../../plugins/routing/index.ts'
 import { shape } from '../../plugins/shape/index.ts'
 import { sessionHeaders } from '../../plugins/session-headers/index.ts'
+import { surface } from '../../plugins/surface/index.ts'
 import { toolFilter } from '../../plugins/tool-filter/index.ts'
 import { tracing } from '../../plugins/tracing/index.ts'
 import type { Plugin } from '../plugin.ts'
@@ -41,6 +42,8 @@ export const builtins: readonly Plugin<never>[] = [
   overload,
   oauth,
   callerKeys,
+  // Before all that looks at calls: what a call carries in its arguments is the call that they see.
+  surface,
   // First, so that whatever is refused was seen.
   audit,
   tracing,

@@ -6,6 +6,7 @@ import type {
   AuditEvent,
   Authorizer,
   Call,
+  CarriedCall,
   Config,
   Credentials,
   Dispatch,
@@ -65,6 +66,8 @@ export interface HookTaps {
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   session: (session: Session) => MaybePromise<void>
   sessionEnd: (session: Session, reason: string) => void
+  /** The call that a call carries in its arguments, which takes its place. */
+  unwrap: (exchange: Exchange) => MaybePromise<CarriedCall | Undecided>
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
   route: (exchange: Exchange) => Route | Undecided
   call: (call: Call) => void
@@ -73,6 +76,11 @@ export interface HookTaps {
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
   /** Names, texts and schemas as this reader is shown them. Who is called, and how, stays as the catalog has it. */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
+  /** How well each candidate fits what was asked for: one number for each, the higher the better. */
+  rank: (
+    query: string,
+    candidates: readonly CatalogEntry[],
+  ) => MaybePromise<readonly number[] | Undecided>
   instructions: (
     instructions: readonly UpstreamInstructions[],
     view: Pick<CatalogView, 'principal' | 'profile'>,
@@ -131,6 +139,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   refused: { kind: 'sync', safe: true },
   http: { kind: 'asyncBail', by: 'key', patience: 'person' },
   session: { kind: 'async', patience: 'short' },
+  unwrap: { kind: 'asyncBail', by: 'method', patience: 'short' },
   request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
   call: { kind: 'sync', by: 'method' },
@@ -138,6 +147,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
   listing: { kind: 'syncWaterfall' },
+  rank: { kind: 'asyncBail', patience: 'short' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },
   clientRequest: { kind: 'asyncBail', by: 'method', patience: 'person' },

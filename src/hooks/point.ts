@@ -48,6 +48,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
   ready: ['a'],
   close: ['a'],
   call: ['a'],
+  unwrap: ['a'],
   request: ['a'],
   route: ['a'],
   session: ['a'],
@@ -64,7 +65,7 @@ const ARITY: Partial<Record<HookName, string[]>> = {
 const PERSON_MS = 600_000
 
 /** Asynchronous hooks of each exchange, whose taps answer at once most of the time. */
-const PROMPT: ReadonlySet<HookName> = new Set(['request', 'response'])
+const PROMPT: ReadonlySet<HookName> = new Set(['unwrap', 'request', 'response'])
 
 /** Collects the taps of one hook and compiles them, once per selection, into one function. */
 export class HookPoint {

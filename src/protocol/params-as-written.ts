@@ -1,4 +1,5 @@
-import type { JsonObject } from './json/json.ts'
+import { isObject, type JsonObject } from './json/json.ts'
+import { editObject, findValue } from './json/members.ts'
 import { spliced } from './json/splice.ts'
 import type { Payload } from './payload.ts'
 
@@ -66,4 +67,29 @@ export function withNumbersAsWritten(
 
 function numberAsWritten(_name: string, value: unknown, place?: { readonly source?: string }): unknown {
   return typeof value === 'number' ? place?.source : value
+}
+
+/** Parameters of the call that stood in the arguments of another one; what is an object of those goes on as it was written. */
+export function carriedParams(
+  params: JsonObject,
+  received: JsonObject | undefined,
+  call: { readonly name: string; readonly arguments: JsonObject },
+): JsonObject {
+  const carried = { ...params, name: call.name, arguments: call.arguments }
+  const source = received === undefined ? undefined : SOURCES.get(received)
+  const inner =
+    source === undefined ? undefined : writtenWithin(received?.arguments, source.bytes, call.arguments)
+  if (source === undefined || inner === undefined) return carried
+  const own = `"name":${JSON.stringify(call.name)},"arguments":${inner.toString('utf8')}`
+  const bytes = editObject(source.bytes, new Set(['name', 'arguments']), own)
+  rememberSource(carried, bytes, source.hasExactNumbers)
+  return carried
+}
+
+/** The text of a value that is a member of the arguments. */
+function writtenWithin(args: unknown, params: Buffer, value: JsonObject): Buffer | undefined {
+  if (!isObject(args)) return undefined
+  const key = Object.keys(args).find(name => args[name] === value)
+  const text = key === undefined ? undefined : findValue(params, 'arguments')
+  return key === undefined || text === undefined ? undefined : findValue(text, key)
 }

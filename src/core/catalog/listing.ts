@@ -118,7 +118,7 @@ function check(view: View, wanted: readonly CatalogEntry[]): Checked {
   const real = new Map<string, CatalogEntry>()
   const taken = new Set<string>()
   for (const entry of wanted) {
-    const own = view.entryOf(entry)
+    const own = entry.upstream === '' ? entry : view.entryOf(entry)
     const why = own === undefined ? 'no list has it' : problem(view, entry, own, taken)
     if (own === undefined || why !== undefined) {
       unshown.push({ entry, why: why ?? '' })
@@ -138,6 +138,8 @@ function problem(
   taken: ReadonlySet<string>,
 ): string | undefined {
   if (taken.has(entry.exposed)) return 'another one is shown under this name'
+  if (entry.upstream === '' && view.find(entry.exposed) !== undefined)
+    return 'the name is the real one of another'
   if (entry.exposed === own.exposed) return undefined
   if (entry.kind !== 'tools' && entry.kind !== 'prompts') return 'a URI cannot be shown as another one'
   return view.find(entry.exposed) === undefined ? undefined : 'the name is the real one of another'

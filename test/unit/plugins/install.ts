@@ -99,6 +99,7 @@ export async function install<O>(
     hide,
     keepSecret: () => undefined,
     approve: async () => undefined,
+    rank: async () => undefined,
     record: event => hooks.runner('recorded')?.(event),
   })
   hooks.seal(new Set([plugin.name]))

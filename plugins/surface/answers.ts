@@ -1,0 +1,111 @@
+import {
+  answer,
+  bytesOf,
+  didYouMean,
+  isObject,
+  tokensIn,
+  type Answer,
+  type CatalogEntry,
+  type JsonObject,
+  type PluginApi,
+} from '../../src/plugin.ts'
+import { compactTool } from './compact.ts'
+import { findTools, type Wanted } from './find-tools.ts'
+import type { Surface } from './shown.ts'
+import { signature } from './signature.ts'
+
+const MOST_DESCRIBED = 5
+const MOST_RESULTS = 20
+/** Tokens of the description of one tool. */
+const MOST_TOKENS = 4000
+
+/** Answers a search. */
+export async function searched(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
+  const wanted = wantedBy(args, surface.settings.results)
+  if (typeof wanted === 'string') return failed(wanted)
+  const found = await findTools(surface, wanted, rank)
+  if (found.length === 0) return said(nothingFound(surface, wanted))
+  const { names } = surface
+  return said(
+    [...found.map(signature), `Call one with ${names.call}, or with ${names.read} where it only reads.`].join(
+      '\n',
+    ),
+  )
+}
+
+function wantedBy(args: unknown, results: number): Wanted | string {
+  const { query, server, limit = results } = isObject(args) ? args : {}
+  if (typeof query !== 'string' || query.trim() === '') return '"query" must say what is to be done'
+  if (server !== undefined && typeof server !== 'string') return '"server" must be a name'
+  if (!isCount(limit)) return '"limit" must be a whole number from 1 on'
+  return { query, server: server === '' ? undefined : server, limit: Math.min(limit, MOST_RESULTS) }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isInteger(value) && Number(value) >= 1
+}
+
+function nothingFound({ entries }: Surface, { server }: Wanted): string {
+  const servers = [...new Set(entries.map(({ upstream }) => upstream))]
+  if (server !== undefined && !servers.includes(server)) {
+    const hint = didYouMean(server, servers)
+    return `No server is called "${server.slice(0, 64)}"${hint === undefined ? '' : ` – ${hint}`}.`
+  }
+  return 'No tool fits. Try other words, such as a verb and a thing.'
+}
+
+/** Answers a wish for full descriptions. */
+export async function described(surface: Surface, args: unknown): Promise<Answer> {
+  const names = isObject(args) ? args.names : undefined
+  const list = typeof names === 'string' ? [names] : names
+  if (!Array.isArray(list) || list.length === 0 || !list.every(name => typeof name === 'string'))
+    return failed('"names" must be a list of names of tools')
+  if (list.length > MOST_DESCRIBED) return failed(`"names" may have ${MOST_DESCRIBED} names at most`)
+  const texts = await Promise.all(list.map(async name => describedTool(surface, name)))
+  return said(texts.join('\n'))
+}
+
+async function describedTool(surface: Surface, name: string): Promise<string> {
+  const entry = surface.find(name)
+  return entry === undefined ? unknownTool(surface, name) : describedIn(entry)
+}
+
+/** The definition of a tool as text; one that is very long without the texts of its schema, and it says so. */
+function describedIn(entry: CatalogEntry): string {
+  const whole = definition(entry, entry.value)
+  if (tokensIn(whole) <= MOST_TOKENS) return whole
+  const compact = definition(entry, compactTool(entry).value)
+  if (tokensIn(compact) <= MOST_TOKENS) return `${compact} (texts are left out)`
+  return `${signature(entry)} (its schema has ${tokensIn(whole)} tokens, which is too much to show)`
+}
+
+function definition({ exposed }: CatalogEntry, value: JsonObject): string {
+  const { title, description, inputSchema, annotations } = value
+  return JSON.stringify({ name: exposed, title, description, inputSchema, annotations })
+}
+
+/** Says that nobody knows a tool, and which may be meant. */
+export async function unknownTool(surface: Surface, name: string): Promise<string> {
+  const near = (await surface.index()).search(name, 3).map(({ entry }) => entry.exposed)
+  const shown = name.slice(0, 128)
+  return `Unknown tool: ${shown}${near.length === 0 ? '' : ` – similar ones: ${near.join(', ')}`}`
+}
+
+/** Text about the arguments of a tool, for who had them wrong. */
+export function schemaOf({ exposed, value }: CatalogEntry): string {
+  const whole = JSON.stringify(value.inputSchema ?? {})
+  const most = bytesOf(MOST_TOKENS)
+  if (Buffer.byteLength(whole) <= most) return `Arguments of ${exposed}: ${whole}`
+  const { value: compact } = compactTool({ kind: 'tools', upstream: '', original: '', exposed, value })
+  const text = JSON.stringify(compact.inputSchema)
+  return Buffer.byteLength(text) <= most ? `Arguments of ${exposed}, without texts: ${text}` : ''
+}
+
+function said(text: string): Answer {
+  return answer({ content: [{ type: 'text', text }] })
+}
+
+/** A result that tells a model what it did wrong. */
+export function failed(text: string): Answer {
+  return answer({ content: [{ type: 'text', text }], isError: true })
+}

@@ -1,0 +1,136 @@
+import {
+  isObject,
+  refuse,
+  RPC,
+  type Answer,
+  type Exchange,
+  type JsonObject,
+  type PluginApi,
+} from '../../src/plugin.ts'
+import { described, failed, schemaOf, searched, unknownTool } from './answers.ts'
+import { isAboutArguments } from './arguments.ts'
+import { mayBeMeta, type Meta } from './meta-tools.ts'
+import type { Surface } from './shown.ts'
+import { isReadOnly } from './signature.ts'
+
+/** A call that went through one of our tools. */
+export interface Through {
+  readonly surface: Surface
+  readonly meta: Meta
+  /** What is wrong with it; undefined where it may go on. */
+  readonly problem?: string
+  /** The name by which it asks for a tool. */
+  readonly wanted?: string
+}
+
+/** Call that stands in the arguments of another one. */
+interface Inner {
+  readonly name: string
+  readonly arguments: JsonObject
+}
+
+const CALLS = ['tools/call']
+
+/** Answers our tools, and lets the calls that stand in them take their place. */
+export function tapCalls(
+  { hooks, slot, rank }: PluginApi<never>,
+  surfaceFor: (exchange: Exchange) => Promise<Surface | undefined>,
+): void {
+  const through = slot.exchange((): Through | undefined => undefined)
+
+  hooks.unwrap.tap({ methods: CALLS }, exchange => {
+    const name = exchange.params?.name
+    if (!mayBeMeta(name)) return undefined
+    return surfaceFor(exchange).then(async surface => {
+      const meta = surface?.meta(name)
+      if (surface === undefined || meta === undefined) return undefined
+      if (meta === 'search' || meta === 'describe') {
+        through.set(exchange, { surface, meta })
+        return undefined
+      }
+      const inner = await innerOf(exchange.params?.arguments, surface, meta)
+      const found = typeof inner === 'string' ? { problem: inner } : { wanted: inner.name }
+      through.set(exchange, { surface, meta, ...found })
+      return typeof inner === 'string' ? undefined : inner
+    })
+  })
+  // After limits, rules and filters: a search is a call like any other.
+  hooks.request.tap({ methods: CALLS, stage: 'transform' }, exchange => {
+    const own = through.get(exchange)
+    if (own === undefined || own.wanted !== undefined) return undefined
+    if (own.problem !== undefined) return failed(own.problem)
+    const args = exchange.params?.arguments
+    return own.meta === 'search' ? searched(own.surface, args, rank) : described(own.surface, args)
+  })
+  hooks.response.tap({ methods: CALLS, stage: 'transform' }, (answer, exchange) => {
+    const own = through.get(exchange)
+    return own?.wanted === undefined ? undefined : taught(answer, exchange, own.surface, own.wanted)
+  })
+}
+
+/** The call in the arguments, or what is wrong with it. Models send inner arguments as text now and then. */
+async function innerOf(args: unknown, surface: Surface, meta: Meta): Promise<Inner | string> {
+  const { name, arguments: inner = {} } = isObject(args) ? args : {}
+  if (typeof name !== 'string' || name === '') return '"name" must be the name of a tool'
+  const read = typeof inner === 'string' ? parsed(inner) : inner
+  if (!isObject(read)) return '"arguments" must be an object'
+  return (await refusal(surface, meta, name)) ?? { name, arguments: read }
+}
+
+function parsed(text: string): unknown {
+  if (text.trim() === '') return {}
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+/** Why a call may not take this way; whether it may be made at all is for the rules to say. */
+async function refusal(surface: Surface, meta: Meta, name: string): Promise<string | undefined> {
+  if (surface.meta(name) !== undefined) return `${name} is called directly`
+  if (meta !== 'read') return undefined
+  const entry = surface.find(name)
+  if (entry === undefined) return unknownTool(surface, name)
+  return isReadOnly(entry.value)
+    ? undefined
+    : `${name} does not say that it only reads: call it with ${surface.names.call}`
+}
+
+/** A failure with what its caller needs to do better: similar names, or the schema of the arguments. */
+function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): Taught {
+  const entry = surface.find(wanted)
+  if ('error' in answer) return taughtError(answer, exchange, surface, wanted)
+  if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
+  const { content } = answer.result.value()
+  const list: unknown[] = Array.isArray(content) ? content : []
+  if (!isAboutArguments(entry.value.inputSchema, exchange.params?.arguments, textOf(list))) return undefined
+  const text = schemaOf(entry)
+  return text === ''
+    ? undefined
+    : { result: answer.result.edited(['content'], { content: [...list, { type: 'text', text }] }) }
+}
+
+type Taught = Answer | undefined | Promise<Answer | undefined>
+
+function taughtError(
+  answer: Extract<Answer, { error: unknown }>,
+  exchange: Exchange,
+  surface: Surface,
+  wanted: string,
+): Taught {
+  const { code, message, data } = answer.error
+  // The refusal of a plugin is about something else.
+  if (code !== RPC.invalidParams || exchange.decidedBy !== undefined) return undefined
+  const entry = surface.find(wanted)
+  if (entry === undefined)
+    return message.startsWith('Unknown tool')
+      ? unknownTool(surface, wanted).then(text => refuse(code, text, data))
+      : undefined
+  const text = schemaOf(entry)
+  return text === '' ? undefined : { ...answer, error: { ...answer.error, message: `${message}\n${text}` } }
+}
+
+function textOf(content: readonly unknown[]): string {
+  return content.map(block => (isObject(block) && typeof block.text === 'string' ? block.text : '')).join(' ')
+}

@@ -1,0 +1,80 @@
+import { BoundedMap, type CatalogEntry, type Config, type Exchange, type Plugin } from '../../src/plugin.ts'
+import { tapCalls } from './calls.ts'
+import { check } from './check.ts'
+import { listTokens } from './cost.ts'
+import { surfacesOf } from './settings.ts'
+import { listed, Surface } from './shown.ts'
+
+type Options = NonNullable<Config['surface']>
+
+/** Tokens of a list as it is shown, and of all that could be. */
+interface Cost {
+  readonly shown: number
+  readonly full: number
+}
+
+const MAX_PROFILES = 1000
+
+/** Shows no more tools than fit into a context: the others are searched for, and called by their names all the same. */
+export const surface: Plugin<Options> = {
+  name: 'surface',
+  claims: { section: 'surface', profile: ['surface'] },
+  check,
+  setup(api) {
+    const { config, hooks } = api
+    const surfaces = surfacesOf(config)
+    const costs = new BoundedMap<string, Cost>({ max: MAX_PROFILES })
+    /** By the first of our tools in a list, else by the list. */
+    const made = new WeakMap<object, Surface>()
+
+    // After whatever names and fits: what is found has the names that the reader is shown.
+    hooks.listing.tap(
+      { stage: 'transform', readers: reader => (reader.kind === 'tools' ? surfaces.of(reader).mode : '') },
+      (entries, reader) => {
+        if (reader.kind !== 'tools') return undefined
+        const settings = surfaces.of(reader)
+        const { entries: shown, surface: own, tokens } = listed(entries, settings)
+        costs.set(settings.profileName, { shown: tokens, full: listTokens(entries) })
+        const [first] = shown
+        if (first?.upstream !== '') return undefined
+        made.set(first, own)
+        return shown
+      },
+    )
+
+    const surfaceFor = async (exchange: Exchange): Promise<Surface | undefined> => {
+      const shown = await exchange.shown('tools')
+      const [first] = shown
+      const own = first === undefined ? undefined : made.get(first)
+      const settings = surfaces.of({ ...exchange.session, client: exchange.session.client.info })
+      // A list that fits now may not have when the client read it.
+      return own ?? (settings.mode === 'auto' ? kept(made, shown, settings) : undefined)
+    }
+    tapCalls(api as never, surfaceFor)
+
+    hooks.figures.tap(figures => [
+      ...figures,
+      {
+        name: 'tapgate_surface_tokens',
+        type: 'gauge',
+        help: 'Tokens of the last list of tools, as estimated: as it was shown, and in full.',
+        samples: [...costs.entries()].flatMap(([profile, { shown, full }]) => [
+          { labels: { profile, form: 'shown' }, value: shown },
+          { labels: { profile, form: 'full' }, value: full },
+        ]),
+      },
+    ])
+  },
+}
+
+function kept(
+  made: WeakMap<object, Surface>,
+  entries: readonly CatalogEntry[],
+  settings: ConstructorParameters<typeof Surface>[1],
+): Surface {
+  const known = made.get(entries)
+  if (known !== undefined) return known
+  const own = new Surface(entries, settings)
+  made.set(entries, own)
+  return own
+}

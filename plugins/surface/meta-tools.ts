@@ -1,0 +1,95 @@
+import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { overview } from './overview.ts'
+
+/** Tools of our own by what they do. */
+export type Meta = 'search' | 'describe' | 'read' | 'call'
+
+export const NAMES: Readonly<Record<Meta, string>> = {
+  search: 'search_tools',
+  describe: 'describe_tools',
+  read: 'call_read_tool',
+  call: 'call_tool',
+}
+
+const ALL: readonly Meta[] = ['search', 'describe', 'read', 'call']
+const TAILS = Object.values(NAMES)
+
+/** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
+export function mayBeMeta(name: unknown): name is string {
+  return typeof name === 'string' && TAILS.some(tail => name.endsWith(tail))
+}
+
+/** The names of our tools beside these: as they are or, where a real tool has one of them, behind a prefix. */
+export function metaNames(entries: readonly CatalogEntry[]): Readonly<Record<Meta, string>> {
+  const taken = new Set(entries.map(({ exposed }) => exposed))
+  for (let round = 0; ; round++) {
+    const prefix = round === 0 ? '' : `gateway${round === 1 ? '' : round}_`
+    if (TAILS.some(tail => taken.has(prefix + tail))) continue
+    return Object.fromEntries(ALL.map(meta => [meta, prefix + NAMES[meta]])) as Record<Meta, string>
+  }
+}
+
+/** Our tools in front of these; the description of the search says what stands behind, in `most` tokens. */
+export function searchTools(
+  entries: readonly CatalogEntry[],
+  names: Readonly<Record<Meta, string>>,
+  most: number,
+): CatalogEntry[] {
+  const behind = overview(entries, most)
+  return [
+    own(names.search, {
+      title: 'Search tools',
+      description: `Find tools among ${entries.length} that are not listed here. Say what is to be done, in a few words; then call what was found with ${names.read} or ${names.call}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'What is to be done, such as "create an issue".' },
+          server: { type: 'string', description: 'Only tools of this server.' },
+          limit: { type: 'integer', minimum: 1, maximum: 20 },
+        },
+        required: ['query'],
+      },
+      annotations: READS,
+    }),
+    describeTools(names.describe),
+    own(names.read, {
+      title: 'Call a tool that reads',
+      description: `Call a tool that ${names.search} marks with "reads only".`,
+      inputSchema: CALL,
+      annotations: { ...READS, openWorldHint: true },
+    }),
+    own(names.call, {
+      title: 'Call a tool',
+      description: `Call any tool that ${names.search} found.`,
+      inputSchema: CALL,
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+    }),
+  ]
+}
+
+/** The tool that gives descriptions in full. */
+export function describeTools(name: string): CatalogEntry {
+  return own(name, {
+    title: 'Describe tools',
+    description: 'Full descriptions and argument schemas of up to 5 tools.',
+    inputSchema: {
+      type: 'object',
+      properties: { names: { type: 'array', items: { type: 'string' }, minItems: 1, maxItems: 5 } },
+      required: ['names'],
+    },
+    annotations: READS,
+  })
+}
+
+const READS = { readOnlyHint: true, openWorldHint: false }
+
+const CALL = {
+  type: 'object',
+  properties: { name: { type: 'string' }, arguments: { type: 'object' } },
+  required: ['name'],
+}
+
+/** A tool that no server has. */
+function own(name: string, value: JsonObject): CatalogEntry {
+  return { kind: 'tools', upstream: '', original: name, exposed: name, value: { name, ...value } }
+}

@@ -1,0 +1,49 @@
+import type { Config } from './index.ts'
+import type { Principal } from './exchange.ts'
+import { ANONYMOUS, callers, principalKey } from './principal.ts'
+
+/** A principal, and the profile it asked for, if any. */
+interface Asking {
+  readonly principal: Principal
+  readonly profile?: string | undefined
+}
+
+/** Profile of callers that have no other. */
+const DEFAULT = 'default'
+const NOBODY = principalKey(ANONYMOUS)
+
+/**
+ * Finds the name of a viewer's profile: the one that it asked for, else the first that names the viewer, else `default`.
+ * Undefined where there is none, or the one asked for is not for this viewer.
+ */
+export function profileNames({
+  profiles = {},
+  auth,
+}: Pick<Config, 'profiles' | 'auth'>): (viewer: Asking) => string | undefined {
+  const known = new Map(
+    Object.entries(profiles).map(([name, { principals }]) => [
+      name,
+      principals === undefined ? undefined : callers(principals, auth),
+    ]),
+  )
+  const assigned = [...known].flatMap(([name, isFor]) => (isFor === undefined ? [] : [name]))
+  // Nobody in particular has no subject that a glob could mean.
+  const isAdmitted = (name: string, principal: Principal): boolean => {
+    const isFor = known.get(name)
+    return (
+      known.has(name) && (isFor === undefined || (principalKey(principal) !== NOBODY && isFor(principal)))
+    )
+  }
+  // Every call asks, and a caller's principal is one object for as long as he is known.
+  const given = new WeakMap<Principal, { readonly name: string | undefined }>()
+  const assign = (principal: Principal): string | undefined => {
+    const name = [...assigned, DEFAULT].find(one => isAdmitted(one, principal))
+    given.set(principal, { name })
+    return name
+  }
+  return ({ principal, profile }) => {
+    if (profile !== undefined) return isAdmitted(profile, principal) ? profile : undefined
+    const before = given.get(principal)
+    return before === undefined ? assign(principal) : before.name
+  }
+}
