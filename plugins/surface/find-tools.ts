@@ -18,6 +18,8 @@ const CANDIDATES = 50
 const OF_ONE_SERVER = 3
 /** Softens the first places where two orders become one (reciprocal rank fusion). */
 const SOFT = 60
+/** How much more the order of a tap says than that of the words. */
+const ASKED = 1.5
 
 /** The tools that fit, the best first. */
 export async function findTools(
@@ -56,7 +58,7 @@ async function reordered(ranked: readonly Ranked[], query: string, rank: Rank): 
   const places = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
   const fused = candidates.map((entry, index) => ({
     entry,
-    score: 1 / (SOFT + index) + 1 / (SOFT + places.indexOf(index)),
+    score: 1 / (SOFT + index) + ASKED / (SOFT + places.indexOf(index)),
   }))
   fused.sort((one, other) => other.score - one.score)
   return [...fused.map(({ entry }) => entry), ...entries.slice(CANDIDATES)]

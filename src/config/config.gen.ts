@@ -17,6 +17,22 @@ export type PinsMode = 'off' | 'warn' | 'withhold' | 'strict'
  */
 export type CallerKeysConfig = readonly CallerKeyConfig[]
 /**
+ * `full` shows every tool as it is. `compact` shows every tool with its first sentence and what its arguments must be. `search` shows tools that find, describe and call the others. `auto` is `full` while that fits the budget, and for clients that put off tools by themselves, else `search`.
+ */
+export type SurfaceMode = 'full' | 'compact' | 'search' | 'auto'
+/**
+ * Tokens that the list of tools may take in the context of a model, as estimated: bytes by 3.6. In `search` mode no list is larger.
+ */
+export type SurfaceBudget = number
+/**
+ * Tools, by the names clients use, that are always shown as they are, as far as the budget allows.
+ */
+export type SurfacePinned = readonly string[]
+/**
+ * How many tools one search finds, unless it asks for another number.
+ */
+export type SurfaceResults = number
+/**
  * One rule: what it matches, and either where that goes or why it is refused.
  */
 export type RouteConfig =
@@ -112,6 +128,7 @@ export interface Config {
   readonly routes?: readonly RouteConfig[]
   readonly sessionHeaders?: SessionHeadersConfig
   readonly shape?: ShapeConfig
+  readonly surface?: SurfaceConfig
   readonly filters?: FiltersConfig
   readonly tracing?: TracingConfig
 }
@@ -2317,6 +2334,7 @@ export interface ProfileConfig {
    */
   readonly principals?: readonly string[]
   readonly shape?: ShapeRule
+  readonly surface?: SurfaceProfileConfig
 }
 /**
  * Which names are shown, as clients know them; `deny` wins.
@@ -2330,6 +2348,15 @@ export interface ProfileFilterConfig {
    * What one of these globs matches is neither visible nor callable, even where `allow` names it.
    */
   readonly deny?: readonly string[]
+}
+/**
+ * What is otherwise in this profile than `surface` says.
+ */
+export interface SurfaceProfileConfig {
+  readonly mode?: SurfaceMode
+  readonly budget?: SurfaceBudget
+  readonly pinned?: SurfacePinned
+  readonly results?: SurfaceResults
 }
 /**
  * How much one caller may use. A refusal says when to come back.
@@ -2529,6 +2556,21 @@ export interface ShapeConfig {
    * Prefix of the names of the tools `read_result` and `result`.
    */
   readonly prefix: string
+}
+/**
+ * How many tools clients are shown at once. Whatever is not shown can be found by `search_tools`, and stays callable by its name.
+ */
+export interface SurfaceConfig {
+  readonly mode: SurfaceMode
+  readonly budget: SurfaceBudget
+  readonly pinned: SurfacePinned
+  readonly results: SurfaceResults
+  /**
+   * The mode for clients by the name they say, as globs; the first that fits. It wins over the mode of a profile.
+   */
+  readonly clients: {
+    readonly [k: string]: SurfaceMode
+  }
 }
 /**
  * What is visible of all upstreams together. Names are the exposed ones, with prefix.

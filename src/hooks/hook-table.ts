@@ -77,10 +77,7 @@ export interface HookTaps {
   /** Names, texts and schemas as this reader is shown them. Who is called, and how, stays as the catalog has it. */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
   /** How well each candidate fits what was asked for: one number for each, the higher the better. */
-  rank: (
-    query: string,
-    candidates: readonly CatalogEntry[],
-  ) => MaybePromise<readonly number[] | Undecided>
+  rank: (query: string, candidates: readonly CatalogEntry[]) => MaybePromise<readonly number[] | Undecided>
   instructions: (
     instructions: readonly UpstreamInstructions[],
     view: Pick<CatalogView, 'principal' | 'profile'>,
