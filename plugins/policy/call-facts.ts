@@ -136,14 +136,15 @@ export class FactsMaker {
     return new SessionFacts(session.id, session.label, this.#calls.get(session).count)
   }
 
-  #request({ headers, params }: Exchange): RequestFacts {
+  #request({ headers, params, remoteAddress = '' }: Exchange): RequestFacts {
     const known = this.#headers.flatMap(name =>
       headers[name] === undefined ? [] : [[name, headers[name]] as const],
     )
     const meta = params?._meta
     const trace =
       isObject(meta) && typeof meta.traceparent === 'string' ? meta.traceparent : headers.traceparent
-    return new RequestFacts(Object.fromEntries(known), trace)
+    // An address of IPv4 is written in one way, whatever the listener's socket is.
+    return new RequestFacts(Object.fromEntries(known), trace, remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))
   }
 }
 

@@ -140,14 +140,14 @@ function factsOf(
   const upstream = textOf(spec.upstream) || upstreamOf(name, config)
   const { tags, trusted } = config.upstreams[upstream] ?? {}
   const { calls = 0, id, label } = partOf(spec.session)
-  const { headers, trace } = partOf(spec.request)
+  const { headers, trace, remote } = partOf(spec.request)
   return {
     ...things(spec, subject, textOf(spec.original) || originalOf(name, upstream, config)),
     principal: principalOf(partOf(spec.principal)),
     client: clientOf(partOf(spec.client)),
     upstream: new UpstreamFacts(upstream, tags, trusted),
     session: new SessionFacts(textOf(id), textOf(label), Number(calls)),
-    request: new RequestFacts(partOf(headers), textOf(trace)),
+    request: new RequestFacts(partOf(headers), textOf(trace), textOf(remote)),
     pin: new PinFacts(typeof spec.pin === 'string' ? spec.pin : undefined),
     args: partOf(spec.args),
     method: textOf(spec.method) || (kind === undefined ? '' : METHOD[kind]),

@@ -18,7 +18,7 @@ export const FIELDS = {
   resource: { uri: 'string', original: 'string', scheme: 'string' },
   upstream: { name: 'string', tags: 'list<string>', trusted: 'bool' },
   session: { id: 'string', label: 'string', calls: 'int' },
-  request: { headers: 'map<string, dyn>', trace: 'string' },
+  request: { remote: 'string', headers: 'map<string, dyn>', trace: 'string' },
   pin: { status: 'string' },
 } as const
 
@@ -166,10 +166,12 @@ export class SessionFacts {
 export class RequestFacts {
   readonly headers: JsonObject
   readonly trace: string
+  readonly remote: string
 
-  constructor(headers: JsonObject = {}, trace = '') {
+  constructor(headers: JsonObject = {}, trace = '', remote = '') {
     this.headers = headers
     this.trace = trace
+    this.remote = remote
   }
 }
 

@@ -72,7 +72,9 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
 
 async function run(http: HttpRequest, session: Session, errand: Errand): Promise<Answer> {
   const { method, params, received, emit = SILENT } = errand
-  const running = http.gate.run(session, { method, params, received, headers: headersOf(http), emit })
+  const { remoteAddress } = http
+  const inbound = { method, params, received, headers: headersOf(http), remoteAddress, emit }
+  const running = http.gate.run(session, inbound)
   http.onGone(() => running.cancel('the client closed the connection'))
   return running.answer
 }

@@ -113,6 +113,8 @@ export interface Exchange {
   /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */
   readonly headers: Readonly<Record<string, string>>
   readonly via: Via
+  /** The address of the other end of its connection: that of a proxy, where one stands before the gateway. Absent where there is none. */
+  readonly remoteAddress?: string | undefined
   /** Length of the message that it came in; 0 where there was none, as inside the process. */
   readonly bytes: number
   /** The plugin whose `request` tap answered or refused it; undefined when none did. */

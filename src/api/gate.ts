@@ -40,6 +40,8 @@ export interface Inbound {
   readonly headers?: Readonly<Record<string, string>>
   /** Default: `in-process`. */
   readonly via?: Via
+  /** The address of the other end of the connection that it came over. */
+  readonly remoteAddress?: string | undefined
   /** The session's where it is left out, as are the next two. */
   readonly principal?: Principal | undefined
   /** The caller's name for its conversation in this request, checked like `SessionInit.label`. */

@@ -79,21 +79,32 @@ export function cancelledAnswer(): Answer {
   return { error: rpcError(RPC.internal, gatewayError('GW_CANCELLED').message, { code: 'GW_CANCELLED' }) }
 }
 
-/** Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no. */
+/**
+ * Collects hook replies to the asks of a wish in the client's place, by key; or the error of the one that says no.
+ * `requests` are the asks as the hooks leave them: the same object where they change nothing.
+ */
 export async function hookReplies(
   requests: unknown,
   exchange: Exchange,
   graph: AnswersAsks,
-): Promise<{ readonly given: JsonObject } | { readonly denied: RpcError }> {
+): Promise<{ readonly given: JsonObject; readonly requests: unknown } | { readonly denied: RpcError }> {
   const given = Object.create(null) as JsonObject
+  let left = requests
   for (const [key, ask] of asksIn(requests)) {
+    const { params } = ask
     const reply = await hookReply(graph, exchange, ask)
+    if (ask.params !== params) left = withParams(left, key, ask.params)
     if (reply === undefined) continue
     recordAsk(graph.hooks, exchange, ask, outcomeOfReply(reply))
     if ('error' in reply) return { denied: reply.error }
     given[key] = reply.result
   }
-  return { given }
+  return { given, requests: left }
+}
+
+function withParams(requests: unknown, key: string, params: JsonObject | undefined): unknown {
+  if (!isObject(requests) || !isObject(requests[key])) return requests
+  return { ...requests, [key]: { ...requests[key], params } }
 }
 
 /**

@@ -97,6 +97,10 @@ export class PipelineExchange implements Exchange {
     return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
   }
 
+  get remoteAddress(): string | undefined {
+    return this.#inbound.remoteAddress
+  }
+
   get hasExactNumbers(): boolean {
     return hasExactNumbers(this.received)
   }

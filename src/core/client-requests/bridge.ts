@@ -178,18 +178,30 @@ async function passOn(call: PipelineCall, input: Payload, dispatch: Dispatch, gr
   const request = input.value()
   const replies = await hookReplies(request.inputRequests, call.exchange, graph)
   if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
-  const { given } = replies
-  const left = leftFor(call.exchange, request.inputRequests, given)
+  const { given, requests } = replies
+  const left = leftFor(call.exchange, requests, given)
   if ('error' in left) return left
   const hasGiven = Object.keys(given).length > 0
   if (hasGiven && Object.keys(left.rest).length === 0)
     return first(again(call, given, request.requestState, graph), dispatch, graph)
   recordSent(left.rest, call, graph)
-  if (request.requestState === undefined && !hasGiven) return { input }
-  const inner = typeof request.requestState === 'string' ? { inner: request.requestState } : {}
-  const requestState = sealState(graph, call, hasGiven ? { ...inner, given } : inner)
+  const state =
+    request.requestState === undefined && !hasGiven ? {} : onwardState(request, given, call, graph)
+  if (requests === request.inputRequests && state.requestState === undefined) return { input }
   const inputRequests = request.inputRequests === undefined ? {} : { inputRequests: left.rest }
-  return { input: Payload.of({ ...request, ...inputRequests, requestState }, 'modern') }
+  return { input: Payload.of({ ...request, ...inputRequests, ...state }, 'modern') }
+}
+
+/** The server's own state with what was given in the client's place, sealed. */
+function onwardState(
+  { requestState }: JsonObject,
+  given: JsonObject,
+  call: PipelineCall,
+  graph: Graph,
+): { readonly requestState?: string } {
+  const inner = typeof requestState === 'string' ? { inner: requestState } : {}
+  const state = Object.keys(given).length > 0 ? { ...inner, given } : inner
+  return { requestState: sealState(graph, call, state) }
 }
 
 function recordSent(requests: JsonObject, { exchange }: PipelineCall, { hooks }: Graph): void {
@@ -220,7 +232,11 @@ async function visits(
   if ('denied' in replies) return failed(call, refusedBy(replies.denied.message))
   return {
     input: Payload.of(
-      { resultType: 'input_required', inputRequests, requestState: sealState(graph, call, { again: true }) },
+      {
+        resultType: 'input_required',
+        inputRequests: replies.requests,
+        requestState: sealState(graph, call, { again: true }),
+      },
       'modern',
     ),
   }

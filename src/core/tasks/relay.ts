@@ -59,14 +59,17 @@ async function withoutAnswered(
   const { inputRequests, ...state } = payload.value()
   const server = { graph, upstream, exchange }
   const replies = await hookReplies(inputRequests, exchange, graph)
-  const given = 'given' in replies ? replies.given : {}
-  const left = 'denied' in replies ? { error: replies.denied } : leftFor(exchange, inputRequests, given)
+  const { given, requests } = 'given' in replies ? replies : { given: {}, requests: inputRequests }
+  const left = 'denied' in replies ? { error: replies.denied } : leftFor(exchange, requests, given)
   if ('error' in left) {
     // The task will never be given what it waits for.
     await askAboutTask(server, 'tasks/cancel', { taskId })
     return left
   }
-  if (Object.keys(given).length === 0) return { result: payload }
+  if (Object.keys(given).length === 0)
+    return requests === inputRequests
+      ? { result: payload }
+      : { result: Payload.of({ ...state, inputRequests: left.rest }, 'modern') }
   await askAboutTask(server, 'tasks/update', { taskId, inputResponses: { ...given } })
   const isAnswered = Object.keys(left.rest).length === 0
   const open = isAnswered ? { status: 'working' } : { inputRequests: left.rest }

@@ -207,6 +207,7 @@ function inboundOf({ method, params, exchange }: PipelineCall, hosted: HostedTas
     params,
     headers: exchange.headers,
     via: exchange.via,
+    remoteAddress: exchange.remoteAddress,
     principal: exchange.principal,
     emit: ({ method: told, params: about }) => {
       if (told === 'notifications/progress' && typeof about?.message === 'string') hosted.says(about.message)

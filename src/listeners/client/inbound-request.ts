@@ -49,9 +49,16 @@ export interface ResponseWriter {
   onLost(listener: () => void): void
 }
 
+/** A connection that knows where its other end is. */
+export interface Addressed {
+  readonly remoteAddress?: string | undefined
+}
+
 /** Facts about a request beside its message: how it came, and what it differs in from its session. */
 export interface Origin {
   readonly via: Via
+  /** The connection; absent where it has no address. */
+  readonly socket?: Addressed | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly principal: Principal | undefined
   readonly label?: string | undefined
@@ -73,6 +80,7 @@ export class InboundRequest implements Inbound {
   /** The client has cancelled it, and wants nothing more of it. */
   isCancelled = false
   readonly writer: ResponseWriter
+  readonly #socket: Addressed | undefined
   readonly #requests: ServerRequests | undefined
   /** The client that reads the answer, as well as it is known. */
   #reader: Reader
@@ -101,8 +109,14 @@ export class InboundRequest implements Inbound {
     this.label = origin.label
     this.client = origin.client
     this.writer = writer
+    this.#socket = origin.socket
     this.#requests = requests
     this.#reader = newestReader(era)
+  }
+
+  /** Read when somebody wants it: it costs a call of the system. */
+  get remoteAddress(): string | undefined {
+    return this.#socket?.remoteAddress
   }
 
   emit({ method, params }: Notification): void {

@@ -16,6 +16,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
 import { Drops } from '../../transport/unexpected-messages.ts'
 import { within } from '../../util/clock.ts'
+import type { Addressed } from '../client/inbound-request.ts'
 import { BatchWriter, parseBatch } from '../client/batch.ts'
 import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
@@ -35,6 +36,8 @@ export interface DuplexOptions {
   readonly channel: Channel
   readonly context: DuplexContext
   readonly via: Via
+  /** The connection below it, where that has an address. */
+  readonly socket?: Addressed | undefined
   /** The client; nobody in particular on a local pipe. */
   readonly principal?: Principal
   /** The name that the client gives to this conversation. */
@@ -169,8 +172,15 @@ export class DuplexConnection {
     writer: ResponseWriter,
     arrived: Arrived | undefined,
   ): InboundRequest {
-    const { via } = this.#options
-    const origin = { via, headers: arrived?.headers, principal: arrived?.caller, label: undefined, client }
+    const { via, socket } = this.#options
+    const origin = {
+      via,
+      socket,
+      headers: arrived?.headers,
+      principal: arrived?.caller,
+      label: undefined,
+      client,
+    }
     const canBeAsked = era === 'legacy' && request.method !== 'initialize'
     return new InboundRequest(request, era, origin, writer, canBeAsked ? this.#requests : undefined)
   }

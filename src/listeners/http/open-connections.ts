@@ -46,7 +46,7 @@ export interface PostedConversation {
   take(body: Buffer, arrived: Arrived): Promise<boolean>
 }
 
-type BeginOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'via'> & {
+type BeginOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'socket' | 'via'> & {
   readonly principal: Principal
 }
 

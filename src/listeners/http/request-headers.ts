@@ -2,7 +2,7 @@ import type { Config, Credentials, ListenerConfig, Principal } from '../../api/i
 import { ANONYMOUS } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { HEADER } from '../../protocol/methods.ts'
-import type { Origin } from '../client/inbound-request.ts'
+import type { Addressed, Origin } from '../client/inbound-request.ts'
 
 /** The headers of one request that are read here, with lower case names, and its caller. */
 export interface RequestHeaders {
@@ -20,6 +20,8 @@ export interface RequestHeaders {
   profile: string | undefined
   /** A header that may stand only once and does not. */
   readonly repeated: string | undefined
+  /** The connection that they came over. */
+  socket: Addressed | undefined
 }
 
 const OWN = new Set([
@@ -68,6 +70,7 @@ export function readHeaders(
     label: label === undefined ? undefined : passed[label],
     profile,
     repeated,
+    socket: undefined,
   }
 }
 
@@ -84,8 +87,8 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 }
 
 /** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
-export function originOf({ passed, caller, label }: RequestHeaders): Origin {
-  return { via: 'http', headers: passed, principal: caller, label, client: undefined }
+export function originOf({ passed, caller, label, socket }: RequestHeaders): Origin {
+  return { via: 'http', socket, headers: passed, principal: caller, label, client: undefined }
 }
 
 /** Names of headers that a configuration speaks of, in lower case. */

@@ -60,6 +60,7 @@ export async function serveRequest(
   response.on('error', ignore)
   const { settings } = context
   const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
+  headers.socket = request.socket
   const path = pathOf(request.url ?? '/')
   const arrival: Arrival = { context, request, response, headers, path, place: settings.places.get(path) }
   const refused = guardRequest(request, headers, settings) ?? admitted(arrival)

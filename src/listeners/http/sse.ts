@@ -41,6 +41,7 @@ export function openEventStream({ context, request, response, headers }: Arrival
     principal: headers.caller,
     label: headers.label,
     profile: headers.profile,
+    socket: request.socket,
   })
   channel.greet(sse.messages)
 }

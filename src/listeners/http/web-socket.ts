@@ -45,7 +45,8 @@ export function upgradeTo(context: HttpContext): Upgrade {
         const forget = context.open.note(headers, () => void channel.close())
         webSocket.on('close', forget)
         const { label, profile } = headers
-        context.connections.begin(context, channel, { via: 'ws', principal: caller, label, profile })
+        const about = { principal: caller, label, profile, socket: request.socket }
+        context.connections.begin(context, channel, { via: 'ws', ...about })
       })
     })
   }

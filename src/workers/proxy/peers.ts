@@ -78,7 +78,7 @@ export class Peers {
 
   async #run(request: JsonObject, served: Served): Promise<Answer> {
     const gate = this.#gate()
-    const { session: written, method, params, headers, via, principal, bytes } = request
+    const { session: written, method, params, headers, via, remoteAddress, principal, bytes } = request
     const session = await gate.openSession({ ...readSession(written, () => false) })
     try {
       const running = gate.run(session, {
@@ -86,6 +86,7 @@ export class Peers {
         params: params as JsonObject | undefined,
         headers: headers as Record<string, string>,
         via: via as Via,
+        remoteAddress: remoteAddress as string | undefined,
         principal: principal as Principal,
         bytes: Number(bytes),
         emit: notification => served.emit(notification),
@@ -101,7 +102,8 @@ export class Peers {
 
 /** A request in the pipeline as another worker needs to know it. */
 export function writeInbound(session: Session, inbound: Inbound): JsonObject {
-  const { method, params, headers = {}, via, principal = session.principal, bytes = 0, ask } = inbound
+  const { method, params, headers = {}, via, remoteAddress } = inbound
+  const { principal = session.principal, bytes = 0, ask } = inbound
   const asks = ask !== undefined
   return {
     session: writeSession(seenBy(session, inbound)),
@@ -109,6 +111,7 @@ export function writeInbound(session: Session, inbound: Inbound): JsonObject {
     params,
     headers,
     via,
+    remoteAddress,
     principal,
     bytes,
     asks,
