@@ -11,6 +11,7 @@ import Errors from './commands/errors.ts'
 import Explain from './commands/explain.ts'
 import Help from './commands/help.ts'
 import Import from './commands/import.ts'
+import Init from './commands/init.ts'
 import Inspect from './commands/inspect.ts'
 import KeyNew from './commands/key/new.ts'
 import Logs from './commands/logs.ts'
@@ -44,6 +45,7 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   up: Up,
   down: Down,
   status: Status,
+  init: Init,
   import: Import,
   connect: Connect,
   disconnect: Disconnect,

@@ -36,6 +36,11 @@ export const ERRORS = {
     hint: "Give it a client's settings with MCP servers in them, such as .mcp.json.",
     exit: 2,
   },
+  GW_INIT: {
+    text: 'cannot write {file}: {why}',
+    hint: 'Look at its directory, or name another file with --output.',
+    exit: 4,
+  },
   GW_FILE_EXISTS: {
     text: '{file} exists already',
     hint: 'Choose another name, or overwrite it with --force.',

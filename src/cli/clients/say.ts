@@ -9,18 +9,10 @@ import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
 import { CLIENTS, isInstalled, type Client, type EntryValues } from './clients.ts'
-import {
-  carryOut,
-  changedLines,
-  foundClients,
-  planFor,
-  undo,
-  type Found,
-  type Plan,
-  type Undone,
-} from './connect.ts'
+import { carryOut, foundClients, planFor, undo, type Found, type Plan, type Undone } from './connect.ts'
 import { Connections } from './connections.ts'
 import { exported } from './links.ts'
+import { planLines } from './say-plan.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -51,7 +43,8 @@ export async function sayConnect(
   if (flags.export) return sayExports(clients, values, terminal)
   const options = { scope: flags.scope, values, connections, terminal }
   const plans = await Promise.all(clients.map(client => planFor(client, options)))
-  if (!flags.json) for (const plan of plans) sayPlan(plan, terminal)
+  if (!flags.json)
+    for (const line of plans.flatMap(plan => planLines(plan, terminal.out))) terminal.out.line(line)
   const writes = plans.filter(({ after }) => after !== undefined)
   const isWanted = await isAgreed(writes.length, flags, terminal, host)
   if (isWanted) for (const plan of writes) await carryOut(plan, options)
@@ -94,7 +87,8 @@ function sayUndone(undone: readonly Undone[], terminal: Terminal): void {
   if (undone.length === 0) terminal.out.line('nothing was connected')
 }
 
-function connectionsOf(terminal: Terminal): Connections {
+/** Entries that were written for this user. */
+export function connectionsOf(terminal: Terminal): Connections {
   // Beside the state of all configurations.
   const state = stateDirectory({ file: 'any' }, terminal)
   if (state === undefined)
@@ -129,7 +123,7 @@ function urlOf(text: string): string {
 }
 
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
-function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
+export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
   const launcher = resolve(cwd, String(host.argv[1]))
   const found = findProgram('gateway', environment['PATH']?.split(delimiter), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
@@ -185,20 +179,6 @@ function sayExports(clients: readonly Client[], values: EntryValues, { out }: Te
     ),
   )
   return 0
-}
-
-function sayPlan({ client, file = '', before, after, isDone, problem }: Plan, { out }: Terminal): void {
-  const name = out.paint('bold', client.title)
-  if (problem !== undefined)
-    return out.line(`${name} ${file} ${out.paint('red', 'left as it is:')} ${problem}`)
-  if (isDone === true) return out.line(`${name} ${file} is connected already`)
-  out.line(`${name} ${file}${before?.text === undefined ? ' (new)' : ''}`)
-  for (const line of changedLines(before?.text ?? '', after ?? '')) out.line(`  ${painted(line, out)}`)
-}
-
-function painted(line: string, out: Terminal['out']): string {
-  if (line.startsWith('+')) return out.paint('green', line)
-  return line.startsWith('-') ? out.paint('red', line) : line
 }
 
 function sayWritten(plans: readonly Plan[], { out }: Terminal): void {

@@ -6,6 +6,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { ofProject, formatOf } from './formats.ts'
 import { connectLine, isSplit, splitConfig, type Hearing } from './connect.ts'
+import { free, named } from './names.ts'
 import { readSettings } from './read.ts'
 import { convert } from './server.ts'
 import { tokensIn, writeTokens } from './tokens.ts'
@@ -151,25 +152,6 @@ function configFrom(settings: JsonObject, file: string, remote: string, hearing:
   return { format: format.title, config: { ...head, upstreams } }
 }
 
-/** A name as ours are: lower case, digits and hyphens. */
-function named(given: string): string {
-  const name = given
-    .replace(/(?<=[a-z0-9])(?=[A-Z])/g, '-')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^[^a-z]+/, '')
-    .slice(0, 28)
-    .replace(/-+$/, '')
-  return name === '' ? 'server' : name
-}
-
-function free(name: string, taken: Readonly<Record<string, unknown>>): string {
-  for (let number = 2, candidate = name; ; number++) {
-    if (!Object.hasOwn(taken, candidate)) return candidate
-    candidate = `${name}-${number}`
-  }
-}
-
 function textOf(config: JsonObject, from: readonly string[]): string {
   const names = from.map(file => basename(file)).join(', ')
   const head = [
@@ -186,7 +168,8 @@ async function replace(target: string, text: string): Promise<void> {
   await rename(draft, target)
 }
 
-function variablesIn(text: string): string[] {
+/** Variables that a text wants filled in. */
+export function variablesIn(text: string): string[] {
   const found = [...text.matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g)].map(([, name]) => name as string)
   return [...new Set(found)].filter(name => name !== 'HOME').sort()
 }

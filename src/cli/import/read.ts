@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { ParseError } from 'jsonc-parser'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
@@ -22,8 +22,11 @@ export async function readSettings(file: string): Promise<JsonObject> {
 
 async function textOf(file: string): Promise<string> {
   try {
+    // A pipe or a device would be read for ever.
+    const found = await stat(file)
+    if (!found.isFile()) throw new Error('it is no file')
+    if (found.size > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
     const text = await readFile(file, 'utf8')
-    if (text.length > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
     return text.replace(/^\uFEFF/, '')
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'

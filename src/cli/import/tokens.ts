@@ -33,6 +33,7 @@ interface Token {
 export function tokensIn(
   upstreams: JsonObject,
   directory: string,
+  isWanted: (place: readonly string[], text: string) => boolean = () => true,
 ): { readonly tokens: readonly Token[]; readonly upstreams: JsonObject } {
   const tokens: Token[] = []
   const moved = Object.entries(upstreams).map(([name, spec]) => {
@@ -41,7 +42,7 @@ export function tokensIn(
       .sort((a, b) => b.length - a.length)
     const move = (text: string, path: readonly string[]): string => {
       const value = secrets.find(secret => text.includes(secret))
-      if (value === undefined) return text
+      if (value === undefined || !isWanted(path, text)) return text
       const file = fileFor([name, ...path], tokens)
       tokens.push({ place: `${name}: ${path.join('.')}`, value, file })
       return text.replaceAll(value, () => `\${file:${directory}/${file}}`)

@@ -14,6 +14,8 @@ const MISSING: readonly (readonly [RegExp, 'program-missing' | 'script-missing']
   [/^\/upstreams\/([^/]+)\/args\/0$/, 'script-missing'],
 ]
 const CWD = /^\/upstreams\/([^/]+)\/cwd$/
+/** Clients that attach need no listener. */
+const ATTACHED = /^no listeners/
 const NOT_THERE = /does not exist|is not on the PATH/
 
 /** Runners by what brings them. */
@@ -41,7 +43,9 @@ export function unloadable(thrown: unknown, { terminal }: Patient): Complaint[] 
 /** Findings about one that does: what is doubtful in it, and plugins that do not set up. */
 export async function configurationFindings({ source, terminal }: Patient): Promise<Complaint[]> {
   if (source === undefined) return []
-  const warnings = source.warnings.map(problem => ofProblem(problem, terminal.cwd, source))
+  const warnings = source.warnings
+    .filter(({ message }) => !ATTACHED.test(message))
+    .map(problem => ofProblem(problem, terminal.cwd, source))
   const broken = await silentTrial(source, terminal)
   if (broken === undefined) return warnings
   const { message: why, hint } = broken

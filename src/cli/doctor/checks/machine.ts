@@ -1,10 +1,12 @@
 import { existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import manifest from '../../../../package.json' with { type: 'json' }
 import { amountText } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'
+
+/** As package.json has it in `engines`. */
+export const OLDEST_NODE = '22.19'
 
 const MIB = 1024 * 1024
 const FULL = 10 * MIB
@@ -18,11 +20,10 @@ export async function machineFindings(patient: Patient): Promise<Complaint[]> {
 }
 
 function nodeFindings({ machine }: Patient): Complaint[] {
-  const wanted = manifest.engines.node.replace(/^>=/, '')
-  const isOld = compare(machine.node, wanted) < 0
+  const isOld = compare(machine.node, OLDEST_NODE) < 0
   const date = new Date(machine.now())
   return [
-    ...(isOld ? [complaint('node-old', { version: machine.node, wanted })] : []),
+    ...(isOld ? [complaint('node-old', { version: machine.node, wanted: OLDEST_NODE })] : []),
     ...(date.getTime() < EARLIEST ? [complaint('clock-wrong', { date: date.toISOString() })] : []),
   ]
 }

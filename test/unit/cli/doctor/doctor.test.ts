@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { OLDEST_NODE } from '../../../../src/cli/doctor/checks/machine.ts'
 import { examine } from '../../../../src/cli/doctor/examine.ts'
 import { EXITS, sayDoctor } from '../../../../src/cli/doctor/say.ts'
 import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
@@ -100,6 +101,15 @@ test('secrets of the configuration are in nothing that it prints', async t => {
   await chmod(ill.file, 0o644)
   await sayDoctor({ ...flags, json: false }, ill.terminal, ill.machine)
   assert.doesNotMatch(ill.terminal.printed.join('\n'), /abcdefghijkl/)
+})
+
+test('the oldest Node is the one of package.json', async () => {
+  const manifest = JSON.parse(
+    await readFile(new URL('../../../../package.json', import.meta.url), 'utf8'),
+  ) as {
+    engines: { node: string }
+  }
+  assert.equal(manifest.engines.node, `>=${OLDEST_NODE}`)
 })
 
 test('a code belongs to one table only', () => {

@@ -1,0 +1,21 @@
+import type { Terminal } from '../output/terminal.ts'
+import { changedLines, type Plan } from './connect.ts'
+
+/** A change that would be made to the settings of a client, as people read it. */
+export function planLines(
+  { client, file = '', before, after, isDone, problem }: Plan,
+  out: Terminal['out'],
+): string[] {
+  const name = out.paint('bold', client.title)
+  if (problem !== undefined) return [`${name} ${file} ${out.paint('red', 'left as it is:')} ${problem}`]
+  if (isDone === true) return [`${name} ${file} is connected already`]
+  return [
+    `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
+    ...changedLines(before?.text ?? '', after ?? '').map(line => `  ${painted(line, out)}`),
+  ]
+}
+
+function painted(line: string, out: Terminal['out']): string {
+  if (line.startsWith('+')) return out.paint('green', line)
+  return line.startsWith('-') ? out.paint('red', line) : line
+}

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs'
+import { basename } from 'node:path'
+import { reasonOf } from '../../errors/errors.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { oneLine } from '../../util/plain-text.ts'
+import { CLIENTS, isInstalled, settingsOf, type Client } from '../clients/clients.ts'
+import { formatOf, ofProject } from '../import/formats.ts'
+import { readSettings } from '../import/read.ts'
+import { convert } from '../import/server.ts'
+import { free, named } from '../import/names.ts'
+import type { Terminal } from '../output/terminal.ts'
+
+/** A server that clients on this machine have. */
+export interface FoundServer {
+  /** Name among the upstreams. */
+  readonly name: string
+  readonly upstream: JsonObject
+  /** Clients that have it, each with its own name for it where that is another one. */
+  readonly from: readonly string[]
+}
+
+/** All that was found on this machine. */
+export interface FoundHere {
+  readonly servers: readonly FoundServer[]
+  /** Settings that were read, with the number of their servers. */
+  readonly files: readonly { readonly client: string; readonly file: string; readonly count: number }[]
+  readonly notes: readonly string[]
+  /** Clients that are here, with or without servers. */
+  readonly clients: readonly Client[]
+}
+
+/** More is no list that a person made. */
+const MOST_SERVERS = 500
+
+/** Looks through the settings of all clients, of the user and of the project in the working directory, and reads only. */
+export async function findServers(terminal: Terminal): Promise<FoundHere> {
+  const found = new Found(terminal)
+  for (const client of CLIENTS)
+    for (const scope of ['user', 'project'] as const) {
+      const file = settingsOf(client, scope, terminal)
+      if (file !== undefined && existsSync(file)) await found.read(client, file)
+    }
+  const clients = CLIENTS.filter(client => isInstalled(client, terminal))
+  return { servers: found.servers, files: found.files, notes: found.notes, clients }
+}
+
+type Format = ReturnType<typeof formatOf>['format']
+type Note = (name: string, text: string) => void
+
+class Found {
+  readonly files: FoundHere['files'][number][] = []
+  readonly notes: string[] = []
+  readonly #terminal: Terminal
+  readonly #seen = new Set<string>()
+  /** By what makes a server what it is. */
+  readonly #servers = new Map<string, { name: string; upstream: JsonObject; from: string[] }>()
+  readonly #names: Record<string, true> = {}
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  get servers(): readonly FoundServer[] {
+    return [...this.#servers.values()]
+  }
+
+  /** A file that several clients share is read once; one that cannot be read is a note. */
+  async read(client: Client, file: string): Promise<void> {
+    if (this.#seen.has(file)) return
+    this.#seen.add(file)
+    const note = (name: string, text: string): void =>
+      void this.notes.push(oneLine(`${client.title}, ${name}: ${text}`))
+    try {
+      const settings = ofProject(await readSettings(file), this.#terminal.cwd, note)
+      const { format, servers } = formatOf(settings, file)
+      const taken = [...servers].filter(([given, server]) => this.#take(client, format, given, server, note))
+      if (taken.length > 0) this.files.push({ client: client.title, file, count: taken.length })
+    } catch (error) {
+      const why = reasonOf(error)
+      if (!/it has no servers/.test(why)) this.notes.push(oneLine(`${client.title}: ${why}`))
+    }
+  }
+
+  /** True for an entry that is a server, and none of ours. */
+  #take(client: Client, { placeholders }: Format, given: string, server: unknown, note: Note): boolean {
+    if (!isObject(server) || isOwn(server) || this.#servers.size >= MOST_SERVERS) return false
+    const hearing = { note: (text: string) => note(given, text), leave: () => undefined }
+    const converted = convert(server, placeholders, hearing)
+    if ('why' in converted) note(given, `left out: ${converted.why}`)
+    else this.#add(client, given, converted.upstream)
+    return true
+  }
+
+  #add({ title }: Client, given: string, upstream: JsonObject): void {
+    const key = identityOf(upstream)
+    const known = this.#servers.get(key)
+    const wanted = named(given)
+    const name = known?.name ?? free(wanted, this.#names)
+    const from = name === given ? title : `${title} (as ${oneLine(given)})`
+    if (known !== undefined) {
+      if (!known.from.includes(from)) known.from.push(from)
+      return
+    }
+    this.#names[name] = true
+    this.#servers.set(key, { name, upstream, from: [from] })
+  }
+}
+
+/** Members in one order; the time that a client would wait makes no other server. */
+function identityOf(upstream: JsonObject): string {
+  const { timeout: _, startupTimeout: __, ...rest } = upstream
+  return JSON.stringify(sorted(rest))
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isObject(value)) return value
+  return Object.keys(value)
+    .sort()
+    .map(key => [key, sorted(value[key])])
+}
+
+/** An entry of a gateway of ours: what `gateway connect` has written. */
+function isOwn({ command, args }: JsonObject): boolean {
+  const words = [command, args].flat().filter(word => typeof word === 'string')
+  const isGateway = words.some(word => /^(gateway|run\.js)(\.cmd)?$/.test(basename(word)))
+  return isGateway && words.some(word => word === 'attach' || word === 'serve')
+}

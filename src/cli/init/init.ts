@@ -1,0 +1,199 @@
+import { isAbsolute, relative, resolve } from 'node:path'
+import { listAt } from '../../util/plain-data.ts'
+import type { ControlClient } from '../../control/client.ts'
+import { withControl } from '../remote/connect.ts'
+import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
+import type { Health } from '../../errors/health.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { up } from '../background/up.ts'
+import { connectClients } from '../clients/connect-all.ts'
+import type { Plan } from '../clients/connect.ts'
+import { validate } from '../local/validate.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { findServers, type FoundHere, type FoundServer } from './find-servers.ts'
+import type { Questions } from './questions.ts'
+import { STARTERS } from './starters.ts'
+import { draftOf, writeDraft, type Draft } from './write-config.ts'
+
+/** The flags of `gateway init`. */
+export interface InitFlags {
+  readonly output: string
+  readonly force: boolean
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+  readonly 'no-start': boolean
+  readonly 'no-connect': boolean
+  readonly starter?: string | undefined
+}
+
+/** Everything that was done, for `--json`. */
+export interface Initiated {
+  /** Absent on a dry run. */
+  readonly file: string | undefined
+  readonly found: FoundHere['files']
+  readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
+  /** Places that secrets stood at, which are in files of their own now. */
+  readonly secrets: readonly string[]
+  readonly variables: readonly string[]
+  readonly notes: readonly string[]
+  readonly text: string
+  /** `first` is a tool that can be called without arguments. */
+  readonly started?: {
+    readonly tools: readonly string[]
+    readonly first: string | undefined
+    readonly health: Health
+  }
+  readonly connected: readonly { readonly client: string; readonly file: string }[]
+  /** What went wrong after the configuration was written. */
+  readonly problems: readonly string[]
+}
+
+/** Hears of each step, for who waits. */
+export type Step = (text: string) => void
+
+const STEERABLE_MS = 10_000
+const LOOK_MS = 50
+
+interface Around {
+  readonly terminal: Terminal
+  readonly host: NodeJS.Process
+  /** Absent where there is nobody to ask. */
+  readonly questions: Questions | undefined
+  readonly step: Step
+}
+
+/**
+ * Makes one gateway of what clients on this machine have: finds their servers, writes a configuration, starts it, and
+ * connects the clients.
+ * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
+ */
+export async function init(flags: InitFlags, around: Around): Promise<Initiated> {
+  const { terminal, host, questions, step } = around
+  const target = resolve(terminal.cwd, flags.output)
+  step('looking for the servers of clients')
+  const here = await findServers(terminal)
+  const servers = await chosen(here, flags, questions)
+  const draft = draftOf(servers, terminal.environment, String(host.argv[1]), target)
+  const result = resultOf(here, servers, draft)
+  if (flags['dry-run']) return { ...result, file: undefined }
+  await agree(flags, questions, target)
+  await writeDraft(draft, target, flags.force)
+  step('checking the configuration')
+  await validate({ config: target }, terminal)
+  const problems: string[] = []
+  const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
+    work.catch((error: unknown) => void problems.push(sayable(error)))
+  const started = flags['no-start'] ? undefined : await attempt(start(target, around))
+  const connected = flags['no-connect'] ? undefined : await attempt(connect(here, target, flags, around))
+  return {
+    ...result,
+    file: target,
+    ...(started === undefined ? {} : { started }),
+    connected: connected?.connected ?? [],
+    notes: [...result.notes, ...(connected?.left ?? [])],
+    problems,
+  }
+}
+
+function resultOf({ files, notes }: FoundHere, servers: readonly FoundServer[], draft: Draft): Initiated {
+  return {
+    file: undefined,
+    found: files,
+    servers: servers.map(({ name, from }) => ({ name, from })),
+    secrets: draft.secrets.map(({ place }) => place),
+    variables: draft.variables,
+    notes,
+    text: draft.text,
+    connected: [],
+    problems: [],
+  }
+}
+
+/** The servers that their owner wants; the starters where there are none. */
+async function chosen(
+  { servers }: FoundHere,
+  { starter, yes, 'dry-run': isDry }: InitFlags,
+  questions: Questions | undefined,
+): Promise<readonly FoundServer[]> {
+  if (starter !== undefined) return [starterNamed(starter)]
+  if (servers.length > 0) return yes || isDry || questions === undefined ? servers : questions.choose(servers)
+  if (questions !== undefined && !yes) return questions.chooseStarter(STARTERS)
+  if (yes || isDry) return STARTERS.slice(0, 1)
+  throw gatewayError('GW_USAGE', {
+    what: `no client here has a server; begin with one of these: ${starterText()}`,
+  })
+}
+
+function starterText(): string {
+  return STARTERS.map(({ name, title }) => `--starter ${name} (${title})`).join(', ')
+}
+
+function starterNamed(name: string): FoundServer {
+  const found = STARTERS.find(one => one.name === name)
+  if (found !== undefined) return found
+  throw gatewayError('GW_USAGE', { what: `there is no starter "${name}", but ${starterText()}` })
+}
+
+async function agree({ yes }: InitFlags, questions: Questions | undefined, target: string): Promise<void> {
+  if (yes) return
+  if (questions === undefined)
+    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+  if (!(await questions.agree(`Write ${target}?`)))
+    throw gatewayError('GW_USAGE', { what: 'nothing was written' })
+}
+
+async function start(config: string, { terminal, host, step }: Around): Promise<Initiated['started']> {
+  step('starting the gateway and its servers')
+  await up({ config }, terminal, host)
+  return whenSteerable({ config }, terminal, async client => {
+    const { result } = await client.request('client.request', { method: 'tools/list' })
+    const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
+    const health = (await client.request('health')) as unknown as Health
+    const first = tools.find(({ inputSchema }) => listAt(inputSchema, 'required').length === 0)?.name
+    return {
+      tools: tools.map(({ name }) => String(name)),
+      first: typeof first === 'string' ? first : undefined,
+      health,
+    }
+  })
+}
+
+/** The control socket of a gateway opens a moment after it can be attached to. */
+async function whenSteerable<T>(
+  flags: { readonly config: string },
+  terminal: Terminal,
+  use: (client: ControlClient) => Promise<T>,
+): Promise<T> {
+  const end = performance.now() + STEERABLE_MS
+  for (;;)
+    try {
+      return await withControl(flags, terminal, use)
+    } catch (error) {
+      const isSoon = error instanceof GatewayError && error.code === 'GW_NO_GATEWAY'
+      if (!isSoon || performance.now() > end) throw error
+      await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+    }
+}
+
+async function connect(
+  { clients }: FoundHere,
+  config: string,
+  { yes }: InitFlags,
+  { terminal, host, questions, step }: Around,
+): ReturnType<typeof connectClients> {
+  if (clients.length === 0) return { connected: [], left: [] }
+  step('looking at the settings of clients')
+  const agreeTo = async (plans: readonly Plan[]): Promise<boolean> =>
+    yes || (questions !== undefined && (await questions.agreeToPlans(plans)))
+  return connectClients(clients, config, { terminal, host, agreeTo })
+}
+
+function sayable(error: unknown): string {
+  return error instanceof GatewayError ? `${ownerReasonOf(error)} (${error.hint})` : ownerReasonOf(error)
+}
+
+/** A path as people in a directory write it. */
+export function shownFrom(cwd: string, path: string): string {
+  const short = relative(cwd, path)
+  return short.startsWith('..') || isAbsolute(short) ? path : short
+}

@@ -1,0 +1,103 @@
+import { createInterface } from 'node:readline/promises'
+import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import type { Plan } from '../clients/connect.ts'
+import { planLines } from '../clients/say-plan.ts'
+import { table } from '../output/table.ts'
+import type { Terminal } from '../output/terminal.ts'
+import type { FoundServer } from './find-servers.ts'
+import type { STARTERS } from './starters.ts'
+
+const LONGEST_LINE = 200
+
+/** Questions to the owner at a terminal. Nothing but a plain line is read, so that every terminal can do it. */
+export interface Questions {
+  /** The servers that are wanted: all of them, or by number. */
+  choose(servers: readonly FoundServer[]): Promise<readonly FoundServer[]>
+  chooseStarter(starters: typeof STARTERS): Promise<readonly FoundServer[]>
+  agree(question: string): Promise<boolean>
+  agreeToPlans(plans: readonly Plan[]): Promise<boolean>
+  close(): void
+}
+
+/** Asks on stderr; undefined where there is nobody. */
+export function questionsAt(terminal: Terminal, host: NodeJS.Process): Questions | undefined {
+  const { err } = terminal
+  if (!host.stdin.isTTY || err.width === undefined) return undefined
+  const lines = createInterface({ input: host.stdin, output: host.stderr })
+  // Ctrl-D is no answer to wait for.
+  const ended = new AbortController()
+  lines.once('close', () => ended.abort())
+  const ask = (text: string): Promise<string> =>
+    lines.question(`${err.paint('bold', text)} `, { signal: ended.signal }).catch(() => 'no')
+  const yes = async (text: string): Promise<boolean> =>
+    /^(y|yes|)$/i.test((await ask(`${text} [Y/n]`)).trim())
+  return {
+    async choose(servers) {
+      for (const line of serverLines(servers, err)) err.line(line)
+      return numbered(servers, ask, 'Which of them? Enter for all, or numbers such as 1 3:')
+    },
+    async chooseStarter(starters) {
+      err.line('No client on this machine has a server yet. Some to begin with:')
+      const rows = starters.map(({ name, title }, i) => [`${i + 1}`, err.paint('bold', name), title])
+      for (const line of table(rows, err, 2)) err.line(line)
+      return numbered(starters, ask, 'Which of them? Enter for all, or numbers such as 1:')
+    },
+    agree: yes,
+    async agreeToPlans(plans) {
+      for (const line of planTable(plans, err)) err.line(line)
+      const question = `Write the gateway into ${plans.length === 1 ? 'it' : 'them'}? [Y/n, d shows each change]`
+      const answer = (await ask(question)).trim()
+      if (!/^d/i.test(answer)) return /^(y|yes|)$/i.test(answer)
+      for (const line of plans.flatMap(plan => planLines(plan, err))) err.line(line)
+      return yes('Write that?')
+    },
+    close: () => lines.close(),
+  }
+}
+
+function planTable(plans: readonly Plan[], err: Terminal['err']): string[] {
+  const rows = plans.map(({ client, file = '' }) => [err.paint('bold', client.title), file])
+  return ['Settings that can have the gateway:', ...table(rows, err, 2)]
+}
+
+async function numbered<T>(
+  all: readonly T[],
+  ask: (text: string) => Promise<string>,
+  question: string,
+): Promise<readonly T[]> {
+  for (;;) {
+    const words = (await ask(question))
+      .trim()
+      .split(/[\s,]+/)
+      .filter(word => word !== '')
+    if (words.length === 0) return all
+    if (/^(n|no|q)$/i.test(words[0] ?? '')) return []
+    const picked = words.map(word => all[Number(word) - 1])
+    if (picked.every(one => one !== undefined)) return [...new Set(picked)]
+    question = `Numbers from 1 to ${all.length}, or Enter for all:`
+  }
+}
+
+/** One line for each server: its number, name, command or URL, and whose it is. */
+export function serverLines(servers: readonly FoundServer[], err: Terminal['err']): string[] {
+  const rows = servers.map(({ name, upstream, from }, i) => [
+    `${i + 1}`,
+    err.paint('bold', name),
+    err.paint('dim', oneLine(from.join(', '))),
+    oneLine(shortened(lineOf(upstream), LONGEST_LINE)),
+  ])
+  return [`Found ${plural(servers.length, 'server')}:`, ...table(rows, err, 2)]
+}
+
+/** Arguments may hold secrets that have no name, so only the first words are shown. */
+function lineOf({ command, args, url }: FoundServer['upstream']): string {
+  if (typeof url === 'string') return urlOf(url)
+  const words = Array.isArray(args) ? args.map(String) : []
+  return [String(command), ...words].join(' ')
+}
+
+function urlOf(text: string): string {
+  if (!URL.canParse(text)) return text
+  const { origin, pathname } = new URL(text)
+  return `${origin}${pathname}`
+}

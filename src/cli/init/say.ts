@@ -1,0 +1,86 @@
+import { plural } from '../../util/plain-text.ts'
+import { findingLines } from '../output/findings.ts'
+import { spinnerOn } from '../output/spinner.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { init, shownFrom, type InitFlags, type Initiated } from './init.ts'
+import { questionsAt } from './questions.ts'
+
+/** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */
+export async function sayInit(
+  flags: InitFlags & { readonly json: boolean },
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<number> {
+  const questions = flags.yes || flags['dry-run'] ? undefined : questionsAt(terminal, host)
+  const spinner = spinnerOn(terminal, host, flags.json || questions !== undefined)
+  try {
+    const done = await init(flags, { terminal, host, questions, step: spinner.say })
+    spinner.end()
+    if (flags.json) terminal.out.line(JSON.stringify(done, undefined, 2))
+    else for (const line of lines(done, terminal)) terminal.out.line(line)
+    return done.problems.length > 0 ? 1 : 0
+  } finally {
+    spinner.end()
+    questions?.close()
+  }
+}
+
+function lines(done: Initiated, terminal: Terminal): string[] {
+  const { out, cwd } = terminal
+  const { file, servers, secrets, variables, notes, text } = done
+  if (file === undefined) return text.trimEnd().split('\n')
+  const config = shownFrom(cwd, file)
+  const names = servers.map(({ name }) => name).join(', ')
+  return [
+    `${out.paint('green', 'wrote')} ${config}: ${plural(servers.length, 'server')} (${names})`,
+    ...secretLines(secrets, out),
+    ...(variables.length > 0
+      ? [
+          `${out.paint('yellow', 'set')} ${variables.join(', ')} in the environment, then: gateway down; gateway up`,
+        ]
+      : []),
+    ...notes.map(note => `${out.paint('yellow', 'note')} ${note}`),
+    ...startedLines(done, out),
+    ...connectedLines(done, terminal),
+    ...done.problems.map(problem => `${out.paint('red', 'problem')} ${problem}`),
+    '',
+    ...nextLines(done, config, out),
+  ]
+}
+
+function secretLines(secrets: readonly string[], out: Terminal['out']): string[] {
+  if (secrets.length === 0) return []
+  return [
+    `${out.paint('green', 'moved')} ${plural(secrets.length, 'secret')} into secrets/, which only you can read`,
+  ]
+}
+
+function startedLines({ started }: Initiated, out: Terminal['out']): string[] {
+  if (started === undefined) return []
+  const { tools, health } = started
+  return [
+    `${out.paint('green', 'started')} the gateway: ${plural(tools.length, 'tool')}`,
+    ...findingLines(health.findings, out),
+  ]
+}
+
+function connectedLines({ connected }: Initiated, { out, cwd }: Terminal): string[] {
+  if (connected.length === 0) return []
+  return [
+    ...connected.map(
+      ({ client, file }) => `${out.paint('green', 'connected')} ${client} (${shownFrom(cwd, file)})`,
+    ),
+    out.paint('dim', 'Their own entries of these servers are still there: remove them, or each runs twice.'),
+  ]
+}
+
+function nextLines({ started }: Initiated, config: string, out: Terminal['out']): string[] {
+  const tool = started?.first
+  return [
+    out.paint('dim', 'Next:'),
+    ...(started === undefined ? [`  gateway up -c ${config}`] : []),
+    ...(tool === undefined ? [] : [`  gateway call ${tool} -c ${config}`]),
+    `  gateway status -c ${config}`,
+    `  gateway doctor -c ${config}`,
+  ]
+}

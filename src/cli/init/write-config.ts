@@ -1,0 +1,112 @@
+import { link, rename, writeFile } from 'node:fs/promises'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { toYaml } from '../../config/source/plain-yaml.ts'
+import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { makeDirectory } from '../../util/make-directory.ts'
+import { isSecretName } from '../../util/secrets.ts'
+import { writeWhole } from '../../util/storage/write-whole.ts'
+import { variablesIn } from '../import/import.ts'
+import { tokensIn, writeTokens } from '../import/tokens.ts'
+import type { FoundServer } from './find-servers.ts'
+
+/** Directory beside the configuration, with a file for each secret. */
+const SECRETS = 'secrets'
+
+/** What a configuration would be, before anything is written. */
+export interface Draft {
+  readonly text: string
+  readonly secrets: ReturnType<typeof tokensIn>['tokens']
+  /** Variables that are not set here. */
+  readonly variables: readonly string[]
+}
+
+/** A configuration of these servers, with where each is from, and every secret in a file of its own. */
+export function draftOf(
+  servers: readonly FoundServer[],
+  environment: Readonly<Record<string, string | undefined>>,
+  launcher: string,
+  target: string,
+): Draft {
+  const given = Object.fromEntries(servers.map(({ name, upstream }) => [name, upstream]))
+  const { tokens, upstreams } = tokensIn(given, `./${SECRETS}`, isSecret)
+  const variables = variablesIn(JSON.stringify(upstreams)).filter(name => environment[name] === undefined)
+  const blocks = servers.map(({ name, from }) => block(name, upstreams[name] as JsonObject, from, variables))
+  return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
+}
+
+/** Where a server gets its variables, paths and sentences are none, whatever their length. */
+function isSecret([key, name = '']: readonly string[], text: string): boolean {
+  return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
+}
+
+function head(launcher: string, target: string): string[] {
+  const schema = resolve(dirname(launcher), '../schemas/gateway.json')
+  const shown = existsSync(schema)
+    ? schemaPath(schema, target)
+    : './node_modules/tapgate/schemas/gateway.json'
+  return [
+    `# yaml-language-server: $schema=${shown}`,
+    '# Made by "gateway init". After a change: gateway validate, then gateway reload.',
+    'version: 1',
+    '',
+    '# Clients on this machine attach over a socket. For others, and for a browser:',
+    '# listeners:',
+    '#   main: { type: http, port: 8080 }',
+    '',
+    'upstreams:',
+  ]
+}
+
+function schemaPath(schema: string, target: string): string {
+  const path = relative(dirname(target), schema)
+  return path.startsWith('..') ? schema : `./${path}`
+}
+
+/** A server, below a comment that says whose it was. What is not set is empty, so that all others start. */
+function block(
+  name: string,
+  upstream: JsonObject,
+  from: readonly string[],
+  unset: readonly string[],
+): string {
+  const text = toYaml({ [name]: upstream }).replace(
+    /(?<!\$)\$\{([A-Za-z_]\w*)\}/g,
+    (whole, variable: string) => (unset.includes(variable) ? `\${${variable}:-}` : whole),
+  )
+  const needs = unset.filter(variable => text.includes(`\${${variable}:-}`))
+  const lines = [
+    `# From ${from.join(', ')}.`,
+    ...(needs.length > 0 ? [`# Set ${needs.join(', ')} in the environment that starts the gateway.`] : []),
+    ...text.trimEnd().split('\n'),
+  ]
+  return `${lines.map(line => (line === '' ? '' : `  ${line}`)).join('\n')}\n`
+}
+
+/**
+ * Writes the secrets and then the configuration, for their owner alone; of two that do so at once, one does.
+ * @throws GatewayError GW_FILE_EXISTS, GW_INIT; then nothing of it is left
+ */
+export async function writeDraft({ text, secrets }: Draft, target: string, force: boolean): Promise<void> {
+  const directory = join(dirname(target), SECRETS)
+  const hadSecrets = existsSync(directory)
+  if (!force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: target })
+  try {
+    if (secrets.length > 0) await keepSecrets(secrets, directory)
+    await writeWhole(target, Buffer.from(text), force ? rename : link)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST')
+      throw gatewayError('GW_FILE_EXISTS', { file: target })
+    if (!hadSecrets) rmSync(directory, { recursive: true, force: true })
+    if (error instanceof GatewayError) throw error
+    throw gatewayError('GW_INIT', { file: target, why: reasonOf(error) })
+  }
+}
+
+async function keepSecrets(secrets: Draft['secrets'], directory: string): Promise<void> {
+  await makeDirectory(directory, 0o700)
+  await writeTokens(secrets, directory)
+  // Whoever has the configuration under version control keeps these out of it.
+  await writeFile(join(directory, '.gitignore'), '*\n', { mode: 0o600 })
+}
