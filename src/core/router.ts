@@ -1,3 +1,4 @@
+import { withMembers } from '../protocol/unread-arguments.ts'
 import { type Target, targetOf } from './target.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
 import type { Exchange, Session, Call, Route } from '../api/index.ts'
@@ -77,7 +78,9 @@ export class Router {
     if (typeof name !== 'string')
       return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
     const target = row.target
-    return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
+    return this.#owner(exchange, row.kind, name, original =>
+      withMembers(exchange.params, { [target]: original }),
+    )
   }
 
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */

@@ -1,3 +1,4 @@
+import { bytesOf } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
 import { Connection, type ConnectionHost, type Origin, secureConnect } from './connection.ts'
 import {
@@ -206,8 +207,10 @@ function requestText({ method, path, headers, body }: ClientRequest, host: strin
     head += `${name}: ${value}\r\n`
   }
   if (body === undefined) return `${head}\r\n`
-  const length = Buffer.byteLength(body)
+  const length = bytesOf(body)
   head += `content-length: ${length}\r\n\r\n`
+  if (typeof body !== 'string')
+    return Buffer.concat([Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)])
   // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.
   if (length === body.length) return head + body
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])

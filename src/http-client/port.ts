@@ -1,4 +1,5 @@
 import type { Exchange } from '../api/index.ts'
+import type { Written } from '../util/written.ts'
 
 /** HTTP to one origin: a request in; a head, a body and an end out. */
 export interface HttpTransport {
@@ -15,7 +16,7 @@ export interface ClientRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body?: string | undefined
+  readonly body?: Written | undefined
   /** The call that it carries, for whoever puts credentials on it. */
   readonly exchange?: Exchange | undefined
 }

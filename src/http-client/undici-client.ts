@@ -1,6 +1,7 @@
 import type { SecureContext } from 'node:tls'
 import type * as Undici from 'undici'
 import type { Dispatcher } from 'undici'
+import { inOnePiece } from '../util/written.ts'
 import {
   type Carrier,
   ClientError,
@@ -93,7 +94,8 @@ export class UndiciClient implements HttpTransport {
     try {
       // A stream may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      dispatcher.dispatch({ origin: this.#origin, method, path, headers, body, ...silent }, reply)
+      const whole = body === undefined ? undefined : inOnePiece(body)
+      dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
     } catch (error) {
       reply.onResponseError(undefined, error as Error)
     }

@@ -1,5 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { bytesOf, inLines, type Written } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
@@ -61,7 +62,7 @@ export class ServerProcess {
   #stopping: Promise<void> | undefined
   #recorded: ProcessId[] = []
   #takeBackRecord = (): void => undefined
-  #queue: string[] = []
+  #queue: Written[] = []
   #queued = 0
   #hasDropped = false
 
@@ -109,7 +110,7 @@ export class ServerProcess {
   }
 
   /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
-  send(line: string): boolean {
+  send(line: Written): boolean {
     return this.#enqueue(line, MAX_WAITING)
   }
 
@@ -127,12 +128,12 @@ export class ServerProcess {
     })
   }
 
-  #enqueue(line: string, limit: number): boolean {
+  #enqueue(line: Written, limit: number): boolean {
     if (this.#hasEnded || !this.#child.stdin.writable) return true
     if (this.unread > limit) return false
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
-    this.#queued += Buffer.byteLength(line) + 1
+    this.#queued += bytesOf(line) + 1
     return true
   }
 
@@ -148,11 +149,11 @@ export class ServerProcess {
   }
 
   #write(): void {
-    const lines = this.#queue.join('\n')
+    const lines = inLines(this.#queue)
     this.#queue = []
     this.#queued = 0
     if (!this.#child.stdin.writable) return
-    if (this.#child.stdin.write(`${lines}\n`)) this.#options.onDrain?.()
+    if (this.#child.stdin.write(lines)) this.#options.onDrain?.()
   }
 
   #observe(exited: () => void): void {

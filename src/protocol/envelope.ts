@@ -2,7 +2,7 @@ import { CARE, checkJson, type Care, type JsonReader } from './json/check.ts'
 import { found } from './json/scalars.ts'
 import { lookAlike, hasEscape } from './json/unique-names.ts'
 import { keyText } from './json/members.ts'
-import { ScanError } from './json/scan.ts'
+import { OPEN_OBJECT, ScanError } from './json/scan.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */
@@ -21,6 +21,8 @@ const LONGEST_ESCAPED = 6 * LONGEST
 const LONGEST_PARAMETER = 6 * 16
 const PARAMS = KEYS.indexOf('params')
 const RESULT = KEYS.indexOf('result')
+/** Arguments above this are parsed when somebody reads them: few do. */
+const LARGE = 16 * 1024
 const EMPTY = Buffer.alloc(0)
 const VERSION = Buffer.from('"2.0"')
 /** Digits of a number that is exact for certain. */
@@ -38,18 +40,26 @@ export class Envelope implements JsonReader {
   #entered = -1
   #typeStart = -1
   #typeEnd = -1
+  /** Place of the object that is `params.arguments`; -1 where there is none. */
+  argumentsStart = -1
+  argumentsEnd = -1
 
   /** @throws ScanError when the bytes are no JSON object, or one that is not taken. What was read before that is known. */
   scan(bytes: Buffer): void {
     this.#bytes = bytes
     this.#starts.fill(-1)
     this.#typeStart = -1
+    this.argumentsStart = this.argumentsEnd = -1
     checkJson(bytes, this)
   }
 
   /** Keeps no message alive. */
   clear(): void {
     this.#bytes = EMPTY
+  }
+
+  get hasLargeArguments(): boolean {
+    return this.argumentsStart >= 0
   }
 
   has(key: EnvelopeKey): boolean {
@@ -63,6 +73,11 @@ export class Envelope implements JsonReader {
 
   end(key: EnvelopeKey): number {
     return this.#ends[PLACES.get(key) as number] as number
+  }
+
+  /** The JSON text of a member's value. */
+  bytes(key: EnvelopeKey): Buffer {
+    return this.#bytes.subarray(this.start(key), this.end(key))
   }
 
   /** A member's value, parsed; undefined when there is none. */
@@ -109,11 +124,19 @@ export class Envelope implements JsonReader {
   }
 
   inner(nameStart: number, nameEnd: number, start: number, end: number): void {
-    if (this.#entered === PARAMS) refuseLookAlike(this.#bytes, nameStart, nameEnd)
+    if (this.#entered === PARAMS) this.#parameter(nameStart, nameEnd, start, end)
     else if (this.#entered === RESULT && isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       this.#typeStart = start
       this.#typeEnd = end
     }
+  }
+
+  #parameter(nameStart: number, nameEnd: number, start: number, end: number): void {
+    refuseLookAlike(this.#bytes, nameStart, nameEnd)
+    if (end - start < LARGE || this.#bytes[start] !== OPEN_OBJECT) return
+    if (!isName(this.#bytes, nameStart, nameEnd, ARGUMENTS)) return
+    this.argumentsStart = start
+    this.argumentsEnd = end
   }
 
   member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
@@ -128,6 +151,7 @@ export class Envelope implements JsonReader {
   }
 }
 
+const ARGUMENTS = Buffer.from('arguments')
 const RESULT_TYPE = Buffer.from('resultType')
 
 /** Tells whether a name in the text is `name`, also where it is written with escapes. */

@@ -2,15 +2,19 @@ import { isUtf8 } from 'node:buffer'
 import { Envelope } from './envelope.ts'
 import { OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { isObject, type JsonObject } from './json/json.ts'
-import { paramsText, rememberSource } from './params-as-written.ts'
+import { paramsText, rememberSource, unreadPieces } from './params-as-written.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import type { Era } from './versions.ts'
+import type { Written } from '../util/written.ts'
 import { checkJson } from './json/check.ts'
+import { putUnread, UnreadArguments } from './unread-arguments.ts'
 
 const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
 
 const TAIL = Buffer.from('}')
+
+const NO_ARGUMENTS = Buffer.from('{}')
 
 /** Id of a JSON-RPC request. */
 export type RpcId = string | number
@@ -87,9 +91,6 @@ export function encodeResult(id: RpcId, result: Buffer): Buffer {
 
 const CLOSE = Buffer.from('}')
 
-/** A message as it goes out: in pieces where its bytes are too many to be copied together. */
-export type Written = string | Buffer | readonly Buffer[]
-
 /** Results above this stay a piece of their own. */
 const MAX_COPIED = 32 * 1024
 
@@ -97,11 +98,6 @@ const MAX_COPIED = 32 * 1024
 export function writeResult(id: RpcId, result: Buffer): Buffer | readonly Buffer[] {
   if (result.length <= MAX_COPIED) return encodeResult(id, result)
   return [Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE]
-}
-
-/** Joins the pieces of a message, for a caller that cannot take it in pieces. */
-export function inOnePiece(message: Written): string | Buffer {
-  return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
 
 export function encodeError(id: RpcId | null, error: RpcError): string {
@@ -116,7 +112,24 @@ export function encodeRequest(
   received?: JsonObject,
 ): string {
   const tail = params === undefined ? '' : `,"params":${paramsText(params, received)}`
-  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${JSON.stringify(method)}${tail}}`
+  return `${requestHead(id, method)}${tail}}`
+}
+
+/** The same, written without a copy of large arguments that nobody has read. */
+export function writeRequest(
+  id: RpcId,
+  method: string,
+  params: JsonObject | undefined,
+  received?: JsonObject,
+): Written {
+  const pieces = params === undefined ? undefined : unreadPieces(params, received)
+  if (pieces === undefined) return encodeRequest(id, method, params, received)
+  const [before, unread, after] = pieces
+  return [Buffer.from(`${requestHead(id, method)},"params":${before}`), unread, Buffer.from(`${after}}`)]
+}
+
+function requestHead(id: RpcId, method: string): string {
+  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${JSON.stringify(method)}`
 }
 
 export function encodeNotification(method: string, params: JsonObject | undefined): string {
@@ -142,7 +155,7 @@ function interpret(bytes: Buffer, era: Era | undefined): Message {
 
 function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   const method = envelope.value('method')
-  const params = envelope.value('params')
+  const params = readParams(bytes)
   const known = id ?? null
   if (envelope.has('result') || envelope.has('error'))
     return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
@@ -150,17 +163,34 @@ function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
     return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
   if (params !== undefined && !isObject(params))
     return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
-  remember(bytes, params)
   if (!envelope.has('id')) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
     return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
   return { kind: 'request', id, method, params, bytes: bytes.length }
 }
 
-/** Notes how parameters were written that JavaScript would write otherwise. */
-function remember(bytes: Buffer, params: JsonObject | undefined): void {
-  if (params === undefined || !envelope.isRewritten) return
-  rememberSource(params, bytes.subarray(envelope.start('params'), envelope.end('params')), envelope.isExact)
+/** The parameters, with how they were written where JavaScript would write them otherwise. */
+function readParams(bytes: Buffer): unknown {
+  if (envelope.hasLargeArguments) return largeParams(bytes)
+  const params = envelope.value('params')
+  if (isObject(params) && envelope.isRewritten)
+    rememberSource(params, envelope.bytes('params'), envelope.isExact)
+  return params
+}
+
+/** Parameters whose arguments are parsed when somebody reads them; until then they are remembered without. */
+function largeParams(bytes: Buffer): JsonObject {
+  const { argumentsStart: start, argumentsEnd: end, isRewritten, isExact } = envelope
+  const before = bytes.subarray(envelope.start('params'), start)
+  const rest = Buffer.concat([before, NO_ARGUMENTS, bytes.subarray(end, envelope.end('params'))])
+  const params = JSON.parse(rest.toString('utf8')) as JsonObject
+  const whole = envelope.bytes('params')
+  const remember = (source: Buffer): void => {
+    if (isRewritten) rememberSource(params, source, isExact)
+  }
+  remember(rest)
+  putUnread(params, new UnreadArguments(bytes.subarray(start, end), () => remember(whole)))
+  return params
 }
 
 function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined): Message {

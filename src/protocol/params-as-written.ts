@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject } from './json/json.ts'
 import { editObject, findValue } from './json/members.ts'
 import { spliced } from './json/splice.ts'
+import { unreadBytes, withMembers } from './unread-arguments.ts'
 import type { Payload } from './payload.ts'
 
 /** Parameters as they were written, where JavaScript would write them otherwise. */
@@ -8,6 +10,10 @@ interface Source {
   readonly bytes: Buffer
   readonly hasExactNumbers: boolean
 }
+
+const LINE_ENDS = /[\r\n]/g
+/** Stands for arguments that are put in afterwards; nobody outside can write it. */
+const PLACE = randomUUID()
 
 const SOURCES = new WeakMap<JsonObject, Source>()
 
@@ -30,6 +36,22 @@ export function hasExactNumbers(params: JsonObject | undefined): boolean {
 
 /** Parameters as JSON on one line. What is still as it was received is written as it was then, byte for byte. */
 export function paramsText(params: JsonObject, received: JsonObject | undefined): string {
+  return unreadPieces(params, received)?.join('') ?? textOf(params, received)
+}
+
+/** The same in three pieces, with large arguments that nobody has read as their bytes; undefined where there are none. */
+export function unreadPieces(
+  params: JsonObject,
+  received: JsonObject | undefined,
+): readonly [string, Buffer, string] | undefined {
+  const bytes = unreadBytes(params)
+  if (bytes === undefined) return undefined
+  const text = textOf(withMembers(params, { arguments: PLACE }), received)
+  const [before = '', after = ''] = text.split(JSON.stringify(PLACE))
+  return [before, oneLine(bytes), after]
+}
+
+function textOf(params: JsonObject, received: JsonObject | undefined): string {
   const source = received === undefined ? undefined : SOURCES.get(received)
   return source === undefined ? JSON.stringify(params) : spliced(params, source.bytes)
 }
@@ -92,4 +114,10 @@ function writtenWithin(args: unknown, params: Buffer, value: JsonObject): Buffer
   const key = Object.keys(args).find(name => args[name] === value)
   const text = key === undefined ? undefined : findValue(params, 'arguments')
   return key === undefined || text === undefined ? undefined : findValue(text, key)
+}
+
+/** JSON on one line: what ends a line stands between values only. */
+function oneLine(bytes: Buffer): Buffer {
+  if (!bytes.includes('\n') && !bytes.includes('\r')) return bytes
+  return Buffer.from(bytes.toString('latin1').replace(LINE_ENDS, ' '), 'latin1')
 }

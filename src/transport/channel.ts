@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import type { Clock, Principal } from '../api/index.ts'
-import { inOnePiece, type Written } from '../protocol/jsonrpc.ts'
+import { inOnePiece, type Written } from '../util/written.ts'
 import { within } from '../util/clock.ts'
 import { visible } from '../util/log.ts'
 import { Backlog, type BacklogOptions } from './backlog.ts'

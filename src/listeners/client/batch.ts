@@ -1,4 +1,5 @@
-import { inOnePiece, parseMessage, type Message, type Written } from '../../protocol/jsonrpc.ts'
+import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
+import { inOnePiece, type Written } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
 import { claimsModern } from './client-info.ts'

@@ -10,8 +10,8 @@ import {
   encodeResult,
   writeResult,
   type RpcId,
-  type Written,
 } from '../../protocol/jsonrpc.ts'
+import { type Written } from '../../util/written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 

@@ -17,7 +17,8 @@ import type {
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/versions.ts'
-import { encodeError, type RpcId, type RpcRequest, type Written } from '../../protocol/jsonrpc.ts'
+import { encodeError, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import { type Written } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
 import {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal, RpcError } from '../../api/index.ts'
-import { type RpcId, type Written, encodeError, inOnePiece } from '../../protocol/jsonrpc.ts'
+import { type RpcId, encodeError } from '../../protocol/jsonrpc.ts'
+import { type Written, inOnePiece } from '../../util/written.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'

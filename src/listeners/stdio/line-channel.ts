@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Written } from '../../protocol/jsonrpc.ts'
+import type { Written } from '../../util/written.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
 import type { Channel, Ears } from '../../transport/channel.ts'
 

@@ -1,3 +1,4 @@
+import { withMembers, withoutMember } from '../unread-arguments.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
 import { META } from '../methods.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
@@ -38,8 +39,8 @@ export function toLegacyParams(
     Object.entries(meta).filter(([key]) => !MODERN_META.has(key) && key !== 'progressToken'),
   )
   if (progressToken !== undefined) kept.progressToken = progressToken
-  const { _meta, ...rest } = params as JsonObject
-  return Object.keys(kept).length === 0 ? rest : { ...rest, _meta: kept }
+  const isEmpty = Object.keys(kept).length === 0
+  return isEmpty ? withoutMember(params as JsonObject, '_meta') : withMembers(params, { _meta: kept })
 }
 
 /** Codes that only the modern era has. */

@@ -1,3 +1,4 @@
+import { withMembers } from '../unread-arguments.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
 import { editMembers, membersOf } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
@@ -57,7 +58,7 @@ export function toModernParams(
   }
   if (progressToken !== undefined) meta.progressToken = progressToken
   if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
-  return { ...params, _meta: meta }
+  return withMembers(params, { _meta: meta })
 }
 
 /** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */

@@ -2,6 +2,7 @@ import type { Log } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { callerKey } from '../../plugin.ts'
 import { FairQueue } from '../../util/fair-queue.ts'
+import { bytesOf, type Written } from '../../util/written.ts'
 import type { Pending } from '../transport.ts'
 
 /** Bytes on their way to a server beyond which messages wait. */
@@ -21,13 +22,13 @@ const OWN = ''
 export interface SharedStream {
   /** Tells if so many bytes may be written now; after a no, `drained` follows. */
   hasRoom(bytes: number): boolean
-  write(text: string): void
+  write(text: Written): void
 }
 
 interface Waiting {
   readonly pending: Pending
   readonly caller: string
-  readonly text: string
+  readonly text: Written
   readonly bytes: number
 }
 
@@ -54,8 +55,8 @@ export class RequestQueue {
   }
 
   /** Sends a request, or keeps it until there is room. Throws a GatewayError when too much waits already. */
-  send(pending: Pending, text: string): void {
-    const bytes = Buffer.byteLength(text)
+  send(pending: Pending, text: Written): void {
+    const bytes = bytesOf(text)
     if (this.#isEmpty && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
     const caller = pending.call === undefined ? OWN : callerKey(pending.call.exchange.session)
     const held = this.#held.get(caller) ?? 0

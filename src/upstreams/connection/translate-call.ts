@@ -1,3 +1,4 @@
+import { withMembers, withoutMember } from '../../protocol/unread-arguments.ts'
 import type { Answer, Call, ServerSide } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { withoutDeepEntries } from '../../protocol/broken-message.ts'
@@ -115,6 +116,6 @@ export function subscriptionOf(method: string, params: JsonObject | undefined): 
 export function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta
-  const { _meta, ...others } = params
-  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta }
+  const isEmpty = Object.keys(meta).length === 0
+  return isEmpty ? withoutMember(params, '_meta') : withMembers(params, { _meta: meta })
 }

@@ -1,9 +1,10 @@
+import type { Written } from '../../util/written.ts'
 import type { Clock, Exchange, ServerSide, UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import type { HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { encodeRequest } from '../../protocol/jsonrpc.ts'
+import { writeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { parseSize } from '../../util/units.ts'
@@ -63,7 +64,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
     if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
-    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const body = writeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#dispatch('POST', headers, body, new Reply(this, pending), pending.call?.exchange)
   }
 
@@ -151,7 +152,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   #dispatch(
     method: 'GET' | 'POST' | 'DELETE',
     headers: Record<string, string>,
-    body: string | undefined,
+    body: Written | undefined,
     handler: ReplyHandler,
     exchange?: Exchange,
   ): void {

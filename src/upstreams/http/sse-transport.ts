@@ -1,10 +1,11 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
+import type { Written } from '../../util/written.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { encodeRequest } from '../../protocol/jsonrpc.ts'
+import { writeRequest } from '../../protocol/jsonrpc.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
@@ -74,7 +75,7 @@ export class SseTransport implements Transport {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const body = writeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#whenKnown(() => {
       if (!pending.open) return
       const headers = this.#headers()
@@ -140,7 +141,7 @@ export class SseTransport implements Transport {
 
   #post(
     headers: Record<string, string>,
-    body: string,
+    body: Written,
     done: (receipt: Receipt) => void,
     exchange?: Exchange,
   ): void {

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ClientOptions, WebSocket } from 'ws'
+import { bytesOf, type Written } from '../../util/written.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -37,7 +38,7 @@ export class WsTransport extends QueuedTransport {
   /** Absent while credentials for its handshake are fetched. */
   #channel: WebSocketChannel | undefined
   /** Messages that wait for the connection; undefined once it is there. */
-  #waiting: string[] | undefined = []
+  #waiting: Written[] | undefined = []
   #waitingLength = 0
   #isClosing = false
 
@@ -113,9 +114,9 @@ export class WsTransport extends QueuedTransport {
     return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 
-  #send(text: string): void {
+  #send(text: Written): void {
     if (this.#waiting === undefined) return this.#channel?.write(text)
-    this.#waitingLength += text.length
+    this.#waitingLength += bytesOf(text)
     this.#waiting.push(text)
   }
 

@@ -6,11 +6,11 @@ import {
   encodeNotification,
   encodeRequest,
   encodeResult,
-  inOnePiece,
   isBatch,
   parseMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
+import { inOnePiece } from '../../../src/util/written.ts'
 import { editObject } from '../../../src/protocol/json/members.ts'
 import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
 
