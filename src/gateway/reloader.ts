@@ -13,7 +13,7 @@ import { parseDuration } from '../util/units.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 import { systemClock } from '../util/clock.ts'
-import { collectGarbage } from '../util/collect-garbage.ts'
+import { collectGarbage } from '../util/process/collect-garbage.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 

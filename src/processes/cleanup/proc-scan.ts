@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { readProc, readProcSync } from '../../util/proc-files.ts'
+import { readProc, readProcSync } from '../../util/process/proc-files.ts'
 import { MARK_VARIABLE } from '../environment.ts'
 
 /** One process for certain: a number may be given to another process later, but not with the same start. */

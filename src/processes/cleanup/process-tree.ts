@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { isSame, membersOf, type ProcessId, startOf } from './proc-scan.ts'
-import { readProcSync } from '../../util/proc-files.ts'
+import { readProcSync } from '../../util/process/proc-files.ts'
 
 /** More than this are not recorded; their marks find them. */
 const MAX_RECORDED = 1024

@@ -4,7 +4,7 @@ import { collectAfterReloads } from '../../../src/gateway/reloader.ts'
 import type { Generation } from '../../../src/gateway/generation.ts'
 import { createGateway } from '../../../src/index.ts'
 import { TestClock } from '../../../src/testing/clock.ts'
-import { collectGarbage } from '../../../src/util/collect-garbage.ts'
+import { collectGarbage } from '../../../src/util/process/collect-garbage.ts'
 
 test('reloads in a row are followed by one collection, and later ones by another', () => {
   const clock = new TestClock()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { scanProcesses } from '../../../src/processes/cleanup/proc-scan.ts'
-import { readProc, readProcSync } from '../../../src/util/proc-files.ts'
+import { readProc, readProcSync } from '../../../src/util/process/proc-files.ts'
 
 const OPTIONS = { skip: process.platform !== 'linux' && 'reads /proc' }
 const MIB = 1024 * 1024
