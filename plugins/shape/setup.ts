@@ -8,6 +8,7 @@ import {
   type Figure,
   gatewayError,
   parseDuration,
+  type Payload,
   parseSize,
   type PluginApi,
   type Session,
@@ -21,15 +22,23 @@ import { readResource, readResult } from './read-result.ts'
 import { type OwnTool, ResultsUpstream } from './results-upstream.ts'
 import { type Rule, Rules, type ShapeConfig } from './rules.ts'
 import { type Shaped, shapeResult } from './shape-result.ts'
-import { READ_RESULT } from './tools.ts'
+import { SlowCalls } from './slow-calls.ts'
+import { READ_RESULT, RESULT } from './tools.ts'
 
 /** Name of the upstream that has what is kept, and of its type. */
 const UPSTREAM = 'results'
+/** Keys with which something may be left out of a result, and is kept. */
+const CUTTING = ['maxTokens'] as const
+
 const ONLY_CALLS = { methods: ['tools/call'] } as const
+
+/** Part of the time for an end after which those who wait for a call are answered. */
+const ANSWERED = 0.7
 
 /** State that all generations share. */
 interface Counted {
   kept: KeptResults | undefined
+  readonly slow: SlowCalls
   readonly results: Map<string, number>
 }
 
@@ -37,7 +46,7 @@ interface Counted {
 export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
   const { config, hooks, slot, clock, handles } = api
   const rules = new Rules(config)
-  const state = slot.gateway((): Counted => ({ kept: undefined, results: new Map() }))
+  const state = slot.gateway((): Counted => ({ kept: undefined, slow: new SlowCalls(), results: new Map() }))
   const bounds = boundsOf(api.options)
   const kept = (state.kept ??= new KeptResults(clock, bounds))
   kept.bound(bounds)
@@ -45,10 +54,12 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
 
   const tools = new Map<string, OwnTool>()
   const find = (call: Call) => (handle: string) => kept.find(handles, ownerOf(call.exchange.session), handle)
-  tools.set(READ_RESULT.name, {
-    definition: READ_RESULT,
-    run: (call, given) => readResult(given, find(call)),
-  })
+  if (CUTTING.some(key => rules.has(key)))
+    tools.set(READ_RESULT.name, {
+      definition: READ_RESULT,
+      run: (call, given) => readResult(given, find(call)),
+    })
+  if (rules.has('patience')) beSlow(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => withResults(written, api.options?.prefix ?? '', [...tools.keys()]))
   hooks.createUpstream.for(UPSTREAM).tap(
     (spec, context) =>
@@ -60,7 +71,7 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
   hooks.call.tap({ ...ONLY_CALLS, stage: 'trace' }, call => {
     if (call.upstream !== UPSTREAM) takeAsked(call, rules, asked)
   })
-  const shaper = new Shaper(api, rules, kept, state.results)
+  const shaper = new Shaper(api, rules, kept, state)
   // Mirrored, and set up ahead of what redacts: whatever else changes a result has done so before.
   hooks.response.tap({ ...ONLY_CALLS, stage: 'trace' }, (answer, exchange) =>
     shaper.shaped(answer, exchange, asked),
@@ -69,7 +80,29 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
     kind === 'tools' ? listed(shown, entry => ruleOfEntry(entry, rules, profile)) : undefined,
   )
   explainShape(hooks, rules)
-  hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state.results)])
+  hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state)])
+}
+
+interface Slowness {
+  readonly rules: Rules
+  readonly slow: SlowCalls
+  readonly tools: Map<string, OwnTool>
+}
+
+/** Lets calls go on that take longer than their clients wait. */
+function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }: Slowness): void {
+  const { hooks, clock } = api
+  tools.set(RESULT.name, {
+    definition: RESULT,
+    run: (call, given) => slow.result(call, given, ownerOf(call.exchange.session), api),
+  })
+  hooks.patience.tap(ONLY_CALLS, call => {
+    const { params, session } = call.exchange
+    if (call.upstream === UPSTREAM) return undefined
+    const ms = rules.for(String(params?.name), call.upstream, session.profile)?.patienceMs
+    return ms === undefined ? undefined : slow.patienceOf(call, ownerOf(session), ms, api)
+  })
+  hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => slow.stopWaiting()))
 }
 
 function ruleOfEntry({ exposed, upstream }: CatalogEntry, rules: Rules, profile?: string): Rule | undefined {
@@ -102,22 +135,25 @@ class Shaper {
   readonly #rules: Rules
   readonly #kept: KeptResults
   readonly #counts: Map<string, number>
+  readonly #slow: SlowCalls
 
   constructor(
     api: PluginApi<ShapeConfig | undefined>,
     rules: Rules,
     kept: KeptResults,
-    counts: Map<string, number>,
+    { results, slow }: Counted,
   ) {
     this.#api = api
     this.#rules = rules
     this.#kept = kept
-    this.#counts = counts
+    this.#counts = results
+    this.#slow = slow
   }
 
   shaped(answer: Answer, exchange: Exchange, asked: AskedSlot): Answer | undefined {
     const { route } = exchange
-    if (!('result' in answer) || route?.to !== 'one' || route.upstream === UPSTREAM) return undefined
+    if (!('result' in answer) || route?.to !== 'one' || this.#isOurs(answer.result, route.upstream))
+      return undefined
     const { pick } = asked.get(exchange)
     const rule = this.#ruleOf(exchange, route.upstream) ?? (pick === undefined ? undefined : NO_RULE)
     if (rule === undefined) return undefined
@@ -132,6 +168,10 @@ class Shaper {
     if (shaped === undefined) return undefined
     this.#note(shaped, exchange, before.length)
     return { result: shaped.result }
+  }
+
+  #isOurs(result: Payload, upstream: string): boolean {
+    return upstream === UPSTREAM || this.#slow.hasSaid(result)
   }
 
   #ruleOf({ params, session }: Exchange, upstream: string): Rule | undefined {
@@ -159,14 +199,20 @@ const NO_RULE: Rule = {
   from: [],
 }
 
-function figuresOf(kept: KeptResults, counts: ReadonlyMap<string, number>): readonly Figure[] {
-  const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: counts.get(how) ?? 0 }))
+function figuresOf(kept: KeptResults, { results, slow }: Counted): readonly Figure[] {
+  const samples = ['pick', 'drop', 'cut'].map(how => ({ labels: { how }, value: results.get(how) ?? 0 }))
   return [
     {
       name: 'tapgate_shaped_results',
       type: 'counter',
       help: 'Results that were brought into form, by how.',
       samples,
+    },
+    {
+      name: 'tapgate_slow_calls',
+      type: 'counter',
+      help: 'Calls that took longer than a client without tasks waits, and went on.',
+      samples: [{ value: slow.count }],
     },
     {
       name: 'tapgate_kept_results',

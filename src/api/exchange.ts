@@ -165,6 +165,31 @@ export interface Call {
   cancel(reason: string): void
 }
 
+/** Patience of the client of a call, and what it is told of one that takes longer. */
+export interface Patience {
+  readonly ms: number
+  /** Time for which the call and its answer are kept. */
+  readonly keepMs?: number
+  /** The answer for a client that does not know tasks. The call goes on, and is looked at and ended by what it is given. */
+  goesOn(running: RunningCall): Answer
+}
+
+/** A call that goes on after its client was answered. It is the caller's: who keeps it keeps it for nobody else. */
+export interface RunningCall {
+  /** What came of it; undefined until it has ended. */
+  readonly answer: Answer | undefined
+  /** The last that its server said of it. */
+  readonly message: string | undefined
+  /** Its open asks, as `inputRequests` of this client; undefined where it asks nothing. */
+  asks(client: ClientSide): JsonObject | undefined
+  /** Gives it the client's replies to them. */
+  reply(responses: JsonObject, client: ClientSide): void
+  /** Runs `watcher` after each change; returns the way to take it back. */
+  watch(watcher: () => void): () => void
+  /** Ends it. False when it had ended already. */
+  cancel(reason: string): boolean
+}
+
 /** A call that a person is to decide about, before its server hears of it. */
 export interface ApprovalRequest {
   readonly call: Call

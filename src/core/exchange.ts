@@ -27,6 +27,12 @@ type Send = (ask: Ask) => Promise<AskReply>
 /** Takes an ask in the client's place; `onward` is the way to the client itself. */
 type Asker = (ask: Ask, onward: Send) => Promise<AskReply>
 
+/** Way of what a call tells and asks once its client was answered. */
+interface Onward {
+  emit(notification: Notification): void
+  ask(ask: Ask): Promise<AskReply>
+}
+
 /** Carries what an exchange tells and asks its client through the hooks of its graph. */
 export interface Carrier {
   emit(exchange: Exchange, notification: Notification, send: (notification: Notification) => void): void
@@ -64,6 +70,7 @@ export class PipelineExchange implements Exchange {
   #heir: PipelineExchange | undefined = undefined
   #kept: Kept | undefined = undefined
   #carried: JsonObject | undefined = undefined
+  #onward: Onward | undefined = undefined
 
   constructor(id: number, session: Session, inbound: Inbound, carrier: Carrier, now: number) {
     this.id = id
@@ -127,7 +134,12 @@ export class PipelineExchange implements Exchange {
 
   /** The client has given up, or gone. The first reason counts. */
   cancel(reason: string): void {
-    if (this.#reason !== undefined || this.answer !== undefined) return
+    if (this.answer === undefined) this.giveUp(reason)
+  }
+
+  /** Ends a call that goes on, whether its client was answered or not. The first reason counts. */
+  giveUp(reason: string): void {
+    if (this.#reason !== undefined) return
     this.#reason = reason
     this.#controller?.abort(reason)
     const listeners = this.#listeners
@@ -137,6 +149,8 @@ export class PipelineExchange implements Exchange {
 
   emit(notification: Notification): void {
     if (this.#heir !== undefined) return passTo(this.#heir, notification)
+    if (this.#onward !== undefined)
+      return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
     // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
     if (this.answer !== undefined) return this.#kept?.add(notification)
     if (this.cancelled) return
@@ -153,13 +167,23 @@ export class PipelineExchange implements Exchange {
     this.asking++
     try {
       const reply = await (this.#asker === undefined
-        ? this.#carrier.ask(this, ask, this.#inbound.ask)
-        : this.#asker(ask, own => this.#carrier.ask(this, own, this.#inbound.ask)))
+        ? this.#carrier.ask(this, ask, this.#send)
+        : this.#asker(ask, own => this.#carrier.ask(this, own, this.#send)))
       this.#carrier.asked?.(this, ask, reply)
       return reply
     } finally {
       this.asking--
     }
+  }
+
+  get #send(): Send | undefined {
+    const onward = this.#onward
+    return onward === undefined ? this.#inbound.ask : ask => onward.ask(ask)
+  }
+
+  /** The client is answered and the call goes on: what it tells and asks from now on goes this way. */
+  goOn(onward: Onward): void {
+    this.#onward = onward
   }
 
   /** Asks go to `asker` from now on, which may end this exchange with them instead of holding it open. */

@@ -7,6 +7,7 @@ import { hideIn } from '../util/secrets.ts'
 import { converse } from './client-requests/bridge.ts'
 import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { OWN_METHODS } from './own-methods.ts'
+import { callInPatience } from './tasks/slow-calls.ts'
 import { settleTarget } from './target.ts'
 import type { Found, FoundRoute, Graph } from './graph-types.ts'
 
@@ -119,7 +120,10 @@ function call(
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
   graph.hooks.runner('call', exchange.method)?.(outbound)
-  return converse(outbound, node.dispatch, graph)
+  const patience = graph.hooks.runner('patience', exchange.method)?.(outbound)
+  return patience === undefined
+    ? converse(outbound, node.dispatch, graph)
+    : callInPatience({ call: outbound, dispatch: node.dispatch, graph, converse }, patience)
 }
 
 const LOGGED: ReadonlySet<string> = new Set(['GW_INTERNAL', 'GW_PLUGIN_FAILED', 'GW_PLUGIN_TIMEOUT'])

@@ -20,6 +20,7 @@ import type {
   ListenerConfig,
   ListenerContext,
   Notification,
+  Patience,
   Principal,
   Refusal,
   Route,
@@ -71,6 +72,8 @@ export interface HookTaps {
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
   route: (exchange: Exchange) => Route | Undecided
   call: (call: Call) => void
+  /** How long the client of a call waits; one that takes longer goes on after its answer. */
+  patience: (call: Call) => Patience | Undecided
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   settled: (exchange: Exchange) => void
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
@@ -140,6 +143,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
   call: { kind: 'sync', by: 'method' },
+  patience: { kind: 'syncBail', by: 'method' },
   response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },

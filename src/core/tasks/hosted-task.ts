@@ -49,6 +49,11 @@ export class HostedTask {
     this.#updatedAt = this.#createdAt
   }
 
+  /** What came of it; undefined until it has ended. */
+  get outcome(): Answer | undefined {
+    return this.#outcome
+  }
+
   get state(): TaskState {
     return {
       taskId: this.taskId,

@@ -2,13 +2,12 @@ import type { Answer, Inbound, Dispatch, ServerSide } from '../../api/index.ts'
 import { legacyTask, type TaskState, readTask, servesTasks, unrelated } from '../../protocol/era/tasks.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
-import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { follow } from './follow.ts'
 import type { HostedTask } from './hosted-task.ts'
-
+import { settleTask } from './settle-task.ts'
 import { sealTaskId } from './task-ids.ts'
 import { offersTasks, requiresTasks, taskSupport, taskFormOf } from './task-support.ts'
 
@@ -33,7 +32,9 @@ export function callAsTask(tasking: Tasking): Promise<Answer> | undefined {
   const { call, graph } = tasking
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   if (server !== undefined && servesTasks(server)) return asTask(tasking, server)
-  return taskFormOf(call) === 'legacy' && offersTasks(graph) ? Promise.resolve(noTask(call)) : undefined
+  return taskFormOf(call) === 'legacy' && offersTasks(graph, 'legacy')
+    ? Promise.resolve(noTask(call))
+    : undefined
 }
 
 function asTask(tasking: Tasking, { era }: ServerSide): Promise<Answer> {
@@ -194,7 +195,9 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   exchange.entry = call.exchange.entry
   const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
-  void run(own, graph, hosted, work)
+  const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
+    hosted.says(statusMessage, pollIntervalMs)
+  void settleTask({ graph, task: hosted, exchange, method: own.method }, () => work(own, sees))
   const { state } = hosted
   if (session.client.era === 'modern') return { task: Payload.of({ ...state, resultType: 'task' }, 'modern') }
   graph.tasks.note(graph, session, state.taskId, { at: 'gateway', original: hosted.id }, state.ttlMs)
@@ -213,26 +216,5 @@ function inboundOf({ method, params, exchange }: PipelineCall, hosted: HostedTas
       if (told === 'notifications/progress' && typeof about?.message === 'string') hosted.says(about.message)
     },
     ask: ask => hosted.ask(ask),
-  }
-}
-
-async function run(own: PipelineCall, graph: Graph, hosted: HostedTask, work: Work): Promise<void> {
-  graph.entered()
-  const done = graph.tasks.working(own.exchange.session)
-  try {
-    const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
-      hosted.says(statusMessage, pollIntervalMs)
-    const answer = await work(own, sees)
-    // As for any call; the exchange that made the task was answered with the task alone.
-    hosted.settle((await graph.hooks.runner('response', own.method)?.(answer, own.exchange)) ?? answer)
-  } catch (thrown) {
-    const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-    if (error !== thrown) graph.log.error(error.message, { method: own.method, cause: String(thrown) })
-    hosted.settle({
-      error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }),
-    })
-  } finally {
-    done()
-    graph.left()
   }
 }

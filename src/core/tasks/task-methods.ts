@@ -74,7 +74,8 @@ const LEGACY: Readonly<Record<string, Handler>> = {
 export async function askTask(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { client } = exchange.session
   const handler = (client.era === 'modern' ? MODERN : LEGACY)[exchange.method]
-  if (handler === undefined || !knowsTasks(client) || !offersTasks(graph)) return notFound(exchange)
+  if (handler === undefined || !knowsTasks(client) || !offersTasks(graph, client.era))
+    return notFound(exchange)
   if (client.era === 'modern' && !declaresTasks(client.capabilities)) return { error: tasksNotDeclared() }
   return perform(handler, exchange, graph)
 }
@@ -94,7 +95,8 @@ async function perform(handler: Handler, exchange: PipelineExchange, graph: Grap
 
 /** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
 export async function listTasks(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  if (!knowsTasks(exchange.session.client) || !offersTasks(graph)) return notFound(exchange)
+  if (!knowsTasks(exchange.session.client) || !offersTasks(graph, exchange.session.client.era))
+    return notFound(exchange)
   if (exchange.params?.cursor !== undefined) return invalid('the cursor is not one of ours')
   const known = graph.tasks.list(graph, exchange.session)
   const tasks = await Promise.all(

@@ -8,6 +8,7 @@ import {
 } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
+import type { Era } from '../../protocol/versions.ts'
 import type { Graph } from '../graph-types.ts'
 
 /** Form in which a client wants its call: as a task in the way of its era, or as an answer and nothing else. */
@@ -19,8 +20,9 @@ export function taskFormOf({ params, exchange }: Call): TaskForm {
   return knowsTasks(client) && isObject(params?.task) ? 'legacy' : 'none'
 }
 
-/** Tells whether any upstream runs calls as tasks: only then are clients told of them. */
-export function offersTasks(graph: Graph): boolean {
+/** Tells whether any upstream runs calls as tasks, or a modern client may get one of a slow call: only then are clients told of them. */
+export function offersTasks(graph: Graph, era: Era): boolean {
+  if (era === 'modern' && graph.hooks.runner('patience', 'tools/call') !== undefined) return true
   for (const { upstream } of graph.upstreams.values())
     if (upstream.server !== undefined && servesTasks(upstream.server)) return true
   return false
@@ -28,7 +30,9 @@ export function offersTasks(graph: Graph): boolean {
 
 /** Capabilities as this client may hear of them. */
 export function announceTasks(capabilities: JsonObject, client: ClientSide, graph: Graph): JsonObject {
-  return knowsTasks(client) && offersTasks(graph) ? withTasks(capabilities, client.era) : capabilities
+  return knowsTasks(client) && offersTasks(graph, client.era)
+    ? withTasks(capabilities, client.era)
+    : capabilities
 }
 
 /** Reads a tool's own `execution.taskSupport` (2025-11-25), whatever the client can do; `forbidden` if it has none. */
