@@ -6,6 +6,7 @@ import { keyReference } from './generate/reference.mjs'
 import { types } from './generate/types.mjs'
 import { validator } from './generate/validator.mjs'
 import { wholeSchema } from './generate/whole.mjs'
+import { writePage } from '../scripts/page.ts'
 
 const root = new URL('../', import.meta.url)
 const schema = await wholeSchema(root)
@@ -20,6 +21,7 @@ const validatorFile = new URL('src/config/generated/validator.gen.ts', root)
 if (!process.argv.includes('--check')) {
   await mkdir(new URL('./', validatorFile), { recursive: true })
   await writeFile(validatorFile, validator(schema))
+  await writePage()
   await writeFile(new URL('schemas/gateway.json', root), `${JSON.stringify(schema, null, 2)}\n`)
 }
 if (process.argv.includes('--validator')) process.exit()

@@ -83,6 +83,11 @@ export interface PluginApi<Options = unknown> {
   readonly handles: Handles
   /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
+  /**
+   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin.
+   * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
+   */
+  control(verb: string, params?: JsonObject): Promise<JsonObject>
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -232,6 +237,7 @@ export { amountText, durationText, oneLine, plainText } from './util/plain-text.
 export { isKnown } from './util/finding.ts'
 export { listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
 export { pointerTo } from './util/pointer.ts'
+export { shapeOf } from './protocol/json/shape.ts'
 export { didYouMean } from './util/suggest.ts'
 export { BoundedMap, type Bounds } from './util/bounded-map.ts'
 export { collectGarbage } from './util/process/collect-garbage.ts'

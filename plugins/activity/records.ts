@@ -4,11 +4,11 @@ import {
   globs,
   outcomeOf,
   principalKey,
+  shapeOf,
   type Exchange,
   type JsonObject,
   type Session,
 } from '../../src/plugin.ts'
-import { shapeOf } from './shape.ts'
 
 /** Longer texts are cut: any peer may write them. */
 const LONGEST = 256

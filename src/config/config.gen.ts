@@ -131,6 +131,7 @@ export interface Config {
   readonly surface?: SurfaceConfig
   readonly filters?: FiltersConfig
   readonly tracing?: TracingConfig
+  readonly ui?: UiConfig
 }
 /**
  * How the gateway introduces itself to clients.
@@ -2650,4 +2651,37 @@ export interface TracingConfig {
    * How long a span waits for others at most.
    */
   readonly every: string | number
+}
+/**
+ * A page at `/ui/` that shows what the gateway does, and its data for programs at `/ui/api/`. It is served on HTTP listeners of this machine alone, and on those that `auth` covers. `gateway ui` opens it.
+ */
+export interface UiConfig {
+  /**
+   * Where it is served. Behind a proxy that leaves a prefix of its own in front, that belongs here too.
+   */
+  readonly path: string
+  /**
+   * The HTTP listeners that serve it; without this key all that may.
+   */
+  readonly listeners?: readonly string[]
+  /**
+   * The scope that a caller known by `auth` needs to look at the page. The page shows the calls of all callers.
+   */
+  readonly readScope: string
+  /**
+   * The scope that it needs, besides, to change anything: to start servers, purge the cache, decide about approvals, call tools.
+   */
+  readonly actScope: string
+  /**
+   * How long a browser stays logged in.
+   */
+  readonly session: string | number
+  /**
+   * How many calls are kept in memory to be looked at; the oldest go.
+   */
+  readonly calls: number
+  /**
+   * Tools and prompts, by the names clients use, of which arguments and results are kept with the call, up to 4 KiB each, secrets of the configuration hidden. Of others the names and types of arguments are kept.
+   */
+  readonly values?: string | readonly string[]
 }

@@ -22,6 +22,7 @@ import { sessionHeaders } from '../../plugins/session-headers/index.ts'
 import { surface } from '../../plugins/surface/index.ts'
 import { toolFilter } from '../../plugins/tool-filter/index.ts'
 import { tracing } from '../../plugins/tracing/index.ts'
+import { ui } from '../../plugins/ui/index.ts'
 import type { Plugin } from '../plugin.ts'
 import { callHttp, callSse } from '../upstreams/http/http-upstream.ts'
 import { callStdio } from '../upstreams/stdio/stdio-upstream.ts'
@@ -49,6 +50,7 @@ export const builtins: readonly Plugin<never>[] = [
   tracing,
   activity,
   metrics,
+  ui,
   // Ahead of what renames and hides: what it judges is what the servers said.
   pins,
   routing,

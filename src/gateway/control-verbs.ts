@@ -16,6 +16,7 @@ import { ownPackage } from '../util/version.ts'
 import { definitionsOf } from './definitions.ts'
 import { explain } from './explain.ts'
 import type { Generation } from './generation.ts'
+import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
 
 const MAX_LINES = 10_000
@@ -50,6 +51,11 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['inspect', inspected],
   ['plan.present', (gateway, params) => present(gateway.generation, params)],
   ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
+  [
+    'config',
+    (gateway, { cwd }) => Promise.resolve(askedConfig({ config: true, cwd }, gateway.generation.loaded)),
+  ],
+  ['catalogue.list', (gateway, params) => Promise.resolve(knownIn(gateway.generation.graph, params))],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
   ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
@@ -67,6 +73,8 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'explain',
   'plan.present',
   'client.request',
+  'config',
+  'catalogue.list',
   'upstream.definitions',
 ])
 

@@ -88,7 +88,10 @@ export async function makeGateway(
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
   const { programs } = around
-  return new Gateway({ around, programs, gate, listeners, life, generations, ...live, load: options.load })
+  const parts = { around, programs, gate, listeners, life, generations, ...live, load: options.load }
+  const gateway = new Gateway(parts)
+  live.gateway = gateway
+  return gateway
 }
 
 /** State that exists once the first generation is built. */
@@ -96,6 +99,8 @@ interface Live {
   readonly events: Events
   generations?: Generations
   roots?: ClientRoots
+  /** Absent until all of it is built. */
+  gateway?: Gateway
 }
 
 async function surround(
@@ -118,6 +123,9 @@ async function surround(
     tasks: new TaskStore(),
     unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
+    control: (verb, params) =>
+      live.gateway?.control(verb, params) ??
+      Promise.reject(new Error('no verb can be run while plugins are set up')),
     builtins: inside.builtins,
     upstream: inside.upstream,
     sharedState: inside.sharedState,

@@ -34,7 +34,7 @@ import { install } from '../plugin-host/install.ts'
 import { secretOptions } from '../plugin-host/options.ts'
 import { type Chosen, chooseBuiltins, loadConfigured, ordered } from '../plugin-host/resolve.ts'
 import type { SlotTable } from '../plugin-host/slots.ts'
-import type { Plugin } from '../plugin.ts'
+import type { Plugin, PluginApi } from '../plugin.ts'
 import type { Memories } from '../store/memories.ts'
 import type { PrivatePlaces } from '../util/private-place.ts'
 import { type Secrets, hideIn, hideInError } from '../util/secrets.ts'
@@ -56,6 +56,8 @@ export interface Surroundings {
   /** Bounds on processes, which a reload may change. */
   readonly room: ProcessRoom & { resize(max: number, starting: number): void }
   readonly programs: Programs
+  /** Runs a verb of the owner on the gateway that this becomes a part of. */
+  readonly control: PluginApi['control']
   /** Paths that no sandbox shows; every configuration adds what is its own. */
   readonly privatePlaces: PrivatePlaces
   /** State that outlives this process; absent where nothing does. */
@@ -142,6 +144,7 @@ async function build(
     fetch: lazyFetch(config, around),
     programs,
     handles: (plugin: string) => handlesOf(around.seal, plugin),
+    control: around.control,
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),

@@ -6,7 +6,7 @@ import type { Clock, Config, Fetch, Handles, SharedState, Log, Programs } from '
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
-import type { Plugin } from '../plugin.ts'
+import type { Plugin, PluginApi } from '../plugin.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import type { Chosen } from './resolve.ts'
 import type { SlotTable } from './slots.ts'
@@ -26,6 +26,8 @@ interface InstallContext {
   readonly programs: Programs
   /** Handles of one plugin: no other's can be taken for them. */
   handles(plugin: string): Handles
+  /** Runs a verb of the owner. */
+  readonly control: PluginApi['control']
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
@@ -72,6 +74,7 @@ async function setUp(
     fetch,
     programs,
     handles,
+    control,
     state,
     hide,
     keepSecret,
@@ -98,6 +101,7 @@ async function setUp(
       fetch,
       programs,
       handles: handles(plugin.name),
+      control,
       state: state(plugin),
       hide,
       keepSecret,

@@ -26,7 +26,13 @@ interface SteeredWorkers {
 }
 
 /** Verbs that one worker answers for all: they would say the same, or must be done only once. */
-const ASKED_ONCE: ReadonlySet<string> = new Set(['client.request', 'explain', 'upstream.definitions'])
+const ASKED_ONCE: ReadonlySet<string> = new Set([
+  'client.request',
+  'explain',
+  'config',
+  'catalogue.list',
+  'upstream.definitions',
+])
 
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(

@@ -100,6 +100,12 @@ export const PARTS: readonly Part[] = [
     holds: 'connections to MCP servers: stdio, HTTP, SSE, WebSocket',
     may: [...CONTRACT, 'plugin', 'transport', 'http-client', 'processes'],
   },
+  {
+    part: 'page',
+    path: /^plugins\/ui\/page\//,
+    holds: 'the page of the gateway, built for browsers into one file',
+    may: ['plugins'],
+  },
   { part: 'plugins', path: /^plugins\//, holds: 'one folder for each feature', may: ['plugin'] },
   {
     part: 'plugin-host',
@@ -175,6 +181,7 @@ export const HOMES: readonly { vendor: RegExp; homes: RegExp }[] = [
   { vendor: /^undici$/, homes: /^src\/(testing|http-client)\// },
   { vendor: /^jose(\/|$)/, homes: /^plugins\/(auth|oauth)\// },
   { vendor: /^oauth4webapi$/, homes: /^plugins\/oauth\// },
+  { vendor: /^(preact|htm)(\/|$)/, homes: /^plugins\/ui\/page\// },
   { vendor: /^re2js$/, homes: /^plugins\/(agents|redact)\// },
   { vendor: /^@oclif\//, homes: /^src\/cli\// },
 ]

@@ -29,6 +29,12 @@ interface Kept {
   readonly identity: readonly unknown[]
 }
 
+/** An entry as its upstream listed it, and as a viewer sees it; undefined where that sees nothing of it. */
+export interface KnownEntry {
+  readonly entry: CatalogEntry
+  readonly seen: CatalogEntry | undefined
+}
+
 /** Maps exposed names to their owners. A view is made anew only when one of the lists behind it is another object. */
 export class Catalog {
   readonly #graph: Graph
@@ -115,6 +121,15 @@ export class Catalog {
     const node = this.#graph.upstreams.get(upstream)
     const known = node && this.#parts.lastKnown(node, kind, this.#viewKey(kind, viewer))?.entries
     return known !== undefined && this.#tapped(known, kind, viewer).some(entry => entry.refusal === undefined)
+  }
+
+  /** Returns all that upstreams have listed to anybody, with what this viewer sees of each. No upstream is asked. */
+  known(kind: Kind, viewer: Viewer): readonly KnownEntry[] {
+    return [...this.#graph.upstreams.values()].flatMap(node => {
+      const { entries = [] } = this.#parts.lastListed(node, kind) ?? {}
+      const seen = new Map(this.#tapped(entries, kind, viewer).map(entry => [entry.original, entry]))
+      return entries.map(entry => ({ entry, seen: seen.get(entry.original) }))
+    })
   }
 
   /** Tells whether a client may have seen another view of this kind than the current one: a part of it, or one that was let go. */

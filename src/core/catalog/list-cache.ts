@@ -85,6 +85,12 @@ export class Parts {
     )?.[1].known
   }
 
+  /** Returns the newest list that an upstream gave to anybody; undefined when it has given none. */
+  lastListed(node: UpstreamNode, kind: Kind): Part | undefined {
+    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
+    return shelves.find(([key, { known }]) => key.startsWith(`${kind}\n`) && known !== undefined)?.[1].known
+  }
+
   /** A first list of an upstream that is late, as one caller sees it; undefined where none is, or its grace is over. */
   late(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
     const list = this.#starting(node) ?? this.#lateList(node, kind, caller)

@@ -100,6 +100,7 @@ export async function install<O>(
     keepSecret: () => undefined,
     approve: async () => undefined,
     rank: async () => undefined,
+    control: () => Promise.reject(new Error('there is no gateway here')),
     record: event => hooks.runner('recorded')?.(event),
   })
   hooks.seal(new Set([plugin.name]))

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../src/plugin.ts'
+import { isObject } from './json.ts'
 
 /** Members that are named, over all levels. */
 const MOST_MEMBERS = 64
@@ -17,7 +17,7 @@ function shape(value: unknown, depth: number, budget: { left: number }): string 
   return value === null ? '"null"' : `"${typeof value}"`
 }
 
-function members(value: JsonObject, depth: number, budget: { left: number }): string {
+function members(value: Readonly<Record<string, unknown>>, depth: number, budget: { left: number }): string {
   const parts: string[] = []
   for (const key in value) {
     if (budget.left-- <= 0) {

@@ -1,0 +1,137 @@
+import {
+  ANONYMOUS,
+  type Config,
+  type Credentials,
+  type HttpRequest,
+  identifiedBy,
+  parseDuration,
+  principalKey,
+  type Principal,
+} from '../../../src/plugin.ts'
+import type { Browser, Browsers } from './browsers.ts'
+import { isSameOrigin } from './same-origin.ts'
+
+type Options = NonNullable<Config['ui']>
+
+/** Whoever looks at the page or asks its API. */
+export interface Reader {
+  readonly principal: Principal
+  readonly acts: boolean
+  /** Key of its share of what is bounded. */
+  readonly share: string
+  readonly browser: Browser | undefined
+  /** False once it may look no longer. */
+  isIn(): boolean
+}
+
+/** A request that goes no further. */
+export interface Refused {
+  readonly status: 401 | 403
+  readonly why: string
+}
+
+/** A credential that was shown this long ago is looked at again. */
+const CHECK_MS = 30_000
+
+/** Principal of whom nothing is known yet: the page finds out who it is by itself. */
+export const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
+
+/** Decides who may look, and who may act. */
+export class Admission {
+  readonly #browsers: Browsers
+  readonly #options: Pick<Options, 'readScope' | 'actScope'>
+  readonly #keyHeader: string
+  readonly #now: () => number
+  readonly sessionMs: number
+
+  constructor(
+    browsers: Browsers,
+    { options, auth, now }: { options: Options; auth: Config['auth']; now: () => number },
+  ) {
+    this.#browsers = browsers
+    this.#options = options
+    this.#keyHeader = auth?.keyHeader ?? 'authorization'
+    this.#now = now
+    this.sessionMs = parseDuration(options.session)
+  }
+
+  /** True for requests whose sender the page finds out by itself: they bring nothing that `auth` knows. */
+  isForPage(credentials: Credentials): boolean {
+    const { header, certificate } = credentials
+    if (header('authorization').length > 0 || header(this.#keyHeader).length > 0) return false
+    return certificate === undefined || this.#browsers.hasCookie(credentials)
+  }
+
+  /** Who sends a request to the API, or why it is not answered. */
+  async reader(request: HttpRequest): Promise<Reader | Refused> {
+    if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
+    const browser = this.#browsers.find(request)
+    if (browser !== undefined) return this.#fromBrowser(browser, request)
+    if (identifiedBy(request.caller) === 'nobody')
+      return { status: 401, why: 'log in first: "gateway ui" gives a link' }
+    return this.#known(request.caller, undefined)
+  }
+
+  async #fromBrowser(browser: Browser, request: HttpRequest): Promise<Reader | Refused> {
+    const { principal } = browser
+    if (principal === undefined)
+      return { principal: ANONYMOUS, acts: true, share: 'owner', browser, isIn: () => this.#isIn(browser) }
+    const now = await this.#again(browser, request)
+    if (now !== undefined) return this.#known(now, browser)
+    this.#browsers.close(browser)
+    return { status: 401, why: 'the credential is no longer valid: log in again' }
+  }
+
+  /** The caller of a browser, by the credential that it has shown; undefined once that is no longer good. */
+  async #again(browser: Browser, request: HttpRequest): Promise<Principal | undefined> {
+    const { credential = '', principal } = browser
+    if (this.#now() - browser.checkedAt < CHECK_MS) return principal
+    const found = await request.gate.authenticate({
+      ...request,
+      certificate: undefined,
+      header: name => (name.toLowerCase() === 'authorization' ? [credential] : []),
+    })
+    // That nobody could find out is no reason to cut anybody off.
+    if ('status' in found) return found.status >= 500 ? principal : undefined
+    if (principalKey(found) !== principalKey(principal ?? STRANGER)) return undefined
+    browser.checkedAt = this.#now()
+    return found
+  }
+
+  #known(principal: Principal, browser: Browser | undefined): Reader | Refused {
+    const { readScope, actScope } = this.#options
+    if (!principal.scopes.includes(readScope))
+      return { status: 403, why: `the scope "${readScope}" is needed to look at this` }
+    return {
+      principal,
+      acts: principal.scopes.includes(actScope),
+      share: principalKey(principal),
+      browser,
+      isIn: () => browser === undefined || this.#isIn(browser),
+    }
+  }
+
+  /** True as long as a stream may stay open for a browser, whose credential is looked at with its other requests. */
+  #isIn(browser: Browser): boolean {
+    return this.#browsers.isOpen(browser)
+  }
+
+  /** Opens a browser: with a token of a link, or for a caller that `auth` knows. */
+  open(request: HttpRequest, token: unknown): Browser | Refused {
+    if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not log in' }
+    if (typeof token === 'string')
+      return (
+        this.#browsers.openByLink(token, request.listener, this.sessionMs) ?? {
+          status: 401,
+          why: 'this link is used or too old: "gateway ui" gives a new one',
+        }
+      )
+    const { caller: principal, listener } = request
+    const [credential] = request.header('authorization')
+    if (identifiedBy(principal) === 'nobody' || credential === undefined)
+      return { status: 401, why: 'a link, an API key or a token is needed' }
+    const known = this.#known(principal, undefined)
+    if ('status' in known) return known
+    return this.#browsers.openFor({ principal, credential, listener }, this.sessionMs, known.share)
+  }
+}

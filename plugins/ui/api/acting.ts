@@ -1,0 +1,98 @@
+import type { ApiHost } from './host.ts'
+import type { Route } from './route.ts'
+import type { Part } from '../types.ts'
+
+const MOST_ENTRIES = 500
+
+/** Routes over what other plugins do, as far as they are there, and over the configuration. */
+export function actingRoutes(host: ApiHost): Route[] {
+  const { control, parts } = host
+  const byPart: Readonly<Partial<Record<Part, () => Route[]>>> = {
+    approvals: () => approvalRoutes(host),
+    cache: () => cacheRoutes(host),
+    logins: () => [
+      {
+        method: 'GET',
+        name: 'logins',
+        summary: 'Logins to servers that are kept.',
+        answer: 'Logins without their tokens',
+        run: () => control('login.list'),
+      },
+    ],
+    agents: () => [
+      {
+        method: 'GET',
+        name: 'agents',
+        summary: 'Agents and how they do.',
+        answer: 'Agents',
+        run: () => control('agents.list'),
+      },
+    ],
+  }
+  return [...parts.flatMap(part => byPart[part]?.() ?? []), ...configRoutes(host)]
+}
+
+function approvalRoutes({ control }: ApiHost): Route[] {
+  return [
+    {
+      method: 'GET',
+      name: 'approvals',
+      summary: 'Calls that wait for a person.',
+      answer: 'Calls with what they are about to do',
+      run: () => control('approvals.list'),
+    },
+    {
+      method: 'POST',
+      name: 'approval',
+      summary: 'Lets a call that waits run, once, or refuses it.',
+      acts: true,
+      body: { id: { type: 'string' }, decision: { type: 'string', enum: ['approve', 'deny'] } },
+      required: ['id', 'decision'],
+      answer: '`decided` is 1 where the call still waited',
+      run: ({ body }) => control(`approvals.${String(body.decision)}`, { id: body.id }),
+    },
+  ]
+}
+
+function cacheRoutes({ control }: ApiHost): Route[] {
+  return [
+    {
+      method: 'GET',
+      name: 'cache',
+      summary: 'Entries of the cache.',
+      query: { server: 'Only of this server.', name: 'Only of this tool or URI; * stands for anything.' },
+      answer: 'Entries, without arguments and callers',
+      run: ({ text }) =>
+        control('cache.ls', { upstream: text('server'), name: text('name'), limit: MOST_ENTRIES }),
+    },
+    {
+      method: 'POST',
+      name: 'purge',
+      summary: 'Forgets entries of the cache.',
+      acts: true,
+      body: { upstream: { type: 'string' }, name: { type: 'string' }, all: { type: 'boolean' } },
+      answer: 'How many entries are gone',
+      run: ({ body }) => control('cache.purge', body),
+    },
+  ]
+}
+
+function configRoutes({ control }: ApiHost): Route[] {
+  return [
+    {
+      method: 'GET',
+      name: 'config',
+      summary: 'The effective configuration with the place that each value comes from, without secrets.',
+      answer: 'Values by their places',
+      run: () => control('config'),
+    },
+    {
+      method: 'POST',
+      name: 'reload',
+      summary: 'Has the gateway read its configuration again.',
+      acts: true,
+      answer: 'What became another one',
+      run: () => control('reload'),
+    },
+  ]
+}

@@ -1,0 +1,31 @@
+import type { Clock, Config, PluginApi } from '../../../src/plugin.ts'
+import type { CallLog } from '../record/call-log.ts'
+import type { Clients } from '../record/clients.ts'
+import type { FigureRing } from '../record/figures.ts'
+import type { Streams } from '../record/streams.ts'
+import type { Trials } from './trials.ts'
+import type { Part } from '../types.ts'
+
+/** Parts of the gateway that the API answers from. */
+export interface ApiHost {
+  readonly control: PluginApi['control']
+  readonly clock: Clock
+  readonly calls: CallLog
+  readonly figures: FigureRing
+  readonly clients: Clients
+  readonly streams: Streams
+  readonly trials: Trials
+  readonly parts: readonly Part[]
+}
+
+/** Parts that a configuration has. */
+export function partsOf({ approve, cache, agents, oauth, upstreams }: Config): Part[] {
+  const hasLogins = oauth !== undefined || Object.values(upstreams).some(one => 'oauth' in one)
+  const parts: readonly (readonly [Part, boolean])[] = [
+    ['approvals', approve !== undefined],
+    ['logins', hasLogins],
+    ['cache', cache !== false],
+    ['agents', agents !== undefined],
+  ]
+  return parts.flatMap(([part, isThere]) => (isThere ? [part] : []))
+}

@@ -1,0 +1,208 @@
+import { html } from 'htm/preact'
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import type { Failure } from './api.ts'
+import { Failure as ApiFailure } from './api.ts'
+
+export type View = VNode | readonly VNode[] | undefined | null | string
+
+export function Page(props: { title: string; lead?: ComponentChildren; children?: ComponentChildren }): View {
+  return html`<div class="head">
+      <h1 tabindex="-1">${props.title}</h1>
+      ${props.lead === undefined ? null : html`<div class="lead">${props.lead}</div>`}
+    </div>
+    ${props.children}`
+}
+
+export function Problem({ of }: { of: Failure | undefined }): View {
+  if (of === undefined) return null
+  return html`<p class="problem" role="alert">${of.message} ${of.hint}</p>`
+}
+
+/** Text in place of what is not there yet, or not at all. */
+export function Empty({ children }: { children?: ComponentChildren }): View {
+  return html`<p class="empty">${children}</p>`
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  ready: 'good',
+  ok: 'good',
+  fresh: 'good',
+  idle: 'quiet',
+  stopped: 'quiet',
+  starting: 'busy',
+  task: 'busy',
+  input_required: 'busy',
+  needs_auth: 'warn',
+  degraded: 'warn',
+  stale: 'quiet',
+  cancelled: 'quiet',
+  refused: 'warn',
+}
+
+/** A state in a word, which colour alone never says. */
+export function Badge({ of, tone }: { of: string; tone?: string }): View {
+  return html`<span class=${`badge ${tone ?? TONES[of] ?? 'bad'}`}>${of.replaceAll('_', ' ')}</span>`
+}
+
+interface ActProps {
+  readonly label: string
+  /** More for those who hear the page: whose button it is. */
+  readonly about?: string
+  readonly kind?: 'main' | 'danger'
+  readonly isOff?: boolean
+  readonly act: () => Promise<unknown>
+  readonly done?: () => void
+}
+
+/** A button that does something at the gateway, and says when that did not work. */
+export function Act({ label, about, kind, isOff, act, done }: ActProps): View {
+  const [state, setState] = useState<'idle' | 'busy' | Failure>('idle')
+  const press = (): void => {
+    if (state === 'busy') return
+    setState('busy')
+    act().then(
+      () => {
+        setState('idle')
+        done?.()
+      },
+      (error: unknown) => setState(error instanceof ApiFailure ? error : new ApiFailure(0, String(error))),
+    )
+  }
+  return html`<span class="act"
+    ><button
+      type="button"
+      class=${kind ?? ''}
+      disabled=${isOff === true}
+      aria-busy=${state === 'busy'}
+      aria-label=${about === undefined ? undefined : `${label} ${about}`}
+      onClick=${press}
+    >
+      ${label}</button
+    >${typeof state === 'object' ? html`<span role="alert" class="problem">${state.message} ${state.hint}</span>` : null}</span
+  >`
+}
+
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }): View {
+  const [isDone, setDone] = useState(false)
+  const copy = (): void => {
+    void navigator.clipboard.writeText(text).then(() => {
+      setDone(true)
+      setTimeout(() => setDone(false), 2000)
+    })
+  }
+  return html`<button type="button" onClick=${copy}>${isDone ? 'Copied' : label}</button>`
+}
+
+/** A text as it is, with a button that copies it. */
+export function Snippet({ text, label }: { text: string; label: string }): View {
+  return html`<div class="snippet">
+    <pre tabindex="0" role="region" aria-label=${label}>${text}</pre>
+    <${Copy} text=${text} label="Copy" />
+  </div>`
+}
+
+export interface Column<T> {
+  readonly head: string
+  /** Right-aligned digits. */
+  readonly isNumber?: boolean
+  /** Sentences, which get the room that is left. */
+  readonly isText?: boolean
+  /** Left out where the screen is narrow. */
+  readonly isMinor?: boolean
+  readonly cell: (row: T) => ComponentChildren
+}
+
+interface TableProps<T> {
+  readonly label: string
+  readonly columns: readonly Column<T>[]
+  readonly rows: readonly T[]
+  readonly keyOf: (row: T) => string | number
+}
+
+function classOf<T>({ isNumber, isText, isMinor }: Column<T>): string {
+  const classes = { number: isNumber, text: isText, minor: isMinor }
+  return Object.entries(classes)
+    .flatMap(([name, isMeant]) => (isMeant === true ? [name] : []))
+    .join(' ')
+}
+
+export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>): View {
+  return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
+    <table>
+      <thead>
+        <tr>
+          ${columns.map(column => html`<th scope="col" class=${classOf(column)}>${column.head}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map(
+          row =>
+            html`<tr key=${keyOf(row)}>
+              ${columns.map(column => html`<td class=${classOf(column)}>${column.cell(row)}</td>`)}
+            </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`
+}
+
+interface FieldProps {
+  readonly label: string
+  readonly value: string
+  readonly type?: string
+  readonly hint?: string
+  readonly options?: readonly (readonly [value: string, text: string])[]
+  readonly change: (value: string) => void
+}
+
+/** A field that filters or is filled in. */
+export function Field({ label, value, type = 'text', hint, options, change }: FieldProps): View {
+  const heard = (event: { currentTarget: { value: string } }): void => change(event.currentTarget.value)
+  return html`<label class="field"
+    ><span>${label}</span> ${
+      options === undefined
+        ? html`<input
+            type=${type}
+            value=${value}
+            placeholder=${hint}
+            autocomplete="off"
+            spellcheck="false"
+            onInput=${heard}
+          />`
+        : html`<select value=${value} onChange=${heard}>
+            ${options.map(([id, text]) => html`<option value=${id} selected=${id === value}>${text}</option>`)}
+          </select>`
+    }</label
+  >`
+}
+
+interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
+  /** Undefined until they are known. */
+  readonly rows: readonly T[] | undefined
+  /** Text where there are none. */
+  readonly none: ComponentChildren
+}
+
+/** Rows, or why there are none. */
+export function List<T>({ rows, none, ...table }: ListProps<T>): View {
+  if (rows === undefined) return html`<${Empty}>Looking …</${Empty}>`
+  return rows.length === 0 ? html`<${Empty}>${none}</${Empty}>` : html`<${Table} ...${table} rows=${rows} />`
+}
+
+interface SearchProps {
+  readonly label: string
+  readonly value: string
+  readonly hint?: string
+  readonly change: (value: string) => void
+}
+
+/** A field that filters a list. */
+export function Search(props: SearchProps): View {
+  return html`<${Field} ...${props} type="search" />`
+}
+
+/** A button for the next page of a list. */
+export function More({ further }: { further?: () => void }): View {
+  return further === undefined ? null : html`<button type="button" onClick=${further}>More</button>`
+}

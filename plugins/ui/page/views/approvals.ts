@@ -1,0 +1,87 @@
+import { html } from 'htm/preact'
+import type { Json } from '../../types.ts'
+import { post, urlOf } from '../api.ts'
+import { Act, type Column, Empty, Page, Problem, Snippet, Table, type View } from '../parts.ts'
+import { type PageProps, useAnswer } from '../state.ts'
+import { time } from '../texts.ts'
+
+const EVERY_MS = 3000
+
+/** Calls that wait for somebody. */
+export function Approvals({ me }: PageProps): View {
+  const { data, problem, again } = useAnswer<{ approvals: Json[] }>(urlOf('approvals'), {
+    every: EVERY_MS,
+    on: ['changed'],
+  })
+  const rows = data?.approvals ?? []
+  return html`<${Page} title="Approvals" lead=${rows.length === 0 ? '' : `${rows.length} wait`}>
+    <${Problem} of=${problem} />
+    ${rows.length === 0 ? html`<${Empty}>No call waits for anybody.</${Empty}>` : null}
+    ${rows.map(row => html`<${Waiting} row=${row} acts=${me.acts} again=${again} key=${String(row.id)} />`)}
+  </${Page}>`
+}
+
+function Waiting({ row, acts, again }: { row: Json; acts: boolean; again: () => void }): View {
+  const { id, name, rule, subject, issuer, upstream } = row
+  const decide = (decision: string) => () => post('approval', { id, decision })
+  return html`<section class="detail" aria-label=${`Call of ${String(name)}`}>
+    <h2>${String(name)}</h2>
+    <p>
+      <strong>${String(subject)}</strong> <span class="soft">${String(issuer)}</span> wants to call it at
+      <strong>${String(upstream)}</strong>. Rule: ${String(rule)}. Until
+      ${time(Date.parse(String(row.until)))}.
+    </p>
+    <${Snippet} text=${String(row.arguments)} label="Arguments" />
+    ${
+      acts
+        ? html`<div class="row start">
+            <${Act}
+              label="Allow once"
+              about=${String(name)}
+              kind="main"
+              act=${decide('approve')}
+              done=${again}
+            />
+            <${Act} label="Refuse" about=${String(name)} kind="danger" act=${decide('deny')} done=${again} />
+          </div>`
+        : null
+    }
+  </section>`
+}
+
+/** Logins to servers that the gateway keeps. */
+export function Logins(_: PageProps): View {
+  const { data, problem } = useAnswer<{ logins: Json[] }>(urlOf('logins'), { on: ['server', 'changed'] })
+  const rows = data?.logins ?? []
+  return html`<${Page} title="Logins" lead="Kept by the gateway for its servers">
+    <${Problem} of=${problem} />
+    ${
+      rows.length === 0
+        ? html`<${Empty}>No login is kept. <code>gateway login</code> makes one.</${Empty}>`
+        : html`<${Table}
+            label="Logins"
+            columns=${columnsOf(rows)}
+            rows=${rows}
+            keyOf=${(row: Json) => JSON.stringify(row)}
+          />`
+    }
+  </${Page}>`
+}
+
+/** All members that are simple, by their names. */
+export function columnsOf(rows: readonly Json[]): Column<Json>[] {
+  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
+  const isSimple = (name: string): boolean =>
+    rows.every(row => typeof row[name] !== 'object' || row[name] === null || Array.isArray(row[name]))
+  return names.filter(isSimple).map((name, i) => ({
+    head: name,
+    isMinor: i > 3,
+    isNumber: rows.every(row => typeof row[name] === 'number'),
+    cell: row => textOf(row[name]),
+  }))
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  return Array.isArray(value) ? value.map(textOf).join(', ') : String(value)
+}

@@ -1,0 +1,153 @@
+import { html } from 'htm/preact'
+import { useState } from 'preact/hooks'
+import type { Json, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
+import { post, urlOf } from '../api.ts'
+import {
+  Act,
+  Badge,
+  type Column,
+  Field,
+  List,
+  More,
+  Page,
+  Problem,
+  Search,
+  Snippet,
+  type View,
+} from '../parts.ts'
+import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { count } from '../texts.ts'
+import { Trial } from './trial.ts'
+
+const NONE = 'No server has listed such a tool yet. Servers that sleep are not woken for this page.'
+
+export function Tools({ me, place }: PageProps): View {
+  const filter = { search: place.params.get('search') ?? '', server: place.params.get('server') ?? '' }
+  const { data, problem, rows, further, again } = useList<Answer, ToolRow>(urlOf('tools', filter), {
+    rowsOf: ({ tools }) => tools,
+    nextOf: ({ total }, shown) => (shown < total ? urlOf('tools', { ...filter, offset: shown }) : undefined),
+  })
+  const name = place.params.get('name')
+  const of = place.params.get('of') ?? ''
+  return html`<${Page} title="Tools" lead=${leadOf(data)}>
+    <${Problem} of=${problem} />
+    <div class="filters" role="search">
+      <${Search} label="Search" value=${filter.search} change=${(search: string) => choose(place, { search })} />
+      <${Field} label="Server" value=${filter.server} options=${serversOf(data)} change=${(server: string) => choose(place, { server })} />
+      ${me.acts ? html`<${Act} label="Ask all servers" act=${() => post('refresh')} done=${again} />` : null}
+    </div>
+    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
+    <${List} label="Tools" columns=${columns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NONE} />
+    <${More} further=${further} />
+  </${Page}>`
+}
+
+function leadOf(data: Answer | undefined): string {
+  return data === undefined
+    ? ''
+    : `${count(data.total)} tools · ~${count(data.tokens)} tokens to describe them`
+}
+
+function serversOf(data: Answer | undefined): (readonly [string, string])[] {
+  const servers = data?.servers ?? []
+  const named = servers.map(
+    one => [one.name, `${one.name} (${one.tools}, ~${count(one.tokens)} tokens)`] as const,
+  )
+  return [['', 'all'], ...named]
+}
+
+function columns({ params }: Place): Column<ToolRow>[] {
+  const open = ({ name, upstream }: ToolRow): string =>
+    hashOf('tools', { ...Object.fromEntries(params), name, of: upstream })
+  return [
+    { head: 'Tool', cell: row => html`<a href=${open(row)}>${row.name}</a>` },
+    { head: 'Server', isMinor: true, cell: row => row.upstream },
+    { head: 'Does', cell: row => html`<span class="soft">${row.title}</span>` },
+    {
+      head: 'Seen by all',
+      isMinor: true,
+      cell: row =>
+        html`<${Badge} of=${row.isShown ? 'shown' : 'hidden'} tone=${row.isShown ? 'good' : 'quiet'} />`,
+    },
+    { head: 'Tokens', isNumber: true, cell: row => `~${count(row.tokens)}` },
+  ]
+}
+
+interface OpenedProps {
+  readonly name: string
+  readonly server: string
+  readonly place: Place
+  readonly acts: boolean
+}
+
+function Opened({ name, server, place, acts }: OpenedProps): View {
+  const { data, problem } = useAnswer<ToolDetail>(urlOf('tool', { name, server }))
+  const close = (): void => choose(place, { name: undefined, of: undefined })
+  if (data === undefined)
+    return html`<section class="detail">
+      <${Problem} of=${problem} /><button type="button" onClick=${close}>Close</button>
+    </section>`
+  const { value } = data
+  return html`<section class="detail" aria-label=${`Tool ${name}`}>
+    <div class="row">
+      <h2>${name}</h2>
+      <button type="button" onClick=${close}>Close</button>
+    </div>
+    <p>${typeof value.description === 'string' ? value.description : 'Its server does not describe it.'}</p>
+    <p class="soft">
+      “${data.original}” of ${data.upstream} · ~${count(data.tokens)} tokens
+      ${data.withheld === undefined ? null : html` · withheld: ${data.withheld}`}
+    </p>
+    <details>
+      <summary>Definition</summary>
+      <${Snippet} text=${JSON.stringify(value, undefined, 2)} label="Definition" />
+    </details>
+    <details>
+      <summary>Who may call it, and why</summary>
+      <${Why} tool=${name} />
+    </details>
+    ${
+      acts
+        ? html`<details open>
+            <summary>Try it</summary>
+            <${Trial} tool=${name} schema=${value.inputSchema as Json | undefined} />
+          </details>`
+        : null
+    }
+  </section>`
+}
+
+interface Explained {
+  readonly outcome: { readonly what: string; readonly text: string }
+  readonly steps: readonly {
+    readonly by: string
+    readonly at: string
+    readonly does: string
+    readonly text: string
+  }[]
+}
+
+/** Asks what a call would meet, for a caller that somebody types. */
+function Why({ tool }: { tool: string }): View {
+  const [as, setAs] = useState('anonymous')
+  const [answer, setAnswer] = useState<Explained>()
+  const ask = async (): Promise<void> => setAnswer(await post<Explained>('explain', { tool, as }))
+  return html`<div class="filters">
+      <${Field} label="Caller" value=${as} hint="key:ci" change=${setAs} />
+      <${Act} label="Explain" act=${ask} />
+    </div>
+    ${
+      answer === undefined
+        ? null
+        : html`<p>
+              <${Badge}
+                of=${answer.outcome.what}
+                tone=${answer.outcome.what === 'server' || answer.outcome.what === 'answered' ? 'good' : 'warn'}
+              />
+              ${answer.outcome.text}
+            </p>
+            <ol class="steps">
+              ${answer.steps.map(step => html`<li><span class="soft">${step.at} · ${step.by} ${step.does}</span> ${step.text}</li>`)}
+            </ol>`
+    }`
+}

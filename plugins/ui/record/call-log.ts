@@ -1,0 +1,90 @@
+import { globs } from '../../../src/plugin.ts'
+import type { CallDetail, CallRow, Calls } from '../types.ts'
+
+/** Conditions of a search; all that are given must fit. */
+export interface Wanted {
+  /** Name of the tool; `*` stands for anything. */
+  readonly tool?: string | undefined
+  readonly caller?: string | undefined
+  readonly server?: string | undefined
+  /** An outcome; `failed` stands for all that are not well. */
+  readonly outcome?: string | undefined
+  /** Only calls before the one of this id. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+const FINE: ReadonlySet<string> = new Set(['ok', 'input_required', 'task'])
+
+export function isFailed(outcome: string): boolean {
+  return !FINE.has(outcome)
+}
+
+/** The calls of late, each at the place of its id, so that the oldest is written over. */
+export class CallLog {
+  #kept: (CallDetail | undefined)[] = []
+  #max: number
+  #next = 1
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Takes over another bound; what is kept stays, as far as it fits. */
+  resize(max: number): void {
+    if (max === this.#max) return
+    const newest = this.#newest().slice(0, max)
+    this.#max = max
+    this.#kept = []
+    for (const call of newest) this.#kept[call.id % max] = call
+  }
+
+  add(call: Omit<CallDetail, 'id'>): CallDetail {
+    const kept = { id: this.#next++, ...call }
+    this.#kept[kept.id % this.#max] = kept
+    return kept
+  }
+
+  get(id: number): CallDetail | undefined {
+    const call = this.#kept[id % this.#max]
+    return call?.id === id ? call : undefined
+  }
+
+  find({ limit, before, ...wanted }: Wanted): Calls {
+    const fits = fitting(wanted)
+    const found: CallRow[] = []
+    const kept = Math.min(this.#next - 1, this.#max)
+    const oldest = this.#next - kept
+    for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
+      const call = this.get(id)
+      if (call === undefined || !fits(call)) continue
+      if (found.length === limit) return { calls: found, kept, next: id + 1 }
+      found.push(rowOf(call))
+    }
+    return { calls: found, kept }
+  }
+
+  #newest(): CallDetail[] {
+    return this.#kept.filter(call => call !== undefined).sort((a, b) => b.id - a.id)
+  }
+}
+
+function fitting({
+  tool,
+  caller,
+  server,
+  outcome,
+}: Omit<Wanted, 'limit' | 'before'>): (call: CallDetail) => boolean {
+  const isTool = tool === undefined ? undefined : globs(/[*?]/.test(tool) ? tool : `*${tool}*`)
+  return call =>
+    (isTool === undefined || isTool(call.name)) &&
+    (caller === undefined || call.subject.includes(caller)) &&
+    (server === undefined || call.upstream === server) &&
+    (outcome === undefined || (outcome === 'failed' ? isFailed(call.outcome) : call.outcome === outcome))
+}
+
+/** The part of a call that lists show. */
+export function rowOf(call: CallDetail): CallRow {
+  const { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut } = call
+  return { id, at, ms, method, name, upstream, subject, client, outcome, code, bytesIn, bytesOut }
+}

@@ -1,0 +1,111 @@
+import type { Clock, Config, HttpReply, PluginApi } from '../../src/plugin.ts'
+import { Admission, STRANGER } from './access/admission.ts'
+import { Browsers } from './access/browsers.ts'
+import { actingRoutes } from './api/acting.ts'
+import { type ApiHost, partsOf } from './api/host.ts'
+import { lookingRoutes } from './api/looking.ts'
+import { openApi } from './api/openapi.ts'
+import { overviewRoutes } from './api/overview.ts'
+import type { Route } from './api/route.ts'
+import { Trials } from './api/trials.ts'
+import { coveredBy, servedBy } from './listeners.ts'
+import { CallLog } from './record/call-log.ts'
+import { Clients } from './record/clients.ts'
+import { FigureRing } from './record/figures.ts'
+import { Moments, recordCalls } from './record/recorder.ts'
+import { Streams } from './record/streams.ts'
+import { Site } from './site.ts'
+
+type Options = NonNullable<Config['ui']>
+
+const NOT_HERE: HttpReply = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found' }
+
+/** State that outlives a reload: browsers that are logged in, calls of late, streams that are open. */
+class State {
+  readonly browsers: Browsers
+  readonly calls: CallLog
+  readonly figures = new FigureRing()
+  readonly clients = new Clients()
+  readonly streams: Streams
+  readonly trials: Trials
+  /** URLs of listeners, by name. */
+  readonly urls = new Map<string, string>()
+  /** Generations that use it. */
+  owners = 0
+
+  constructor(clock: Clock, hide: (text: string) => string, max: number) {
+    this.browsers = new Browsers(clock)
+    this.calls = new CallLog(max)
+    this.streams = new Streams(clock, hide)
+    this.trials = new Trials(hide)
+  }
+}
+
+/** Taps what the page shows, and serves it. */
+export function setUp(api: PluginApi<Options>): void {
+  const { options, config, hooks, clock, hide, slot } = api
+  const state = slot.gateway(() => new State(clock, hide, options.calls))
+  const moments = slot.exchange(() => new Moments())
+  follow(api, state)
+  recordCalls(hooks, state, { options, clock, moments })
+  const site = siteOf(api, state)
+  const served = servedBy({ ...config, ui: options })
+  for (const path of [options.path, `${options.path}/*`, `${options.path}/api/*`])
+    hooks.http.for(path).tap(request => (served.has(request.listener) ? site.serve(request) : NOT_HERE))
+  hooks.control.for('ui.link').tap(() => {
+    const url = [...served].map(name => state.urls.get(name)).find(one => one !== undefined)
+    if (url === undefined)
+      return { problem: 'no listener serves the page: it needs one of this machine, or "auth"' }
+    return { url: `${url}${options.path}/#token=${state.browsers.link()}` }
+  })
+}
+
+function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Options>, state: State): Site {
+  const { browsers, trials, calls, figures, clients, streams } = state
+  const admission = new Admission(browsers, { options, auth: config.auth, now: () => clock.now() })
+  const parts = partsOf(config)
+  const { path } = options
+  const isOurs = (asked: string): boolean => asked === path || asked.startsWith(`${path}/`)
+  // Where nobody asks who callers are, there is nothing to leave out.
+  hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, credentials =>
+    isOurs(credentials.path) && admission.isForPage(credentials) ? STRANGER : undefined,
+  )
+  const host: ApiHost = { control, clock, calls, figures, clients, streams, trials, parts }
+  const routes = [...overviewRoutes(host), ...lookingRoutes(host), ...actingRoutes(host), ...trials.routes()]
+  return new Site({ path, admission, browsers, routes: withDescription(routes), parts, hide })
+}
+
+function withDescription(routes: readonly Route[]): Route[] {
+  const own: Route = {
+    method: 'GET',
+    name: 'openapi.json',
+    summary: 'This description.',
+    answer: 'An OpenAPI document',
+    run: ({ http }) => openApi([...routes, own], http.gate.info),
+  }
+  return [...routes, own]
+}
+
+/** Hears of clients, of servers, and of the life of the gateway. */
+function follow({ hooks, options }: PluginApi<Options>, state: State): void {
+  const { clients, streams, urls } = state
+  hooks.session.tap(session => clients.opened(session))
+  hooks.sessionEnd.tap(session => clients.closed(session))
+  hooks.upstreamState.tap((name, now, problem) => {
+    streams.tell({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
+  })
+  hooks.listening.tap(({ name, url }) => {
+    if (url !== undefined) urls.set(name, new URL(url).origin)
+  })
+  hooks.ready.tap(() => {
+    state.owners++
+    state.calls.resize(options.calls)
+    if (state.owners > 1) streams.tell({ type: 'changed', what: 'configuration' })
+  })
+  // A stream that is open would hold the end up.
+  hooks.stopping.tap(() => streams.end())
+  hooks.close.tap(() => {
+    state.owners--
+    if (state.owners <= 0) streams.end()
+  })
+}

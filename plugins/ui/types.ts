@@ -1,0 +1,193 @@
+/** Types of the API, which the page shares. No other imports: the page is built for browsers. */
+
+/** Any JSON object. */
+export type Json = Readonly<Record<string, unknown>>
+
+/** Answer of `GET session`: who looks, and what there is to look at. */
+export interface Me {
+  readonly subject: string
+  readonly issuer: string
+  /** True where it may change things, too. */
+  readonly acts: boolean
+  readonly gateway: { readonly name: string; readonly version: string }
+  /** Parts that this gateway has: a page without its part is not shown. */
+  readonly parts: readonly Part[]
+}
+
+/** Parts of a gateway that may be there or not. */
+export type Part = 'calls' | 'approvals' | 'logins' | 'cache' | 'agents'
+
+/** Answer of `POST session`. The key goes into the header `x-tapgate-ui` of every request. */
+export interface Opened {
+  readonly key: string
+}
+
+/** Something that the owner should know, or do. */
+export interface Finding {
+  readonly level: string
+  readonly code: string
+  readonly summary: string
+  readonly detail?: string
+  readonly fix: string
+  /** The server that it is about. */
+  readonly upstream?: string
+}
+
+/** A server on the first page. */
+export interface ServerRow {
+  readonly name: string
+  readonly type: string
+  readonly state: string
+  readonly problem?: string
+  readonly protocol?: string
+  readonly server?: string
+  readonly restarts?: number
+  readonly inFlight?: number
+  readonly waiting?: number
+  readonly cacheHits?: number
+  readonly cacheMisses?: number
+  /** Count of tools that it has listed. */
+  readonly tools?: number
+  readonly lastError?: string
+  readonly lastErrorAt?: number
+  readonly findings?: readonly Finding[]
+}
+
+/** What was done in ten seconds. */
+export interface Figures {
+  /** Its beginning, in milliseconds since 1970. */
+  readonly at: number
+  readonly calls: number
+  readonly failed: number
+  /** Calls that were answered well without their server. */
+  readonly cached: number
+  readonly p50: number
+  readonly p95: number
+  /** Bytes of messages, in and out. */
+  readonly bytes: number
+}
+
+/** Answer of `GET overview`. */
+export interface Overview {
+  readonly gateway: {
+    readonly name: string
+    readonly version: string
+    readonly pid: number
+    readonly startedAt?: number
+    readonly config?: string
+    readonly rss: number
+  }
+  readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
+  readonly servers: readonly ServerRow[]
+  /** The worst of all findings: ok, info, warning or error. */
+  readonly level: string
+  /** Findings that are about no server. */
+  readonly findings: readonly Finding[]
+  /** Of the last hour, the oldest first; ten seconds without a call are left out. */
+  readonly figures: readonly Figures[]
+}
+
+/** Times on the way of a call, in milliseconds. */
+export interface Timing {
+  /** Until it left for a server: who calls, what is allowed. */
+  readonly before: number
+  /** In the plugins around the server: policies, approvals, the cache, the queue. */
+  readonly around: number
+  /** At the server, over all tries. */
+  readonly server: number
+  /** From there to the answer. */
+  readonly after: number
+  readonly tries: number
+}
+
+/** A call in a list. */
+export interface CallRow {
+  readonly id: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly ms: number
+  readonly method: string
+  readonly name: string
+  readonly upstream: string
+  readonly subject: string
+  readonly client: string
+  readonly outcome: string
+  readonly code: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+}
+
+/** A call with all that was kept of it. */
+export interface CallDetail extends CallRow {
+  readonly issuer: string
+  readonly era: string
+  readonly via: string
+  readonly profile: string
+  /** The plugin that refused or answered it. */
+  readonly by: string
+  readonly timing?: Timing
+  /** Names and types of the arguments, as JSON. */
+  readonly shape: string
+  /** Arguments and result as JSON; absent where they are not kept. */
+  readonly arguments?: string
+  readonly result?: string
+  readonly error?: string
+}
+
+/** A page of calls, the newest first. */
+export interface Calls {
+  readonly calls: readonly CallRow[]
+  /** Calls that are kept, whether they fit or not. */
+  readonly kept: number
+  /** Id for `before` of the next page; absent at the end. */
+  readonly next?: number
+}
+
+/** A tool in a list. */
+export interface ToolRow {
+  readonly name: string
+  readonly upstream: string
+  readonly title: string
+  /** Estimate of what its description costs a model. */
+  readonly tokens: number
+  readonly isShown: boolean
+}
+
+/** A page of tools. */
+export interface Tools {
+  readonly tools: readonly ToolRow[]
+  readonly total: number
+  /** Tokens of all that fit. */
+  readonly tokens: number
+  readonly servers: readonly { readonly name: string; readonly tools: number; readonly tokens: number }[]
+}
+
+/** A tool with all that is known of it. */
+export interface ToolDetail extends ToolRow {
+  readonly original: string
+  readonly withheld?: string
+  readonly value: Json
+}
+
+/** A client that has been here. */
+export interface ClientRow {
+  readonly client: string
+  readonly version: string
+  readonly era: string
+  readonly protocol: string
+  readonly subject: string
+  readonly issuer: string
+  readonly listener: string
+  readonly profile: string
+  readonly open: number
+  readonly calls: number
+  readonly seenAt: number
+}
+
+/** An event of the stream at `GET events`. */
+export type Event =
+  | { readonly type: 'call'; readonly call: CallRow }
+  | { readonly type: 'server'; readonly name: string; readonly state: string; readonly problem?: string }
+  | { readonly type: 'changed'; readonly what: 'approvals' | 'configuration' }
+  /** So many events were left out, as they were not read. */
+  | { readonly type: 'missed'; readonly count: number }

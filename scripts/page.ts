@@ -1,0 +1,65 @@
+// Builds the page of plugins/ui: its modules and two small libraries become one file for browsers. Written into a file that the
+// plugin loads when somebody opens the page, so that it is found in whatever way the gateway was installed.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rollup, type Plugin } from '@rollup/wasm-node'
+import ts from 'typescript'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const PAGE = join(ROOT, 'plugins/ui/page')
+const CLIENTS = 'tapgate:clients'
+const HEADER = '// @ts-nocheck\n// Made of plugins/ui/page by scripts/page.ts. Do not edit.\n'
+
+/** Writes the files of the page into `plugins/ui/page-files.gen.ts`. */
+export async function writePage(): Promise<void> {
+  const bundle = await rollup({ input: join(PAGE, 'main.ts'), plugins: [sources()] })
+  const { output } = await bundle.generate({ format: 'es', generatedCode: 'es2015' })
+  await bundle.close()
+  const files = {
+    'index.html': pageFile('index.html'),
+    'icon.svg': pageFile('icon.svg'),
+    'page.css': pageFile('page.css').replaceAll(/\n\s*/g, '\n'),
+    'page.js': output[0].code,
+  }
+  const text = `${HEADER}export const FILES: Readonly<Record<string, string>> = ${JSON.stringify(files)}\n`
+  writeFileSync(join(ROOT, 'plugins/ui/page-files.gen.ts'), text)
+}
+
+function pageFile(name: string): string {
+  return readFileSync(join(PAGE, name), 'utf8')
+}
+
+function sources(): Plugin {
+  return {
+    name: 'sources',
+    resolveId(id, importer = '') {
+      if (id === CLIENTS) return `\0${id}`
+      return id.startsWith('.')
+        ? resolve(dirname(importer), id)
+        : id.startsWith('/')
+          ? id
+          : fileURLToPath(import.meta.resolve(id))
+    },
+    load(id) {
+      if (id !== `\0${CLIENTS}`) return null
+      const { clients } = JSON.parse(readFileSync(join(ROOT, 'src/cli/clients/clients.json'), 'utf8')) as {
+        clients: unknown
+      }
+      return `export const clients = ${JSON.stringify(clients)}`
+    },
+    transform: (code, id) => (id.endsWith('.ts') ? { code: stripped(code, id), map: null } : null),
+  }
+}
+
+function stripped(code: string, fileName: string): string {
+  const compilerOptions: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.ESNext,
+    verbatimModuleSyntax: true,
+    removeComments: true,
+  }
+  return ts.transpileModule(code, { compilerOptions, fileName }).outputText
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await writePage()

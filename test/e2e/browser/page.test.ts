@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test, type TestContext } from 'node:test'
+import AxeBuilder from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { setting, type Setting } from '../../unit/plugins/ui/setting.ts'
+import { skip, startChromium } from './chromium.ts'
+import { keepingProxy, strippingProxy } from './proxies.ts'
+
+const PAGES = ['overview', 'calls', 'tools', 'clients', 'approvals', 'cache', 'config', 'connect']
+
+/** A page that is logged in, with all that it asked for and said. */
+interface Seen {
+  readonly page: Page
+  readonly requests: string[]
+  readonly problems: string[]
+}
+
+async function open(
+  browser: Browser,
+  link: string,
+  options: { width?: number; dark?: boolean } = {},
+): Promise<Seen> {
+  const { width = 1440, dark = false } = options
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  const requests: string[] = []
+  const problems: string[] = []
+  page.on('request', request => requests.push(request.url()))
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+  })
+  await page.goto(link)
+  await page.locator('h1').waitFor()
+  return { page, requests, problems }
+}
+
+async function goTo(page: Page, hash: string, title: RegExp): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
+  await page.locator('h1', { hasText: title }).waitFor()
+  await page.locator('.empty, table, .detail').first().waitFor()
+}
+
+async function busy(t: TestContext): Promise<Setting> {
+  const made = await setting(t, { approve: {} })
+  const client = await made.client()
+  await client.request('tools/list', {})
+  for (const name of ['web__echo', 'web__boom', 'web__slow', 'web__echo'])
+    await client.request('tools/call', { name, arguments: { text: 'hello' } })
+  return made
+}
+
+/** Rules of axe that do not hold, with where. */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AxeBuilder.source)
+  const found = await page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: typeof AxeBuilder }).axe
+    const { violations: list } = await axe.run()
+    return list.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+  })
+  return found
+}
+
+test(
+  'every page, in both themes and on every screen: accessible, within its width, from its origin alone',
+  { skip },
+  async t => {
+    const made = await busy(t)
+    const browser = await startChromium(t)
+    for (const width of [1440, 390])
+      for (const dark of [false, true]) {
+        const { page, requests, problems } = await open(browser, await made.link(), { width, dark })
+        for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
+          await goTo(page, `#/${name}`, new RegExp(`^${(name.split('?')[0] ?? '').slice(0, 4)}`, 'i'))
+          const where = `${name} ${width} ${dark ? 'dark' : 'light'}`
+          assert.deepEqual(await violations(page), [], where)
+          const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+          assert.ok(wide <= 0, `${where} is ${wide} pixels too wide`)
+        }
+        assert.deepEqual(
+          requests.filter(url => !url.startsWith(`${made.origin}/ui/`)),
+          [],
+        )
+        assert.deepEqual(problems, [])
+        await page.context().close()
+      }
+  },
+)
+
+test('calls appear as they happen, and one is opened and found again by its address', { skip }, async t => {
+  const made = await busy(t)
+  const { page } = await open(await startChromium(t), await made.link())
+  await goTo(page, '#/calls', /Calls/)
+  await page.getByLabel('Tool').fill('slow')
+  await page.locator('tbody tr').first().getByText('web__slow').waitFor()
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  await (await made.client()).request('tools/call', { name: 'web__slow', arguments: {} })
+  await page.locator('tbody tr').nth(1).waitFor()
+  await page.getByRole('link', { name: 'web__slow' }).first().click()
+  await page.getByText('at the server').waitFor()
+  const address = page.url()
+  await page.reload()
+  await page.getByText('at the server').waitFor()
+  assert.equal(page.url(), address)
+  assert.equal(await page.getByLabel('Tool').inputValue(), 'slow')
+})
+
+test('a tool is tried by keyboard alone: its form, its progress, its result', { skip }, async t => {
+  const made = await busy(t)
+  const { page } = await open(await startChromium(t), await made.link())
+  await goTo(page, '#/overview', /Overview/)
+  const press = async (key: string, until: string, most = 60): Promise<void> => {
+    for (let i = 0; i < most; i++) {
+      await page.keyboard.press(key)
+      const focused = await page.evaluate<string>("(document.activeElement?.textContent ?? '').trim()")
+      if (focused === until) return
+    }
+    assert.fail(`${until} cannot be reached by ${key}`)
+  }
+  await page.evaluate('document.activeElement?.blur()')
+  await press('Tab', 'Tools')
+  await page.keyboard.press('Enter')
+  await page.locator('h1', { hasText: 'Tools' }).waitFor()
+  assert.equal(await page.evaluate('document.activeElement?.textContent'), 'Tools')
+  await page.locator('tbody tr').first().waitFor()
+  await press('Tab', 'web__slow')
+  await page.keyboard.press('Enter')
+  await page.getByText('Try it').waitFor()
+  await press('Shift+Tab', 'Call it')
+  await page.keyboard.press('Enter')
+  await page.locator('progress').waitFor()
+  await page.locator('.result', { hasText: 'done' }).waitFor()
+})
+
+test('what servers and clients write is text, in every field', { skip }, async t => {
+  const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`
+  const properties = {
+    [evil]: { type: 'string', title: evil, description: evil, enum: [evil], default: evil },
+  }
+  const tool = { name: 'evil', title: evil, description: evil, inputSchema: { type: 'object', properties } }
+  const bad = closeAfter(
+    t,
+    await testUpstream({
+      ...{ name: evil, version: evil, capabilities: { tools: {} } },
+      methods: {
+        'tools/list': () => ({ tools: [tool] }),
+        'tools/call': () => ({
+          content: [{ type: 'text', text: evil }],
+          structuredContent: { [evil]: evil },
+        }),
+      },
+    }),
+  )
+  const made = await setting(t, { upstreams: { bad: { type: 'http', url: bad.url } } })
+  const client = closeAfter(t, await testClient(made.gateway, { info: { name: evil, version: evil } }))
+  await client.request('tools/list', {})
+  const { result } = await client.request('tools/call', { name: 'bad__evil', arguments: { [evil]: evil } })
+  assert.match(JSON.stringify(result), /owned/)
+  await client.request('tools/call', { name: evil, arguments: { x: evil } })
+  const { page, problems } = await open(await startChromium(t), await made.link())
+  for (const name of [
+    'overview',
+    'calls',
+    'calls?id=1',
+    'calls?id=2',
+    'tools',
+    'tools?name=bad__evil',
+    'clients',
+    `calls?tool=${encodeURIComponent(evil)}`,
+    `tools?name=${encodeURIComponent(evil)}`,
+    `connect?url=javascript:${encodeURIComponent(evil)}`,
+  ]) {
+    await goTo(page, `#/${name}`, /./)
+    await page.waitForTimeout(50)
+    assert.equal(
+      await page
+        .locator('#app script, #app img, #app iframe, #app [onerror], #app a[href^="javascript"]')
+        .count(),
+      0,
+      name,
+    )
+    assert.doesNotMatch(await page.title(), /owned/, name)
+  }
+  assert.deepEqual(
+    problems.filter(text => !/40\d/.test(text)),
+    [],
+  )
+})
+
+test(
+  'a page of another port of this host reads and does nothing, though it has the cookie',
+  { skip },
+  async t => {
+    const made = await busy(t)
+    const browser = await startChromium(t)
+    const { page } = await open(browser, await made.link())
+    const other = closeAfter(t, await testGateway({ config: { ui: {} } }))
+    const thief = await page.context().newPage()
+    await thief.goto(new URL('/ui/', other.url).href)
+    const tried = await thief.evaluate(async origin => {
+      const ask = async (path: string, init: RequestInit): Promise<string> => {
+        const reply = await fetch(`${origin}/ui/api/${path}`, { credentials: 'include', ...init }).catch(
+          () => undefined,
+        )
+        return reply === undefined ? 'blocked' : String(reply.status)
+      }
+      const json = { 'content-type': 'application/json', 'x-tapgate-ui': 'x' }
+      return Promise.all([
+        ask('calls', {}),
+        ask('reload', { method: 'POST', headers: json, body: '{}' }),
+        ask('reload', {
+          method: 'POST',
+          mode: 'no-cors',
+          headers: { 'content-type': 'text/plain' },
+          body: '{}',
+        }),
+        ask('events', { mode: 'no-cors' }),
+      ])
+    }, made.origin)
+    assert.deepEqual(
+      tried.filter(status => status === '200'),
+      [],
+    )
+    const isEmpty = await thief.evaluate<boolean>(`(async () => {
+    const one = document.createElement('iframe')
+    one.src = ${JSON.stringify(`${made.origin}/ui/`)}
+    document.body.append(one)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    return one.contentDocument === null || one.contentDocument.body.textContent === ''
+  })()`)
+    assert.ok(isEmpty)
+  },
+)
+
+test('a page that loses its gateway comes back to it by itself', { skip }, async t => {
+  const made = await busy(t)
+  const { page } = await open(await startChromium(t), await made.link())
+  await page.locator('.live', { hasText: 'live' }).waitFor()
+  await page.context().setOffline(true)
+  made.gateway.gateway.generation.graph.hooks.runner('stopping')?.(0)
+  await page.locator('.live', { hasText: 'connecting' }).waitFor()
+  await page.context().setOffline(false)
+  await page.locator('.live', { hasText: /^live$/ }).waitFor()
+  assert.equal(await page.getByRole('alert').count(), 0)
+})
+
+for (const [what, config, proxy] of [
+  ['that takes its prefix away', { ui: {} }, strippingProxy],
+  ['that leaves its prefix', { ui: { path: '/tools/gw/ui' } }, keepingProxy],
+] as const)
+  test(`below /tools/gw, behind a proxy ${what}`, { skip }, async t => {
+    const made = await setting(t, config)
+    const front = await proxy(t, made.origin, '/tools/gw')
+    const token = new URL(await made.link()).hash
+    const browser = await startChromium(t)
+    const { page, requests, problems } = await open(browser, `${front}/tools/gw/ui${token}`)
+    await page.locator('td', { hasText: 'web' }).first().waitFor()
+    await page.locator('.live', { hasText: /^live$/ }).waitFor()
+    const [cookie] = await page.context().cookies(`${front}/tools/gw/ui/api/x`)
+    assert.equal(cookie?.path, '/tools/gw/ui/api')
+    await page.getByRole('button', { name: 'Restart web' }).click()
+    await page.reload()
+    await page.locator('td', { hasText: 'web' }).first().waitFor()
+    assert.deepEqual(
+      requests.filter(url => !url.startsWith(`${front}/tools/gw/ui`)),
+      [],
+    )
+    assert.deepEqual(problems, [])
+  })
+
+test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, async t => {
+  const key = 'key-of-somebody-who-looks'
+  const hash = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const made = await setting(t, { auth: { keys: [{ name: 'ada', hash, scopes: ['ui:read'] }] } })
+  const front = await strippingProxy(t, made.origin, '/tools/gw')
+  const { page } = await open(await startChromium(t), `${front}/tools/gw/ui/`)
+  assert.deepEqual(await violations(page), [])
+  await page.getByLabel(/API key/).fill('wrong-key-of-somebody')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel(/API key/).fill(key)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.locator('h1', { hasText: 'Overview' }).waitFor()
+  await page.getByText('ada (looks only)').waitFor()
+  assert.equal(await page.getByRole('button', { name: /Restart|Start|Try/ }).count(), 0)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
+  cleanup(t, () => page.context().close())
+})

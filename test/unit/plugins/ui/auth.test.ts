@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { describe, test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { closeAfter, TestClock, testGateway } from '../../../../src/testing/index.ts'
+import { posted, session, setting } from './setting.ts'
+
+const KEYS = {
+  'key-that-only-reads-0001': { name: 'reader', scopes: ['ui:read'] },
+  'key-that-acts-00000002': { name: 'actor', scopes: ['ui:read', 'ui:act'] },
+  'key-of-somebody-00003': { name: 'other', scopes: ['tools'] },
+}
+const AUTH = {
+  keys: Object.entries(KEYS).map(([key, one]) => ({
+    ...one,
+    hash: `sha256:${createHash('sha256').update(key).digest('hex')}`,
+  })),
+}
+
+describe('a flood', () => {
+  test('of streams ends at a bound, and what is closed makes room', async t => {
+    const made = await setting(t)
+    const { ask } = await made.opened()
+    const stops: AbortController[] = []
+    const openOne = async (): Promise<number> => {
+      const stop = new AbortController()
+      const { status } = await ask('events', { signal: stop.signal })
+      if (status === 200) stops.push(stop)
+      return status
+    }
+    for (let i = 0; i < 16; i++) assert.equal(await openOne(), 200)
+    assert.equal(await openOne(), 429)
+    stops.forEach(stop => stop.abort())
+    for (let tries = 0; tries < 200; tries++) {
+      if ((await openOne()) === 200) return
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+    assert.fail('no room was made')
+  })
+
+  test('of links pushes out older ones, and no browser', async t => {
+    const made = await setting(t)
+    const first = await made.link()
+    const { ask } = await made.opened()
+    for (let i = 0; i < 150; i++) await made.link()
+    const token = new URL(first).hash.replace('#token=', '')
+    assert.equal((await session(new URL('api/session', first), { token })).status, 401)
+    assert.equal((await ask('calls')).status, 200)
+  })
+
+  test('of names of clients and tools stays within what is kept', async t => {
+    const made = await setting(t, { ui: { calls: 10 } })
+    const client = await made.client()
+    const long = 'x'.repeat(100_000)
+    await client.request('tools/call', { name: long, arguments: { [long]: long } })
+    const { ask } = await made.opened()
+    assert.ok((await (await ask('call?id=1')).text()).length < 5000)
+  })
+})
+
+describe('behind auth', () => {
+  const behind = (t: TestContext): ReturnType<typeof setting> => setting(t, { auth: AUTH })
+  const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` })
+
+  test('a key without the scope reads nothing, one that reads does nothing', async t => {
+    const { origin } = await behind(t)
+    const ask = (name: string, key: string, init: RequestInit = {}): Promise<Response> =>
+      fetch(`${origin}/ui/api/${name}`, { ...init, headers: { ...(init.headers as object), ...bearer(key) } })
+    assert.equal((await ask('calls', 'key-of-somebody-00003')).status, 403)
+    assert.equal((await ask('calls', 'key-that-is-made-up-000')).status, 401)
+    assert.equal((await ask('calls', 'key-that-only-reads-0001')).status, 200)
+    assert.equal((await ask('reload', 'key-that-only-reads-0001', posted({}))).status, 403)
+    assert.equal((await ask('run', 'key-that-only-reads-0001', posted({ name: 'web__echo' }))).status, 403)
+    const stop = posted({ name: 'web', action: 'stop' })
+    assert.equal((await ask('server', 'key-that-acts-00000002', stop)).status, 200)
+    assert.equal((await fetch(`${origin}/ui/api/calls`)).status, 401)
+    assert.equal((await fetch(`${origin}/ui/`)).status, 200)
+  })
+
+  test('a browser logs in with a key, has the rights of that, and no more', async t => {
+    const { origin } = await behind(t)
+    const url = new URL('/ui/api/session', origin)
+    assert.equal((await session(url, {}, bearer('key-of-somebody-00003'))).status, 403)
+    assert.equal((await session(url, {})).status, 401)
+    const reply = await session(url, {}, bearer('key-that-only-reads-0001'))
+    const set = String(reply.headers.get('set-cookie'))
+    assert.match(set, /HttpOnly; SameSite=Strict; Max-Age=43200$/)
+    assert.doesNotMatch(set, /key-that/)
+    const headers = {
+      cookie: set.split(';', 1)[0] ?? '',
+      'x-tapgate-ui': ((await reply.json()) as { key: string }).key,
+    }
+    const me = (await (await fetch(`${origin}/ui/api/session`, { headers })).json()) as JsonObject
+    assert.deepEqual([me.subject, me.acts], ['reader', false])
+    const init = posted({})
+    const acting = await fetch(`${origin}/ui/api/reload`, {
+      ...init,
+      headers: { ...(init.headers as object), ...headers },
+    })
+    assert.equal(acting.status, 403)
+    // The cookie is for the page: MCP is not spoken with it.
+    const mcp = await fetch(`${origin}/mcp`, {
+      ...posted({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+      headers,
+    })
+    assert.equal(mcp.status, 401)
+  })
+
+  test('a key that is revoked shows nothing more, half a minute later', async t => {
+    const clock = new TestClock()
+    const config = { ui: {}, auth: AUTH, upstreams: {} }
+    const gateway = closeAfter(t, await testGateway({ clock, config }))
+    const { origin } = new URL(gateway.url)
+    const reply = await session(new URL('/ui/api/session', origin), {}, bearer('key-that-acts-00000002'))
+    const headers = {
+      cookie: String(reply.headers.get('set-cookie')).split(';', 1)[0] ?? '',
+      'x-tapgate-ui': ((await reply.json()) as { key: string }).key,
+    }
+    const ask = async (): Promise<number> => (await fetch(`${origin}/ui/api/calls`, { headers })).status
+    assert.equal(await ask(), 200)
+    const { config: now } = gateway.gateway.generation.loaded
+    await gateway.gateway.reload({ ...now, auth: { keys: AUTH.keys.slice(0, 1) } })
+    clock.pass(31_000)
+    assert.equal(await ask(), 401)
+    clock.pass(1)
+    assert.equal(await ask(), 401)
+  })
+
+  test('a listener that is open to the network without auth serves no page', async t => {
+    const listeners = {
+      open: { type: 'http', host: '0.0.0.0', port: 0, exposeWithoutAuth: true, allowedHosts: ['127.0.0.1'] },
+    }
+    const gateway = closeAfter(t, await testGateway({ config: { ui: {}, listeners } }))
+    const { port } = new URL(gateway.url)
+    for (const path of ['/ui', '/ui/', '/ui/page.js', '/ui/api/session'])
+      assert.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 404, path)
+    assert.match(String((await gateway.gateway.control('ui.link')).problem), /no listener/)
+  })
+})
