@@ -1,59 +1,58 @@
 import {
   ANONYMOUS,
   type Answer,
-  BoundedMap,
   callers,
-  canonicalOr,
   type CatalogEntry,
   type CatalogView,
   type Config,
   type Exchange,
   forbidsUris,
   globs,
-  type Kind,
+  isObject,
   LISTS,
+  listAt,
   METHODS,
   type PluginHooks,
   type Principal,
   refuse,
   RPC,
 } from '../../src/plugin.ts'
+import { FORBIDDEN, needs, type Refused } from './challenge.ts'
 
-/** The methods that reach something by its name. */
-const NAMED = ['tools/call', 'prompts/get', 'resources/read', 'resources/subscribe']
+/** Parameter that says what a method reaches. */
+const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+  'resources/subscribe': 'uri',
+  'completion/complete': 'ref',
+}
 
-/** Names under rules that are remembered. */
-const MAX_RULED = 100_000
-
+/** The answer to a caller who lacks scopes. */
 type Forbid = (exchange: Exchange, what: string, scopes: readonly string[]) => Answer
 
 /**
  * Keeps the rules over all there is. What a caller may not use is not in his lists, and so cannot be called; that a
- * scope would open it is said when he calls it by name. A local pipe, and what auth does not cover, has no rules.
+ * scope would open it is said when he calls it by name, unless something else hides it from him. A local pipe, and what
+ * auth does not cover, has no rules.
  */
 export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forbid: Forbid): void {
   if (rules.length === 0) return
-  // Rules that are about a name are known once its list was seen, whoever asked for it.
-  const ruled = new BoundedMap<string, readonly AccessRule[]>({ max: MAX_RULED })
-
-  const isVisible = (entry: CatalogEntry, { principal }: CatalogView): boolean => {
+  const judged = (entry: CatalogEntry, { principal }: CatalogView): readonly CatalogEntry[] => {
     const about = rules.filter(rule => rule.isAbout(entry))
-    if (about.length === 0) return true
-    ruled.set(keyOf(entry.kind, entry.exposed), about)
-    return judge(about, principal) === 'allowed'
+    const verdict = about.length === 0 ? 'allowed' : judge(about, principal)
+    if (verdict === 'hidden') return []
+    return [verdict === 'allowed' ? entry : { ...entry, refusal: needs(`"${entry.exposed}"`, verdict.needs) }]
   }
-  const refusal = (exchange: Exchange): Answer | undefined => {
-    const { kind, target } = METHODS.get(exchange.method) ?? {}
-    const name = target === undefined ? undefined : exchange.params?.[target]
-    if (exchange.principal === ANONYMOUS || kind === undefined || typeof name !== 'string') return undefined
-    const verdict = judge(ruled.get(keyOf(kind, name)) ?? [], exchange.principal)
-    return typeof verdict === 'string' ? undefined : forbid(exchange, `"${name}"`, verdict.needs)
-  }
-
+  // Withheld, and not left out: a profile after it may hide the entry, or give it another name.
   hooks.catalog.tap({ stage: 'transform', judgesUris: rules.some(rule => rule.isOfUris) }, (entries, view) =>
-    view.principal === ANONYMOUS ? undefined : entries.filter(entry => isVisible(entry, view)),
+    view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => judged(entry, view)),
   )
-  hooks.request.tap({ stage: 'policy', methods: NAMED }, refusal)
+  // The catalog knows neither the listener, which says where tokens come from, nor the name that the caller uses.
+  hooks.response.tap({ stage: 'policy', methods: Object.keys(NAMES) }, (answer, exchange) => {
+    const scopes = 'error' in answer && exchange.route === undefined ? neededIn(answer.error) : undefined
+    return scopes && forbid(exchange, `"${nameIn(exchange)}"`, scopes)
+  })
   // A method that nobody knows names nothing, and what it reaches is the whole server.
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))
@@ -63,18 +62,21 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
         ? next(call)
         : Promise.resolve(refuse(RPC.methodNotFound, `Method not found: ${call.method}`))
   })
-  // The first call may come before the first list: then the router has said that there is nothing of that name.
-  hooks.response.tap({ stage: 'policy', methods: NAMED }, (answer, exchange) =>
-    'error' in answer && exchange.route === undefined ? refusal(exchange) : undefined,
-  )
+}
+
+/** The scopes that an error of this plugin asks for; undefined for any other. */
+function neededIn({ data }: Refused['error']): readonly string[] | undefined {
+  if (!isObject(data) || data.code !== FORBIDDEN) return undefined
+  return listAt(data, 'scopes').filter(scope => typeof scope === 'string')
+}
+
+function nameIn({ method, params }: Exchange): string {
+  const named = params?.[NAMES[method] ?? 'name']
+  return isObject(named) ? String(named.name ?? named.uri) : String(named)
 }
 
 function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean {
   return principal === ANONYMOUS || judge(rules, principal) === 'allowed'
-}
-
-function keyOf(kind: Kind, exposed: string): string {
-  return `${kind} ${kind === 'resources' ? canonicalOr(exposed) : exposed}`
 }
 
 type AccessRuleConfig = NonNullable<Config['auth']>['rules'][number]

@@ -1,4 +1,4 @@
-import { type Answer, type Credentials, gatewayError, type Refusal, refuse } from '../../src/plugin.ts'
+import { type Answer, type Credentials, gatewayError, type Refusal, type RpcError } from '../../src/plugin.ts'
 import { authError } from './errors.ts'
 
 /** Longer ones are refused unread. Node itself reads at most 16 KiB of headers. */
@@ -24,18 +24,22 @@ export function unauthorized(why: string, parameters: Parameters): Refusal {
   }
 }
 
+/** Error in the place of an answer. */
+export type Refused = Extract<Answer, { readonly error: unknown }>
+
+/** Code of the error that asks for scopes. */
+export const FORBIDDEN = 'GW_FORBIDDEN'
+
+/** Error of what takes scopes that the caller lacks. */
+export function needs(what: string, scopes: readonly string[]): RpcError {
+  const { entry, message, code } = authError(FORBIDDEN, { what, scopes: scopes.join(' ') })
+  return { code: entry.rpc ?? 0, message, data: { code, scopes } }
+}
+
 /** 403, with exactly the scopes that this operation needs. */
-export function forbidden(what: string, scopes: readonly string[], metadata: string | undefined): Answer {
-  const error = authError('GW_FORBIDDEN', { what, scopes: scopes.join(' ') })
-  return refuse(
-    error.entry.rpc ?? 0,
-    error.message,
-    { code: error.code, scopes },
-    {
-      status: 403,
-      headers: { 'www-authenticate': challenge({ error: 'insufficient_scope', scopes, metadata }) },
-    },
-  )
+export function forbidden(what: string, scopes: readonly string[], metadata: string | undefined): Refused {
+  const headers = { 'www-authenticate': challenge({ error: 'insufficient_scope', scopes, metadata }) }
+  return { error: needs(what, scopes), http: { status: 403, headers }, refusedBy: 'auth' }
 }
 
 /** The challenge of another plugin, such as `policy`, with where tokens come from; undefined where there is nothing to add. */

@@ -2,6 +2,7 @@ import {
   type Answer,
   GatewayError,
   type HttpReply,
+  type HttpSide,
   isObject,
   type JsonObject,
   type Notification,
@@ -104,7 +105,7 @@ async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wa
 
 /** The result as a client without MCP reads it. A tool that failed is a result too: `isError` says so. */
 function resultOf(answer: Answer, tool: string): { value: JsonObject } | HttpReply {
-  if ('error' in answer) return problemOf(answer.error, tool)
+  if ('error' in answer) return withChallenge(problemOf(answer.error, tool), answer.http?.headers)
   if (!('result' in answer))
     return problemOf({
       code: RPC.missingCapability,
@@ -112,6 +113,14 @@ function resultOf(answer: Answer, tool: string): { value: JsonObject } | HttpRep
     })
   const { resultType: _, ...value } = answer.result.value()
   return { value }
+}
+
+/** The scopes that a token lacks are said in the words of HTTP, as they are to clients of MCP (RFC 6750). */
+function withChallenge(reply: HttpReply, headers: HttpSide['headers'] = {}): HttpReply {
+  const challenge = headers['www-authenticate']
+  return challenge === undefined
+    ? reply
+    : { ...reply, headers: { ...reply.headers, 'www-authenticate': challenge } }
 }
 
 /** Names the requests that a server makes of a client that cannot answer them. */

@@ -93,6 +93,8 @@ export class Router {
   /** A route decided by a plugin, checked against what this caller may see. */
   permit(exchange: Exchange, route: Route): Found {
     if (route.to === 'many') return route
+    const withheld = this.#withheld(exchange)
+    if (withheld !== undefined) return { error: withheld }
     const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
@@ -101,6 +103,12 @@ export class Router {
     if (entry !== undefined) return routeTo(entry, target.renamed)
     // In the caller's own words, as for a name that nobody has.
     return unknown(exchange, target.kind, targetOf(exchange.method, exchange.params)?.name ?? target.name)
+  }
+
+  /** Refusal of the thing that this caller names: no route leads past it. */
+  #withheld({ method, params, session }: Exchange): RpcError | undefined {
+    const asked = targetOf(method, params)
+    return asked && this.#graph.catalog.current(asked.kind, session)?.find(asked.name)?.refusal
   }
 
   /** The entry of a thing that this caller may see, listed or not. */
