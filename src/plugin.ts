@@ -148,6 +148,13 @@ export interface Plugin<Options = unknown> {
   readonly scope?: 'replica' | 'shared'
   /** First-party plugins only: the part of its options that each of several processes gets, or why there cannot be several. */
   share?(options: Options, processes: number): { readonly options: unknown } | { readonly refused: string }
+  /**
+   * First-party plugins only: not undefined for a server that one of several processes has for all. With `tokens` that one must
+   * know the tokens with which callers came.
+   */
+  ownership?(spec: Config['upstreams'][string]): { readonly tokens: boolean } | undefined
+  /** First-party plugins only: verbs of `control` that, of several processes, the one with the shared servers answers for all. */
+  readonly ownerVerbs?: readonly string[]
   /** First-party plugins only: a path where the answers of all processes become one. */
   readonly merge?: {
     path(options: Options): string

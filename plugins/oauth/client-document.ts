@@ -5,7 +5,7 @@ import { clientDocument } from './flow/client-identity.ts'
 const DOCUMENT = '/oauth/client.json'
 /** Path where a browser comes back to, below the same. */
 const CALLBACK = '/oauth/callback'
-/** How long an authorization server may keep it. */
+/** Time for which an authorization server may keep it. */
 const MAX_AGE_S = 3600
 
 /** Whoever asks for it: it is for everybody. */

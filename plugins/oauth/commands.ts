@@ -12,7 +12,7 @@ const UPSTREAM = {
 
 const ACCOUNT = {
   value: '<account>',
-  summary: 'Whose login: "gateway", or a caller as "<issuer> <subject>" or "<subject>". Default: gateway.',
+  summary: 'Whose login: "gateway", or a caller as "key:<name>" or "<issuer> <subject>". Default: gateway.',
 }
 
 /** Commands about logins: with the gateway that runs, or alone. */
@@ -46,7 +46,7 @@ export const commands: PluginCommands = {
   },
   logout: {
     summary: 'Forget a login, and tell the authorization server where it wants to know.',
-    examples: ['gateway logout github', 'gateway logout github --account alice'],
+    examples: ['gateway logout github', 'gateway logout github --account key:ci'],
     args: UPSTREAM,
     gateway: 'any',
     flags: { account: ACCOUNT },

@@ -1,6 +1,7 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
+import { VERBS } from './types.ts'
 import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
 import { VAULT_ERRORS } from './vault/errors.ts'
 
@@ -11,18 +12,28 @@ export const oauth: Plugin<Config['oauth']> = {
   sharesState: true,
   claims: { section: 'oauth', upstream: ['oauth'], makesUpstreams: true },
   errors: { ...ERRORS, ...VAULT_ERRORS },
+  ownerVerbs: VERBS,
+  // Of several processes one has the logins: they wait for it, and are renewed there once for all.
+  ownership: spec =>
+    hasOAuth(spec) ? { tokens: isOfCaller(spec) && spec.oauth.grant !== 'code' } : undefined,
   check,
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { hooks, slot, config, clock } = api
     // Only who has such an upstream loads what logs in.
-    const [{ CLIENT_NAME, OAuthService }, { documentUrl, serveDocument }, { answerVerbs }, { watchLogins }] =
-      await Promise.all([
-        import('./service.ts'),
-        import('./client-document.ts'),
-        import('./verbs.ts'),
-        import('./watch.ts'),
-      ])
+    const [
+      { CLIENT_NAME, OAuthService },
+      { showCallers },
+      { documentUrl, serveDocument },
+      { answerVerbs },
+      { watchLogins },
+    ] = await Promise.all([
+      import('./service.ts'),
+      import('./callers.ts'),
+      import('./client-document.ts'),
+      import('./verbs.ts'),
+      import('./watch.ts'),
+    ])
     const service = slot.gateway(() => new OAuthService(api))
     const document = documentUrl(config)
     service.opened(api, document)
@@ -30,6 +41,7 @@ export const oauth: Plugin<Config['oauth']> = {
     hooks.configure.tap(withCallersApart)
     hooks.authorize.tap((spec, { name }) => (hasOAuth(spec) ? service.authorizer(name, spec) : undefined))
     answerVerbs(hooks, service, config)
+    showCallers(hooks, service)
     watchLogins(hooks, service, clock)
     hooks.health.tap(findings =>
       findings.map(one =>

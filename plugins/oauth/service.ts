@@ -1,4 +1,5 @@
 import type { Authorizer, PluginApi } from '../../src/plugin.ts'
+import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { authorizerOf } from './flow/authorizer.ts'
 import { DeviceLogins } from './flow/device.ts'
@@ -6,7 +7,7 @@ import { Logins, type LoginsHost } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
 import { isOfCaller, type OAuthUpstream } from './upstreams.ts'
 import { machineTokens } from './machine/tokens.ts'
-import type { Grant, GrantKey, Refreshed, Vault } from './types.ts'
+import type { Caller, Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { vaultKey, type KeyPlaces } from './vault/key.ts'
 import { FileVault } from './vault/vault.ts'
@@ -26,6 +27,7 @@ export class OAuthService {
   readonly grants: RefreshedGrants
   readonly logins: Logins
   readonly devices: DeviceLogins
+  readonly waiting: WaitingCallers
   readonly #flows = new Map<string, UpstreamFlow>()
   #api: ServiceApi
   #users = 0
@@ -49,6 +51,7 @@ export class OAuthService {
     }
     this.logins = new Logins(host)
     this.devices = new DeviceLogins(host, clock)
+    this.waiting = new WaitingCallers(this.vault)
   }
 
   /** A generation of the configuration has come, with a fetch of its own. */
@@ -101,11 +104,19 @@ export class OAuthService {
     const flow = this.add(name, spec)
     const { grants } = this
     const { clock, directory, log } = this.#api
+    const options = {
+      isOfCaller: isOfCaller(spec),
+      waits: (account: string, { issuer, subject }: Caller) =>
+        this.waiting.add({
+          ...{ upstream: name, resource: flow.resource, account },
+          ...{ caller: { issuer, subject }, since: Date.now() },
+        }),
+    }
     if (spec.oauth.grant !== 'code')
       return authorizerOf(
         flow,
         machineTokens(flow, { clock, directory, log, keepSecret: token => this.#api.keepSecret(token) }),
-        isOfCaller(spec),
+        options,
       )
     const tokens = {
       isOfPeople: true,
@@ -113,7 +124,7 @@ export class OAuthService {
       refused: async (account: string, generation: number) =>
         grants.refused(account, flow.resource, generation),
     }
-    return authorizerOf(flow, tokens, isOfCaller(spec))
+    return authorizerOf(flow, tokens, options)
   }
 
   async refresh(key: GrantKey, grant: Grant, signal: AbortSignal): Promise<Refreshed> {
@@ -128,7 +139,7 @@ function httpUrl(url: string): string {
   return url.replace(/^ws/, 'http')
 }
 
-/** Where the key of the vault is, by the configuration of now. */
+/** Places of the vault's key, by the configuration of now. */
 function placesOf({ config, programs, directory, state }: ServiceApi): KeyPlaces {
   const { keyCommand, keyFile } = config.secrets ?? {}
   const command = keyCommand && ((): Promise<string> => programs.output(keyCommand, directory))

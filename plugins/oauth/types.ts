@@ -8,6 +8,12 @@ export interface GrantKey {
   readonly issuer: string
 }
 
+/** A caller, as `auth` has identified it. */
+export interface Caller {
+  readonly issuer: string
+  readonly subject: string
+}
+
 /** Tokens of one login, and all that it takes to renew them. */
 export interface Grant {
   readonly access: string
@@ -18,6 +24,10 @@ export interface Grant {
   readonly expiresAt?: number
   readonly scopesRequested: readonly string[]
   readonly scopesGranted: readonly string[]
+  /** Scopes that calls were refused for since: the next login asks for them too. */
+  readonly scopesWanted?: readonly string[]
+  /** The caller, where it is the login of one. */
+  readonly caller?: Caller
   /** The registration that it was made with. */
   readonly client: ClientIdentity
   /** Grows with each write to the vault, over all grants, and is never used again. */
@@ -55,8 +65,17 @@ export interface PendingLogin {
 export interface LostGrant extends GrantKey {
   /** One line for people, without a token. */
   readonly why: string
+  readonly caller?: Caller
   /** Milliseconds since 1970. */
   readonly at: number
+}
+
+/** Callers with logins at one server, and without. */
+export interface CallerCounts {
+  /** Callers that have a login. */
+  readonly granted: number
+  /** Accounts of callers whose login was lost. */
+  readonly lost: readonly string[]
 }
 
 /** Grants on disk, sealed. Several processes may have it open. Rejects with GW_VAULT_* errors where the disk, the file or the key is no good. */
@@ -66,11 +85,18 @@ export interface Vault {
   list(): Promise<readonly KeptGrant[]>
   /**
    * Writes a grant and gives its generation. `over` is the generation that must be there, 0 for none; without it the grant
-   * replaces whatever is there, as a login does. Undefined: another was faster, nothing is written.
+   * replaces whatever is there, as a login does. Undefined: another was faster, nothing is written. With `over` the caller and
+   * the wanted scopes of the grant before stay.
    */
   put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined>
   /** Removes that generation alone; false where another is there. With `why` it is remembered as lost. */
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
+  /** Notes scopes that calls of an account were refused for, with that generation of its grant. */
+  want(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
+  /** When an account last got a grant, in milliseconds since 1970; undefined where it has none. */
+  grantedAt(account: string, resource: string): number | undefined
+  /** Counts at once what is open already; undefined where it is not, or cannot be read. */
+  callers(resource: string): CallerCounts | undefined
   /** Those that were taken away, until a new login. */
   lost(): Promise<readonly LostGrant[]>
   /** True where nobody else has it. It is over after so many milliseconds by itself. */
@@ -122,3 +148,13 @@ export interface Grants {
 
 /** Account of the gateway itself. */
 export const GATEWAY_ACCOUNT = 'gateway'
+
+/** Verbs of logins for the owner. */
+export const VERBS = [
+  'login.begin',
+  'login.finish',
+  'login.device',
+  'login.device.wait',
+  'login.list',
+  'login.logout',
+] as const

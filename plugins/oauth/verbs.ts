@@ -6,29 +6,31 @@ import {
   type JsonObject,
   type PluginHooks,
 } from '../../src/plugin.ts'
-import { accountNamed } from './account.ts'
+import { accountFor, callerNamed, nameOf } from './account.ts'
+import { rowOfWaiting } from './callers.ts'
 import type { UpstreamFlow } from './flow/upstream-flow.ts'
 import { revoke } from './flow/revoke.ts'
 import type { OAuthService } from './service.ts'
-import { GATEWAY_ACCOUNT, type GrantKey, type KeptGrant, type LostGrant } from './types.ts'
+import { type Caller, GATEWAY_ACCOUNT, type GrantKey, type KeptGrant, type LostGrant } from './types.ts'
 import { isOfCaller } from './upstreams.ts'
 import { NOBODY } from './vault/grants.ts'
 
-/** Verbs of logins for the owner: `login.begin`, `finish`, `device`, `device.wait`, `list` and `logout`. */
+/** Rows of callers that wait, at most. */
+const MAX_ROWS = 1000
+
+/** Answers the verbs of logins: `VERBS`. */
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
-    const { upstream, account, scopes } = wanted('login.begin', params, service, config)
-    const redirectUri = loopbackIn(params)
-    return { ...(await service.logins.begin({ upstream, account, redirectUri, scopes })) }
+    const meant = wanted('login.begin', params, service, config)
+    return { ...(await service.logins.begin({ ...meant, redirectUri: loopbackIn(params) })) }
   })
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url)) throw wrong('login.finish', '"url" must be an address')
     return { ...(await service.logins.finish(url)) }
   })
   control.for('login.device').tap(async params => {
-    const { upstream, account, scopes } = wanted('login.device', params, service, config)
-    return { ...(await service.devices.begin(upstream, account, scopes)) }
+    return { ...(await service.devices.begin(wanted('login.device', params, service, config))) }
   })
   control.for('login.device.wait').tap(async ({ handle }) => {
     if (typeof handle !== 'string') throw wrong('login.device.wait', '"handle" must be that of a login')
@@ -36,7 +38,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
   control.for('login.list').tap(async () => ({ logins: await rows(service) }))
   control.for('login.logout').tap(async params => {
-    const { upstream, account } = wanted('login.logout', params, service, config)
+    const { upstream, account } = await logoutWanted(params, service, config)
     return { upstream, account, ...(await logout(service, service.flow(upstream), account)) }
   })
 }
@@ -45,30 +47,41 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
 interface Wanted {
   readonly upstream: string
   readonly account: string
+  readonly caller: Caller | undefined
   readonly scopes: readonly string[]
 }
 
 function wanted(verb: string, params: JsonObject, service: OAuthService, config: Config): Wanted {
-  const { upstream, account } = params
+  const { upstream, account: text } = params
   if (typeof upstream !== 'string') throw wrong(verb, '"upstream" must be the name of one')
   if (config.upstreams[upstream] === undefined)
     throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: '' })
   const { spec } = service.flow(upstream)
   const scopes = listAt(params, 'scopes').filter(scope => typeof scope === 'string')
-  if (typeof account === 'string') return { upstream, account: accountOfText(account, verb, config), scopes }
-  if (isOfCaller(spec))
+  if (text === GATEWAY_ACCOUNT || (text === undefined && !isOfCaller(spec)))
+    return { upstream, account: GATEWAY_ACCOUNT, caller: undefined, scopes }
+  if (typeof text !== 'string')
     throw wrong(verb, `each caller of "${upstream}" has a login of its own: say whose with --account`)
-  return { upstream, account: GATEWAY_ACCOUNT, scopes }
+  const caller = callerNamed(text, config.auth)
+  if (caller === undefined)
+    throw wrong(verb, 'say "key:<name>" or "<issuer> <subject>": callers come from several issuers')
+  return { upstream, account: accountFor(caller), caller, scopes }
 }
 
-function accountOfText(text: string, verb: string, config: Config): string {
-  if (text === GATEWAY_ACCOUNT) return text
-  const account = accountNamed(text, config.auth)
-  if (account !== undefined) return account
-  throw wrong(verb, 'say "<issuer> <subject>": callers come from several issuers')
+/** Login that is to end: also one of an account as `gateway logins --json` has it, whose caller nobody can name any more. */
+async function logoutWanted(
+  params: JsonObject,
+  service: OAuthService,
+  config: Config,
+): Promise<Pick<Wanted, 'upstream' | 'account'>> {
+  const { upstream, account } = params
+  const isKept = (await service.vault.list()).some(grant => grant.account === account)
+  return isKept && typeof account === 'string' && typeof upstream === 'string'
+    ? { upstream, account }
+    : wanted('login.logout', params, service, config)
 }
 
-/** Where the browser of whoever sits here comes back to: nowhere but this machine. */
+/** The address that the browser of whoever sits here comes back to: nowhere but this machine. */
 function loopbackIn({ redirectUri }: JsonObject): string {
   const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null
   if (url?.protocol === 'http:' && url.hostname === '127.0.0.1' && typeof redirectUri === 'string')
@@ -93,7 +106,12 @@ async function rows(service: OAuthService): Promise<JsonObject[]> {
   const wantedRows = missing.map(([upstream]) => ({
     ...{ upstream, account: GATEWAY_ACCOUNT, state: 'needs_auth', why: NOBODY },
   }))
-  return [...found, ...wantedRows].filter(isObject)
+  const waitingRows = service.waiting
+    .all()
+    .filter(one => !found.some(row => row.upstream === one.upstream && row.account === one.account))
+    .slice(0, MAX_ROWS)
+    .map(one => ({ ...rowOfWaiting(one), caller: nameOf(one.caller) }))
+  return [...found, ...wantedRows, ...waitingRows].filter(isObject)
 }
 
 function rowOfGrant(grant: KeptGrant, service: OAuthService): JsonObject {
@@ -101,7 +119,8 @@ function rowOfGrant(grant: KeptGrant, service: OAuthService): JsonObject {
   const renews = refresh !== undefined
   const isOver = !renews && expiresAt !== undefined && expiresAt > grant.at && expiresAt <= Date.now()
   return {
-    ...{ upstream: nameOf(grant, service), account, resource, issuer, scopes: [...scopes], renews },
+    ...{ upstream: upstreamOf(grant, service), account, resource, issuer, scopes: [...scopes], renews },
+    ...callerIn(grant),
     state: isOver ? 'needs_auth' : 'granted',
     ...(expiresAt === undefined ? {} : { expiresAt }),
   }
@@ -109,11 +128,17 @@ function rowOfGrant(grant: KeptGrant, service: OAuthService): JsonObject {
 
 function rowOfLost(lost: LostGrant, service: OAuthService): JsonObject {
   const { account, resource, issuer, why, at } = lost
-  return { upstream: nameOf(lost, service), account, resource, issuer, state: 'needs_auth', why, lostAt: at }
+  const row = { upstream: upstreamOf(lost, service), account, resource, issuer, ...callerIn(lost) }
+  return { ...row, state: 'needs_auth', why, lostAt: at }
+}
+
+/** Name of the caller whose login it is; nothing for a login of the gateway. */
+function callerIn({ caller }: { readonly caller?: Caller }): JsonObject {
+  return caller === undefined ? {} : { caller: nameOf(caller) }
 }
 
 /** The upstream whose login it is; empty where the configuration has it no more. */
-function nameOf(key: GrantKey, { flows }: OAuthService): string {
+function upstreamOf(key: GrantKey, { flows }: OAuthService): string {
   return [...flows].find(([, flow]) => flow.isFor(key))?.[0] ?? ''
 }
 

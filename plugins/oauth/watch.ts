@@ -2,7 +2,7 @@ import type { Clock, PluginHooks, Upstream, UpstreamState } from '../../src/plug
 import type { OAuthService } from './service.ts'
 import { GATEWAY_ACCOUNT } from './types.ts'
 
-/** How often the vault is looked at while a server waits for a login that another process may make. */
+/** Pause between two looks at the vault while a server waits for a login that another process may make. */
 const LOOK_MS = 1000
 
 /** Starts servers that wait for a login as soon as somebody has made it, in this process or in another. */

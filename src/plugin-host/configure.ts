@@ -1,4 +1,11 @@
-import { parseConfig, type Config, type Feature, type UpstreamConfig } from '../config/index.ts'
+import {
+  markedLike,
+  parseConfig,
+  withoutMark,
+  type Config,
+  type Feature,
+  type UpstreamConfig,
+} from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 /** Types of upstream that the schema describes; all others are a plugin's own. */
@@ -37,7 +44,7 @@ export function configured(
       version: 1,
       ...authOf(config),
       listeners: Object.fromEntries(listeners),
-      upstreams: Object.fromEntries(described),
+      upstreams: Object.fromEntries(described.map(([name, spec]) => [name, withoutMark(spec)])),
     },
     { directory, features },
   ).config
@@ -47,7 +54,12 @@ export function configured(
     listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
     upstreams: Object.freeze({
       ...config.upstreams,
-      ...added.upstreams,
+      ...Object.fromEntries(
+        Object.entries(added.upstreams).map(([name, spec]) => [
+          name,
+          markedLike(spec, written.upstreams[name]),
+        ]),
+      ),
       ...(Object.fromEntries(completed) as Config['upstreams']),
     }),
   })

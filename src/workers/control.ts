@@ -3,6 +3,7 @@ import type { JsonObject } from '../api/index.ts'
 import type { LoadedConfig } from '../config/finish.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import { healthFrom, type Health } from '../errors/health.ts'
+import { builtins } from '../gateway/builtins.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
 import { withDigestsOf } from '../gateway/plan.ts'
@@ -34,6 +35,9 @@ const ASKED_ONCE: ReadonlySet<string> = new Set([
   'upstream.definitions',
 ])
 
+/** Verbs of plugins that keep what they are about with the shared servers. */
+const OWNER_VERBS: ReadonlySet<string> = new Set(builtins.flatMap(({ ownerVerbs = [] }) => ownerVerbs))
+
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(
   workers: SteeredWorkers,
@@ -45,7 +49,7 @@ export async function controlAll(
   if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
   if (verb === 'health') return { ...(await healthOfAll(workers)) }
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
-  if (isOfOwner) return workers.owned.control(verb, params, options)
+  if (isOfOwner || OWNER_VERBS.has(verb)) return workers.owned.control(verb, params, options)
   if (verb === 'plan.present')
     return withDigestsOf(workers.source.config, await askOne(workers, asked), params.salt)
   if (ASKED_ONCE.has(verb)) return askOne(workers, asked)

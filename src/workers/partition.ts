@@ -1,17 +1,30 @@
-import type { Config, ListenerConfig, LoadedConfig, UpstreamConfig } from '../config/index.ts'
+import {
+  type Config,
+  type ListenerConfig,
+  type LoadedConfig,
+  markedAsOwned,
+  type UpstreamConfig,
+} from '../config/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { builtins } from '../gateway/builtins.ts'
 import type { Plugin } from '../plugin.ts'
 
 /**
- * True if one process has this server for all workers: a process of ours, one that keeps callers apart by connection, or
- * one that may get fewer calls at a time than there are workers. All others are dialled by each worker.
+ * True if one process has this server for all workers: a process of ours, one that keeps callers apart by connection,
+ * one of which a plugin says so, or one that may get fewer calls at a time than there are workers. All others are dialled by
+ * each worker.
  */
 export function isOwned(spec: UpstreamConfig, count: number): boolean {
+  if (builtins.some(plugin => plugin.ownership?.(spec) !== undefined)) return true
   if (spec.type === 'stdio' || spec.isolation !== 'shared') return true
   if ('forwardHeaders' in spec && (spec.forwardHeaders?.length ?? 0) > 0) return true
   const { concurrency } = spec.limits
   return concurrency > 0 && concurrency < count
+}
+
+/** True where the owner of a server exchanges the tokens of callers for others, and so must be told them. */
+export function ownerNeedsTokens(spec: UpstreamConfig): boolean {
+  return builtins.some(plugin => plugin.ownership?.(spec)?.tokens === true)
 }
 
 /** Configuration of the owner: the servers that all workers share, and nothing that clients see. */
@@ -114,9 +127,8 @@ function upstreamShare(spec: UpstreamConfig, count: number): UpstreamConfig {
 function leftToOwner(spec: UpstreamConfig): UpstreamConfig {
   const tools = spec.tools === undefined ? {} : { tools: { ...spec.tools, timeout: {} } }
   const limits = { ...spec.limits, concurrency: 0 }
-  // With whom it is counts as a part of what it is: a reload that changes that makes another of it.
-  const owned: object = { owned: true }
-  return { ...spec, ...tools, ...owned, timeout: 0, limits, breaker: false, retry: false }
+  // A reload that changes with whom it is makes another of it.
+  return markedAsOwned({ ...spec, ...tools, timeout: 0, limits, breaker: false, retry: false })
 }
 
 function mapped<T>(entries: Readonly<Record<string, T>>, change: (value: T) => T): Record<string, T> {

@@ -2,7 +2,7 @@ import { durationText, isObject, oneLine, type CommandCall, type JsonObject } fr
 
 const HEAD = ['upstream', 'account', 'state', 'ends', 'scopes', 'issuer']
 /** A digest is told from others by its beginning. */
-const MAX_ACCOUNT = 16
+const MAX_DIGEST = 16
 
 /** Logins as people read them. */
 export function loginLines(
@@ -28,10 +28,10 @@ export function logoutLine({ upstream, removed, revoked }: JsonObject): string {
 }
 
 function cells(row: JsonObject, out: CommandCall['out'], now: number): string[] {
-  const { upstream, account, state, expiresAt, renews, scopes, issuer } = row
+  const { upstream, account, caller, state, expiresAt, renews, scopes, issuer } = row
   return [
     textOf(upstream),
-    textOf(account).slice(0, MAX_ACCOUNT),
+    typeof caller === 'string' ? textOf(caller) : textOf(account).slice(0, MAX_DIGEST),
     out.paint(state === 'granted' ? 'green' : 'yellow', textOf(state)),
     endText(expiresAt, renews === true, now),
     Array.isArray(scopes) && scopes.length > 0 ? oneLine(scopes.join(' ')) : '-',

@@ -7,19 +7,24 @@ import {
   type Dispatch,
   GatewayError,
   isObject,
+  oneLine,
   type Principal,
   refuse,
   RPC,
 } from '../../../src/plugin.ts'
-import { accountOf } from '../account.ts'
+import { accountOf, nameOf } from '../account.ts'
 import type { Link, Links, Proof } from './links.ts'
 
 /** Parts of the gateway that sending a caller to its page takes. */
 export interface AnswersHost {
   readonly links: Links
+  /** Resolves after so many milliseconds. */
+  rest(ms: number): Promise<void>
   /** URL of the gateway as clients of a listener know it; undefined where they cannot open a page of it. */
   baseOf(listener: string): string | undefined
-  /** How a caller can show in a browser who it is; undefined where it cannot. */
+  /** True where a caller has logged in to an upstream since it was told to, at a page or by a command. */
+  hasLoggedIn(account: string, upstream: string): boolean
+  /** Tells by what a caller can show in a browser who it is; undefined where it cannot. */
   proofOf(principal: Principal): Proof | undefined
 }
 
@@ -43,7 +48,7 @@ export function withLogins(upstream: string, next: Dispatch, host: AnswersHost):
       return failed(call, `The login to "${upstream}" was declined, so the call was not made.`)
     if (link !== undefined && visited(call) === 'gone') await link.made(PATIENCE_MS)
     try {
-      return await calledAfterLogin(next, call, link, account)
+      return await calledAfterLogin(next, call, account, host)
     } catch (error) {
       if (account === undefined || !isNeeded(error, account)) throw error
       return sendToPage(call, upstream, account, host)
@@ -55,16 +60,22 @@ export function withLogins(upstream: string, next: Dispatch, host: AnswersHost):
 async function calledAfterLogin(
   next: Dispatch,
   call: Call,
-  link: Link | undefined,
   account: string | undefined,
+  host: AnswersHost,
 ): Promise<Answer> {
   try {
     return await next(call)
   } catch (error) {
-    if (link?.isDone !== true || account === undefined || !isNeeded(error, account)) throw error
-    await link.rest(AGAIN_MS)
+    if (account === undefined || !isNeeded(error, account) || isOfCall(error)) throw error
+    if (!host.hasLoggedIn(account, call.upstream)) throw error
+    await host.rest(AGAIN_MS)
     return next(call)
   }
+}
+
+/** True where one call wants more than the login has: that one is no older than the login. */
+function isOfCall(error: unknown): boolean {
+  return error instanceof GatewayError && error.fields.ofCall === true
 }
 
 function isNeeded(error: unknown, account: string): boolean {
@@ -86,7 +97,7 @@ function sendToPage(call: Call, upstream: string, account: string, host: Answers
   const base = host.baseOf(session.listener)
   const proof = host.proofOf(principal)
   const needs = `"${upstream}" needs a login of yours first.`
-  const command = `gateway login ${upstream}`
+  const command = `gateway login ${upstream} --account ${quoted(nameOf(principal))}`
   if (base === undefined || proof === undefined)
     return failed(call, `${needs} Ask the owner of this gateway, who can run: ${command}`)
   const client = session.client.info.name
@@ -106,6 +117,11 @@ function visitOf({ exchange }: Call, link: Link, message: string): Answer {
   if (exchange.session.client.era === 'legacy') link.tell(elicitationId, exchange.session)
   const elicitation = { mode: 'url', elicitationId, url: link.url, message }
   return refuse(RPC.legacyUrlElicitation, message, { elicitations: [elicitation] })
+}
+
+/** One argument of a shell, whatever the caller is called. */
+function quoted(text: string): string {
+  return /^[\w.:@/-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", "'\\''")}'`
 }
 
 function opensPages({ capabilities, version }: ClientSide): boolean {

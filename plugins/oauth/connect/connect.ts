@@ -43,11 +43,14 @@ export function connectCallers(
   service: OAuthService,
   state: ConnectState,
 ): void {
-  const { config, hooks, log, options } = api
+  const { clock, config, hooks, log, options } = api
   const person = options?.person
   const people = person === undefined ? undefined : new People(person, api)
   const host: AnswersHost = {
     links: state.links,
+    rest: ms => new Promise(resolve => void clock.after(ms, resolve)),
+    hasLoggedIn: (account, upstream) =>
+      service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
     // A link would be known to one of several processes, and its page asked of any.
     baseOf: listener =>
       api.sharedState === undefined ? baseOf(config, listener, state.bound.get(listener)) : undefined,

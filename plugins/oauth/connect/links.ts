@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { BoundedMap, type Clock, type Principal, principalKey, type Session } from '../../../src/plugin.ts'
 import { sameText } from './same-text.ts'
 
-/** How a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
+/** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
 export type Proof = 'person' | 'code'
 
 /** A login that a call waits for, and the page where it begins. */
@@ -142,11 +142,6 @@ export class Link implements LinkRequest {
       const disarm = this.#clock.after(withinMs, end)
       this.#waiting.add(end)
     })
-  }
-
-  /** Resolves after so many milliseconds. */
-  rest(ms: number): Promise<void> {
-    return new Promise(resolve => void this.#clock.after(ms, resolve))
   }
 
   /** The login is made: calls that wait go on, and clients hear of it. */

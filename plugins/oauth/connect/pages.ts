@@ -50,7 +50,7 @@ export interface Asked {
   readonly subject: string
   readonly issuer: string
   readonly client: string
-  /** Where the form goes, and what shows that it is ours. */
+  /** Address that the form goes to, and what shows that it is ours. */
   readonly action: string
   readonly token: string
   /** True where the code of the client must be typed. */

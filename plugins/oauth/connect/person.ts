@@ -99,7 +99,7 @@ export class People {
   }
 }
 
-/** Where the identity provider sends browsers back to; register exactly this one. */
+/** The address that the identity provider sends browsers back to; register exactly this one. */
 export function redirectUri(base: string): string {
   return `${base}/oauth/person`
 }

@@ -225,8 +225,10 @@ export class Pages {
     return redirect(begun.url)
   }
 
-  #start({ upstream, account, base }: Link): Promise<BegunLogin> {
-    return this.#host.logins.begin({ upstream, account, redirectUri: base + CALLBACK })
+  #start({ upstream, account, base, principal }: Link): Promise<BegunLogin> {
+    const { issuer, subject } = principal
+    const caller = { issuer, subject }
+    return this.#host.logins.begin({ upstream, account, caller, redirectUri: base + CALLBACK })
   }
 
   /** The identity provider has sent the browser back: now it is known who sits before it. */

@@ -9,7 +9,7 @@ import {
 import { accountOf } from '../account.ts'
 import { oauthError } from '../errors.ts'
 import { type Access, GATEWAY_ACCOUNT } from '../types.ts'
-import type { UpstreamFlow } from './upstream-flow.ts'
+import type { Step, UpstreamFlow } from './upstream-flow.ts'
 
 /** Tokens for one upstream, whatever grant they come from. */
 export interface Tokens {
@@ -22,9 +22,21 @@ export interface Tokens {
 
 const NOTHING: CredentialHeaders = Object.freeze({})
 
+interface AuthorizerOptions {
+  readonly isOfCaller: boolean
+  readonly waits: Waits
+}
+
+/** Hears of each caller who was told to log in. */
+type Waits = (account: string, caller: Principal) => void
+
 /** Puts tokens on the requests of one upstream, and understands its refusals. */
-export function authorizerOf(flow: UpstreamFlow, tokens: Tokens, isOfCaller: boolean): Authorizer {
-  const authorizer = new TokenAuthorizer(flow, tokens)
+export function authorizerOf(
+  flow: UpstreamFlow,
+  tokens: Tokens,
+  { isOfCaller, waits }: AuthorizerOptions,
+): Authorizer {
+  const authorizer = new TokenAuthorizer(flow, tokens, waits)
   return {
     headers: request => authorizer.headers(request),
     refused: (request, refusal) => authorizer.refused(request, refusal),
@@ -41,12 +53,14 @@ function callerAccount(upstream: string, principal: Principal): string {
 class TokenAuthorizer {
   readonly #flow: UpstreamFlow
   readonly #tokens: Tokens
+  readonly #waits: Waits
   /** Generations of tokens by the headers that they were sent in. */
   readonly #generations = new WeakMap<CredentialHeaders, number>()
 
-  constructor(flow: UpstreamFlow, tokens: Tokens) {
+  constructor(flow: UpstreamFlow, tokens: Tokens, waits: Waits) {
     this.#flow = flow
     this.#tokens = tokens
+    this.#waits = waits
   }
 
   /** Without a grant the request goes out without a token: the server says whether it needs one. */
@@ -62,18 +76,19 @@ class TokenAuthorizer {
     const challenge = this.#flow.challenged(account, refusal.challenge)
     if (refusal.status === 403) {
       const { error, scopes } = challenge
-      const isStep = error === 'insufficient_scope' && generation !== undefined && this.#tokens.isOfPeople
-      if (isStep && scopes !== undefined) this.#stepUp(account, request, scopes)
+      const isStep = error === 'insufficient_scope' && this.#tokens.isOfPeople
+      if (isStep && generation !== undefined && scopes !== undefined)
+        await this.#stepUp(request, { account, generation, scopes })
       return undefined
     }
     if (generation === undefined) {
       const { why } = await this.#whyNone(account, request)
-      throw this.#needsLogin(account, why)
+      throw this.#needsLogin(request, why)
     }
-    if (refusal.attempt > 1) throw this.#needsLogin(account, 'it refuses the token')
+    if (refusal.attempt > 1) throw this.#needsLogin(request, 'it refuses the token')
     const access = await this.#tokens.refused(account, generation, request)
     if (access.kind === 'unavailable') throw this.#unavailable(access.why)
-    if (access.kind === 'login') throw this.#needsLogin(account, access.why)
+    if (access.kind === 'login') throw this.#needsLogin(request, access.why)
     return this.#bearer(access)
   }
 
@@ -82,9 +97,9 @@ class TokenAuthorizer {
     return access.kind === 'token' ? { why: 'somebody has just logged in; call again' } : access
   }
 
-  #stepUp(account: string, { exchange }: OutgoingRequest, scopes: readonly string[]): void {
-    if (!this.#flow.stepUp(account, operationOf(exchange), scopes)) return
-    throw this.#needsLogin(account, `this needs the scope ${scopes.join(' ')}`, true)
+  async #stepUp({ exchange }: OutgoingRequest, step: Omit<Step, 'operation'>): Promise<void> {
+    if (!(await this.#flow.stepUp({ ...step, operation: operationOf(exchange) }))) return
+    throw this.#lacks(step.account, `this needs the scope ${step.scopes.join(' ')}`, true)
   }
 
   #bearer({ token, generation }: Extract<Access, { kind: 'token' }>): CredentialHeaders {
@@ -93,8 +108,13 @@ class TokenAuthorizer {
     return headers
   }
 
+  #needsLogin({ principal, account }: OutgoingRequest, why: string): Error {
+    if (account !== undefined && principal !== undefined) this.#waits(account, principal)
+    return this.#lacks(account ?? GATEWAY_ACCOUNT, why)
+  }
+
   /** `ofCall` for what one call wants beyond the login: all others go on. */
-  #needsLogin(account: string, why: string, ofCall = false): Error {
+  #lacks(account: string, why: string, ofCall = false): Error {
     return oauthError('GW_LOGIN_NEEDED', { upstream: this.#flow.spec.name, account, why, ofCall })
   }
 

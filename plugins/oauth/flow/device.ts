@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { BoundedMap, type Clock } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { ClientIdentity, GrantKey } from '../types.ts'
+import type { Caller, ClientIdentity, GrantKey } from '../types.ts'
 import type { FinishedLogin, LoginsHost } from './login.ts'
 import type { Prepared, UpstreamFlow } from './upstream-flow.ts'
 import { grantOf, whyFailed } from './wire.ts'
@@ -24,9 +24,18 @@ export interface BegunDevice {
   readonly expiresAt: number
 }
 
+/** A login that somebody wants to make with a code. */
+export interface DeviceRequest {
+  readonly upstream: string
+  readonly account: string
+  readonly caller: Caller | undefined
+  readonly scopes: readonly string[]
+}
+
 interface Open {
   readonly upstream: string
   readonly account: string
+  readonly caller: Caller | undefined
   readonly prepared: Prepared
   readonly client: ClientIdentity
   readonly deviceCode: string
@@ -46,7 +55,7 @@ export class DeviceLogins {
   }
 
   /** @throws GatewayError GW_OAUTH_METADATA where the authorization server has no device codes, GW_LOGIN_FAILED */
-  async begin(upstream: string, account: string, more: readonly string[]): Promise<BegunDevice> {
+  async begin({ upstream, account, caller, scopes: more }: DeviceRequest): Promise<BegunDevice> {
     const flow = this.#host.flow(upstream)
     const prepared = await flow.prepare(account, more)
     const { server, resource, scopes } = prepared
@@ -68,7 +77,7 @@ export class DeviceLogins {
       const handle = randomUUID()
       const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
       this.#open.set(handle, {
-        ...{ upstream, account, prepared, client, expiresAt },
+        ...{ upstream, account, caller, prepared, client, expiresAt },
         deviceCode: said.device_code,
         pauseMs: Math.min(Math.max(pauseMs, 1), LONGEST_PAUSE_MS),
       })
@@ -83,7 +92,7 @@ export class DeviceLogins {
     const open = this.#open.get(handle)
     this.#open.delete(handle)
     if (open === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
-    const { upstream, account, prepared } = open
+    const { upstream, account, caller, prepared } = open
     const flow = this.#host.flow(upstream)
     let { pauseMs } = open
     while (Date.now() < open.expiresAt) {
@@ -92,7 +101,7 @@ export class DeviceLogins {
       if (asked === 'slower') pauseMs = Math.min(pauseMs + SLOWER_MS, LONGEST_PAUSE_MS)
       else if (asked !== 'pending') {
         const key: GrantKey = { account, resource: flow.resource, issuer: prepared.server.issuer }
-        await this.#host.vault.put(key, { ...asked, audience: prepared.resource })
+        await this.#host.vault.put(key, { ...asked, audience: prepared.resource, ...(caller && { caller }) })
         flow.loggedIn(account)
         this.#host.granted(account, key.resource, upstream)
         this.#host.log.info('somebody has logged in', { upstream, account, issuer: key.issuer })

@@ -13,7 +13,7 @@ export interface FetchFromOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Where and for what a login is made. */
+/** Place of a login, and what it is for. */
 export interface Discovered {
   /** Identifier of the protected resource, as its metadata has it. */
   readonly resource: string

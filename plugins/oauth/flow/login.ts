@@ -1,7 +1,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import { isObject, type Log } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { ClientIdentity, GrantKey, KeptGrant, NewGrant, PendingLogin, Vault } from '../types.ts'
+import type { Caller, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
 import type { UpstreamFlow } from './upstream-flow.ts'
 import { grantOf, whyFailed } from './wire.ts'
 
@@ -9,7 +9,9 @@ import { grantOf, whyFailed } from './wire.ts'
 export interface LoginRequest {
   readonly upstream: string
   readonly account: string
-  /** Where the browser comes back to. */
+  /** The caller, where it is the account of one. */
+  readonly caller?: Caller | undefined
+  /** Address that the browser comes back to. */
   readonly redirectUri: string
   /** Scopes beside those that the server asks for; those that calls were refused for are known. */
   readonly scopes?: readonly string[] | undefined
@@ -52,6 +54,7 @@ interface Away {
   readonly scopes: readonly string[]
   readonly client: ClientIdentity
   readonly server: AuthorizationServer
+  readonly caller?: Caller
 }
 
 /** Logins with a browser: authorization code with PKCE. Begun by one process, they may be finished by another. */
@@ -63,10 +66,10 @@ export class Logins {
   }
 
   /**
-   * Finds out where to log in, registers the gateway there if it must, and says where to send the browser.
+   * Finds out where to log in, registers the gateway there if it must, and gives the page for the browser.
    * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
    */
-  async begin({ upstream, account, redirectUri, scopes = [] }: LoginRequest): Promise<BegunLogin> {
+  async begin({ upstream, account, caller, redirectUri, scopes = [] }: LoginRequest): Promise<BegunLogin> {
     const flow = this.#host.flow(upstream)
     const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
     assertPkce(upstream, server)
@@ -83,6 +86,7 @@ export class Logins {
       scopes: asked,
       client,
       server: essentials(server),
+      ...(caller === undefined ? {} : { caller }),
     }
     const expiresAt = Date.now() + MAX_AWAY_MS
     if (!(await this.#host.vault.savePending({ state, account, expiresAt, value: { ...away } })))
@@ -118,11 +122,11 @@ export class Logins {
     if (pending === undefined || isMeant?.(pending) === false) throw oauthError('GW_LOGIN_UNKNOWN')
     const away = awayIn(pending)
     if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
-    const { upstream, resource, server, scopes } = away
+    const { upstream, resource, server, scopes, caller } = away
     const flow = this.#host.flow(upstream)
     const grant = await this.#exchange(flow, away, url, state)
     const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
-    await this.#host.vault.put(key, { ...grant, audience: resource })
+    await this.#host.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
     flow.loggedIn(pending.account)
     this.#host.granted(pending.account, key.resource, upstream)
     this.#host.log.info('somebody has logged in', {
@@ -156,9 +160,6 @@ export class Logins {
     }
   }
 }
-
-/** Where the grant of an account is kept already, for the scopes that a new login must not lose. */
-export type GrantBefore = Pick<KeptGrant, 'scopesRequested'> | undefined
 
 /** A server that does not say S256 may ignore the challenge, and then a stolen code is good. */
 function assertPkce(

@@ -41,6 +41,15 @@ export interface Prepared extends Discovered {
   readonly scopes: readonly string[]
 }
 
+/** An operation that was refused, as its token lacks scopes. */
+export interface Step {
+  readonly account: string
+  /** Generation of the grant that it came with. */
+  readonly generation: number
+  readonly operation: string
+  readonly scopes: readonly string[]
+}
+
 /** Accounts whose challenges are remembered. */
 const MAX_ACCOUNTS = 1000
 /** Operations of an account for which more scopes were asked for at most so many times, within a time. */
@@ -55,8 +64,6 @@ export class UpstreamFlow {
   readonly #host: FlowHost
   /** Last challenge of the server to each account that it refused. */
   readonly #challenges = new BoundedMap<string, Challenge>({ max: MAX_ACCOUNTS })
-  /** Scopes that calls of an account were refused for. */
-  readonly #wanted = new BoundedMap<string, readonly string[]>({ max: MAX_ACCOUNTS })
   readonly #steps = new BoundedMap<string, { count: number; readonly since: number }>({ max: MAX_ACCOUNTS })
   readonly #servers = new BoundedMap<string, { readonly server: AuthorizationServer; readonly at: number }>({
     max: 10,
@@ -85,12 +92,12 @@ export class UpstreamFlow {
     const { resource, server } = found
     const bound = this.spec.oauth.scopes
     const kept = await this.#host.vault.find(account, this.resource, server.issuer)
-    const wanted = this.#wanted.get(account)
+    const wanted = within(kept?.scopesWanted ?? [], bound)
     const scopes = scopesFor({
-      challenged: wanted === undefined ? challenge.scopes : union(challenge.scopes ?? [], wanted),
+      challenged: wanted.length === 0 ? challenge.scopes : union(challenge.scopes ?? [], wanted),
       ofResource: found.scopes,
       bound,
-      before: kept === undefined ? [] : union(kept.scopesRequested, wanted ?? []),
+      before: kept === undefined ? [] : union(kept.scopesRequested, wanted),
       ofServer: textsIn(server.scopes_supported),
     })
     return { resource, server, scopes: union(scopes, more) }
@@ -150,13 +157,12 @@ export class UpstreamFlow {
   }
 
   /**
-   * Notes the scopes that an operation was refused for. False when a login for them would be of no use: they are beyond the bound,
-   * or it was tried often enough.
+   * Notes the scopes that an operation was refused for, with the grant that it came with. False when a login for them would be of
+   * no use: they are beyond the bound, or it was tried often enough.
    */
-  stepUp(account: string, operation: string, scopes: readonly string[]): boolean {
+  async stepUp({ account, generation, operation, scopes }: Step): Promise<boolean> {
     const { oauth } = this.spec
-    const allowed = within(scopes, oauth.scopes)
-    if (allowed.length < scopes.length) return false
+    if (within(scopes, oauth.scopes).length < scopes.length) return false
     const key = JSON.stringify([account, operation])
     const now = this.#host.clock.now()
     const known = this.#steps.get(key)
@@ -164,19 +170,13 @@ export class UpstreamFlow {
     if (step.count >= MAX_STEPS) return false
     step.count++
     this.#steps.set(key, step)
-    this.#wanted.set(account, union(this.#wanted.get(account) ?? [], allowed))
+    await this.#host.vault.want(account, this.resource, generation, scopes)
     return true
-  }
-
-  /** Scopes that a login of this account would ask for beyond those that it has, for people. */
-  wantedBy(account: string): readonly string[] {
-    return this.#wanted.get(account) ?? []
   }
 
   /** A login of this account has been made. */
   loggedIn(account: string): void {
     this.#challenges.delete(account)
-    this.#wanted.delete(account)
   }
 
   get #discoveryHost(): DiscoveryHost {

@@ -6,14 +6,17 @@ import {
   sqlText,
   type SqlRow,
 } from '../../../src/plugin.ts'
-import type {
-  ClientIdentity,
-  Grant,
-  GrantKey,
-  KeptGrant,
-  LostGrant,
-  NewGrant,
-  PendingLogin,
+import {
+  type Caller,
+  type CallerCounts,
+  type ClientIdentity,
+  GATEWAY_ACCOUNT,
+  type Grant,
+  type GrantKey,
+  type KeptGrant,
+  type LostGrant,
+  type NewGrant,
+  type PendingLogin,
 } from '../types.ts'
 import { vaultError } from './errors.ts'
 import { lookupOf, type RowSeal } from './seal.ts'
@@ -26,6 +29,8 @@ const MAX_LOST = 1000
 const MAX_PENDING_EACH = 8
 const MAX_PENDING = 1000
 const LONGEST_PENDING_MS = 10 * 60_000
+/** Scopes that an account wants at a server beyond those that it has. */
+const MAX_WANTED = 200
 
 const OF_KEY = 'account = ? AND resource = ? AND issuer = ?'
 const PROOF = 'tapgate'
@@ -70,7 +75,8 @@ export class GrantStore {
       if (before === 0) this.#makeRoom()
       const counted = this.#database.get('UPDATE counter SET last = last + 1 RETURNING last')
       const generation = sqlNumber(counted?.last)
-      const value = this.#seal.seal(grantOf(grant), placeOf('grants', key, generation))
+      const whole = over === undefined ? grant : { ...this.#keptIn(key), ...grant }
+      const value = this.#seal.seal(grantOf(whole), placeOf('grants', key, generation))
       const at = this.#now()
       this.#database.run(
         'INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)',
@@ -86,18 +92,49 @@ export class GrantStore {
 
   remove(key: GrantKey, generation: number, why?: string): boolean {
     return this.#database.whole(() => {
+      const { caller } = why === undefined ? {} : this.#keptIn(key)
       const sql = `DELETE FROM grants WHERE ${OF_KEY} AND generation = ?`
       if (this.#database.run(sql, ...columns(key), generation) === 0) return false
-      if (why !== undefined) this.#noteLost(key, why)
+      if (why !== undefined) this.#noteLost(key, why, caller)
       return true
     })
+  }
+
+  /** Keeps its generation: the tokens are the same. */
+  want(account: string, resource: string, generation: number, scopes: readonly string[]): void {
+    this.#database.whole(() => {
+      const sql = 'SELECT * FROM grants WHERE account = ? AND resource = ? AND generation = ?'
+      const row = this.#database.get(sql, account, resource, generation)
+      if (row === undefined) return
+      const grant = this.#grantIn(row)
+      const scopesWanted = [...new Set([...(grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
+      const value = this.#seal.seal(grantOf({ ...grant, scopesWanted }), placeOf('grants', grant, generation))
+      this.#database.run(`UPDATE grants SET value = ? WHERE ${OF_KEY}`, value, ...columns(grant))
+    })
+  }
+
+  grantedAt(account: string, resource: string): number | undefined {
+    const sql = 'SELECT max(at) AS at FROM grants WHERE account = ? AND resource = ?'
+    const at = this.#database.get(sql, account, resource)?.at
+    return at === null || at === undefined ? undefined : sqlNumber(at)
+  }
+
+  callers(resource: string): CallerCounts {
+    const own = 'resource = ? AND account <> ?'
+    const counting = `SELECT count(DISTINCT account) AS n FROM grants WHERE ${own}`
+    const losing = `SELECT DISTINCT account FROM lost WHERE ${own}
+      AND account NOT IN (SELECT account FROM grants WHERE ${own})`
+    const { n } = this.#database.get(counting, resource, GATEWAY_ACCOUNT) ?? {}
+    const lost = this.#database.all(losing, ...[resource, GATEWAY_ACCOUNT, resource, GATEWAY_ACCOUNT])
+    return { granted: sqlNumber(n), lost: lost.map(({ account }) => sqlText(account) ?? '') }
   }
 
   lost(): LostGrant[] {
     return this.#database.all('SELECT * FROM lost').flatMap(row => {
       const key = keyIn(row)
       const value = this.#opened(row, placeOf('lost', key))
-      return [{ ...key, at: sqlNumber(row.at), why: String(value.why) }]
+      const caller = isObject(value.caller) ? { caller: value.caller as unknown as Caller } : {}
+      return [{ ...key, at: sqlNumber(row.at), why: String(value.why), ...caller }]
     })
   }
 
@@ -191,8 +228,20 @@ export class GrantStore {
     if (sqlNumber(n) >= MAX_GRANTS) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
   }
 
-  #noteLost(key: GrantKey, why: string): void {
-    const value = this.#seal.seal({ why }, placeOf('lost', key))
+  /** Members of a grant that stay when it is renewed; none of one that nobody can read. */
+  #keptIn(key: GrantKey): Pick<Grant, 'caller' | 'scopesWanted'> {
+    const row = this.#database.get(`SELECT * FROM grants WHERE ${OF_KEY}`, ...columns(key))
+    if (!(row?.value instanceof Uint8Array)) return {}
+    const opened = this.#seal.open(row.value, placeOf('grants', key, sqlNumber(row.generation)))
+    const { caller, scopesWanted } = (opened ?? {}) as Partial<Grant>
+    return {
+      ...(caller === undefined ? {} : { caller }),
+      ...(scopesWanted === undefined ? {} : { scopesWanted }),
+    }
+  }
+
+  #noteLost(key: GrantKey, why: string, caller: Caller | undefined): void {
+    const value = this.#seal.seal({ why, caller }, placeOf('lost', key))
     const at = this.#now()
     this.#database.run('INSERT OR REPLACE INTO lost VALUES (?, ?, ?, ?, ?)', ...columns(key), at, value)
     const oldest = `DELETE FROM lost WHERE (account, resource, issuer) IN
@@ -231,6 +280,7 @@ function placeOf(table: string, key: GrantKey, ...more: number[]): (string | num
 /** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
 function grantOf(grant: NewGrant): Omit<Grant, 'generation'> {
   const { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, client } = grant
+  const { scopesWanted = [], caller } = grant
   return {
     access,
     ...(audience === undefined ? {} : { audience }),
@@ -238,6 +288,8 @@ function grantOf(grant: NewGrant): Omit<Grant, 'generation'> {
     ...(expiresAt === undefined ? {} : { expiresAt }),
     scopesRequested,
     scopesGranted,
+    ...(scopesWanted.length === 0 ? {} : { scopesWanted }),
+    ...(caller === undefined ? {} : { caller: { issuer: caller.issuer, subject: caller.subject } }),
     client,
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { reasonOf, type Clock, type Log } from '../../../src/plugin.ts'
 import type {
+  CallerCounts,
   ClientIdentity,
   GrantKey,
   KeptGrant,
@@ -61,6 +62,18 @@ export class FileVault implements Vault {
     return this.#with(store => store.remove(key, generation, why))
   }
 
+  want(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void> {
+    return this.#with(store => store.want(account, resource, generation, scopes))
+  }
+
+  grantedAt(account: string, resource: string): number | undefined {
+    return this.#now(store => store.grantedAt(account, resource))
+  }
+
+  callers(resource: string): CallerCounts | undefined {
+    return this.#now(store => store.callers(resource))
+  }
+
   lost(): Promise<readonly LostGrant[]> {
     return this.#with(store => store.lost())
   }
@@ -112,6 +125,15 @@ export class FileVault implements Vault {
     for (const secret of [grant?.access, grant?.refresh, grant?.client.secret])
       if (secret !== undefined) saw?.(secret)
     return grant
+  }
+
+  /** Looks at what is open: whoever counts neither waits nor fails. */
+  #now<T>(use: (store: GrantStore) => T): T | undefined {
+    try {
+      return this.#store && use(this.#store)
+    } catch {
+      return undefined
+    }
   }
 
   async #with<T>(use: (store: GrantStore) => T): Promise<T> {

@@ -10,9 +10,11 @@ import type {
   UpstreamContext,
   UpstreamState,
 } from '../../api/index.ts'
+import { tokenOf } from '../../api/principal.ts'
 import { baseOf } from '../../core/session.ts'
 import { writtenParams } from '../../protocol/params-as-written.ts'
 import { writeSession } from '../ipc/serialize.ts'
+import { ownerNeedsTokens } from '../partition.ts'
 import type { Maker } from '../ipc/rpc.ts'
 
 /** State of an upstream, as its owner reports it. */
@@ -40,6 +42,7 @@ export class OwnedUpstream implements Upstream {
   readonly spec: UpstreamConfig
   readonly #context: UpstreamContext
   readonly #line: () => OwnerSide
+  readonly #needsTokens: boolean
   readonly #sessions = new Map<string, Session>()
   #known: Omit<OwnedState, 'name'> = { state: 'idle' }
 
@@ -48,6 +51,7 @@ export class OwnedUpstream implements Upstream {
     this.spec = spec
     this.#context = context
     this.#line = line
+    this.#needsTokens = ownerNeedsTokens(spec)
   }
 
   get state(): UpstreamState {
@@ -100,6 +104,7 @@ export class OwnedUpstream implements Upstream {
     const { session, principal } = exchange
     this.#sessions.set(session.id, baseOf(session))
     const written = writtenParams(params, exchange.received)
+    const token = this.#needsTokens ? tokenOf(principal) : undefined
     const request: JsonObject = {
       upstream: this.name,
       method,
@@ -108,6 +113,7 @@ export class OwnedUpstream implements Upstream {
       ...(principal === session.principal ? {} : { principal }),
       ...(Object.keys(headers).length > 0 ? { headers } : {}),
       ...(mayBeTask === true ? { mayBeTask } : {}),
+      ...(token === undefined ? {} : { token }),
       from: exchange.headers,
       via: exchange.via,
       asks: exchange.canAsk,

@@ -10,6 +10,7 @@ import type {
   Upstream,
   Via,
 } from '../../api/index.ts'
+import { keepToken } from '../../api/principal.ts'
 import { cannotAsk } from '../../core/client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
 import { liveOf } from '../../core/kept-upstream.ts'
@@ -124,6 +125,8 @@ function callOf(request: JsonObject, session: Session, served: Served, graph: Gr
   const method = String(request.method)
   const written = request.written as WrittenParams | undefined
   const params = written === undefined ? (request.params as JsonObject | undefined) : readWritten(written)
+  const principal = (request.principal ?? session.principal) as Principal
+  if (typeof request.token === 'string') keepToken(principal, request.token)
   const exchange = new PipelineExchange(
     graph.nextId(),
     session,
@@ -132,7 +135,7 @@ function callOf(request: JsonObject, session: Session, served: Served, graph: Gr
       params,
       headers: (request.from ?? {}) as Record<string, string>,
       via: request.via as Via,
-      principal: (request.principal ?? session.principal) as Principal,
+      principal,
       emit: notification => served.emit(notification),
       ...(request.asks === true ? { ask: ask => served.ask(ask) } : {}),
     },

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { loginServer, type LoginServer } from '../../fixtures/login-server.ts'
+import { hashOf } from '../../unit/rules/keys.ts'
 import { directory, gateway, serving, type Serving } from './run.ts'
 
 interface Place {
@@ -216,3 +217,83 @@ test('mistakes are said before anybody is asked', async t => {
   assert.match(plain.stderr, /no server logs in: add "oauth/)
   assert.ok([unknown.code, port.code, plain.code].every(code => code !== 0 && code !== 1))
 })
+
+test('a login for a caller is that of this caller alone, and is named everywhere', async t => {
+  const where = await place(t)
+  const { cwd, env, server } = where
+  const keys = ['ci', 'dev'].map(name => ({ name, hash: hashOf(name) }))
+  await writeFile(
+    join(cwd, 'gateway.yaml'),
+    JSON.stringify({
+      listeners: { main: { type: 'http', port: 0 } },
+      state: { directory: 'state' },
+      auth: { keys },
+      metrics: {},
+      upstreams: { web: { type: 'http', url: server.url, oauth: { account: 'caller' } } },
+    }),
+  )
+  const running = serving(t, ['serve'], { cwd, env })
+  const url = String((await running.logged('listening'))['url'])
+  const call = (key: string) => callAs(url, key)
+  for (const key of ['ci', 'dev', 'ci']) assert.match(await call(key), /needs a login of yours first/)
+  const nameless = await gateway(['login', 'web'], where)
+  assert.match(nameless.stderr, /say whose with --account/)
+  assert.notEqual(nameless.code, 0)
+
+  const login = await loggedIn(t, where, ['--account', 'key:ci'])
+  assert.equal(await login.exit, 0, login.stderr())
+  assert.match(await call('ci'), /here/)
+  assert.match(await call('dev'), /needs a login of yours first/)
+
+  const ps = await gateway(['ps', '--json'], where)
+  const { upstreams } = JSON.parse(ps.stdout) as { upstreams: { logins: object; state: string }[] }
+  assert.deepEqual(upstreams[0]?.logins, { granted: 1, waiting: 1 })
+  assert.match((await gateway(['ps'], where)).stdout, /1 caller waits for a login, 1 has one: gateway logins/)
+  const inspected = await gateway(['inspect', '--json'], where)
+  assert.match(inspected.stdout, /"granted": ?1,\s*"waiting": ?1/)
+  const metrics = await fetch(new URL('/metrics', url), { headers: { authorization: 'Bearer ci' } })
+  const figures = await metrics.text()
+  assert.match(figures, /tapgate_oauth_callers\{upstream="web",state="granted"\} 1/)
+  assert.match(figures, /tapgate_oauth_callers\{upstream="web",state="waiting"\} 1/)
+  const listed = (await gateway(['logins'], where)).stdout
+  assert.match(listed, /web +key:ci +granted/)
+  assert.match(listed, /web +key:dev +needs_auth/)
+  for (const token of server.given)
+    assert.ok(!(listed + figures + ps.stdout + running.stderr()).includes(token))
+
+  const other = await gateway(['logout', 'web', '--account', 'key:dev'], where)
+  assert.match(other.stdout, /nobody was logged in/)
+  const out = await gateway(['logout', 'web', '--account', 'key:ci'], where)
+  assert.match(out.stdout, /logged out of web/)
+  assert.match(await call('ci'), /needs a login of yours first/)
+  assert.doesNotMatch((await gateway(['logins'], where)).stdout, /granted/)
+})
+
+async function callAs(url: string, key: string): Promise<string> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'web__whoami',
+      authorization: `Bearer ${key}`,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: {
+        name: 'web__whoami',
+        arguments: {},
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
+    }),
+  })
+  return response.text()
+}
