@@ -1,4 +1,11 @@
-import { BoundedMap, type Figure, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
+import {
+  BoundedMap,
+  type Figure,
+  type HealthFinding,
+  type JsonObject,
+  type PluginHooks,
+} from '../../src/plugin.ts'
+import { loginFinding } from './health.ts'
 import type { OAuthService } from './service.ts'
 import type { Caller, Vault } from './types.ts'
 import { isOfCaller } from './upstreams.ts'
@@ -73,7 +80,7 @@ function keyOf(upstream: string, account: string): string {
 }
 
 /** Shows in `ps`, `inspect` and `/metrics` how many callers have logged in, and how many wait. */
-export function showCallers({ figures, ready, status }: PluginHooks, service: OAuthService): void {
+export function showCallers({ figures, health, ready, status }: PluginHooks, service: OAuthService): void {
   const countsOf = (name: string): LoginCounts | undefined => {
     const flow = service.flows.get(name)
     if (flow === undefined || !isOfCaller(flow.spec) || flow.spec.oauth.grant !== 'code') return undefined
@@ -84,16 +91,23 @@ export function showCallers({ figures, ready, status }: PluginHooks, service: OA
   status.tap(shown => {
     const logins = countsOf(shown.name)
     if (logins === undefined) return undefined
-    const problem = shown.degraded ?? waitText(logins)
-    return { ...shown, logins: { ...logins }, ...(problem === undefined ? {} : { degraded: problem }) }
+    return { ...shown, logins: { ...logins } }
   })
+  health.tap(findings => [
+    ...findings.map(one =>
+      one.code === 'upstream-needs-login' && service.flows.has(one.upstream ?? '')
+        ? { ...one, fix: `gateway login ${one.upstream}` }
+        : one,
+    ),
+    ...[...service.flows.keys()].flatMap(upstream => waitFinding(upstream, countsOf(upstream))),
+  ])
   figures.tap(all => [...all, figureOf([...service.flows.keys()], countsOf)])
 }
 
-function waitText({ granted, waiting }: LoginCounts): string | undefined {
-  if (waiting === 0) return undefined
-  const wait = waiting === 1 ? '1 caller waits for a login' : `${waiting} callers wait for a login`
-  return `${wait}, ${granted} ${granted === 1 ? 'has' : 'have'} one: gateway logins`
+function waitFinding(upstream: string, counts: LoginCounts | undefined): HealthFinding[] {
+  if (counts === undefined || counts.waiting === 0) return []
+  const waiting = `${counts.waiting} ${counts.waiting === 1 ? 'caller' : 'callers'}`
+  return [loginFinding('callers-wait-for-login', { upstream, waiting, granted: counts.granted })]
 }
 
 function figureOf(names: readonly string[], countsOf: (name: string) => LoginCounts | undefined): Figure {

@@ -1,6 +1,7 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
+import { HEALTH } from './health.ts'
 import { VERBS } from './types.ts'
 import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
 import { VAULT_ERRORS } from './vault/errors.ts'
@@ -16,6 +17,7 @@ export const oauth: Plugin<Config['oauth']> = {
   // Of several processes one has the logins: they wait for it, and are renewed there once for all.
   ownership: spec =>
     hasOAuth(spec) ? { tokens: isOfCaller(spec) && spec.oauth.grant !== 'code' } : undefined,
+  health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
   async setup(api) {
@@ -43,13 +45,6 @@ export const oauth: Plugin<Config['oauth']> = {
     answerVerbs(hooks, service, config)
     showCallers(hooks, service)
     watchLogins(hooks, service, clock)
-    hooks.health.tap(findings =>
-      findings.map(one =>
-        one.code === 'upstream-needs-login' && service.flows.has(one.upstream ?? '')
-          ? { ...one, fix: `gateway login ${one.upstream}` }
-          : one,
-      ),
-    )
     hooks.close.tap(() => service.closed())
     if (!hasLoginsOfCallers(config)) return
     const { ConnectState, connectCallers } = await import('./connect/connect.ts')

@@ -248,7 +248,10 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   const ps = await gateway(['ps', '--json'], where)
   const { upstreams } = JSON.parse(ps.stdout) as { upstreams: { logins: object; state: string }[] }
   assert.deepEqual(upstreams[0]?.logins, { granted: 1, waiting: 1 })
-  assert.match((await gateway(['ps'], where)).stdout, /1 caller waits for a login, 1 has one: gateway logins/)
+  assert.match(
+    (await gateway(['ps'], where)).stdout,
+    /1 caller told to log in to web, and not there yet; logged in: 1/,
+  )
   const inspected = await gateway(['inspect', '--json'], where)
   assert.match(inspected.stdout, /"granted": ?1,\s*"waiting": ?1/)
   const metrics = await fetch(new URL('/metrics', url), { headers: { authorization: 'Bearer ci' } })
