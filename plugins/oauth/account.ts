@@ -37,13 +37,17 @@ export function nameOf({ issuer, subject }: Caller): string {
  * Undefined where that does not say who it is.
  */
 export function callerNamed(text: string, auth: Config['auth']): Caller | undefined {
-  const { keys, keysFile, jwt = [], certificates = [] } = auth ?? {}
-  const ofKeys = keys === undefined && keysFile === undefined ? [] : [KEYS_ISSUER]
-  if (ofKeys.length > 0 && text.startsWith(KEY))
+  const issuers = issuersOf(auth)
+  if (text.startsWith(KEY) && issuers.includes(KEYS_ISSUER))
     return { issuer: KEYS_ISSUER, subject: text.slice(KEY.length) }
-  const issuers = [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
   const issuer = issuers.find(one => text.startsWith(`${one} `))
   if (issuer !== undefined) return { issuer, subject: text.slice(issuer.length + 1).trimStart() }
   const [only, ...others] = issuers
   return only === undefined || others.length > 0 ? undefined : { issuer: only, subject: text }
+}
+
+function issuersOf(auth: Config['auth']): string[] {
+  const { keys, keysFile, jwt = [], certificates = [] } = auth ?? {}
+  const ofKeys = keys === undefined && keysFile === undefined ? [] : [KEYS_ISSUER]
+  return [...ofKeys, ...[...jwt, ...certificates].map(({ issuer }) => issuer)]
 }

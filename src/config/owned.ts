@@ -11,7 +11,7 @@ export function markedAsOwned<T extends UpstreamConfig>(spec: T): T {
 export function withoutMark(spec: UpstreamConfig): UpstreamConfig {
   if (!(MARK in spec)) return spec
   const { [MARK]: _, ...plain } = spec
-  return plain as UpstreamConfig
+  return plain
 }
 
 /** A spec that stands in the place of another, with the mark of that. */

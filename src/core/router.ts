@@ -94,7 +94,10 @@ export class Router {
   permit(exchange: Exchange, route: Route): Found {
     if (route.to === 'many') return route
     const withheld = this.#withheld(exchange)
-    if (withheld !== undefined) return { error: withheld }
+    return withheld === undefined ? this.#permitOne(exchange, route) : { error: withheld }
+  }
+
+  #permitOne(exchange: Exchange, route: Extract<Route, { to: 'one' }>): Found {
     const target = targetOf(exchange.method, route.params)
     const node = this.#graph.upstreams.get(route.upstream)
     if (target === undefined || node === undefined) return route
