@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { loadConfig } from 'tapgate'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { loginServer } from '../../test/fixtures/login-server.ts'
+import { loginServer } from '../../test/fixtures/oauth/login-server.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/oauth/callback'
 

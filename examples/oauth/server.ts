@@ -1,6 +1,6 @@
 // A server that wants OAuth tokens, with its authorization server: node server.ts
 import { testUpstream } from 'tapgate/testing'
-import { loginServer } from '../../test/fixtures/login-server.ts'
+import { loginServer } from '../../test/fixtures/oauth/login-server.ts'
 
 const behind = await testUpstream({
   name: 'notes',

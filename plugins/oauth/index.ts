@@ -31,7 +31,7 @@ export const oauth: Plugin<Config['oauth']> = {
       { watchLogins },
     ] = await Promise.all([
       import('./service.ts'),
-      import('./callers.ts'),
+      import('./show-callers.ts'),
       import('./client-document.ts'),
       import('./verbs.ts'),
       import('./watch.ts'),

@@ -1,4 +1,6 @@
-import type { Authorizer, PluginApi } from '../../src/plugin.ts'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { type Authorizer, type PluginApi, reasonOf } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
 import { authorizerOf } from './flow/authorizer.ts'
@@ -82,7 +84,7 @@ export class OAuthService {
   }
 
   /** Makes the flow of an upstream, in the place of one before. */
-  add(name: string, { url, headers, oauth }: OAuthUpstream): UpstreamFlow {
+  add(name: string, { url, headers, oauth, tls }: OAuthUpstream): UpstreamFlow {
     const { vault } = this
     const { clock, log, directory } = this.#api
     const flow = new UpstreamFlow(
@@ -92,7 +94,10 @@ export class OAuthService {
         clientName: CLIENT_NAME,
         document: () => this.#document,
         // A URL that the server or its authorization server names is asked only where the server itself might be.
-        fetchFrom: (asked, options) => this.#api.fetch(asked, { ...options, namedBy: httpUrl(url) }),
+        fetchFrom: async (asked, options) => {
+          const ca = tls?.ca === undefined ? undefined : await authorityIn(tls.ca, directory)
+          return this.#api.fetch(asked, { ...options, ca, namedBy: httpUrl(url) })
+        },
       },
     )
     this.#flows.set(name, flow)
@@ -131,6 +136,15 @@ export class OAuthService {
     const flow = [...this.#flows.values()].find(one => one.isFor(key))
     if (flow === undefined) return { kind: 'unreachable', reason: 'no upstream has its resource any more' }
     return flow.refresh(key, grant, signal)
+  }
+}
+
+/** The authority that the server's certificate is of: in a company those of its authorization servers often are too. Read anew, as it may be renewed. */
+async function authorityIn(file: string, directory: string): Promise<string> {
+  try {
+    return await readFile(resolve(directory, file), 'utf8')
+  } catch (error) {
+    throw new Error(`tls.ca cannot be read (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})`)
   }
 }
 

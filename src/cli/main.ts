@@ -23,6 +23,11 @@ function sayVersion(): number {
 async function run(argv: string[]): Promise<number> {
   const { terminalOf } = await import('./output/terminal.ts')
   const terminal = terminalOf(process)
+  const { SSL_CERT_FILE: authorities } = process.env
+  if (authorities !== undefined && authorities !== '') {
+    const { trustAuthorities } = await import('./own-authorities.ts')
+    trustAuthorities(authorities, text => terminal.err.line(text))
+  }
   try {
     return await (shortWay(argv, terminal) ?? (() => longWay(argv)))()
   } catch (error) {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { loginServer, type LoginServer } from '../../fixtures/login-server.ts'
+import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { directory, gateway, serving, type Serving } from './run.ts'
 

@@ -14,7 +14,7 @@ import {
 } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { Person } from '../../fixtures/person.ts'
-import { protectedServer, type Denied, type ProtectedServer } from '../../fixtures/protected-server.ts'
+import { protectedServer, type Denied, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'
 
 const REDIRECT = 'http://127.0.0.1:9/oauth/callback'
 const LONGEST_MS = 30_000

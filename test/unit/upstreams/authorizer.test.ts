@@ -14,7 +14,7 @@ import {
   testUpstream,
   type TestUpstream,
 } from '../../../src/testing/index.ts'
-import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/protected-server.ts'
+import { type Denied, protectedServer, type ProtectedServer } from '../../fixtures/oauth/protected-server.ts'
 
 const NO_TOKEN: Denied = { status: 401, challenge: 'Bearer realm="test"' }
 

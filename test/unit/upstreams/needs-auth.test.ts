@@ -5,7 +5,7 @@ import { createGateway } from '../../../src/gateway/gateway.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { createLog } from '../../../src/util/log.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { loginServer } from '../../fixtures/login-server.ts'
+import { loginServer } from '../../fixtures/oauth/login-server.ts'
 
 test('a server that needs a login is in that state, however many call, and starts with the login', async t => {
   const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))

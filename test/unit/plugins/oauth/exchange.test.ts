@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { exchangeServer, type ExchangeServer } from '../../../fixtures/exchange-server.ts'
+import { exchangeServer, type ExchangeServer } from '../../../fixtures/oauth/exchange-server.ts'
 import { startIssuer, type Issuer } from '../../../proof/access/issuer.ts'
 import { call, jwt, RESOURCE } from '../auth/gateway.ts'
 

@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
 import { isObject, type JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { loginServer, type LoginServer } from '../../../fixtures/login-server.ts'
+import { loginServer, type LoginServer } from '../../../fixtures/oauth/login-server.ts'
 import { stateOf } from './vault/kit.ts'
 
 /*

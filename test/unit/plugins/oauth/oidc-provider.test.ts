@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { protectedServer, type ProtectedServer } from '../../../fixtures/protected-server.ts'
+import { protectedServer, type ProtectedServer } from '../../../fixtures/oauth/protected-server.ts'
 import { stateOf } from './vault/kit.ts'
 
 /** The part of oidc-provider that this test uses: it brings no types. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createGateway } from '../../../../src/gateway/gateway.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { loginServer } from '../../../fixtures/login-server.ts'
+import { loginServer } from '../../../fixtures/oauth/login-server.ts'
 import { stateOf } from './vault/kit.ts'
 
 test('a token goes to the server that its owner has logged in to, and to no other of the same host', async t => {

@@ -12,7 +12,11 @@ import {
 import { freePort } from '../../../../fixtures/free-port.ts'
 import { identityProvider, type IdentityProvider } from '../../../../fixtures/people/identity-provider.ts'
 import { PlainBrowser, type Visited } from '../../../../fixtures/people/plain-browser.ts'
-import { protectedServer, type Denied, type ProtectedServer } from '../../../../fixtures/protected-server.ts'
+import {
+  protectedServer,
+  type Denied,
+  type ProtectedServer,
+} from '../../../../fixtures/oauth/protected-server.ts'
 
 export interface Setting {
   readonly gateway: TestGateway

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { WaitingCallers } from '../../../../../plugins/oauth/callers.ts'
 import { accountFor, callerNamed, nameOf } from '../../../../../plugins/oauth/account.ts'
 import type { Config } from '../../../../../src/plugin.ts'
-import { grantOf } from '../../../../fixtures/token-server.ts'
+import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 
 const ALICE = { issuer: 'https://id.example.com', subject: 'alice' }

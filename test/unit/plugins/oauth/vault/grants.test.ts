@@ -6,7 +6,12 @@ import type { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
 import type { Clock } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/token-server.ts'
+import {
+  grantOf,
+  plainEndpoint,
+  tokenServer,
+  type TokenServer,
+} from '../../../../fixtures/oauth/token-server.ts'
 import { HandClock, SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 

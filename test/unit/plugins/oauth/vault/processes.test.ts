@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { test, type TestContext } from 'node:test'
 import type { Access } from '../../../../../plugins/oauth/types.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import { grantOf, tokenServer, type TokenServer } from '../../../../fixtures/token-server.ts'
+import { grantOf, tokenServer, type TokenServer } from '../../../../fixtures/oauth/token-server.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../../../fixtures/refreshing-process.ts', import.meta.url))

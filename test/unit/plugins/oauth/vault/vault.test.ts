@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { RowSeal } from '../../../../../plugins/oauth/vault/seal.ts'
 import { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import { grantOf } from '../../../../fixtures/token-server.ts'
+import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
 import { HandClock, SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 
