@@ -62,6 +62,18 @@ export const loopbackOnly: Plugin = {
 }
 // #endregion createListener
 
+// #region starting
+/** Lets no server run that is not installed on this machine. */
+export const installedOnly: Plugin = {
+  name: 'installed-only',
+  setup({ hooks }) {
+    hooks.starting.tap(({ spec }) =>
+      spec.type === 'stdio' && spec.command === 'npx' ? 'npx may fetch what nobody has seen' : undefined,
+    )
+  },
+}
+// #endregion starting
+
 // #region authorize
 /** Signs requests with a token of a token service, and asks for another one when a server refuses it. */
 export const tokens: Plugin<{ issue(upstream: string): Promise<string> }> = {

@@ -21,11 +21,15 @@ const found = findingsOf(HEALTH)
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
+  scope: 'shared',
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
   setup(api) {
-    const { options, hooks, slot, state } = api
+    const { options, hooks, sharedState, slot, state } = api
+    // Where several workers have the callers, this process knows which of them has a call.
+    if (sharedState?.role === 'keeps')
+      return sharedState.serve(answersFor(slot.gateway((): Places => new Map())))
     const waiting = slot.gateway(() => new WaitingCalls())
     const journal = slot.gateway(() => new Journal(state))
     const told = slot.gateway(() => ({ isDone: false }))
@@ -57,10 +61,8 @@ export const approve: Plugin<ApproveConfig> = {
 }
 
 /** Where a gateway is several processes, a decision may come to another one than the call waits in. */
-function otherWorkers({ sharedState, slot, log }: PluginApi<ApproveConfig>): OtherWorkers | undefined {
-  if (sharedState?.role === 'asks') return new OtherWorkers(sharedState, log)
-  sharedState?.serve(answersFor(slot.gateway((): Places => new Map())))
-  return undefined
+function otherWorkers({ sharedState, log }: PluginApi<ApproveConfig>): OtherWorkers | undefined {
+  return sharedState?.role === 'asks' ? new OtherWorkers(sharedState, log) : undefined
 }
 
 /** The time until what was told is in every file that others keep of it. */

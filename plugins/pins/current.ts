@@ -10,7 +10,8 @@ import { pinsOf } from './compare.ts'
 import { PINNED } from './definition.ts'
 import { lockPath, readLock, type Lock, type UpstreamPins } from './lock-file.ts'
 import { modesOf } from './modes.ts'
-import { packageOf } from './packages.ts'
+import { packageOf, type PackagePin } from './packages.ts'
+import { programStatus } from './starts.ts'
 
 /** One upstream as it describes itself now, or why that cannot be said. */
 export interface Described {
@@ -42,12 +43,26 @@ export async function current(call: CommandCall, only?: string): Promise<Current
       try {
         found.push(describedBy(upstream, await ask('upstream.definitions', { upstream }), own))
       } catch (error) {
-        found.push({ upstream, problem: reasonOf(error) })
+        found.push(asLocked(upstream, accepted?.get(upstream), own) ?? { upstream, problem: reasonOf(error) })
       }
     }
     return found
   })
   return { file, accepted, described, config }
+}
+
+/**
+ * A server that is not started as its program is another one: it describes itself as it was accepted, with the program as
+ * it is now, so that the program can be accepted before it runs.
+ */
+function asLocked(
+  upstream: string,
+  accepted: UpstreamPins | undefined,
+  own: PackagePin | undefined,
+): Described | undefined {
+  if (accepted === undefined || own === undefined) return undefined
+  const status = programStatus(accepted.package, own)
+  return status === 'same' ? undefined : { upstream, pins: { ...accepted, package: own } }
 }
 
 /** Of a server that cannot list everything nothing is said: what is missing would look as if it had gone. */

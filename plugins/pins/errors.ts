@@ -14,6 +14,12 @@ export const ERRORS = {
     http: 409,
     rpc: RPC.invalidParams,
   },
+  GW_PACKAGE_CHANGED: {
+    text: 'the program of upstream "{upstream}" is not the one that was accepted: {what}',
+    hint: 'Read "gateway lock diff {upstream}", and take the program in with "gateway lock accept"; a package of npm must be installed where its integrity is wanted.',
+    http: 409,
+    rpc: RPC.invalidParams,
+  },
   GW_PINS_LOCK: {
     text: '{file} cannot be used: {why}',
     hint: 'Take it from version control as it was, or delete it, run "gateway lock", and review what that writes.',

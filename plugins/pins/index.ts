@@ -6,6 +6,7 @@ import { HEALTH, pinsFindings } from './health.ts'
 import { Judge, type Drift, type Mode, type Status } from './judge.ts'
 import { lockPath, readLock } from './lock-file.ts'
 import { modesOf } from './modes.ts'
+import { Starts, type ProgramDrift } from './starts.ts'
 
 /** Drifts that are told once, and how many were counted, over all generations. */
 interface Told {
@@ -16,6 +17,9 @@ interface Told {
 
 const MAX_TOLD = 10_000
 
+/** Variables that say where programs and packages are. */
+const VARIABLES = ['PATH', 'HOME', 'npm_config_cache'] as const
+
 const SAYS: Readonly<Record<Status, string>> = {
   same: 'as gateway.lock has it',
   new: 'not in gateway.lock',
@@ -25,6 +29,8 @@ const SAYS: Readonly<Record<Status, string>> = {
 /** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
 export const pins: Plugin<Mode> = {
   name: 'pins',
+  // Servers are started by the process that has those which all workers share.
+  scope: 'shared',
   claims: { section: 'pins', upstream: ['pins'] },
   errors: ERRORS,
   health: HEALTH,
@@ -32,7 +38,7 @@ export const pins: Plugin<Mode> = {
   reads: config => (modesOf(config).size === 0 ? [] : ['gateway.lock']),
   commands: () => import('./commands.ts'),
   setup(api) {
-    const { config, directory, hooks, log, slot } = api
+    const { config, directory, hooks, log, programs, slot } = api
     const modes = modesOf(config)
     if (modes.size === 0) return
     const file = lockPath(directory)
@@ -48,6 +54,10 @@ export const pins: Plugin<Mode> = {
       counts: new Map(),
     }))
     const judge = new Judge({ lock, modes, hashes: told.hashes, drifted: drift => tell(drift, told, api) })
+
+    const around = { directory, environment: programs.environment(VARIABLES, {}) }
+    const starts = new Starts({ lock, modes, around, drifted: drift => tellProgram(drift, told, api) })
+    hooks.starting.tap(({ upstream, spec }) => starts.refusal(upstream, spec))
 
     // Ahead of all that renames, describes or hides: what is judged is what the server said.
     hooks.catalog.tap({ stage: 'trace' }, (entries, { kind }) =>
@@ -90,6 +100,23 @@ function tell(drift: Drift, told: Told, { log, record }: PluginApi<Mode>): void 
     outcome: isWithheld ? 'withheld' : status,
     fields: { upstream, what, status, hash, ...(like === undefined ? {} : { like }) },
   })
+}
+
+/** Says once that a program is another one, whether it was started or not. */
+function tellProgram(
+  { upstream, status, message, isWithheld }: ProgramDrift,
+  { drifts }: Told,
+  { log, record }: PluginApi<Mode>,
+): void {
+  const key = JSON.stringify([upstream, 'package', message, isWithheld])
+  if (drifts.has(key)) return
+  drifts.set(key, true)
+  log.warn(`${message}, and it is ${isWithheld ? 'not started' : 'started all the same'}`, {
+    upstream,
+    hint: `gateway lock diff ${upstream}`,
+  })
+  const fields = { upstream, what: 'package', status }
+  record({ kind: 'definition', name: 'package', outcome: isWithheld ? 'withheld' : status, fields })
 }
 
 function figuresOf(judge: Judge, { counts }: Told): Figure[] {

@@ -144,6 +144,8 @@ export interface UpstreamContext {
   /** Roots of clients for servers that ask outside any call; absent where nobody can be asked. */
   readonly roots?: RootsOfClients
   stateChanged(state: UpstreamState, problem?: string): void
+  /** Says before each process of it why none may be started; undefined where one may. */
+  readonly refusesStart?: () => string | undefined
   /** Puts credentials on its HTTP requests; absent where only the configuration says what they carry. */
   readonly authorizer?: Authorizer | undefined
   /** The account whose connections these are, where the authorizer keeps accounts apart. */

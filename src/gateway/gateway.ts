@@ -138,6 +138,7 @@ async function surround(
       const { problem } = upstream ?? {}
       live.events.emit('state', { upstream: name, state, ...(problem === undefined ? {} : { problem }) })
     },
+    hooksOf: (name, upstream) => live.generations?.hooksOf(name, upstream),
     rootsFor: upstream => rootsFor(upstream, () => live.roots),
   }
 }

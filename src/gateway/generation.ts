@@ -80,6 +80,8 @@ export interface Surroundings {
     isMeant?: (session: Session) => boolean,
   ): void
   upstreamChanged(name: string, state: UpstreamState, upstream: Upstream | undefined): void
+  /** The hooks of the generation that an upstream runs in now; undefined before the first one does. */
+  hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined
   /** Asks clients for their roots outside calls, for an upstream that is known once it is made. */
   rootsFor(upstream: () => Upstream | undefined): RootsOfClients
 }
@@ -275,6 +277,8 @@ function createUpstream(
     notify: (notification, isMeant) => around.upstreamSays(name, notification, made, isMeant),
     ask: (ask, exchange) => (exchange === undefined ? Promise.resolve(cannotAsk(ask)) : exchange.ask(ask)),
     roots: around.rootsFor(() => made),
+    refusesStart: () =>
+      (around.hooksOf(name, made) ?? hooks).runner('starting')?.({ upstream: name, spec }) ?? undefined,
     stateChanged: state => around.upstreamChanged(name, state, made),
   }
   try {

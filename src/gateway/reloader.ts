@@ -6,6 +6,7 @@ import { parseConfig } from './load-config.ts'
 import { tellDifferences } from '../core/notifications/list-changes.ts'
 import type { PipelineGate } from '../core/gate.ts'
 import { liveOf } from '../core/kept-upstream.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 import { gatewayError, ownerProblemOf, ownerReasonOf } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { kindsChangedBy } from '../protocol/methods.ts'
@@ -93,6 +94,12 @@ export class Generations {
     const owner = [this.#coming, this.#leaving].find(one => one !== undefined && holds(one, name, upstream))
     owner?.graph.hooks.runner('upstreamState')?.(name, state, upstream && ownerProblemOf(upstream))
     return owner !== undefined && !this.#current.graph.upstreams.has(name)
+  }
+
+  /** The hooks that hold for an upstream now: a server that a reload keeps is under those of the new configuration. */
+  hooksOf(name: string, upstream: Upstream | undefined): Hooks | undefined {
+    const all = [this.#current, this.#coming, this.#leaving]
+    return all.find(one => one !== undefined && holds(one, name, upstream))?.graph.hooks
   }
 
   /** Builds the next generation, starts what is new in it, swaps, and lets the old one finish. */

@@ -47,12 +47,19 @@ export interface NotificationContext {
   readonly exchange: Exchange | undefined
 }
 
+/** A process of a server that is about to be started. */
+export interface ServerStart {
+  readonly upstream: string
+  readonly spec: UpstreamConfig
+}
+
 /** The signature of a tap on each hook. */
 export interface HookTaps {
   /** Listeners and upstreams that it adds may be written as in a file: they are validated and completed. */
   configure: (config: Config) => Config | Undecided
   createUpstream: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | Undecided
   authorize: (spec: UpstreamConfig, context: UpstreamContext) => Authorizer | Undecided
+  starting: (start: ServerStart) => string | Undecided
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
@@ -129,6 +136,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   configure: { kind: 'syncWaterfall' },
   createUpstream: { kind: 'syncBail', by: 'key' },
   authorize: { kind: 'syncBail' },
+  starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },

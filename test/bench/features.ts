@@ -55,15 +55,58 @@ const FEATURES = {
   'limit per minute': (): Feature => limits({ perMinute: 100_000 }),
   // Each call is written to a file before it goes on.
   'quota per day': (): Feature => limits({ perDay: 1_000_000_000_000 }),
+  // Five rules for the tools of the server, read for each call, and five hundred for others.
+  policy: ({ upstreams: [first = ''] }: Place): Feature => ({
+    sections: {
+      policy: {
+        deny: [
+          { for: `${first}__*`, when: 'args.?path.orValue("").startsWith("/etc")' },
+          { for: `${first}__*`, when: 'args.?force.orValue(false)' },
+          ...others('deny'),
+        ],
+        require: [{ for: `${first}__*`, when: '!has(args.path) || args.path.size() < 1000' }],
+        allow: [`tool.name.startsWith("${first}__")`],
+        ask: [{ for: `${first}__*`, when: 'args.?amount.orValue(0.0) > 100.0' }],
+      },
+      approve: {},
+    },
+  }),
+  // A person is asked about other tools: the price of a call that nobody is asked about.
+  approve: (): Feature => ({
+    sections: { policy: { ask: [{ for: 'other__*', when: 'true' }] }, approve: {} },
+  }),
+  pins: (): Feature => ({ sections: { pins: 'warn' } }),
+  redact: (): Feature => ({
+    sections: { redact: { rules: [{ detect: ['secrets', 'personal'], action: 'mask' }] } },
+  }),
   auth: (): Feature => ({ sections: { auth: { keys: [{ name: 'bench', hash: KEY_HASH }] } } }),
+}
+
+/** Five hundred rules for tools that nobody calls. */
+function others(effect: string): object[] {
+  const rule = (_: unknown, index: number): object => ({
+    for: `other${index}__*`,
+    when: `args.?path.orValue("") == "/${effect}/${index}"`,
+  })
+  return Array.from({ length: 500 }, rule)
 }
 
 function limits(rule: object): Feature {
   return { sections: { rateLimit: { rules: { everyone: rule } } } }
 }
 
-/** Not among all plugins: two replace the one that is, one asks the load client for a key, and two are rows of their own. */
-const APART: readonly string[] = ['limit per minute', 'quota per day', 'auth', 'tracing', 'activity']
+/** Not among all plugins: two replace the one that is, one asks the load client for a key, and the others are rows of their own. */
+const APART: readonly string[] = [
+  'limit per minute',
+  'quota per day',
+  'auth',
+  'tracing',
+  'activity',
+  'policy',
+  'approve',
+  'pins',
+  'redact',
+]
 
 export type FeatureName = keyof typeof FEATURES
 

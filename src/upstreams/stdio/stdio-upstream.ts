@@ -75,7 +75,10 @@ class StdioTransport extends QueuedTransport {
       write: text => void this.#process?.send(text),
     })
     try {
-      this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.queue.drained() })
+      const refusal = around.context.refusesStart?.()
+      if (refusal === undefined)
+        this.#process = startProcess({ spec, around, events, cwd, onDrain: () => this.queue.drained() })
+      else process.nextTick(() => events.closed({ why: refusal }))
     } catch (error) {
       // The connection that owns us is not complete yet.
       process.nextTick(() =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, rename, writeFile } from 'node:fs/promises'
+import { appendFile, copyFile, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -133,6 +133,60 @@ test('a server that changes its mind while it runs is withheld at once, and back
   assert.equal(accepted.code, 0, accepted.stderr)
   assert.deepEqual(back, ['mind__say', 'mind__add'])
   assert.equal(called.error, undefined)
+})
+
+test('a definition that is only remembered is judged like any other, and its server is not started for it', async t => {
+  const { cwd, offers } = await scene(t)
+  const options = { cwd, env: { XDG_STATE_HOME: join(cwd, 'state') } }
+  await gateway(['lock'], options)
+  await offers({ tools: [changed, add] })
+  const names = async (mode: string): Promise<readonly [unknown, unknown, unknown]> => {
+    const { child, exit, logged } = serving(t, ['serve', '--set', `pins=${mode}`], options)
+    const client = await testClient(String((await logged('listening'))['url']))
+    const { result } = await client.request('tools/list')
+    const { stdout } = await gateway(['ps', '--json'], options)
+    const [mind] = (JSON.parse(stdout) as { upstreams: { remembered?: boolean }[] }).upstreams
+    const call = await client.request('tools/call', { name: 'mind__say', arguments: {} })
+    await client.close()
+    child.kill('SIGTERM')
+    await exit
+    const listed = (result?.['tools'] as { name: string }[]).map(({ name }) => name)
+    return [listed, mind?.remembered, (call.error?.data as { code?: string } | undefined)?.code]
+  }
+
+  const [all] = await names('warn')
+  assert.deepEqual(all, ['mind__say', 'mind__add'])
+  assert.deepEqual(await names('withhold'), [['mind__add'], true, 'GW_DEFINITION_CHANGED'])
+})
+
+test('a program that changed is not started, and is accepted before it runs', async t => {
+  const { cwd } = await scene(t)
+  const own = join(cwd, 'server.mjs')
+  await copyFile(CHANGING, own)
+  const config = JSON.parse(await readFile(join(cwd, 'gateway.yaml'), 'utf8')) as {
+    upstreams: { mind: { args: string[] } }
+  }
+  config.upstreams.mind.args[0] = own
+  await writeFile(join(cwd, 'gateway.yaml'), JSON.stringify(config))
+  await gateway(['lock'], { cwd })
+  await appendFile(own, '\n// and more\n')
+
+  const { logged } = serving(t, ['serve', '--fresh'], { cwd })
+  await logged('listening')
+  const down = await gateway(['ps', '--json'], { cwd })
+  const locked = await gateway(['lock'], { cwd })
+  const diff = await gateway(['lock', 'diff', 'mind'], { cwd })
+  const hash = /--expect (v1:[0-9a-f]{64})/.exec(diff.stdout)?.[1] ?? ''
+  const accepted = await gateway(['lock', 'accept', 'mind', '--expect', hash], { cwd })
+  const started = await gateway(['start', 'mind'], { cwd })
+  const checked = await gateway(['lock', '--check'], { cwd })
+
+  assert.match(down.stdout, /program of upstream \\"mind\\" is not the one that was accepted/)
+  assert.equal(locked.code, 1, locked.stdout)
+  assert.match(diff.stdout, /package changed[^]*sha256/)
+  assert.equal(accepted.code, 0, accepted.stderr)
+  assert.equal(started.code, 0, started.stderr)
+  assert.equal(checked.code, 0, checked.stdout)
 })
 
 test('a lock that is changed on disk is read anew with --watch, and a broken one leaves things as they are', async t => {
