@@ -4,6 +4,7 @@ import { measuredOf } from './measure.ts'
 import type { Result } from './output/result.ts'
 import type { SoakResult } from './soak.ts'
 import { short } from './output/table.ts'
+import { PAYLOADS } from './peers/payloads.ts'
 
 /** One figure that is held against a limit. */
 export interface Figure {
@@ -52,10 +53,34 @@ export function reachedBy(result: Result, soak: SoakResult | undefined): readonl
       figures: [16, 64].flatMap(at => toRaw(result, 'small-stdio-stdio', at, 2.2, `${at}`)),
     },
     {
+      key: 'burst',
+      work: 'small call stdio→stdio, in bursts',
+      limit: '≤ 3 × raw pipe',
+      figures: [16, 64].flatMap(at => toRaw(result, 'burst-stdio-stdio', at, 3, `${at}`)),
+    },
+    {
+      key: 'kb',
+      work: '10 KB reply, HTTP→HTTP',
+      limit: '≤ 1.0 × raw',
+      figures: toRaw(result, '10k-http-http', 16, 1, 'JSON lines'),
+    },
+    {
       key: 'mb',
-      work: '1 MB reply, every wiring',
-      limit: '≤ 1.1 × raw',
-      figures: MB_WIRINGS.flatMap(([wiring, words]) => toRaw(result, `1m-${wiring}`, 16, 1.1, words)),
+      work: '1 MB reply, every wiring and payload',
+      limit: '≤ 1.3 × raw',
+      figures: [
+        ...MB_WIRINGS.flatMap(([wiring, words]) => toRaw(result, `1m-${wiring}`, 16, 1.3, words)),
+        ...PAYLOADS.flatMap(kind => toRaw(result, `1m-${kind}`, 16, 1.3, kind)),
+      ],
+    },
+    {
+      key: 'upload',
+      work: '1 MB request, every wiring',
+      limit: '≤ 1.5 × raw',
+      figures: MB_WIRINGS.flatMap(([wiring, words]) => {
+        const at = wiring.endsWith('-stdio') ? 1 : 16
+        return toRaw(result, `upload-${wiring}`, at, 1.5, words)
+      }),
     },
     {
       key: 'bridge',

@@ -37,6 +37,14 @@ const MODERN = call('small', 'modern')
 const TEN = call('kb10')
 const MEGA = call('mb1')
 const UPLOAD = call('small', 'legacy', { bytes: MEGA_BYTES })
+/** Every other kind of text that large replies have; `mb1` is JSON lines. */
+const KINDS = [
+  ['code', 'source code'],
+  ['log', 'log lines'],
+  ['base64', 'base64'],
+  ['prose', 'prose in UTF-8'],
+  ['structured', 'structured content'],
+] as const
 const PROGRESS = call('progress', 'legacy', { wantsProgress: true })
 
 type Rest = Partial<Work> & { readonly at?: readonly number[] }
@@ -116,6 +124,15 @@ const GROWTH: readonly Work[] = [
 export const WORKS: readonly Work[] = [
   ...SMALLS,
   ...ONE_CORE,
+  ...KINDS.flatMap(([kind, words]) => [
+    work(`10k-${kind}`, `10 KB reply, ${words}, HTTP→HTTP`, 'http-http', call(`kb10_${kind}`), {
+      isFullOnly: true,
+    }),
+    work(`1m-${kind}`, `1 MB reply, ${words}, HTTP→HTTP`, 'http-http', call(`mb1_${kind}`), {
+      isHeavy: true,
+      isFullOnly: true,
+    }),
+  ]),
   ...everywhere('10k', '10 KB reply', TEN, {}),
   ...everywhere('1m', '1 MB reply', MEGA, { hasRivals: true, isHeavy: true }),
   ...everywhere('upload', '1 MB request', UPLOAD, { hasRivals: true, isHeavy: true }),

@@ -1,3 +1,4 @@
+import { textOf } from '../peers/payloads.ts'
 import { usageOf, type Usage } from './usage.ts'
 import type { Ask, Cell, Measured } from './messages.ts'
 
@@ -19,7 +20,7 @@ let lastId = FIRST_ID
 
 /** The body of a request, in parts with the id between them. */
 export function requestParts({ era, method, tool, bytes = 0, wantsProgress = false }: Ask): string[] {
-  const text = bytes === 0 ? {} : { text: 'An argument of some length. '.repeat(bytes / 28) }
+  const text = bytes === 0 ? {} : { text: textOf('code', bytes) }
   const call =
     tool === undefined ? {} : { name: tool, arguments: { path: 'src/index.ts', query: 'hello', ...text } }
   const meta = { ...(era === 'modern' ? META : {}), ...(wantsProgress ? { progressToken: ANY_ID } : {}) }

@@ -24,7 +24,8 @@ const LABEL_GAP = 14
 export function plotOf({ title, x, y, isLogarithmic = false, series }: Plot): string {
   const scale = isLogarithmic ? Math.log : (value: number): number => value
   const xs = [...new Set(series.flatMap(({ points }) => points.map(([at]) => at)))].sort((a, b) => a - b)
-  const [first = 0, last = 1] = [xs[0], xs.at(-1)]
+  const first = xs[0] ?? 0
+  const last = xs.at(-1) ?? 1
   const ticks = niceTicks(Math.max(...series.flatMap(({ points }) => points.map(([, value]) => value))))
   const top = ticks.at(-1) ?? 1
   const across = (at: number): number =>

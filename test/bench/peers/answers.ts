@@ -1,12 +1,25 @@
 /** All that a bench server can be asked: hand-written and pre-serialised, so that it costs next to nothing. */
 
-/** Sizes of the text that a tool returns. */
-export const TOOL_BYTES: Readonly<Record<string, number>> = {
-  small: 20,
-  kb10: 10 * 1024,
-  mb1: 1024 * 1024,
-  progress: 21,
+import { PAYLOADS, resultOf } from './payloads.ts'
+
+const KB10 = 10 * 1024
+const MB1 = 1024 * 1024
+
+/** What a tool returns. A plain name returns JSON lines where it is large: each of them has escapes every few bytes. */
+const TOOLS: Readonly<Record<string, object>> = {
+  small: plain(20),
+  kb10: resultOf('jsonl', KB10),
+  mb1: resultOf('jsonl', MB1),
+  progress: plain(21),
 }
+
+/** The same in other kinds, such as `mb1_code`: made when they are first asked for. */
+const OTHERS = new Map<string, () => object>(
+  PAYLOADS.flatMap(kind => [
+    [`kb10_${kind}`, () => resultOf(kind, KB10)] as const,
+    [`mb1_${kind}`, () => resultOf(kind, MB1)] as const,
+  ]),
+)
 
 /** Number of times that a call speaks of its progress, where it was given a token for that. */
 const STEPS = 3
@@ -38,11 +51,7 @@ export class Answers {
   readonly #lists: Readonly<Record<Era, string>>
 
   constructor(tools: number, group: string) {
-    for (const [name, bytes] of Object.entries(TOOL_BYTES)) {
-      const content = [{ type: 'text', text: text(bytes) }]
-      this.#calls.set(`legacy ${name}`, JSON.stringify({ content }))
-      this.#calls.set(`modern ${name}`, JSON.stringify({ resultType: 'complete', content }))
-    }
+    for (const [name, result] of Object.entries(TOOLS)) this.#keep(name, result)
     const list = { tools: toolList(tools, group) }
     const fresh = { resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' }
     this.#lists = { legacy: JSON.stringify(list), modern: JSON.stringify({ ...fresh, ...list }) }
@@ -65,13 +74,29 @@ export class Answers {
     return token === undefined ? [reply] : [...progress(token), reply]
   }
 
+  #call(era: Era, name: string): string | undefined {
+    const make = OTHERS.get(name)
+    if (make !== undefined && !this.#calls.has(`${era} ${name}`)) this.#keep(name, make())
+    return this.#calls.get(`${era} ${name}`)
+  }
+
+  #keep(name: string, result: object): void {
+    this.#calls.set(`legacy ${name}`, JSON.stringify(result))
+    this.#calls.set(`modern ${name}`, JSON.stringify({ resultType: 'complete', ...result }))
+  }
+
   #result({ method, params = {} }: Request): string | undefined {
-    if (method === 'tools/call') return this.#calls.get(`${eraOf(params)} ${params.name ?? ''}`)
+    if (method === 'tools/call') return this.#call(eraOf(params), params.name ?? '')
     if (method === 'tools/list') return this.#lists[eraOf(params)]
     if (method === 'ping') return '{}'
     if (method === 'initialize') return initialized(params.protocolVersion)
     return method === 'server/discover' ? DISCOVERED : undefined
   }
+}
+
+/** A small result, without anything special in it. */
+function plain(bytes: number): object {
+  return { content: [{ type: 'text', text: 'The quick brown fox jumps over'.slice(0, bytes) }] }
 }
 
 function parse(bytes: Buffer | string): Request {
@@ -112,25 +137,14 @@ const DISCOVERED = JSON.stringify({
   _meta: { 'io.modelcontextprotocol/serverInfo': INFO },
 })
 
-/** Text as tools return it: lines, now and then a quotation mark. */
-function text(bytes: number): string {
-  const line = 'The quick brown fox jumps over the lazy dog and reads "a file" of many lines. '
-  return line
-    .repeat(5)
-    .replace(/"/g, (mark, at: number) => (at < line.length ? mark : "'"))
-    .replaceAll('lines. ', 'lines.\n')
-    .repeat(Math.ceil(bytes / (line.length * 5)))
-    .slice(0, bytes)
-}
-
 function toolList(count: number, group: string): object[] {
   const tools = Array.from({ length: count }, (_, index) =>
     tool(`${group}tool_${String(index).padStart(3, '0')}`),
   )
-  return [...Object.keys(TOOL_BYTES).map(tool), ...tools].slice(
-    0,
-    Math.max(count, Object.keys(TOOL_BYTES).length),
-  )
+  const own = Object.keys(TOOLS)
+  const listed = [...own.map(tool), ...tools].slice(0, Math.max(count, own.length))
+  // A server of a group is there for the number of its tools.
+  return group === '' ? [...listed, ...[...OTHERS.keys()].map(tool)] : listed
 }
 
 function tool(name: string): object {
