@@ -21,6 +21,9 @@ import Ps from './commands/ps.ts'
 import Reload from './commands/reload.ts'
 import Restart from './commands/restart.ts'
 import Serve from './commands/serve.ts'
+import ServiceInstall from './commands/service/install.ts'
+import ServiceStatus from './commands/service/status.ts'
+import ServiceUninstall from './commands/service/uninstall.ts'
 import Start from './commands/start.ts'
 import Status from './commands/background/status.ts'
 import Stop from './commands/stop.ts'
@@ -46,6 +49,9 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   down: Down,
   status: Status,
   init: Init,
+  'service:install': ServiceInstall,
+  'service:uninstall': ServiceUninstall,
+  'service:status': ServiceStatus,
   import: Import,
   connect: Connect,
   disconnect: Disconnect,
