@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
 export function startApart(
@@ -30,5 +30,16 @@ export function outputOf(
     child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()))
     child.once('error', reject)
     child.once('close', code => resolve({ text, exit: code ?? 1 }))
+  })
+}
+
+const SYSTEM_MS = 30_000
+
+/** Runs a program of the system, such as systemctl, and says why it failed; undefined where it did not. */
+export function failureOfProgram(program: string, args: readonly string[]): Promise<string | undefined> {
+  return new Promise(resolve => {
+    execFile(program, [...args], { timeout: SYSTEM_MS, windowsHide: true }, (error, _, stderr) =>
+      resolve(error === null ? undefined : stderr.trim() || error.message),
+    )
   })
 }

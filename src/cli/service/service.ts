@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
+import { failureOfProgram } from '../background/own-program.ts'
 import { backgroundOf } from '../background/start.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
@@ -138,13 +139,8 @@ async function failureOf(
   args: readonly string[],
   { cwd, environment }: Terminal,
 ): Promise<string | undefined> {
-  const { execFile } = await import('node:child_process')
   const isWindows = process.platform === 'win32'
   const path = isWindows ? program : findProgram(program, environment['PATH']?.split(':'), cwd)
   if (path === undefined) return `there is no ${basename(program)} here`
-  return new Promise(done => {
-    execFile(path, [...args], { timeout: 30_000, windowsHide: true }, (error, _, stderr) =>
-      done(error === null ? undefined : stderr.trim() || reasonOf(error)),
-    )
-  })
+  return failureOfProgram(path, args)
 }
