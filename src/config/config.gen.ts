@@ -105,6 +105,10 @@ export interface Config {
    * What is answered from memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
+  /**
+   * Lists in the form that each client can read: names, schemas and kinds of things; `false` shows every client the full form.
+   */
+  readonly fit: FitConfig | false
   readonly metrics?: MetricsConfig
   readonly oauth?: OAuthConfig
   /**
@@ -2182,6 +2186,66 @@ export interface CacheConfig {
    * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
    */
   readonly meta: boolean
+}
+/**
+ * How lists are fitted to clients.
+ */
+export interface FitConfig {
+  /**
+   * Name under which clients have this gateway in their settings: most put it before the names of tools.
+   */
+  readonly server: string
+  /**
+   * What clients get that show no resources: nothing (`native`), or tools that list and read them (`asTools`).
+   */
+  readonly resources: 'native' | 'asTools'
+  /**
+   * What clients get that show no prompts: nothing (`native`), or tools that list and get them (`asTools`).
+   */
+  readonly prompts: 'native' | 'asTools'
+  /**
+   * What clients can read where that differs from the table of the gateway, by a glob for the name by which they introduce themselves; the first that matches counts.
+   */
+  readonly clients?: {
+    readonly [k: string]: FitClientConfig
+  }
+}
+/**
+ * What one client can read.
+ */
+export interface FitClientConfig {
+  /**
+   * The client of the table that it is like; what is not said here is as there. Without it, as for clients that nobody knows.
+   */
+  readonly like?: string
+  /**
+   * Most characters of a tool's name, with what the client puts before it.
+   */
+  readonly longestName?: number
+  /**
+   * What the client puts before names of tools; `{server}` is the name of this gateway.
+   */
+  readonly prefix?: string
+  /**
+   * The schemas that the model behind it takes: all (`full`), those of one vendor, or what is known to be refused by somebody taken out (`common`).
+   */
+  readonly dialect?: 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
+  /**
+   * Most tools that it takes; more are reported, and shown all the same.
+   */
+  readonly mostTools?: number
+  /**
+   * True if it shows resources.
+   */
+  readonly resources?: boolean
+  /**
+   * True if it shows prompts.
+   */
+  readonly prompts?: boolean
+  /**
+   * Characters of names that it takes: letters, digits, `_` and `-` (`word`), or `any`.
+   */
+  readonly characters?: 'word' | 'any'
 }
 /**
  * Serves figures for Prometheus on every HTTP listener.

@@ -5,6 +5,7 @@ import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
 import { callerKeys } from '../../plugins/caller-keys/index.ts'
 import { cache } from '../../plugins/cache/index.ts'
+import { fit } from '../../plugins/fit/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
 import { oauth } from '../../plugins/oauth/index.ts'
 import { overload } from '../../plugins/overload/index.ts'
@@ -76,4 +77,5 @@ export const builtins: readonly Plugin<never>[] = [
   // Outside the deadline, so that a hit needs no timer.
   cache,
   resilience,
+  fit,
 ]

@@ -18,6 +18,7 @@ import { explain } from './explain.ts'
 import type { Generation } from './generation.ts'
 import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
+import { shownList } from './shown-list.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100
@@ -56,6 +57,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
     (gateway, { cwd }) => Promise.resolve(askedConfig({ config: true, cwd }, gateway.generation.loaded)),
   ],
   ['catalogue.list', (gateway, params) => Promise.resolve(knownIn(gateway.generation.graph, params))],
+  ['listing', (gateway, params) => shownList(gateway.generation.graph, params)],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
   ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
@@ -72,6 +74,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'inspect',
   'explain',
   'plan.present',
+  'listing',
   'client.request',
   'config',
   'catalogue.list',

@@ -1,0 +1,83 @@
+import {
+  isObject,
+  oneLine,
+  type CommandCall,
+  type JsonObject,
+  type PluginCommands,
+} from '../../src/plugin.ts'
+
+export const commands: PluginCommands = {
+  fit: {
+    summary: 'Show what a client is shown in another form than servers list it, and why.',
+    description:
+      'Asks the gateway that runs, or one for as long as it takes. Without a client: one line for each client of the table.',
+    examples: ['gateway fit cursor', 'gateway fit claude-code --json', 'gateway fit'],
+    gateway: 'any',
+    args: { client: { description: 'A client of the table, or a name by which one introduces itself.' } },
+    flags: { profile: { value: '<name>', summary: 'As seen through this profile.' } },
+    run: call => (call.args.client === undefined ? overview(call) : one(call, call.args.client)),
+  },
+}
+
+async function one(call: CommandCall, client: string): Promise<void> {
+  const report = await call.withGateway('whole', async ask => {
+    const { profile } = call.flags
+    await ask('listing', { client, ...(profile === undefined ? {} : { profile }) })
+    return ask('fit.report', { client })
+  })
+  call.print(report, () => linesOf(report, call))
+}
+
+async function overview(call: CommandCall): Promise<void> {
+  const reports = await call.withGateway('whole', async ask => {
+    const { clients } = await ask('fit.clients')
+    const found: JsonObject[] = []
+    for (const row of listOf(clients)) {
+      const client = String(row.client)
+      await ask('listing', { client })
+      found.push(await ask('fit.report', { client }))
+    }
+    return found
+  })
+  call.print({ clients: reports }, () => call.table(reports.map(rowOf)))
+}
+
+function rowOf(report: JsonObject): string[] {
+  const changes = listOf(report.changes)
+  const renamed = changes.filter(({ shown }) => shown !== undefined).length
+  const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
+  return [
+    String(report.client),
+    `${String(report.tools)} tools`,
+    `${renamed} under another name`,
+    `${changes.length - hidden} in another form`,
+    `${hidden} not shown`,
+    report.tooMany === undefined ? '' : `more than the ${String(report.tooMany)} that it takes`,
+  ]
+}
+
+function linesOf(report: JsonObject, { out }: CommandCall): string[] {
+  const changes = listOf(report.changes)
+  const many =
+    report.tooMany === undefined
+      ? []
+      : [
+          `${String(report.client)} takes ${String(report.tooMany)} tools, and is shown ${String(report.tools)}`,
+        ]
+  if (changes.length === 0) return [`${String(report.tools)} tools, each as its server lists it`, ...many]
+  const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
+    const title = out.paint('bold', oneLine(String(name)))
+    if (unfit !== undefined)
+      return [`${title} ${out.paint('red', 'is not shown')}: ${oneLine(String(unfit))}`]
+    const arrow = shown === undefined ? '' : ` → ${oneLine(String(shown))}`
+    return [
+      `${title}${arrow}`,
+      ...(Array.isArray(notes) ? notes : []).map(note => `  ${oneLine(String(note))}`),
+    ]
+  })
+  return [...lines, ...many]
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}

@@ -1,0 +1,81 @@
+import { BoundedMap, type Config, type JsonObject, type Plugin } from '../../src/plugin.ts'
+import { check } from './check.ts'
+import { Fitter, type Fitted } from './fitter.ts'
+import { Profiles, type ClientProfile } from './profiles.ts'
+
+const MAX_TOLD = 10_000
+
+/** Shows lists in the form that each client can read. No call knows of it: names are turned back by the core. */
+export const fit: Plugin<NonNullable<Config['fit']>> = {
+  name: 'fit',
+  claims: { section: 'fit' },
+  check,
+  commands: () => import('./commands.ts'),
+  setup({ options, hooks, log, slot }) {
+    if (options === false) return
+    const profiles = new Profiles(options.clients ?? {})
+    const fitters = new Map<ClientProfile, Fitter>()
+    const last = new Map<string, Fitted>()
+    const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_TOLD }))
+
+    // Ahead of what chooses from a list: it is to know names and schemas as they are shown.
+    hooks.listing.tap(
+      { stage: 'limit', readers: ({ client }) => profiles.of(client.name).client },
+      (shown, { kind, client }) => {
+        if (kind !== 'tools') return undefined
+        const profile = profiles.of(client.name)
+        let fitter = fitters.get(profile)
+        if (fitter === undefined) fitters.set(profile, (fitter = new Fitter(profile, options.server)))
+        const fitted = fitter.fit(shown)
+        last.set(profile.client, fitted)
+        for (const { upstream, name, unfit } of fitted.changes) {
+          if (unfit === undefined) continue
+          const key = JSON.stringify([profile.client, upstream, name, unfit])
+          if (told.has(key)) continue
+          told.set(key, true)
+          log.warn(
+            `tool "${name.slice(0, 200)}" of upstream "${upstream}" is not shown to ${profile.client}: ${unfit}`,
+            {
+              hint: 'it can be called by its name all the same; see "gateway fit", or set fit.clients',
+            },
+          )
+        }
+        return fitted.changes.length === 0 ? undefined : fitted.entries
+      },
+    )
+    hooks.status.tap(status => {
+      const counts = countsOf(status.name, last)
+      return counts === undefined ? undefined : { ...status, fit: counts }
+    })
+    hooks.control.for('fit.report').tap(params => {
+      const profile = profiles.named(String(params.client ?? 'unknown'))
+      return reportOf(profile, last.get(profile.client))
+    })
+    hooks.control.for('fit.clients').tap(() => ({ clients: profiles.all.map(one => ({ ...one })) }))
+  },
+}
+
+/** Tools of one server that are shown in another form, by client; undefined for none. */
+function countsOf(upstream: string, last: ReadonlyMap<string, Fitted>): JsonObject | undefined {
+  const entries = [...last].flatMap(([client, { changes }]) => {
+    const own = changes.filter(one => one.upstream === upstream)
+    if (own.length === 0) return []
+    const renamed = own.filter(({ shown }) => shown !== undefined).length
+    const hidden = own.filter(({ unfit }) => unfit !== undefined).length
+    return [[client, { renamed, rewritten: own.length - hidden, hidden }]]
+  })
+  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as JsonObject)
+}
+
+function reportOf(profile: ClientProfile, fitted: Fitted | undefined): JsonObject {
+  const { client, longestName, mostTools, dialect } = profile
+  const tools = fitted?.tools ?? 0
+  return {
+    client,
+    dialect,
+    ...(longestName === undefined ? {} : { longestName }),
+    tools,
+    ...(mostTools !== undefined && tools > mostTools ? { tooMany: mostTools } : {}),
+    changes: (fitted?.changes ?? []).map(change => ({ ...change })),
+  }
+}

@@ -1,0 +1,105 @@
+import { BoundedMap, globs } from '../../src/plugin.ts'
+import table from './clients.json' with { type: 'json' }
+
+/** Schemas that the model behind a client takes. */
+export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
+
+/** Characters that names may have. */
+export type Characters = 'word' | 'any'
+
+/** What one client can read. */
+export interface ClientProfile {
+  readonly client: string
+  /** Most characters of a tool's name, with the client's own prefix; undefined for any number. */
+  readonly longestName: number | undefined
+  /** Text before names; `{server}` stands for the name of the gateway. */
+  readonly prefix: string
+  readonly dialect: Dialect
+  /** Characters of names: letters, digits, `_` and `-`, or any. */
+  readonly characters: Characters
+  readonly mostTools: number | undefined
+  /** False if it shows no resources. */
+  readonly resources: boolean
+  /** False if it shows no prompts. */
+  readonly prompts: boolean
+}
+
+/** A row of clients.json. */
+interface Row {
+  readonly client: string
+  readonly match: readonly string[]
+  readonly longestName?: number
+  readonly prefix: string
+  readonly dialect: string
+  readonly characters: string
+  readonly mostTools?: number
+  readonly resources?: boolean
+  readonly prompts?: boolean
+}
+
+/** What the configuration says of clients, by a glob for their names. */
+export type OwnClients = Readonly<
+  Record<
+    string,
+    Partial<Omit<ClientProfile, 'client'>> & {
+      readonly like?: string
+    }
+  >
+>
+
+const ROWS: readonly Row[] = table.clients
+/** Names are remembered up to this length; a longer one is nobody's. */
+const LONGEST_CLIENT = 200
+const REMEMBERED = 1000
+/** Words that bridges put behind the name of the client that they speak for, such as `cursor (via mcp-remote 0.1)`. */
+const VIA = / \(via .*$/
+
+/** Names of the clients in the table. */
+export const CLIENTS: readonly string[] = ROWS.map(({ client }) => client)
+
+const UNKNOWN = profileOf(table.unknown)
+
+/** Finds what a client can read by the name that it introduces itself with. */
+export class Profiles {
+  readonly all: readonly ClientProfile[]
+  readonly #rows: readonly { readonly isIt: (name: string) => boolean; readonly profile: ClientProfile }[]
+  readonly #known = new BoundedMap<string, ClientProfile>({ max: REMEMBERED })
+
+  constructor(own: OwnClients) {
+    const mine = Object.entries(own).map(([pattern, { like, ...values }]) => {
+      const base = like === undefined ? UNKNOWN : (named(like) ?? UNKNOWN)
+      return { isIt: globs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
+    })
+    const known = ROWS.map(row => ({ isIt: globs(row.match), profile: profileOf(row) }))
+    this.#rows = [...mine, ...known]
+    this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
+  }
+
+  /** The profile of a client; that of unknown ones where no row is about it. */
+  of(name: string): ClientProfile {
+    if (name.length > LONGEST_CLIENT) return UNKNOWN
+    const known = this.#known.use(name)
+    if (known !== undefined) return known
+    const plain = name.replace(VIA, '').toLowerCase()
+    const found = this.#rows.find(({ isIt }) => isIt(plain))?.profile ?? UNKNOWN
+    this.#known.set(name, found)
+    return found
+  }
+
+  /** The profile of this row, or of the client that introduces itself so. */
+  named(client: string): ClientProfile {
+    return this.all.find(one => one.client === client) ?? this.of(client)
+  }
+}
+
+function named(client: string): ClientProfile | undefined {
+  const row = ROWS.find(one => one.client === client)
+  return row && profileOf(row)
+}
+
+function profileOf({ longestName, mostTools, resources = true, prompts = true, ...row }: Row): ClientProfile {
+  const { client, prefix } = row
+  const dialect = row.dialect as Dialect
+  const characters = row.characters as Characters
+  return { client, longestName, prefix, dialect, characters, mostTools, resources, prompts }
+}

@@ -1,0 +1,189 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { mapIn, schemasIn, textsIn, type Work } from './work.ts'
+
+/** Keywords that the vendor's schema has; all others are an error of its API. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...[
+    'type',
+    'format',
+    'title',
+    'description',
+    'nullable',
+    'enum',
+    'items',
+    'properties',
+    'required',
+    'anyOf',
+  ],
+  ...[
+    'default',
+    'minimum',
+    'maximum',
+    'minLength',
+    'maxLength',
+    'minItems',
+    'maxItems',
+    'minProperties',
+    'maxProperties',
+  ],
+  ...['pattern', 'x-mcp-header'],
+])
+
+/** Keywords without which a schema takes the same values. */
+const SILENT: ReadonlySet<string> = new Set([
+  ...[
+    '$schema',
+    '$id',
+    '$comment',
+    '$anchor',
+    '$defs',
+    'definitions',
+    'examples',
+    'deprecated',
+    'readOnly',
+    'writeOnly',
+  ],
+])
+
+/** Formats by the type that they go with. */
+const FORMATS: Readonly<Record<string, ReadonlySet<unknown>>> = {
+  string: new Set(['enum', 'date-time']),
+  number: new Set(['float', 'double']),
+  integer: new Set(['int32', 'int64']),
+}
+
+const ANYTHING: readonly JsonObject[] = [
+  { type: 'string' },
+  { type: 'number' },
+  { type: 'boolean' },
+  { type: 'object' },
+]
+
+/** One schema as Gemini takes it: each has a type, one type, and only keywords that it knows. */
+export function forGemini(schema: JsonObject, work: Work): JsonObject {
+  const made: Record<string, unknown> = Object.fromEntries(
+    Object.entries(schema).map(([key, value]) =>
+      key === 'oneOf' && !('anyOf' in schema) ? ['anyOf', value] : [key, value],
+    ),
+  )
+  if ('oneOf' in schema) work.note('one of several (oneOf) is any of them (anyOf)')
+  if ('const' in made && !('enum' in made)) made.enum = [made.const]
+  delete made.const
+  delete made.oneOf
+  setTypes(made, work)
+  setEnum(made, work)
+  setItems(made, work)
+  setFormat(made, work)
+  setRequired(made)
+  return known(made, work)
+}
+
+function setTypes(made: Record<string, unknown>, work: Work): void {
+  const alternatives = schemasIn(made, 'anyOf')
+  if (alternatives === undefined) return setType(made, work)
+  const others = alternatives.filter(one => !(isObject(one) && one.type === 'null'))
+  if (others.length === alternatives.length) return
+  work.note('null among alternatives is said with "nullable"')
+  const [only] = others
+  if (others.length === 1 && isObject(only)) {
+    delete made.anyOf
+    Object.assign(made, { ...only, ...textsOf(made) })
+  } else made.anyOf = others
+  made.nullable = true
+}
+
+/** One type, where there are several or none. */
+function setType(made: Record<string, unknown>, work: Work): void {
+  const types = typesOf(made)
+  const plain = types.filter(type => type !== 'null')
+  if (plain.length < types.length) made.nullable = true
+  if (plain.length === 1) made.type = plain[0]
+  else if (plain.length > 1) {
+    delete made.type
+    made.anyOf = plain.map(type => ({ type }))
+    work.note('several types are alternatives (anyOf)')
+  } else if (types.length === 0) {
+    made.anyOf = ANYTHING
+    work.note('a schema without a type names the types that it takes')
+  }
+}
+
+function typesOf(schema: Record<string, unknown>): readonly unknown[] {
+  if (schema.type === undefined) return guessed(schema)
+  return Array.isArray(schema.type) ? (schema.type as unknown[]) : [schema.type]
+}
+
+function textsOf({ description, title, default: otherwise }: Record<string, unknown>): JsonObject {
+  return Object.fromEntries(
+    Object.entries({ description, title, default: otherwise }).filter(([, value]) => value !== undefined),
+  )
+}
+
+/** Keywords that say what type a schema without one is about. */
+const TELLING: readonly (readonly [type: string, keys: readonly string[]])[] = [
+  ['object', ['properties', 'additionalProperties', 'required']],
+  ['array', ['items', 'prefixItems']],
+  ['string', ['pattern', 'minLength', 'maxLength']],
+  ['number', ['minimum', 'maximum', 'multipleOf']],
+]
+
+/** The types that a schema without one is about. */
+function guessed(schema: Record<string, unknown>): readonly unknown[] {
+  const told = TELLING.find(([, keys]) => keys.some(key => key in schema))
+  return told === undefined ? [...new Set((schemasIn(schema, 'enum') ?? []).map(typeOf))] : [told[0]]
+}
+
+function typeOf(value: unknown): string {
+  return value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+}
+
+/** Values to choose from are texts, and none is empty; others are said in words. */
+function setEnum(made: Record<string, unknown>, work: Work): void {
+  const values = schemasIn(made, 'enum')
+  if (values === undefined) return
+  const texts = values.filter(value => value !== null)
+  if (texts.every(value => typeof value === 'string' && value !== '') && made.anyOf === undefined) {
+    if (texts.length < values.length) {
+      made.nullable = true
+      made.enum = texts
+    }
+    return
+  }
+  delete made.enum
+  const says = `One of ${values
+    .slice(0, 50)
+    .map(value => JSON.stringify(value))
+    .join(', ')}.`
+  made.description = typeof made.description === 'string' ? `${made.description} ${says}` : says
+  work.note('values to choose from that are no texts are named in the description')
+}
+
+function setItems(made: Record<string, unknown>, work: Work): void {
+  if (made.type !== 'array' || isObject(made.items)) return
+  made.items = { anyOf: ANYTHING }
+  work.note('lists say what they hold')
+}
+
+function setFormat(made: Record<string, unknown>, work: Work): void {
+  if (made.format === undefined || FORMATS[String(made.type)]?.has(made.format) === true) return
+  delete made.format
+  work.note('formats that the model does not know are left out')
+}
+
+function setRequired(made: Record<string, unknown>): void {
+  if (made.required === undefined) return
+  const properties = mapIn(made, 'properties')
+  const names = textsIn(made, 'required')
+  const required = names.filter(name => Object.hasOwn(properties, name))
+  if (required.length === 0) delete made.required
+  else if (required.length < names.length || !Array.isArray(made.required)) made.required = required
+}
+
+function known(made: Record<string, unknown>, work: Work): JsonObject {
+  const entries = Object.entries(made).filter(([key]) => {
+    if (KNOWN.has(key)) return true
+    if (!SILENT.has(key)) work.note(`conditions that the model does not know are left out (${key})`)
+    return false
+  })
+  return Object.fromEntries(entries)
+}

@@ -1,0 +1,92 @@
+import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { mergeAll } from './merge.ts'
+import { without, type Work } from './work.ts'
+
+const REFERENCE = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
+
+/** The reference of a schema; undefined where it has none. */
+export function referenceOf(schema: JsonObject): unknown {
+  return schema.$ref ?? schema.$dynamicRef ?? schema.$recursiveRef
+}
+
+/** What a reference stands for, with what stands beside it. One that leads nowhere, or back into itself, stands for anything. */
+export function followed(
+  schema: JsonObject,
+  work: Work,
+): { readonly schema: JsonObject; readonly name: string } {
+  const reference = referenceOf(schema)
+  const rest = without(schema, REFERENCE)
+  const name = typeof reference === 'string' ? reference : ''
+  const target = targetOf(name, work.root)
+  if (target === undefined) {
+    work.note('a reference that leads nowhere takes anything')
+    return { schema: rest, name: '' }
+  }
+  if (work.open.includes(name)) {
+    work.note('a schema that contains itself takes anything inside')
+    const { type } = target
+    return { schema: type === undefined ? rest : { type, ...rest }, name: '' }
+  }
+  work.note('references are written out')
+  return { schema: withRest(target, rest, work), name }
+}
+
+/** Tells whether a reference leads to a schema of this root. */
+export function leadsSomewhere(reference: unknown, root: JsonObject): boolean {
+  return typeof reference === 'string' && targetOf(reference, root) !== undefined
+}
+
+function withRest(target: JsonObject, rest: JsonObject, work: Work): JsonObject {
+  if (Object.keys(rest).length === 0) return target
+  return Object.keys(rest).every(key => TEXTS.has(key))
+    ? { ...target, ...rest }
+    : mergeAll([target, rest], work)
+}
+
+/** Keywords that say something of a value, and constrain none. */
+const TEXTS: ReadonlySet<string> = new Set([
+  'description',
+  'title',
+  'default',
+  'examples',
+  'deprecated',
+  '$comment',
+])
+
+/** The schema at a local pointer, or of a local anchor. Names are looked up among own members only. */
+function targetOf(reference: string, root: JsonObject): JsonObject | undefined {
+  if (reference === '#') return root
+  if (reference.startsWith('#/')) return at(reference.slice(2), root)
+  return reference.startsWith('#') ? anchored(reference.slice(1), root) : undefined
+}
+
+function at(pointer: string, root: JsonObject): JsonObject | undefined {
+  let place: unknown = root
+  for (const part of pointer.split('/').slice(0, 64)) {
+    const key = decoded(part)
+    if (Array.isArray(place)) place = (place as unknown[])[Number(key)]
+    else if (isObject(place) && Object.hasOwn(place, key)) place = place[key]
+    else return undefined
+  }
+  if (place === true) return {}
+  return isObject(place) ? place : undefined
+}
+
+function decoded(part: string): string {
+  const plain = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}
+
+function anchored(name: string, root: JsonObject): JsonObject | undefined {
+  for (const key of ['$defs', 'definitions']) {
+    const map = root[key]
+    if (!isObject(map)) continue
+    for (const one of Object.values(map))
+      if (isObject(one) && (one.$anchor === name || one.$dynamicAnchor === name)) return one
+  }
+  return undefined
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+
+const LONG = 'synchronize_all_customer_data_across_multiple_regional_systems'
+const ROOT_UNION = {
+  oneOf: [
+    { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
+    { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+  ],
+}
+
+interface Tool {
+  readonly name: string
+  readonly inputSchema: JsonObject
+}
+
+async function serve(t: TestContext, config: JsonObject = {}) {
+  const web = closeAfter(
+    t,
+    await testUpstream({
+      tools: {
+        short: () => 'short',
+        [LONG]: () => 'long',
+        'dotted.name': () => 'dotted',
+        union: { inputSchema: ROOT_UNION, run: args => JSON.stringify(args) },
+        hopeless: { inputSchema: { type: 'string' }, run: () => 'hopeless' },
+      },
+    }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config }))
+  const connect = async (name: string, era: 'legacy' | 'modern' = 'modern') =>
+    closeAfter(t, await testClient(gateway, { era, info: { name, version: '1' } }))
+  return { web, gateway, connect }
+}
+
+async function toolsOf(client: Awaited<ReturnType<typeof testClient>>): Promise<readonly Tool[]> {
+  return (await client.request('tools/list')).result?.tools as Tool[]
+}
+
+for (const era of ['legacy', 'modern'] as const)
+  test(`a ${era} client is shown names and schemas that it takes, and calls what it was shown`, async t => {
+    const { web, connect } = await serve(t)
+    const client = await connect('claude-code', era)
+
+    const tools = await toolsOf(client)
+    const long = tools.find(({ name }) => name.startsWith('web__syn'))
+    assert.deepEqual(
+      tools.map(({ name }) => name).filter(name => name !== long?.name),
+      ['web__short', 'web__dotted_name', 'web__union'],
+    )
+    assert.ok(`mcp__gateway__${long?.name ?? ''}`.length <= 64, long?.name)
+    assert.deepEqual(tools.find(({ name }) => name === 'web__union')?.inputSchema, {
+      type: 'object',
+      properties: { id: { type: 'string' }, path: { type: 'string' } },
+      description: 'Needs id; or path.',
+    })
+
+    for (const name of [long?.name, 'web__dotted_name', 'web__hopeless'])
+      assert.equal((await client.request('tools/call', { name, arguments: {} })).error, undefined)
+    assert.deepEqual(
+      web.received('tools/call').map(({ params }) => params?.name),
+      [LONG, 'dotted.name', 'hopeless'],
+    )
+  })
+
+test('a client that takes everything, and one where fit is off, are shown what the server lists', async t => {
+  const plain = ['web__short', `web__${LONG}`, 'web__dotted.name', 'web__union', 'web__hopeless']
+  const { connect } = await serve(t)
+  const off = await serve(t, { fit: false })
+
+  for (const client of [await connect('mcp-inspector'), await off.connect('claude-code')])
+    assert.deepEqual(
+      (await toolsOf(client)).map(({ name }) => name),
+      plain,
+    )
+})
+
+test('a client behind a bridge is known by its own name', async t => {
+  const { connect } = await serve(t)
+  const names = (await toolsOf(await connect('claude-code (via mcp-remote 0.1.9)'))).map(({ name }) => name)
+
+  assert.ok(!names.includes(`web__${LONG}`))
+})
+
+test('the configuration says what a client of another name takes', async t => {
+  const clients = { 'my-agent*': { like: 'claude-code', longestName: 40, prefix: 'x_' } }
+  const { connect } = await serve(t, { fit: { clients } })
+
+  for (const { name } of await toolsOf(await connect('My-Agent/2'))) assert.ok(name.length <= 38, name)
+})
+
+test('what is not shown is named in the log once, and in the status of its server', async t => {
+  const { gateway, connect } = await serve(t)
+  for (let n = 0; n < 3; n++) await toolsOf(await connect('claude-code'))
+
+  const said = gateway.log.filter(({ message }) => String(message).includes('is not shown to claude-code'))
+  const { upstreams } = await gateway.gateway.inspect()
+  assert.equal(said.length, 1)
+  assert.deepEqual((upstreams[0] as unknown as JsonObject).fit, {
+    'claude-code': { renamed: 2, rewritten: 3, hidden: 1 },
+  })
+})
+
+test('the owner reads what a client is shown, and why', async t => {
+  const { gateway } = await serve(t)
+  const listing = await gateway.gateway.control('listing', { client: 'cursor' })
+  const report = await gateway.gateway.control('fit.report', { client: 'cursor' })
+
+  assert.deepEqual(listing.hidden, [{ name: 'web__hopeless', upstream: 'web' }])
+  const changes = report.changes as JsonObject[]
+  const byName = new Map(changes.map(change => [change.name, change]))
+  assert.match(
+    String(byName.get(`web__${LONG}`)?.notes),
+    /its name has 67 characters, and the client takes 59/,
+  )
+  assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
+  assert.match(String(byName.get('web__hopeless')?.unfit), /takes no object/)
+})
+
+test('a client that names itself anew in each request makes no more lists than the table has rows', async t => {
+  const { connect } = await serve(t)
+  const before = process.memoryUsage().heapUsed
+  for (let n = 0; n < 200; n++) await toolsOf(await connect(`agent-${n}-${'x'.repeat(500)}`))
+
+  assert.ok(process.memoryUsage().heapUsed - before < 200 * 1024 * 1024)
+})
+
+test('a client of the table that is not there is pointed at', async () => {
+  await assert.rejects(
+    testGateway({ upstreams: {}, config: { fit: { clients: { x: { like: 'claude-cod' } } } } }),
+    (error: Error) => /no client of the table is called .+claude-code/s.test(JSON.stringify(error)),
+  )
+})

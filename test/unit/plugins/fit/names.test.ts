@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fitNames } from '../../../../plugins/fit/names.ts'
+
+const LONG = 'warehouse__synchronize_all_customer_data_across_multiple_regional_systems'
+
+function shown(names: readonly string[], longest: number): string[] {
+  const fitted = fitNames(names, longest)
+  return names.map(name => fitted.get(name) ?? name)
+}
+
+test('a name that fits stays', () => {
+  assert.equal(fitNames(['files__read', 'a-b_C9'], 20).size, 0)
+})
+
+test('a long name keeps its words, shorter, and gets a hash of the real one', () => {
+  const [name = ''] = shown([LONG], 51)
+
+  assert.match(name, /^warehouse__s[a-z]*_all_c[a-z_]*_[a-z2-7]{6}$/)
+  assert.ok(name.length <= 51, name)
+})
+
+test('a name is fitted alike whatever else is listed, and in whatever order', () => {
+  const others = Array.from({ length: 50 }, (_, n) => `${LONG}_${n}`)
+  const [alone] = shown([LONG], 40)
+
+  assert.equal(shown([LONG, ...others], 40)[0], alone)
+  assert.equal(shown([...others, LONG], 40).at(-1), alone)
+})
+
+test('a real name is left to the tool that has it', () => {
+  assert.deepEqual(
+    shown(['a.b', 'a_b'], 20).map(name => name.slice(0, 4)),
+    ['a_b_', 'a_b'],
+  )
+})
+
+test('two names that would become one both get a hash, in either order', () => {
+  const [first, second] = shown(['a.b', 'a/b'], 20)
+  const [second2, first2] = shown(['a/b', 'a.b'], 20)
+
+  assert.notEqual(first, second)
+  assert.deepEqual([first, second], [first2, second2])
+})
+
+test('ten thousand names of one beginning are fitted to as many names within the limit, at once', () => {
+  const names = Array.from({ length: 10_000 }, (_, n) => `${'long_server_name_'.repeat(4)}tool_${n}`)
+  const made = shown(names, 50)
+
+  assert.equal(new Set(made).size, names.length)
+  assert.ok(made.every(name => name.length <= 50 && /^[A-Za-z0-9_-]+$/.test(name)))
+})
+
+test('a name of other characters alone is told by its hash', () => {
+  for (const name of ['検索', '🦊', '  ', '.', '', '__proto__.x', 'x'.repeat(100_000)]) {
+    const [made = ''] = shown([name], 30)
+    assert.match(made, /^[A-Za-z0-9_-]{1,30}$/, name.slice(0, 20))
+    assert.match(made, /[a-z0-9]/)
+  }
+})
