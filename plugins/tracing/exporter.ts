@@ -1,4 +1,5 @@
 import { isObject, reasonOf, type Clock, type Figure, type JsonObject, type Log } from '../../src/plugin.ts'
+import { Post, type Reply } from './post.ts'
 import { Waiting } from './waiting.ts'
 
 /** Statuses after which the same may be sent again (OTLP/HTTP, failures). */
@@ -11,7 +12,6 @@ const MOST_TRIES = 5
 const MOST_CHARACTERS = 4 * 1024 * 1024
 /** Characters that may wait, whatever their number. */
 const MOST_WAITING = 16 * 1024 * 1024
-const MOST_REPLY_BYTES = 64 * 1024
 const THOUSAND = 1000
 
 /** Place that spans are sent to, and the bounds on what waits. */
@@ -61,6 +61,7 @@ export class Exporter {
   readonly #log: Log
   readonly #counts: SpanCounts
   readonly #waiting = new Waiting()
+  readonly #poster: Post
   readonly #around: { readonly before: Buffer; readonly after: Buffer }
   #stopTimer: (() => void) | undefined
   #sending: Promise<void> | undefined
@@ -70,6 +71,7 @@ export class Exporter {
 
   constructor(settings: ExporterSettings, counts: SpanCounts, { clock, log }: { clock: Clock; log: Log }) {
     this.#settings = settings
+    this.#poster = new Post(settings.url)
     this.#around = { before: Buffer.from(settings.before), after: Buffer.from(settings.after) }
     this.#counts = counts
     this.#clock = clock
@@ -114,6 +116,7 @@ export class Exporter {
     this.#counts.failed += this.#waiting.count
     this.#waiting.take(this.#waiting.count)
     this.#stopTimer?.()
+    this.#poster.close()
   }
 
   #begin(): void {
@@ -153,25 +156,18 @@ export class Exporter {
   }
 
   async #post(body: Uint8Array<ArrayBuffer>, count: number): Promise<Sent> {
-    const { url, headers, timeoutMs } = this.#settings
+    const { headers, timeoutMs } = this.#settings
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#ending.signal])
     try {
-      const response = await fetch(url, {
-        method: 'POST',
-        redirect: 'error',
-        signal,
-        headers: { ...headers, 'content-type': 'application/json' },
-        body,
-      })
-      const text = await readSome(response)
-      if (response.ok) return this.#accepted(text, count)
-      const why = `HTTP ${response.status}`
-      if (PASSING.has(response.status)) return { againInMs: retryAfter(response), why }
+      const reply = await this.#poster.send({ headers, body, signal })
+      if (reply.status >= 200 && reply.status < 300) return this.#accepted(reply.text, count)
+      const why = `HTTP ${reply.status}`
+      if (PASSING.has(reply.status)) return { againInMs: retryAfter(reply), why }
       this.#failing(why)
       this.#counts.failed += count
       return 'refused'
     } catch (error) {
-      return { againInMs: undefined, why: reasonOf(error instanceof Error ? (error.cause ?? error) : error) }
+      return { againInMs: undefined, why: whyOf(error) }
     }
   }
 
@@ -205,9 +201,17 @@ export class Exporter {
   }
 }
 
-function retryAfter(response: Response): number | undefined {
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+function retryAfter(reply: Reply): number | undefined {
+  const seconds = Number(reply.retryAfter ?? Number.NaN)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * THOUSAND : undefined
+}
+
+/** Where several addresses were tried, the error has a code alone. */
+function whyOf(error: unknown): string {
+  const { code } = isObject(error) ? error : {}
+  return (
+    (error instanceof Error && error.message === '' && typeof code === 'string' && code) || reasonOf(error)
+  )
 }
 
 function rejectedIn(text: string): number {
@@ -219,17 +223,4 @@ function rejectedIn(text: string): number {
   } catch {
     return 0
   }
-}
-
-/** The beginning of a reply: what is longer is nothing that a collector says. */
-async function readSome({ body }: Response): Promise<string> {
-  if (body === null) return ''
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    length += chunk.length
-    if (length > MOST_REPLY_BYTES) break
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
