@@ -7,6 +7,7 @@ import {
   testUpstream,
   type TestClient,
   type TestGateway,
+  type TestTool,
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
 
@@ -42,8 +43,12 @@ const TOOLS = {
   },
 }
 
-export async function setting(t: TestContext, config: JsonObject = {}): Promise<Setting> {
-  const upstream = closeAfter(t, await testUpstream({ tools: TOOLS }))
+export async function setting(
+  t: TestContext,
+  config: JsonObject = {},
+  tools: Readonly<Record<string, TestTool>> = {},
+): Promise<Setting> {
+  const upstream = closeAfter(t, await testUpstream({ tools: { ...TOOLS, ...tools } }))
   const gateway = closeAfter(
     t,
     await testGateway({ upstreams: { web: upstream }, config: { ui: { values: '*' }, ...config } }),
