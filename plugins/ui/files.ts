@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { HttpReply, HttpRequest } from '../../src/plugin.ts'
+import type { HttpReply } from '../../src/plugin.ts'
+import type { PageRequest } from './access/page-request.ts'
 
 /** Nothing of the page comes from elsewhere, nothing of it runs that is no file of ours, and it stands in no frame. */
 const HEADERS = {
@@ -34,7 +35,7 @@ interface File {
 let files: Promise<ReadonlyMap<string, File>> | undefined
 
 /** The files of the page. There is nothing in them that anybody may not know; the first who asks has them loaded. */
-export async function serveFile(name: string, { method, header }: HttpRequest): Promise<HttpReply> {
+export async function serveFile(name: string, { method, header }: PageRequest): Promise<HttpReply> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
   files ??= load()
   const file = (await files).get(name)

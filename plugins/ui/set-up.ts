@@ -7,6 +7,7 @@ import { lookingRoutes } from './api/looking.ts'
 import { openApi } from './api/openapi.ts'
 import { overviewRoutes } from './api/overview.ts'
 import type { Route } from './api/route.ts'
+import type { Part } from './types.ts'
 import { Trials } from './api/trials.ts'
 import { coveredBy, servedBy } from './listeners.ts'
 import { CallLog } from './record/call-log.ts'
@@ -14,9 +15,12 @@ import { Clients } from './record/clients.ts'
 import { FigureRing } from './record/figures.ts'
 import { Moments, recordCalls } from './record/recorder.ts'
 import { Streams } from './record/streams.ts'
-import { Site } from './site.ts'
+import { NAMELESS, Site } from './site.ts'
 
 type Options = NonNullable<Config['ui']>
+
+/** Parts of the page that are recorded for it alone. */
+const RECORDED: readonly Part[] = ['calls', 'clients', 'trials']
 
 const NOT_HERE: HttpReply = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found' }
 
@@ -63,7 +67,7 @@ export function setUp(api: PluginApi<Options>): void {
 function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Options>, state: State): Site {
   const { browsers, trials, calls, figures, clients, streams } = state
   const admission = new Admission(browsers, { options, auth: config.auth, now: () => clock.now() })
-  const parts = partsOf(config)
+  const parts = [...partsOf(config), ...RECORDED]
   const { path } = options
   const isOurs = (asked: string): boolean => asked === path || asked.startsWith(`${path}/`)
   // Where nobody asks who callers are, there is nothing to leave out.
@@ -81,7 +85,7 @@ function withDescription(routes: readonly Route[]): Route[] {
     name: 'openapi.json',
     summary: 'This description.',
     answer: 'An OpenAPI document',
-    run: ({ http }) => openApi([...routes, own], http.gate.info),
+    run: ({ http }) => openApi([...routes, own], http.gate?.info ?? NAMELESS),
   }
   return [...routes, own]
 }

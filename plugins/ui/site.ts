@@ -1,5 +1,6 @@
-import type { HttpReply, HttpRequest } from '../../src/plugin.ts'
+import type { HttpReply } from '../../src/plugin.ts'
 import type { Admission, Reader } from './access/admission.ts'
+import type { PageRequest } from './access/page-request.ts'
 import type { Browsers } from './access/browsers.ts'
 import { ApiError, type Route } from './api/route.ts'
 import { answer, bodyOf, errorReply, jsonReply } from './api/serve.ts'
@@ -18,6 +19,9 @@ export interface SiteParts {
   readonly hide: Hide
 }
 
+/** Name where a command serves the page: that of the gateway is on the first page. */
+export const NAMELESS: Me['gateway'] = { name: 'gateway', version: '' }
+
 const OPEN: Partial<Route> = { body: { token: { type: 'string' } } }
 
 /** The page and its API: every request below its path comes here. */
@@ -31,7 +35,7 @@ export class Site {
   }
 
   /** A path is one of a few names, compared as it was sent: nothing is looked up in any directory. */
-  async serve(request: HttpRequest): Promise<HttpReply> {
+  async serve(request: PageRequest): Promise<HttpReply> {
     const { path } = this.#parts
     if (request.path === path) return this.#toPage(request)
     const rest = request.path.slice(path.length + 1)
@@ -40,12 +44,12 @@ export class Site {
   }
 
   /** Sends a browser to the page by a path that holds whatever a proxy has put before it. */
-  #toPage({ method }: HttpRequest): HttpReply {
+  #toPage({ method }: PageRequest): HttpReply {
     if (method !== 'GET') return { status: 405, headers: { allow: 'GET' } }
     return { status: 308, headers: { location: `${this.#parts.path.split('/').at(-1) ?? ''}/` } }
   }
 
-  async #api(name: string, request: HttpRequest): Promise<HttpReply> {
+  async #api(name: string, request: PageRequest): Promise<HttpReply> {
     const { admission, hide } = this.#parts
     const { method } = request
     if (method === 'POST' && name === 'session') return this.#open(request)
@@ -61,7 +65,7 @@ export class Site {
     return { ...refused, headers: { ...refused.headers, allow: other.method } }
   }
 
-  async #open(request: HttpRequest): Promise<HttpReply> {
+  async #open(request: PageRequest): Promise<HttpReply> {
     const { admission, browsers, hide } = this.#parts
     try {
       const { token } = await bodyOf(OPEN, request)
@@ -77,9 +81,9 @@ export class Site {
     }
   }
 
-  #me({ gate }: HttpRequest, { principal, acts }: Reader): Me {
+  #me({ gate }: PageRequest, { principal, acts }: Reader): Me {
     const { subject, issuer } = principal
-    return { subject, issuer, acts, gateway: gate.info, parts: this.#parts.parts }
+    return { subject, issuer, acts, gateway: gate?.info ?? NAMELESS, parts: this.#parts.parts }
   }
 
   #logOut({ browser }: Reader): HttpReply {

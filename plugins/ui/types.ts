@@ -15,7 +15,7 @@ export interface Me {
 }
 
 /** Parts of a gateway that may be there or not. */
-export type Part = 'calls' | 'approvals' | 'logins' | 'cache' | 'agents'
+export type Part = 'calls' | 'clients' | 'trials' | 'approvals' | 'logins' | 'cache' | 'agents'
 
 /** Answer of `POST session`. The key goes into the header `x-tapgate-ui` of every request. */
 export interface Opened {

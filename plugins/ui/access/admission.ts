@@ -2,13 +2,13 @@ import {
   ANONYMOUS,
   type Config,
   type Credentials,
-  type HttpRequest,
   identifiedBy,
   parseDuration,
   principalKey,
   type Principal,
 } from '../../../src/plugin.ts'
 import type { Browser, Browsers } from './browsers.ts'
+import type { PageRequest } from './page-request.ts'
 import { isSameOrigin } from './same-origin.ts'
 
 type Options = NonNullable<Config['ui']>
@@ -46,7 +46,15 @@ export class Admission {
 
   constructor(
     browsers: Browsers,
-    { options, auth, now }: { options: Options; auth: Config['auth']; now: () => number },
+    {
+      options,
+      auth,
+      now,
+    }: {
+      options: Pick<Options, 'readScope' | 'actScope' | 'session'>
+      auth: Config['auth']
+      now: () => number
+    },
   ) {
     this.#browsers = browsers
     this.#options = options
@@ -63,7 +71,7 @@ export class Admission {
   }
 
   /** Who sends a request to the API, or why it is not answered. */
-  async reader(request: HttpRequest): Promise<Reader | Refused> {
+  async reader(request: PageRequest): Promise<Reader | Refused> {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
     const browser = this.#browsers.find(request)
     if (browser !== undefined) return this.#fromBrowser(browser, request)
@@ -72,7 +80,7 @@ export class Admission {
     return this.#known(request.caller, undefined)
   }
 
-  async #fromBrowser(browser: Browser, request: HttpRequest): Promise<Reader | Refused> {
+  async #fromBrowser(browser: Browser, request: PageRequest): Promise<Reader | Refused> {
     const { principal } = browser
     if (principal === undefined)
       return { principal: ANONYMOUS, acts: true, share: 'owner', browser, isIn: () => this.#isIn(browser) }
@@ -83,9 +91,10 @@ export class Admission {
   }
 
   /** The caller of a browser, by the credential that it has shown; undefined once that is no longer good. */
-  async #again(browser: Browser, request: HttpRequest): Promise<Principal | undefined> {
+  async #again(browser: Browser, request: PageRequest): Promise<Principal | undefined> {
     const { credential = '', principal } = browser
     if (this.#now() - browser.checkedAt < CHECK_MS) return principal
+    if (request.gate === undefined) return undefined
     const found = await request.gate.authenticate({
       ...request,
       certificate: undefined,
@@ -117,7 +126,7 @@ export class Admission {
   }
 
   /** Opens a browser: with a token of a link, or for a caller that `auth` knows. */
-  open(request: HttpRequest, token: unknown): Browser | Refused {
+  open(request: PageRequest, token: unknown): Browser | Refused {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not log in' }
     if (typeof token === 'string')
       return (

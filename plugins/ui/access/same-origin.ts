@@ -1,10 +1,10 @@
-import type { HttpRequest } from '../../../src/plugin.ts'
+import type { PageRequest } from './page-request.ts'
 
 /**
  * True unless a page of another origin sent the request. Browsers say so in a header that no page can set, and where they
  * do not, as over plain HTTP, they name the origin. The same host on another port is another origin.
  */
-export function isSameOrigin({ header, endpoint }: Pick<HttpRequest, 'header' | 'endpoint'>): boolean {
+export function isSameOrigin({ header, endpoint }: Pick<PageRequest, 'header' | 'endpoint'>): boolean {
   const [site] = header('sec-fetch-site')
   if (site !== undefined) return site === 'same-origin'
   const [origin] = header('origin')

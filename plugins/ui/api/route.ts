@@ -1,9 +1,10 @@
-import type { HttpReply, HttpRequest, JsonObject } from '../../../src/plugin.ts'
+import type { HttpReply, JsonObject } from '../../../src/plugin.ts'
 import type { Reader } from '../access/admission.ts'
+import type { PageRequest } from '../access/page-request.ts'
 
 /** A question to the API, from somebody who may ask it. */
 export interface Question {
-  readonly http: HttpRequest
+  readonly http: PageRequest
   readonly reader: Reader
   /** Parameters of the query. */
   text(name: string): string | undefined

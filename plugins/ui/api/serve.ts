@@ -1,13 +1,13 @@
 import {
   GatewayError,
   type HttpReply,
-  type HttpRequest,
   isObject,
   type JsonObject,
   parseParams,
   reasonOf,
 } from '../../../src/plugin.ts'
 import type { Reader } from '../access/admission.ts'
+import type { PageRequest } from '../access/page-request.ts'
 import { type Hide, safeJson } from '../safe-json.ts'
 import { ApiError, type Question, Reply, type Route } from './route.ts'
 
@@ -38,7 +38,7 @@ export function errorReply(status: number, message: string, more: JsonObject = {
 /** Answers a question of somebody who may look. */
 export async function answer(
   route: Route,
-  asked: { readonly http: HttpRequest; readonly reader: Reader },
+  asked: { readonly http: PageRequest; readonly reader: Reader },
   hide: Hide,
 ): Promise<HttpReply> {
   if (route.acts === true && !asked.reader.acts) return errorReply(403, 'this needs the scope for acting')
@@ -68,7 +68,7 @@ function failure(thrown: unknown, hide: Hide): HttpReply {
 
 async function questionOf(
   route: Route,
-  { http, reader }: { readonly http: HttpRequest; readonly reader: Reader },
+  { http, reader }: { readonly http: PageRequest; readonly reader: Reader },
 ): Promise<Question> {
   const text = (name: string): string | undefined => http.query.get(name)?.slice(0, MAX_TEXT) || undefined
   return {
@@ -88,7 +88,7 @@ async function questionOf(
 /** Reads the body of a POST: no form of a page elsewhere can send this type. */
 export async function bodyOf(
   { body = {}, required = [] }: Partial<Route>,
-  http: HttpRequest,
+  http: PageRequest,
 ): Promise<JsonObject> {
   const [type = ''] = http.header('content-type')
   if (!/^application\/json\s*(;|$)/i.test(type))

@@ -4,13 +4,14 @@ import {
   type AskReply,
   BoundedMap,
   type ClientSide,
-  type HttpRequest,
+  type Gate,
   isObject,
   type JsonObject,
   reasonOf,
   type Session,
 } from '../../../src/plugin.ts'
 import type { Reader } from '../access/admission.ts'
+import type { PageRequest } from '../access/page-request.ts'
 import { type Hide, safeJson } from '../safe-json.ts'
 import { ApiError, EVENTS, Reply, type Route } from './route.ts'
 
@@ -79,19 +80,26 @@ export class Trials {
     ]
   }
 
-  #begin(http: HttpRequest, reader: Reader, body: JsonObject): Reply {
+  #begin(http: PageRequest, reader: Reader, body: JsonObject): Reply {
+    const { gate } = http
+    if (gate === undefined) throw new ApiError(404, 'no tool can be tried here')
     const own = [...this.#running.values()].filter(share => share === reader.share)
     if (this.#running.size >= MAX_RUNNING || own.length >= MAX_OF_CALLER)
       throw new ApiError(429, 'too many calls are being tried')
     const events = new TrialEvents(this.#hide)
     this.#running.set(events, reader.share)
-    void this.#run(http, reader, body, events)
+    void this.#run({ ...http, gate }, reader, body, events)
       .catch((error: unknown) => events.end('error', { message: reasonOf(error) }))
       .finally(() => this.#running.delete(events))
     return new Reply({ status: 200, headers: EVENTS, body: events })
   }
 
-  async #run(http: HttpRequest, reader: Reader, body: JsonObject, events: TrialEvents): Promise<void> {
+  async #run(
+    http: PageRequest & { readonly gate: Gate },
+    reader: Reader,
+    body: JsonObject,
+    events: TrialEvents,
+  ): Promise<void> {
     const { gate, listener, profile } = http
     const { principal } = reader
     const id = `ui-${this.#own}-${++this.#count}`
@@ -107,7 +115,7 @@ export class Trials {
   }
 
   #call(
-    { gate, onGone }: HttpRequest,
+    { gate, onGone }: Pick<PageRequest, 'onGone'> & { readonly gate: Gate },
     session: Session,
     { body, events, share }: { body: JsonObject; events: TrialEvents; share: string },
   ): Promise<Answer> {

@@ -19,9 +19,9 @@ export const PAGES: readonly {
   readonly view: (props: PageProps) => View
 }[] = [
   { id: 'overview', title: 'Overview', view: Overview },
-  { id: 'calls', title: 'Calls', view: Calls },
+  { id: 'calls', title: 'Calls', part: 'calls', view: Calls },
   { id: 'tools', title: 'Tools', view: Tools },
-  { id: 'clients', title: 'Clients', view: Clients },
+  { id: 'clients', title: 'Clients', part: 'clients', view: Clients },
   { id: 'approvals', title: 'Approvals', part: 'approvals', view: Approvals },
   { id: 'logins', title: 'Logins', part: 'logins', view: Logins },
   { id: 'agents', title: 'Agents', part: 'agents', view: Agents },

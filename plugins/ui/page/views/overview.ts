@@ -26,7 +26,7 @@ export function Overview({ me }: PageProps): View {
   return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
-    <${Plots} figures=${figures} />
+    ${me.parts.includes('calls') ? html`<${Plots} figures=${figures} />` : html`<p class="finding">Calls, clients and figures are recorded where the configuration has <code>ui: {}</code>.</p>`}
     <h2>Servers</h2>
     ${
       servers.length === 0

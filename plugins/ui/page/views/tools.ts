@@ -36,7 +36,7 @@ export function Tools({ me, place }: PageProps): View {
       <${Field} label="Server" value=${filter.server} options=${serversOf(data)} change=${(server: string) => choose(place, { server })} />
       ${me.acts ? html`<${Act} label="Ask all servers" act=${() => post('refresh')} done=${again} />` : null}
     </div>
-    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
+    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts && me.parts.includes('trials')} key=${`${name} ${of}`} />`}
     <${List} label="Tools" columns=${columns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NONE} />
     <${More} further=${further} />
   </${Page}>`

@@ -95,10 +95,8 @@ test('a server asks whoever tries its tool, and gets the answer', async t => {
   const { ask, json } = await made.opened()
   const other = await made.opened()
   const reply = await ask('run', posted({ name: 'web__ask' }))
-  const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  while (!text.includes('\n\n')) text += (await reader?.read())?.value ?? ''
-  const asked = JSON.parse(text.slice('data: '.length)) as JsonObject
+  const events = eventsIn(reply)
+  const asked = (await events.next()).value as JsonObject
   assert.deepEqual([asked.event, asked.message], ['ask', 'Who?'])
   const unknown = await other.json('answer', { id: 'made-up', action: 'accept' })
   assert.equal(unknown.taken, false)
@@ -106,13 +104,9 @@ test('a server asks whoever tries its tool, and gets the answer', async t => {
     taken: true,
   })
   assert.deepEqual(await json('answer', { id: asked.id, action: 'accept' }), { taken: false })
-  for (;;) {
-    const { value, done } = (await reader?.read()) ?? { done: true }
-    if (done) break
-    text += value ?? ''
-  }
-  assert.match(text, /"event":"result"/)
-  assert.match(text, /Ada/)
+  const end = (await events.next()).value as JsonObject
+  assert.equal(end.event, 'result')
+  assert.match(JSON.stringify(end), /Ada/)
 })
 
 test('without the section nothing of it is there: no tap, no verb, no path', async t => {
@@ -124,3 +118,12 @@ test('without the section nothing of it is there: no tap, no verb, no path', asy
   assert.equal((await fetch(new URL('/ui/', gateway.url))).status, 404)
   await assert.rejects(gateway.gateway.control('ui.link'), /GW_VERB_UNKNOWN|ui\.link/)
 })
+
+async function* eventsIn(reply: Response): AsyncGenerator<JsonObject> {
+  let text = ''
+  for await (const piece of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const blocks = (text + piece).split('\n\n')
+    text = blocks.pop() ?? ''
+    for (const block of blocks) yield JSON.parse(block.slice('data: '.length)) as JsonObject
+  }
+}
