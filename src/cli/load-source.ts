@@ -6,6 +6,8 @@ export interface SourceFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
+  /** Further settings, by the types of the listeners that there are. */
+  readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
 }
 
 /** Reads the configuration the flags ask for. Its commands run only for who needs their secrets. */
@@ -15,7 +17,8 @@ export async function loadSource(
   commands: 'run' | 'leave' = 'run',
 ): Promise<LoadedConfig> {
   const { loadConfig } = await import('../gateway/load-config.ts')
-  return loadConfig({ file: flags.config, env: flags.env, set: flags.set ?? [], cwd, environment, commands })
+  const { config: file, env, set = [], setFor } = flags
+  return loadConfig({ file, env, set, setFor, cwd, environment, commands })
 }
 
 /** The same with its listeners replaced. */

@@ -24,6 +24,8 @@ export interface LoadOptions {
   readonly env?: string | undefined
   /** Settings such as `upstreams.web.timeout=30s`. */
   readonly set?: readonly string[] | undefined
+  /** Further settings, for a configuration whose listeners are of these types, by name. */
+  readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
   readonly cwd: string
   /** Plugins that look at it, too; `gateway/load-config.ts` gives those of ours. */
   readonly features?: readonly Feature[]
@@ -42,7 +44,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const report: ReportProblem = problem => problems.push(problem)
 
   const sources = new Sources(report)
-  const tree = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
+  const written = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
+  const tree = withSettings(written, settingsFor(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
   const outputs = await outputsOf(sectioned, options)
@@ -60,6 +63,17 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     features: options.features ?? [],
     searchPath: environment.PATH,
   })
+}
+
+/** Settings for the listeners that there are. What a command would say of them is not known yet. */
+function settingsFor(tree: Tree | undefined, { setFor, environment, cwd }: LoadOptions): readonly string[] {
+  if (setFor === undefined || tree === undefined) return []
+  const listeners = mapIn(interpolate(tree, environment, cwd, ignore).tree, 'listeners')
+  const types = [...(listeners?.entries ?? [])].map(([name, { tree: spec }]): [string, unknown] => {
+    const type = spec.kind === 'map' ? spec.entries.get('type')?.tree : undefined
+    return [name, type?.kind === 'scalar' ? type.value : undefined]
+  })
+  return setFor(new Map(types))
 }
 
 /** Outputs of all commands that a configuration names, which run side by side; what is wrong in it is said later. */

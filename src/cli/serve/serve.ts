@@ -116,7 +116,9 @@ async function loadServed(
   terminal: Terminal,
   attach: string | undefined,
 ): Promise<LoadedConfig> {
-  const source = await loadSet(flags, terminal)
+  // Read once: its commands run once, and what was looked at is what is served.
+  const setFor = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
+  const source = await loadSource({ ...flags, setFor }, terminal)
   const { listeners, control } = source.config
   const isBackground = flags['as-background'] === true
   if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')
@@ -145,23 +147,8 @@ async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string
 }
 
 // Set like any other values, so that they are checked like any others.
-async function loadSet(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig> {
-  const source = (await loadWithPipe(flags, terminal)) ?? (await loadSource(flags, terminal))
-  const more = setByFlags(flags, source)
-  return more.length === 0 ? source : loadSource({ ...flags, set: [...(flags.set ?? []), ...more] }, terminal)
-}
-
-// Most files that are served on stdio name no such listener, and need not be read twice to find that out.
-async function loadWithPipe(flags: ServeFlags, terminal: Terminal): Promise<LoadedConfig | undefined> {
-  if (!flags.stdio) return undefined
-  const set = [...(flags.set ?? []), `listeners.${PIPE}.type=stdio`]
-  const source = await loadSource({ ...flags, set }, terminal).catch(() => undefined)
-  const pipes = Object.entries(source?.config.listeners ?? {}).filter(([, { type }]) => type === 'stdio')
-  return pipes.length === 1 ? source : undefined
-}
-
-function setByFlags({ stdio, profile }: ServeFlags, { config }: LoadedConfig): string[] {
-  const pipe = Object.entries(config.listeners).find(([, { type }]) => type === 'stdio')?.[0]
+function setByFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<string, unknown>): string[] {
+  const pipe = [...listeners].find(([, type]) => type === 'stdio')?.[0]
   if (profile !== undefined && pipe === undefined && !stdio)
     throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
   const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []

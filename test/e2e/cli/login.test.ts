@@ -137,6 +137,7 @@ test('a code that is typed in elsewhere logs in too', async t => {
   const { code, stderr } = await gateway(['login', 'web', '--device'], where)
   assert.equal(code, 0, stderr)
   assert.match(stderr, /ABCD-EFGH/)
+  for (const form of where.server.asked) assert.equal(form.get('resource'), where.server.url)
   assert.equal((await logins(where))[0]?.state, 'granted')
 
   where.server.person.answer = 'no'

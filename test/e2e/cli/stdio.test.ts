@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
-import { testClient, testUpstream } from '../../../src/testing/index.ts'
+import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 import { freePort } from '../../fixtures/free-port.ts'
 import { directory, gateway, serving, type Serving } from './run.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -83,3 +85,28 @@ function initialized({ child, exit, stderr }: Serving): Promise<string> {
   child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: HELLO })}\n`)
   return answer
 }
+
+test('commands of the configuration run once, however its listeners are asked for', async t => {
+  const listeners = { own: { type: 'stdio' } }
+  const web = closeAfter(t, await testUpstream({ tools: { echo: () => 'said' } }))
+  const profiles = { few: {} }
+  for (const [more, flags] of [
+    [{}, ['--stdio']],
+    [{ listeners }, ['--stdio']],
+    [{ listeners }, ['--stdio', '--profile', 'few']],
+    [{ listeners }, ['--profile', 'few']],
+    [{}, ['--stdio', '--profile', 'few']],
+    [{ listeners: { own: { type: '${KIND:-stdio}' } } }, ['--stdio']],
+  ] as const) {
+    const upstreams = { web: { type: 'http', url: web.url, headers: { 'X-Key': '${exec:sh count.sh}' } } }
+    const cwd = await directory(t, {
+      'gateway.yaml': JSON.stringify({ profiles, upstreams, ...more }),
+      'count.sh': 'echo run >> runs; echo a-secret-of-the-keyring',
+    })
+    const editor = serving(t, ['serve', ...flags], { cwd })
+    await initialized(editor)
+    editor.child.stdin.end()
+    assert.equal(await editor.exit, 0, editor.stderr())
+    assert.equal(readFileSync(join(cwd, 'runs'), 'utf8'), 'run\n', JSON.stringify([more, flags]))
+  }
+})

@@ -9,7 +9,8 @@ import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server
 import { startIssuer } from '../../proof/access/issuer.ts'
 import { authority } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
-import { directory, gateway, serving, type Serving } from '../cli/run.ts'
+import { directory, gateway, serving } from '../cli/run.ts'
+import { pageOf } from './log-in.ts'
 
 const ours = authority('Company CA')
 const { cert: ca } = ours
@@ -33,14 +34,6 @@ const TRUSTING: Readonly<Record<string, { readonly more: object; readonly env: N
   SSL_CERT_FILE: { more: {}, env: { SSL_CERT_FILE: 'ca.pem' } },
 }
 
-async function pageOf(login: Serving): Promise<string | undefined> {
-  for (;;) {
-    const [page] = /https:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
-    if (page !== undefined) return page
-    if ((await Promise.race([login.exit, passed(20, 'runs')])) !== 'runs') return undefined
-  }
-}
-
 for (const [by, { more, env }] of Object.entries(TRUSTING))
   test(`an authorization server behind a private authority is asked where ${by} trusts that one`, async t => {
     const server = await company(t, 1)
@@ -62,6 +55,7 @@ for (const [by, { more, env }] of Object.entries(TRUSTING))
       [...new Set(server.asked.map(form => form.get('grant_type')))],
       ['authorization_code', 'refresh_token'],
     )
+    for (const form of server.asked) assert.equal(form.get('resource'), server.url, 'a renewal too')
     const out = await gateway(['logout', 'web'], where)
     assert.match(out.stdout, /the authorization server knows/, out.stderr)
   })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { setTimeout as passed } from 'node:timers/promises'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { exchangeServer } from '../../fixtures/oauth/exchange-server.ts'
@@ -8,6 +7,7 @@ import { loginServer } from '../../fixtures/oauth/login-server.ts'
 import { startIssuer } from '../../proof/access/issuer.ts'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { gateway, serving } from '../cli/run.ts'
+import { pageOf } from '../oauth/log-in.ts'
 import { skipOne, twoWorkers, type Running } from './setting.ts'
 
 const RESOURCE = 'https://gateway.example/mcp'
@@ -44,12 +44,9 @@ async function call({ url }: Running, tool: string, credential: string): Promise
 /** Logs in with the command, and plays the browser. */
 async function login(t: TestContext, cwd: string, args: readonly string[]): Promise<void> {
   const command = serving(t, ['login', ...args], { cwd, env: ENV })
-  for (let page: string | undefined; page === undefined; await passed(20)) {
-    ;[page] = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(command.stderr()) ?? []
-    if (page !== undefined) await fetch(page)
-    else if ((await Promise.race([command.exit, passed(1, 'runs')])) !== 'runs')
-      throw new Error(command.stderr())
-  }
+  const page = await pageOf(command)
+  assert.ok(page, command.stderr())
+  await fetch(page)
   assert.equal(await command.exit, 0, command.stderr())
 }
 

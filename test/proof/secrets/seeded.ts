@@ -10,13 +10,17 @@ import { testClient } from '../../../src/testing/index.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { ENCODINGS, secretsOf } from '../../unit/secrets/encodings.ts'
 import { tellTale, type TellTale } from './http-server.ts'
-import { loginServer } from './login-server.ts'
+import { CLIENT, loginServer } from './login-server.ts'
 
 const SHOWING = join(import.meta.dirname, 'showing-server.mjs')
 const RELOADS = 5
-/** The server that wants a token, and what the gateway has to get one. */
-const LOGIN = 'login'
-const CLIENT_SECRET = 'seeded-client-secret-0f3a'
+/** Servers that want a token: of the gateway itself, and of a person who has logged in. */
+const LOGINS = ['login', 'person'] as const
+/** What the gateway has to get one. */
+const CLIENT_SECRETS: Readonly<Record<string, string>> = {
+  login: 'seeded-client-secret-0f3a',
+  person: 'seeded-client-secret-9c1e',
+}
 
 /** A secret, and the only server that may get it. */
 interface Seed {
@@ -74,15 +78,17 @@ class World {
     const names = [...web, ...pipes]
     const seeds = secretsOf(count, 29).map((value, n) => ({ value, owner: names[n % names.length] ?? '' }))
     // Tokens are secrets from the moment that they are given.
-    const given = (value: string): void => void seeds.push({ value, owner: LOGIN })
-    talking.set(LOGIN, await loginServer(given))
-    seeds.push({ value: CLIENT_SECRET, owner: LOGIN })
+    for (const owner of LOGINS) {
+      talking.set(owner, await loginServer(value => void seeds.push({ value, owner })))
+      seeds.push({ value: CLIENT_SECRETS[owner] ?? '', owner })
+    }
     return new World(directory, seeds, talking, await tellTale())
   }
 
   async run(calls: number): Promise<Seeded> {
     writeFileSync(join(this.#directory, 'gateway.yaml'), stringify(this.#config()))
     const url = await this.#serve()
+    const said = await this.#logIn()
     const replies = await this.#callAll(url, calls)
     const argv = family(this.#gateway?.pid ?? 0).map(pid => textAt(`/proc/${pid}/cmdline`))
     const shown = await Promise.all(
@@ -92,6 +98,7 @@ class World {
         ['inspect', '--offline', '--origins'],
         ['validate'],
         ['cache', 'ls'],
+        ['logins'],
         ['logs', 'pipe-0'],
       ].map(args => this.#ask(args)),
     )
@@ -100,7 +107,7 @@ class World {
     const places = {
       'results and errors': replies,
       'log, at level debug': this.#log,
-      'ps, inspect, validate, logs': shown.join(''),
+      'ps, inspect, validate, logs, login, logins': [said, ...shown].join(''),
       metrics,
       traces: this.#collector.heard(),
       audit: this.#read('audit'),
@@ -153,7 +160,7 @@ class World {
       const named = (prefix: string, from: typeof own): Record<string, string> =>
         Object.fromEntries(from.map(([n, text]) => [`${prefix}${n}`, text]))
       const server = this.#talking.get(name)
-      if (name === LOGIN && server !== undefined) return [name, loginOf(server)]
+      if (server !== undefined && name in CLIENT_SECRETS) return [name, loginOf(server, name)]
       if (server === undefined) {
         const args = [SHOWING, join(this.#directory, 'seen', name)]
         const spec = { type: 'stdio', command: process.execPath, args, env: named('OWN_', own) }
@@ -209,6 +216,24 @@ class World {
         .map(([url]) => url)
         .find(url => !ports.some(port => url.includes(port))),
     )
+  }
+
+  /** A person logs in with the command. The page that it prints is the one place where its state belongs. */
+  async #logIn(): Promise<string> {
+    const args = [LAUNCHER, 'login', 'person', '--no-browser', '--config', 'gateway.yaml']
+    const child = spawn(process.execPath, args, {
+      cwd: this.#directory,
+      env: { ...process.env, ...this.#variables },
+    })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes: Buffer) => (text += bytes.toString()))
+    const ended = once(child, 'close')
+    const page = await until('it prints a page', () => /http:\S+\/authorize\S+(?=\s)/.exec(text)?.[0])
+    await fetch(page)
+    const [code] = (await ended) as [number | null]
+    if (code !== 0) throw new Error(`nobody could log in: ${text}`)
+    return text.replace(page, '')
   }
 
   /** Calls every tool of every server in turn, and reloads in between with secrets that are new. */
@@ -271,10 +296,10 @@ class World {
   }
 }
 
-function loginOf({ port }: TellTale): object {
+function loginOf({ port }: TellTale, name: string): object {
   const origin = `http://127.0.0.1:${port}`
-  const client = { id: 'seeded', secret: CLIENT_SECRET, method: 'client_secret_post' }
-  const oauth = { grant: 'client-credentials', issuer: origin, client }
+  const client = { id: CLIENT, secret: CLIENT_SECRETS[name], method: 'client_secret_post' }
+  const oauth = { grant: name === 'person' ? 'code' : 'client-credentials', issuer: origin, client }
   return { type: 'http', url: `${origin}/mcp`, oauth, breaker: false, retry: false }
 }
 
