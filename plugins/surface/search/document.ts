@@ -14,8 +14,8 @@ export interface ToolText {
   readonly values: string
 }
 
-/** Most characters of one text that are searched: the end of an endless description finds nothing. */
-const MOST = 4000
+/** Most characters of one text that are searched: the end of a long description finds nothing, and costs as much as its beginning. */
+const MOST = 600
 const MOST_VALUES = 50
 const DEEPEST = 4
 
@@ -32,7 +32,7 @@ export function toolText(entry: CatalogEntry, id: number): ToolText {
     server: upstream,
     title: titleOf(value),
     lead,
-    rest: description.slice(lead.length, MOST),
+    rest: description.slice(lead.length, lead.length + MOST),
     args: bounded(texts.names),
     argTexts: bounded(texts.texts),
     values: bounded(texts.values),
@@ -74,7 +74,7 @@ function readSchema(schema: unknown, into: SchemaTexts, depth: number): void {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, MOST) : ''
+  return typeof value === 'string' ? value.slice(0, 4 * MOST) : ''
 }
 
 function bounded(texts: readonly string[]): string {

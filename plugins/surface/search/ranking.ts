@@ -1,7 +1,8 @@
-import MiniSearch, { type Query } from 'minisearch'
+import MiniSearch from 'minisearch'
 import type { CatalogEntry } from '../../../src/plugin.ts'
 import { toolText, type ToolText } from './document.ts'
-import { meaningsOf, wordsOf } from './words.ts'
+import { Vocabulary } from './vocabulary.ts'
+import { wordsOf } from './words.ts'
 
 /** A tool that was found, and how well it fits. */
 export interface Ranked {
@@ -21,63 +22,48 @@ const WEIGHTS = {
   values: 0.75,
 }
 
-/** Weight of a word that was not asked for itself. */
-const MEANING_WEIGHT = 0.44
 /** How much more a word says that stands there twice (k), and less in a long text (b); the least that a word counts (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
-const PREFIX_WEIGHT = 0.3
-const FUZZY_WEIGHT = 0.2
 /** Most characters and words of a query that are looked at. */
 const LONGEST_QUERY = 500
 const MOST_WORDS = 40
+/** Fields that say little: a word counts there once. */
+const LONG = new Set(['rest', 'argTexts', 'values'])
 
 /** Tools by what is said of them (BM25+). */
 export class ToolIndex {
   readonly #entries: readonly CatalogEntry[]
   readonly #index: MiniSearch<ToolText>
-  readonly #known = new Set<string>()
+  readonly #vocabulary = new Vocabulary()
 
   constructor(entries: readonly CatalogEntry[]) {
     this.#entries = entries
     this.#index = new MiniSearch<ToolText>({
       fields: Object.keys(WEIGHTS),
-      tokenize: wordsOf,
-      processTerm: term => {
-        this.#known.add(term)
-        return [term, ...meaningsOf(term)]
-      },
+      tokenize: (text, field) => this.#vocabulary.learned(text, LONG.has(field ?? '')),
+      processTerm: AS_IT_IS,
     })
     this.#index.addAll(entries.map(toolText))
+    this.#vocabulary.close()
   }
 
   /** The tools that fit a query, the best first. */
   search(query: string, most: number): Ranked[] {
     const words = [...new Set(wordsOf(query.slice(0, LONGEST_QUERY)))].slice(0, MOST_WORDS)
-    if (words.length === 0) return []
-    const found = this.#index.search(this.#queryOf(words))
+    const weights = this.#vocabulary.weighed(words)
+    if (weights.size === 0) return []
+    const found = this.#index.search('', {
+      tokenize: () => [...weights.keys()],
+      processTerm: AS_IT_IS,
+      boostTerm: term => weights.get(term) ?? 1,
+      boost: WEIGHTS,
+      bm25: BM25,
+    })
     return found.slice(0, most).flatMap(({ id, score }) => {
       const entry = this.#entries[id as number]
       return entry === undefined ? [] : [{ entry, score }]
     })
   }
-
-  #queryOf(words: readonly string[]): Query {
-    const common = { tokenize: AS_IT_IS, processTerm: (term: string) => term, boost: WEIGHTS, bm25: BM25 }
-    const meanings = [...new Set(words.flatMap(meaningsOf))]
-    return {
-      combineWith: 'OR',
-      queries: [
-        ...words.map(word => ({ ...common, queries: [word], ...this.#spellings(word) })),
-        ...meanings.map(mark => ({ ...common, queries: [mark], boostTerm: () => MEANING_WEIGHT })),
-      ],
-    }
-  }
-
-  /** A word that no tool has may be the beginning of another one, or misspelled. */
-  #spellings(word: string): object {
-    if (this.#known.has(word) || word.length < 4) return {}
-    return { prefix: true, fuzzy: 0.2, weights: { prefix: PREFIX_WEIGHT, fuzzy: FUZZY_WEIGHT } }
-  }
 }
 
-const AS_IT_IS = (text: string): string[] => [text]
+const AS_IT_IS = (term: string): string => term

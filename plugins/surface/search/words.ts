@@ -65,12 +65,23 @@ const SAME = [
 ]
 
 /** The words of a text, in their stems: cut at what is no letter or digit, and where a name changes its case. */
-export function wordsOf(text: string): string[] {
+export function wordsOf(text: string, known: Stems = new Map()): string[] {
   const words: string[] = []
   for (const piece of text.match(PIECE) ?? NONE) {
-    if (!PLAIN.test(piece)) words.push(...wordsOfAnyScript(piece.normalize('NFKC')))
-    else for (const part of piece.split(CASE)) addWord(part.toLowerCase(), words)
+    let own = known.get(piece)
+    if (own === undefined) known.set(piece, (own = wordsIn(piece)))
+    for (const word of own) words.push(word)
   }
+  return words
+}
+
+/** What came of each piece of a text, for who reads many. */
+export type Stems = Map<string, readonly string[]>
+
+function wordsIn(piece: string): string[] {
+  const words: string[] = []
+  if (!PLAIN.test(piece)) return wordsOfAnyScript(piece.normalize('NFKC'))
+  for (const part of piece.split(CASE)) addWord(part.toLowerCase(), words)
   return words
 }
 

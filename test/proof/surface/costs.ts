@@ -1,0 +1,81 @@
+import { searched } from '../../../plugins/surface/answers.ts'
+import { listTokens } from '../../../plugins/surface/cost.ts'
+import { ToolIndex } from '../../../plugins/surface/search/ranking.ts'
+import { surfacesOf } from '../../../plugins/surface/settings.ts'
+import { listed, type Listed } from '../../../plugins/surface/shown.ts'
+import { ANONYMOUS, collectGarbage, tokensIn, type CatalogEntry, type Config } from '../../../src/plugin.ts'
+import { liveTasks } from '../../fixtures/live-mcp-tool/index.ts'
+import { atMost, share, type Figure } from './figures.ts'
+import { liveEntries } from './tools.ts'
+
+const TIMES = 9
+
+/** Entries in the form of a mode, with a budget that is never the reason for anything. */
+export function shownIn(entries: readonly CatalogEntry[], mode: 'search' | 'compact'): Listed {
+  const surface = { mode, budget: 8000, pinned: [], results: 5, clients: {} }
+  const reader = { principal: ANONYMOUS, client: { name: 'proof', version: '1' } }
+  return listed(entries, surfacesOf({ surface } as unknown as Config).of(reader))
+}
+
+/** Tokens of lists and answers, and processor time of searches and of the index. */
+export async function costs(): Promise<Figure[]> {
+  const entries = liveEntries()
+  const full = listTokens(entries)
+  const search = shownIn(entries, 'search')
+  const compact = shownIn(entries, 'compact')
+  const answers = await answersOf(search)
+  const mean = answers.reduce((all, one) => all + one, 0) / answers.length
+  const saved = (searches: number): number => 1 - (search.tokens + searches * mean) / full
+  const thousand = [...entries, ...entries].slice(0, 1000)
+  return [
+    { what: `${entries.length} tools in full`, value: String(full), unit: 'tokens', isMet: true },
+    { what: '… compact', value: String(compact.tokens), unit: 'tokens', isMet: true },
+    atMost('… in search mode', search.tokens, 1500, 'tokens'),
+    atMost(`answer of a search, the longest of ${answers.length}`, Math.max(...answers), 700, 'tokens'),
+    { what: '… on average', value: mean.toFixed(0), unit: 'tokens', isMet: true },
+    share('saved after 3 searches', saved(3), 0.95),
+    share('saved after 100 searches', saved(100), 0),
+    ...times(thousand),
+  ]
+}
+
+async function answersOf({ surface }: Listed): Promise<number[]> {
+  const queries = liveTasks().flatMap(({ steps }) => steps)
+  return Promise.all(
+    queries.map(async query => {
+      const answer = await searched(surface, { query }, () => Promise.resolve(undefined))
+      return 'result' in answer ? tokensIn(answer.result.bytes().length) : Infinity
+    }),
+  )
+}
+
+/** Processor time, as other work on the machine says nothing about ours. */
+function times(entries: readonly CatalogEntry[]): Figure[] {
+  const builds = Array.from({ length: TIMES }, () => millisecondsOf(() => new ToolIndex(entries)).ms)
+  collectGarbage()
+  const before = process.memoryUsage().heapUsed
+  const { made: index } = millisecondsOf(() => new ToolIndex(entries))
+  collectGarbage()
+  const size = (process.memoryUsage().heapUsed - before) / 1024 / 1024
+  const queries = liveTasks().flatMap(({ steps, question }) => [...steps, question])
+  for (const query of queries) index.search(query, 10)
+  const searches = queries.map(query => millisecondsOf(() => index.search(query, 10)).ms)
+  return [
+    atMost('index of 1,000 tools, median of nine', quantile(builds, 0.5), 40, 'ms'),
+    atMost('… its memory', size, 6, 'MiB', 1),
+    atMost('search among 1,000 tools, median', quantile(searches, 0.5), 3, 'ms', 2),
+    atMost('… 99 of 100 are faster than', quantile(searches, 0.99), 3, 'ms', 2),
+  ]
+}
+
+function millisecondsOf<T>(work: () => T): { readonly ms: number; readonly made: T } {
+  const before = process.cpuUsage()
+  const made = work()
+  const { user, system } = process.cpuUsage(before)
+  return { ms: (user + system) / 1000, made }
+}
+
+function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN
+}

@@ -1,0 +1,22 @@
+/** One figure of the proof. */
+export interface Figure {
+  readonly what: string
+  readonly value: string
+  readonly unit?: string
+  /** In words. */
+  readonly target?: string
+  readonly isMet: boolean
+  /** True for a target that is known to be out of reach. */
+  readonly isWish?: boolean
+}
+
+/** A share that should be at least so large. */
+export function share(what: string, value: number, least?: number, isWish = false): Figure {
+  const target = least === undefined ? {} : { target: `≥ ${least.toFixed(2)}` }
+  return { what, value: value.toFixed(3), ...target, isMet: least === undefined || value >= least, isWish }
+}
+
+/** A number that should be at most so large. */
+export function atMost(what: string, value: number, most: number, unit: string, digits = 0): Figure {
+  return { what, value: value.toFixed(digits), unit, target: `≤ ${most} ${unit}`, isMet: value <= most }
+}
