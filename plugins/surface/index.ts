@@ -14,6 +14,7 @@ interface Cost {
 }
 
 const MAX_PROFILES = 1000
+const MAX_SERVERS = 10_000
 
 /** Shows no more tools than fit into a context: the others are searched for, and called by their names all the same. */
 export const surface: Plugin<Options> = {
@@ -24,8 +25,9 @@ export const surface: Plugin<Options> = {
     const { config, hooks } = api
     const surfaces = surfacesOf(config)
     const costs = new BoundedMap<string, Cost>({ max: MAX_PROFILES })
+    const servers = new BoundedMap<string, { tools: number; tokens: number }>({ max: MAX_SERVERS })
     /** By the first of our tools in a list, else by the list. */
-    const made = new WeakMap<object, Surface>()
+    const known = new WeakMap<object, Surface>()
 
     // After whatever names and fits: what is found has the names that the reader is shown.
     hooks.listing.tap(
@@ -33,11 +35,13 @@ export const surface: Plugin<Options> = {
       (entries, reader) => {
         if (reader.kind !== 'tools') return undefined
         const settings = surfaces.of(reader)
-        const { entries: shown, surface: own, tokens } = listed(entries, settings)
+        const { entries: shown, surface: made, tokens } = listed(entries, settings)
+        for (const [upstream, own] of Map.groupBy(entries, entry => entry.upstream))
+          servers.set(upstream, { tools: own.length, tokens: listTokens(own) })
         costs.set(settings.profileName, { shown: tokens, full: listTokens(entries) })
         const [first] = shown
         if (first?.upstream !== '') return undefined
-        made.set(first, own)
+        known.set(first, made)
         return shown
       },
     )
@@ -45,13 +49,17 @@ export const surface: Plugin<Options> = {
     const surfaceFor = async (exchange: Exchange): Promise<Surface | undefined> => {
       const shown = await exchange.shown('tools')
       const [first] = shown
-      const own = first === undefined ? undefined : made.get(first)
+      const own = first === undefined ? undefined : known.get(first)
       const settings = surfaces.of({ ...exchange.session, client: exchange.session.client.info })
       // A list that fits now may not have when the client read it.
-      return own ?? (settings.mode === 'auto' ? kept(made, shown, settings) : undefined)
+      return own ?? (settings.maySearch ? kept(known, shown, settings) : undefined)
     }
     tapCalls(api as never, surfaceFor)
 
+    hooks.status.tap((status, { name }) => {
+      const own = servers.get(name)
+      return own === undefined ? undefined : { ...status, surface: own }
+    })
     hooks.figures.tap(figures => [
       ...figures,
       {

@@ -62,7 +62,7 @@ function formOf(surface: Surface): readonly CatalogEntry[] {
   if (mode === 'compact')
     return [
       describeTools(names.describe),
-      ...entries.map(entry => (isPinned(entry.exposed) ? entry : compactTool(entry))),
+      ...entries.map(entry => (isPinned(entry) ? entry : compactTool(entry))),
     ]
   const bare = listTokens(searchTools(entries, names, 0))
   const own = searchTools(entries, names, Math.max(0, Math.min(OVERVIEW, budget - bare)))
@@ -72,12 +72,10 @@ function formOf(surface: Surface): readonly CatalogEntry[] {
 /** The tools that are always shown: in full, else compact, else not, by what the budget has left. */
 function pinned({ entries, settings: { isPinned } }: Surface, tokens: number): CatalogEntry[] {
   let left = tokens
-  return entries
-    .filter(({ exposed }) => isPinned(exposed))
-    .flatMap(entry => {
-      const form = [entry, compactTool(entry)].find(one => toolTokens(one) <= left)
-      if (form === undefined) return []
-      left -= toolTokens(form)
-      return [form]
-    })
+  return entries.filter(isPinned).flatMap(entry => {
+    const form = [entry, compactTool(entry)].find(one => toolTokens(one) <= left)
+    if (form === undefined) return []
+    left -= toolTokens(form)
+    return [form]
+  })
 }

@@ -5,6 +5,7 @@ import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { warningLines } from './validate.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { sumLines, sumsOf, withTokens } from './tool-tokens.ts'
 
 /** A tool with the upstream that owns it. */
 interface OwnedTool extends ToolEntry {
@@ -39,6 +40,23 @@ export function toolLines(tools: readonly OwnedTool[], { out }: Terminal): strin
   return out.width === undefined
     ? table(rows, out)
     : [...table(rows, out), '', out.paint('dim', plural(tools.length, 'tool'))]
+}
+
+/** Tools with what they cost, the dearest first, and the sums. */
+export function costsOf(tools: readonly OwnedTool[]) {
+  const costed = tools.map(withTokens).sort((one, other) => other.tokens - one.tokens)
+  return { tools: costed, tokens: sumsOf(costed) }
+}
+
+/** One line each: tokens, name, upstream; then the sums. */
+export function costLines({ tools, tokens }: ReturnType<typeof costsOf>, { out }: Terminal): string[] {
+  if (tools.length === 0) return [out.paint('dim', 'no tools')]
+  const rows = tools.map(tool => [
+    String(tool.tokens),
+    out.paint('bold', oneLine(tool.name)),
+    out.paint('cyan', tool.upstream ?? ''),
+  ])
+  return [...table(rows, out), '', ...sumLines(tokens)]
 }
 
 // A plain word is meant as a part of the name.

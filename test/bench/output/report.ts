@@ -67,6 +67,7 @@ export function reportOf(
     section('Memory', notes.of('memory'), memoryRows(result), soakTable(soak)),
     section('Without any I/O', notes.of('road'), roadRows(result)),
     section('Every call', notes.of('calls'), ...callTables(result)),
+    section('Tools that are found', '', notes.of('surface')),
   ]
   return `${parts.filter(part => part !== '').join('\n\n')}\n`
 }

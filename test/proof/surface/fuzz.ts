@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../src/plugin.ts'
 import { testClient, testGateway, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import { liveServers, liveTasks } from '../../fixtures/live-mcp-tool/index.ts'
 import type { Figure } from './figures.ts'
@@ -71,23 +72,17 @@ async function answerTo(
   words: readonly string[],
   hidden: readonly string[],
 ): Promise<string> {
-  const name = pick(hidden)
-  const query =
-    n % 3 === 0
-      ? name
-      : n % 3 === 1
-        ? pick(words)
-        : `${pick(words).slice(0, 40)} ${name.split('__')[1] ?? ''}`
-  const args =
-    n % 20 === 7
-      ? { names: [name, pick(hidden)] }
-      : n % 20 === 8
-        ? { name }
-        : { query, limit: 20, ...(n % 5 === 0 ? { server: name.split('__')[0] } : {}) }
-  const tool =
-    n % 20 === 7 ? 'describe_tools' : n % 20 === 8 ? pick(['call_tool', 'call_read_tool']) : 'search_tools'
-  const { result, error } = await client.request('tools/call', { name: tool, arguments: args })
+  const { result, error } = await client.request('tools/call', question(n, words, hidden))
   return error?.message ?? (result?.content as { text: string }[])[0]?.text ?? ''
+}
+
+function question(n: number, words: readonly string[], hidden: readonly string[]): JsonObject {
+  const name = pick(hidden)
+  const [server = '', tool = ''] = name.split('__')
+  if (n % 20 === 7) return { name: 'describe_tools', arguments: { names: [name, pick(hidden)] } }
+  if (n % 20 === 8) return { name: pick(['call_tool', 'call_read_tool']), arguments: { name } }
+  const query = [name, pick(words), `${pick(words).slice(0, 40)} ${tool}`][n % 3] ?? ''
+  return { name: 'search_tools', arguments: { query, limit: 20, ...(n % 5 === 0 ? { server } : {}) } }
 }
 
 function pick(list: readonly string[]): string {

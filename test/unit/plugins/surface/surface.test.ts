@@ -203,7 +203,9 @@ test('mode auto is full while the list fits, and for clients that put off tools 
   }
   const large = await serve(t, config, many)
   assert.deepEqual(await namesOf(await large.connect()), [...OURS, 'web__tool_7'])
-  assert.equal((await namesOf(await large.connect('legacy', 'claude-code'))).length, 60)
+  const deferring = await large.connect('legacy', 'claude-code')
+  assert.equal((await namesOf(deferring)).length, 60)
+  assert.match(await textOf(deferring, 'search_tools', { query: 'thing 7' }), /web__tool_7/)
   const compact = await listOf(await large.connect('modern', 'odd-one'))
   assert.equal(compact.length, 61)
   assert.equal(compact[1]?.description, 'Does thing 0.')

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Ajv } from 'ajv'
+import fc from 'fast-check'
+import { compactTool } from '../../../../plugins/surface/compact.ts'
+import { listTokens } from '../../../../plugins/surface/cost.ts'
+import { firstSentence } from '../../../../plugins/surface/search/document.ts'
+import { ToolIndex } from '../../../../plugins/surface/search/ranking.ts'
+import { stemOf, wordsOf } from '../../../../plugins/surface/search/words.ts'
+import { surfacesOf, type Mode } from '../../../../plugins/surface/settings.ts'
+import { listed } from '../../../../plugins/surface/shown.ts'
+import { signature } from '../../../../plugins/surface/signature.ts'
+import {
+  ANONYMOUS,
+  tokensIn,
+  type CatalogEntry,
+  type Config,
+  type JsonObject,
+} from '../../../../src/plugin.ts'
+import { liveServers } from '../../../fixtures/live-mcp-tool/index.ts'
+
+function entryOf(upstream: string, value: JsonObject & { readonly name: string }): CatalogEntry {
+  return { kind: 'tools', upstream, original: value.name, exposed: `${upstream}__${value.name}`, value }
+}
+
+const LIVE = liveServers().flatMap(({ name, tools }) => tools.map(tool => entryOf(name, tool)))
+
+function settings(mode: Mode, budget: number, pinned: readonly string[] = []) {
+  const surface = { mode, budget, pinned, results: 5, clients: {} }
+  const upstreams = Object.fromEntries(LIVE.map(({ upstream }) => [upstream, {}]))
+  const reader = { principal: ANONYMOUS, client: { name: 'test', version: '1' } }
+  return surfacesOf({ surface, upstreams } as unknown as Config).of(reader)
+}
+
+test('a list within a budget never costs more, whatever is pinned', () => {
+  const arbitrary = fc.record({
+    budget: fc.integer({ min: 1000, max: 30_000 }),
+    from: fc.nat(LIVE.length),
+    count: fc.nat(LIVE.length),
+    pinned: fc.constantFrom([], ['*'], ['*search*', '*get*']),
+    mode: fc.constantFrom<Mode>('search', 'auto'),
+  })
+  fc.assert(
+    fc.property(arbitrary, ({ budget, from, count, pinned, mode }) => {
+      const { entries } = listed(LIVE.slice(from, from + count), settings(mode, budget, pinned))
+      return listTokens(entries) <= budget
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('the same tools make the same list, in whatever order they come', () => {
+  const text = (entries: readonly CatalogEntry[]): string =>
+    JSON.stringify(listed(entries, settings('search', 8000)).entries.map(({ value }) => value))
+  assert.equal(text(LIVE), text([...LIVE].reverse()))
+})
+
+test('a compact schema takes what the whole one takes', () => {
+  const ajv = new Ajv({ strict: false, validateFormats: false, logger: false })
+  const samples = [
+    {},
+    { query: 'x' },
+    { path: 'x', content: 'y' },
+    { id: 1 },
+    { url: 'http://a' },
+    { text: 5 },
+  ]
+  let taken = 0
+  for (const entry of LIVE.filter((_, index) => index % 4 === 0)) {
+    if (ajv.validateSchema(entry.value.inputSchema as object) !== true) continue
+    const whole = ajv.compile(entry.value.inputSchema as object)
+    const compact = ajv.compile(compactTool(entry).value.inputSchema as object)
+    for (const sample of samples)
+      if (whole(sample)) {
+        taken++
+        assert.ok(compact(sample), `${entry.exposed} ${JSON.stringify(sample)}`)
+      }
+  }
+  assert.ok(taken > 50)
+})
+
+test('a line of a search has every required argument, and is short', () => {
+  for (const entry of LIVE) {
+    const line = signature(entry)
+    const { required = [] } = entry.value.inputSchema as { required?: string[] }
+    for (const name of required) assert.ok(line.includes(name), `${line} lacks ${name}`)
+    assert.ok(tokensIn(line) <= 140 || required.length > 10, line)
+    assert.doesNotMatch(line, /\n/)
+  }
+})
+
+test('a schema of any shape makes a line and an index', () => {
+  const schema = fc.oneof(
+    fc.jsonValue(),
+    fc.record({ properties: fc.jsonValue(), required: fc.jsonValue(), enum: fc.jsonValue() }),
+  )
+  const entry = fc.record({
+    description: fc.jsonValue(),
+    inputSchema: schema,
+    annotations: fc.jsonValue(),
+    title: fc.jsonValue(),
+  })
+  fc.assert(
+    fc.property(fc.array(entry, { maxLength: 5 }), fc.string(), (values, query) => {
+      const entries = values.map((value, i) => entryOf('a', { name: `t${i}`, ...value }))
+      entries.forEach(signature)
+      entries.forEach(compactTool)
+      new ToolIndex(entries).search(query, 5)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('words are cut at case and punctuation, have stems, and Chinese ones are pairs', () => {
+  assert.deepEqual(wordsOf('getPullRequest-list HTTPServer'), [
+    'get',
+    'pull',
+    'request',
+    'list',
+    'http',
+    'serv',
+  ])
+  assert.deepEqual(['query', 'queries', 'querying'].map(stemOf), Array(3).fill(stemOf('query')))
+  assert.deepEqual(wordsOf('必应搜索'), ['必应', '应搜', '搜索'])
+  assert.equal(firstSentence('Gets v1.2 of it. More.'), 'Gets v1.2 of it.')
+})
+
+test('a word that is misspelled, or only begun, finds its tool', () => {
+  const index = new ToolIndex(LIVE)
+  const first = (query: string): string | undefined => index.search(query, 1)[0]?.entry.exposed
+  assert.match(first('wikipeda') ?? '', /wikipedia/)
+  assert.match(first('chromagr') ?? '', /chroma/)
+  assert.deepEqual(index.search('', 5), [])
+  assert.deepEqual(index.search('the of and', 5), [])
+})
