@@ -128,7 +128,7 @@ export interface Exchange {
   onCancel(listener: (reason: string) => void): () => void
   /** True if another call carried it in its arguments: what its headers say of a tool is about that one. Absent: it came as it is. */
   readonly isCarried?: boolean
-  /** The list as this request's client is shown it, made from what the upstreams list now. */
+  /** The list as this request's client is shown it: as it was last made, seconds ago at most where it is asked for all the time. */
   shown(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Sends a notification that belongs to this request ahead of its answer. */
   emit(notification: Notification): void

@@ -1,5 +1,7 @@
-import type { Clock, Config, Dispatch, Inbound, Log, Session, Upstream } from '../api/index.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type { Clock, Config, Dispatch, Exchange, Inbound, Log, Session, Upstream } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import type { Kind } from '../protocol/methods.ts'
 import type { Hide } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
 import { outcomeOfReply, recordAsk } from './client-request.ts'
@@ -11,6 +13,7 @@ import { Notifier } from './notifications/notifier.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
+import type { View } from './catalog/view.ts'
 import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
 import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
 
@@ -30,6 +33,9 @@ interface GraphParts {
 
 /** The hooks on which a plugin may judge resources. */
 const JUDGES = ['request', 'route', 'catalog'] as const
+
+/** Time for which a list is shown as it was last made, before it is made anew behind the one who asks. */
+const RENEW_MS = 5000
 
 /** One generation of the configuration while it runs: it makes and holds all that the core is. */
 export class RuntimeGraph implements Graph {
@@ -53,6 +59,7 @@ export class RuntimeGraph implements Graph {
   readonly holdsCalls: boolean
   readonly #identity: Identity
   readonly #carrier: Carrier
+  readonly #renewed = new WeakMap<View, number>()
   #lastId = 0
   #running = 0
 
@@ -77,10 +84,7 @@ export class RuntimeGraph implements Graph {
     this.#carrier = {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
-      shown: async (exchange, kind) => {
-        const view = await this.catalog.load(kind, exchange.session)
-        return this.catalog.listings.shown(view, exchange.session).view.entries
-      },
+      shown: (exchange, kind) => this.#shown(exchange, kind),
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
   }
@@ -112,6 +116,21 @@ export class RuntimeGraph implements Graph {
       this.upstreams.size === 1 && only?.prefix === '' && this.#identity.isDefault === true
     const { isDefault: _, ...own } = this.#identity
     return isTransparent ? (only.upstream.server?.info ?? own) : own
+  }
+
+  async #shown({ session }: Exchange, kind: Kind): Promise<readonly CatalogEntry[]> {
+    const { catalog } = this
+    const known = catalog.current(kind, session)
+    if (known !== undefined) this.#renew(known, kind, session)
+    return catalog.listings.shown(known ?? (await catalog.load(kind, session)), session).view.entries
+  }
+
+  /** Lists anew now and then, for the next who asks: servers need not say that theirs is another one. */
+  #renew(view: View, kind: Kind, session: Session): void {
+    const now = this.clock.now()
+    if (now - (this.#renewed.get(view) ?? -Infinity) < RENEW_MS) return
+    this.#renewed.set(view, now)
+    void this.catalog.load(kind, session).catch(() => undefined)
   }
 
   #node(upstream: Upstream): UpstreamNode {

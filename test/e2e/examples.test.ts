@@ -91,7 +91,11 @@ const RUNS: readonly Run[] = [
   {
     example: 'surface',
     calls: [
-      ['search_tools', { query: 'write text to a file' }, /files__write_file\(path: string, content: string\)/],
+      [
+        'search_tools',
+        { query: 'write text to a file' },
+        /files__write_file\(path: string, content: string\)/,
+      ],
       ['call_tool', { name: 'everything__echo', arguments: HI }, /Echo: hi/],
       ['call_read_tool', { name: 'files__write_file' }, /does not say that it only reads/],
       ['files__read_text_file', { path: 'README.md' }, /# Surface/],
