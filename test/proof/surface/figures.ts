@@ -1,3 +1,5 @@
+const SMALL = 10
+
 /** One figure of the proof. */
 export interface Figure {
   readonly what: string
@@ -18,7 +20,7 @@ export function share(what: string, value: number, least?: number, isWish = fals
 
 /** A number that should be at most so large. */
 export function atMost(what: string, value: number, most: number, unit: string): Figure {
-  const digits = most < 10 ? 2 : 0
+  const digits = most < SMALL ? 2 : 0
   return { what, value: value.toFixed(digits), unit, target: `≤ ${most} ${unit}`, isMet: value <= most }
 }
 

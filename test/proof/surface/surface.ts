@@ -1,9 +1,9 @@
 // Tool search on real tools: what is found, what it costs in tokens and time, and that nobody finds what is hidden from him.
 // TABLE=1 prints the table of BENCHMARKS.md.
-import { costs } from './surface/costs.ts'
-import { fuzzed } from './surface/fuzz.ts'
-import { graded, steps } from './surface/quality.ts'
-import type { Figure } from './surface/figures.ts'
+import { costs } from './costs.ts'
+import { fuzzed } from './fuzz.ts'
+import { graded, steps } from './quality.ts'
+import type { Figure } from './figures.ts'
 
 const QUERIES = Number(process.env.RUNS ?? 10_000)
 
