@@ -25,6 +25,9 @@ const ALONE = ['src/cli/background/attach-alone']
 /** Small packages that every start needs. All others stay packages, loaded by those who need them. */
 const BUNDLED = ['eventsource-parser', 'fastest-levenshtein', 'tapable', 'yaml']
 
+/** Packages that are built into the page of plugins/ui. */
+const OF_PAGE = ['htm', 'preact']
+
 /** All that `serve` and `validate` always load: all that these import without an `import()` is one file, all else splits where the sources say `import()`. */
 const CORE = ['src/cli/serve/serve', 'src/cli/local/validate', 'src/gateway/gateway', 'src/config/load']
 
@@ -193,7 +196,7 @@ function removeOthers(made: ReadonlySet<string>): void {
 function licensesOf(chunks: readonly OutputChunk[]): string {
   const files = chunks.flatMap(({ moduleIds }) => moduleIds)
   const found = BUNDLED.filter(name => files.some(file => file.includes(join('node_modules', name, '/'))))
-  return found.map(name => licenseOf(join(ROOT, 'node_modules', name))).join('\n')
+  return [...found, ...OF_PAGE].map(name => licenseOf(join(ROOT, 'node_modules', name))).join('\n')
 }
 
 function licenseOf(directory: string): string {

@@ -20,8 +20,8 @@ export interface Reader {
   /** Key of its share of what is bounded. */
   readonly share: string
   readonly browser: Browser | undefined
-  /** False once it may look no longer. */
-  isIn(): boolean
+  /** Finds out whether it still may look, for what stays open. */
+  isIn(): Promise<boolean>
 }
 
 /** A request that goes no further. */
@@ -77,15 +77,21 @@ export class Admission {
     if (browser !== undefined) return this.#fromBrowser(browser, request)
     if (identifiedBy(request.caller) === 'nobody')
       return { status: 401, why: 'log in first: "gateway ui" gives a link' }
-    return this.#known(request.caller, undefined)
+    return this.#known(request.caller, undefined, request)
   }
 
   async #fromBrowser(browser: Browser, request: PageRequest): Promise<Reader | Refused> {
     const { principal } = browser
     if (principal === undefined)
-      return { principal: ANONYMOUS, acts: true, share: 'owner', browser, isIn: () => this.#isIn(browser) }
+      return {
+        principal: ANONYMOUS,
+        acts: true,
+        share: 'owner',
+        browser,
+        isIn: async () => this.#browsers.isOpen(browser),
+      }
     const now = await this.#again(browser, request)
-    if (now !== undefined) return this.#known(now, browser)
+    if (now !== undefined) return this.#known(now, browser, request)
     this.#browsers.close(browser)
     return { status: 401, why: 'the credential is no longer valid: log in again' }
   }
@@ -107,7 +113,7 @@ export class Admission {
     return found
   }
 
-  #known(principal: Principal, browser: Browser | undefined): Reader | Refused {
+  #known(principal: Principal, browser: Browser | undefined, request: PageRequest): Reader | Refused {
     const { readScope, actScope } = this.#options
     if (!principal.scopes.includes(readScope))
       return { status: 403, why: `the scope "${readScope}" is needed to look at this` }
@@ -116,13 +122,15 @@ export class Admission {
       acts: principal.scopes.includes(actScope),
       share: principalKey(principal),
       browser,
-      isIn: () => browser === undefined || this.#isIn(browser),
+      isIn: () => this.#isStillIn(browser, request),
     }
   }
 
-  /** True as long as a stream may stay open for a browser, whose credential is looked at with its other requests. */
-  #isIn(browser: Browser): boolean {
-    return this.#browsers.isOpen(browser)
+  /** Looks again at the credential of what stays open: a stream alone sends no more requests. */
+  async #isStillIn(browser: Browser | undefined, request: PageRequest): Promise<boolean> {
+    if (browser !== undefined && !this.#browsers.isOpen(browser)) return false
+    const now = browser === undefined ? await callerNow(request) : await this.#again(browser, request)
+    return now?.scopes.includes(this.#options.readScope) === true
   }
 
   /** Opens a browser: with a token of a link, or for a caller that `auth` knows. */
@@ -139,8 +147,16 @@ export class Admission {
     const [credential] = request.header('authorization')
     if (identifiedBy(principal) === 'nobody' || credential === undefined)
       return { status: 401, why: 'a link, an API key or a token is needed' }
-    const known = this.#known(principal, undefined)
+    const known = this.#known(principal, undefined, request)
     if ('status' in known) return known
     return this.#browsers.openFor({ principal, credential, listener }, this.sessionMs, known.share)
   }
+}
+
+/** The caller of a request, by what it brought, as that counts now. */
+async function callerNow(request: PageRequest): Promise<Principal | undefined> {
+  const found = await request.gate?.authenticate(request)
+  if (found === undefined) return undefined
+  if (!('status' in found)) return found
+  return found.status >= 500 ? request.caller : undefined
 }

@@ -99,12 +99,19 @@ export class EventStream implements AsyncIterable<string> {
     return text
   }
 
+  #goOn(): void {
+    if (this.#isOver) return
+    this.add(':\n\n')
+    this.#beat()
+  }
+
   /** Shows proxies that somebody is there, and finds out whether the reader still may listen. */
   #beat(): void {
     this.#stopBeat = this.#clock.after(BEAT_MS, () => {
-      if (!this.#reader.isIn()) return this.end()
-      this.add(':\n\n')
-      this.#beat()
+      void this.#reader.isIn().then(
+        isIn => (isIn ? this.#goOn() : this.end()),
+        () => this.end(),
+      )
     })
   }
 }
