@@ -88,6 +88,8 @@ export interface PluginApi<Options = unknown> {
    * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>
+  /** Reads YAML that is not the gateway's, as plain data. Rejects where it is none, or has too many aliases. */
+  parseYaml(text: string): Promise<unknown>
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
@@ -310,6 +312,7 @@ export type {
   Figure,
   Gate,
   Handles,
+  HttpMethod,
   HttpReply,
   HttpRequest,
   HttpSide,
@@ -343,7 +346,11 @@ export type {
   Upstream,
   UpstreamConfig,
   UpstreamContext,
+  UpstreamHttp,
+  UpstreamHttpReply,
+  UpstreamHttpRequest,
   UpstreamMemory,
+  UpstreamReach,
   UpstreamRefusal,
   UpstreamRuntime,
   UpstreamState,

@@ -1,12 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 /**
- * The schema of gateway.yaml: schemas/base.json with what each `plugins/<name>/schema.json` adds. A part has up to five members:
- * `sections` at the top, keys of `upstreams` and of `listeners` by type (`*` for all types), keys of `profiles`, and `$defs` of its own.
+ * The schema of gateway.yaml: schemas/base.json with what each `plugins/<name>/schema.json` adds. A part has up to six members:
+ * `sections` at the top, `upstreamTypes` as names of its `$defs`, keys of `upstreams` and of `listeners` by type (`*` for all
+ * types, those of plugins included), keys of `profiles`, and `$defs` of its own.
  */
 export async function wholeSchema(root) {
   const base = await read(new URL('schemas/base.json', root))
-  return (await parts(root)).reduce((whole, part) => withPart(whole, part, base.$defs), base)
+  const all = await parts(root)
+  // First the types, as other parts add keys to them.
+  return all.reduce((whole, part) => withPart(whole, part, base.$defs), all.reduce(withTypes, base))
 }
 
 async function parts(root) {
@@ -25,9 +28,29 @@ function absent(cause) {
   return {}
 }
 
+function withTypes(whole, { file, upstreamTypes = [], $defs = {} }) {
+  const types = Object.fromEntries(upstreamTypes.map(name => [name, $defs[name]]))
+  const { UpstreamConfig } = whole.$defs
+  const oneOf = [...UpstreamConfig.oneOf, ...upstreamTypes.map(name => ({ $ref: `#/$defs/${name}` }))]
+  return {
+    ...whole,
+    $defs: union({ ...whole.$defs, UpstreamConfig: { ...UpstreamConfig, oneOf } }, types, file),
+  }
+}
+
 function withPart(whole, part, common) {
   checkReferences(part, common)
-  const { file, sections = {}, upstreams = {}, listeners = {}, profiles = {}, $defs = {}, ...unknown } = part
+  const {
+    file,
+    sections = {},
+    upstreamTypes = [],
+    upstreams = {},
+    listeners = {},
+    profiles = {},
+    ...rest
+  } = part
+  const { $defs = {}, ...unknown } = rest
+  const others = Object.entries($defs).filter(([name]) => !upstreamTypes.includes(name))
   for (const key of Object.keys(unknown)) throw new Error(`${file}: a part of the schema has no "${key}"`)
   const kinds = [
     ['UpstreamConfig', upstreams],
@@ -42,7 +65,7 @@ function withPart(whole, part, common) {
         profiles,
         file,
       ),
-      $defs,
+      Object.fromEntries(others),
       file,
     ),
   }

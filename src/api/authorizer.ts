@@ -1,9 +1,10 @@
 import type { Exchange, Principal } from './exchange.ts'
+import type { HttpMethod } from './upstream-http.ts'
 
 /** One HTTP request toward an upstream, as whoever puts credentials on it sees it. */
 export interface OutgoingRequest {
   readonly upstream: string
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: HttpMethod
   /** The account of its connection, as `accountOf` said; undefined where all callers share connections. */
   readonly account: string | undefined
   /** The call that it carries; undefined for what the gateway asks by itself, such as a handshake. */

@@ -4,6 +4,7 @@ import type { Authorizer } from './authorizer.ts'
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
 import type { Clock, Log } from './plugin.ts'
 import type { UpstreamConfig } from '../config/config.gen.ts'
+import type { UpstreamHttp, UpstreamReach } from './upstream-http.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 
@@ -146,6 +147,11 @@ export interface UpstreamContext {
   stateChanged(state: UpstreamState, problem?: string): void
   /** Says before each process of it why none may be started; undefined where one may. */
   readonly refusesStart?: () => string | undefined
+  /**
+   * Opens HTTP to the place that it is reached at, for a server that speaks no MCP: the gateway's own client, with proxies,
+   * certificates, and the credentials of the authorizer. Absent where nothing is reached over a network.
+   */
+  readonly http?: ((reach: UpstreamReach) => Promise<UpstreamHttp>) | undefined
   /** Puts credentials on its HTTP requests; absent where only the configuration says what they carry. */
   readonly authorizer?: Authorizer | undefined
   /** The account whose connections these are, where the authorizer keeps accounts apart. */

@@ -8,6 +8,7 @@ import { cache } from '../../plugins/cache/index.ts'
 import { fit } from '../../plugins/fit/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
 import { oauth } from '../../plugins/oauth/index.ts'
+import { openApi } from '../../plugins/openapi/index.ts'
 import { overload } from '../../plugins/overload/index.ts'
 import { metrics } from '../../plugins/metrics/index.ts'
 import { policy } from '../../plugins/policy/index.ts'
@@ -41,6 +42,7 @@ export const builtins: readonly Plugin<never>[] = [
   callHttp,
   callSse,
   callWs,
+  openApi,
   overload,
   oauth,
   callerKeys,

@@ -11,7 +11,9 @@ import type {
   Upstream,
   UpstreamConfig,
   UpstreamContext,
+  UpstreamHttp,
   UpstreamMemory,
+  UpstreamReach,
   UpstreamState,
 } from '../api/index.ts'
 import type { Sandboxing } from '../api/process.ts'
@@ -300,7 +302,12 @@ function createUpstream(
 
 function authorizedBy(hooks: Hooks, spec: UpstreamConfig, context: UpstreamContext): UpstreamContext {
   const authorizer = hooks.runner('authorize')?.(spec, context) ?? undefined
-  return authorizer === undefined ? context : { ...context, authorizer }
+  const own: UpstreamContext = authorizer === undefined ? context : { ...context, authorizer }
+  const http = async (reach: UpstreamReach): Promise<UpstreamHttp> => {
+    const { openUpstreamHttp } = await import('../upstreams/http/upstream-http.ts')
+    return openUpstreamHttp(reach, own)
+  }
+  return { ...own, http }
 }
 
 function sandboxingOf(name: string, { memories, privatePlaces }: Surroundings): Sandboxing {

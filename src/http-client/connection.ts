@@ -93,7 +93,7 @@ export class Connection implements Carrier, ReaderEars {
     this.#head = undefined
     handler.onSend(this)
     if (this.#handler !== handler) return false
-    this.#reader.expect()
+    this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else this.#socket.write(text)
     return true

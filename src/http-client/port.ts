@@ -1,4 +1,4 @@
-import type { Exchange } from '../api/index.ts'
+import type { Exchange, HttpMethod } from '../api/index.ts'
 import type { Written } from '../util/written.ts'
 
 /** HTTP to one origin: a request in; a head, a body and an end out. */
@@ -13,7 +13,7 @@ export interface HttpTransport {
 
 /** A request as the client writes it. Header names in lower case; `host`, `connection` and `content-length` are its own. */
 export interface ClientRequest {
-  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly method: HttpMethod
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Written | undefined

@@ -40,6 +40,7 @@ export class ReplyReader {
   /** The beginning of a head that is not complete. */
   #partial: Buffer = NOTHING
   #interim = 0
+  #headAlone = false
   #chunks: Chunks | undefined
   /** Bytes of the body that are still to come; Infinity where the end of the connection ends it. */
   #left = 0
@@ -60,9 +61,10 @@ export class ReplyReader {
     return this.#state === 'idle'
   }
 
-  /** A request was sent: its reply comes next. */
-  expect(): void {
+  /** A request was sent: its reply comes next, with a length and no body where only its head was asked for. */
+  expect(headAlone = false): void {
     this.#state = 'head'
+    this.#headAlone = headAlone
     this.#interim = 0
   }
 
@@ -125,13 +127,16 @@ export class ReplyReader {
       return at < length ? at : -1
     }
     this.#state = 'body'
-    const { framing } = head
-    this.#chunks = framing === 'chunked' ? new Chunks() : undefined
-    this.#left = typeof framing === 'number' ? framing : Infinity
+    this.#expectBody(this.#headAlone ? 0 : head.framing)
     this.#ears.head(head)
     if (this.#isStopped()) return -1
     if (this.#left === 0) return this.#over(at === length)
     return at < length ? at : -1
+  }
+
+  #expectBody(framing: ReplyHead['framing']): void {
+    this.#chunks = framing === 'chunked' ? new Chunks() : undefined
+    this.#left = typeof framing === 'number' ? framing : Infinity
   }
 
   #readBody(bytes: Buffer, at: number): number {

@@ -110,6 +110,7 @@ async function setUp(
       rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),
+      parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
     const origin = { plugin: plugin.name, hook: 'setup' }
     const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }

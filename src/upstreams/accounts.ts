@@ -7,13 +7,13 @@ import type {
   ServerSide,
   Session,
   Upstream,
-  UpstreamConfig,
   UpstreamContext,
   UpstreamRuntime,
   UpstreamState,
 } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
+import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'
@@ -22,7 +22,7 @@ import { tlsFingerprint } from './tls-files.ts'
 type Make = (own: UpstreamContext) => McpUpstream
 
 /** Makes an upstream: one for all callers, or one for each account where the authorizer keeps them apart. */
-export function upstreamOf(spec: UpstreamConfig, context: UpstreamContext, make: Make): Upstream {
+export function upstreamOf(spec: McpUpstreamConfig, context: UpstreamContext, make: Make): Upstream {
   const { authorizer } = context
   const { accountOf } = authorizer ?? {}
   if (authorizer === undefined || accountOf === undefined) return make(context)
@@ -48,7 +48,7 @@ interface Account {
 /** One server as callers of different accounts see it: each account has connections, sessions and notifications of its own. */
 class Accounts implements Upstream {
   readonly name: string
-  readonly spec: UpstreamConfig
+  readonly spec: McpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #accountOf: (principal: Principal) => string
   readonly #make: Make
@@ -61,7 +61,7 @@ class Accounts implements Upstream {
   #isStopped = false
 
   constructor(
-    spec: UpstreamConfig,
+    spec: McpUpstreamConfig,
     context: UpstreamContext,
     accountOf: NonNullable<Authorizer['accountOf']>,
     make: Make,

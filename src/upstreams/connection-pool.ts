@@ -1,4 +1,5 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
+import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
@@ -365,7 +366,7 @@ interface Sizes {
 }
 
 /** Reads the numbers of connections from a spec; all but processes have one, and more as clients come. */
-export function sizesOf(spec: UpstreamConfig): Sizes {
+export function sizesOf(spec: McpUpstreamConfig): Sizes {
   const idleMs = spec.idle === undefined ? undefined : parseDuration(spec.idle)
   const {
     min,

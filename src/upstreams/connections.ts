@@ -1,11 +1,5 @@
-import type {
-  Call,
-  Session,
-  UpstreamConfig,
-  UpstreamContext,
-  UpstreamRuntime,
-  UpstreamState,
-} from '../api/index.ts'
+import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
+import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import { forOwner, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
@@ -30,7 +24,7 @@ const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** Dependencies of a set of connections: the upstream that it belongs to. */
 interface UpstreamHost {
-  readonly spec: UpstreamConfig
+  readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
   readonly supervisors: Supervisors
   /** True while somebody waits for notifications, on any connection or on the one of this supervisor. */

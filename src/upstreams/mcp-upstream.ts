@@ -4,7 +4,6 @@ import type {
   ServerSide,
   Session,
   Upstream,
-  UpstreamConfig,
   UpstreamContext,
   UpstreamMemory,
   UpstreamRuntime,
@@ -20,6 +19,7 @@ import { tlsFingerprint } from './tls-files.ts'
 import type { Connection } from './connection/connection.ts'
 import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
+import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import { isLegacy, isModern } from '../protocol/versions.ts'
 
 const PART = 'server'
@@ -47,7 +47,7 @@ const REPEATABLE: ReadonlySet<string> = new Set(
 /** A configured server, over whatever carries its messages: kept alive, spoken to in the era that it speaks. */
 export class McpUpstream implements Upstream {
   readonly name: string
-  readonly spec: UpstreamConfig
+  readonly spec: McpUpstreamConfig
   /** The server's last description of itself; kept while it is away, so that others know what they miss. */
   server: ServerSide | undefined
   readonly #context: UpstreamContext
@@ -59,7 +59,7 @@ export class McpUpstream implements Upstream {
   readonly #refusals: Refusals
   readonly #tlsFiles: string
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect) {
+  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: Connect) {
     this.name = context.name
     this.spec = spec
     this.#context = context

@@ -1,4 +1,5 @@
-import type { Session, UpstreamConfig, UpstreamContext, UpstreamState } from '../api/index.ts'
+import type { Session, UpstreamContext, UpstreamState } from '../api/index.ts'
+import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
@@ -40,12 +41,12 @@ export class Supervisors {
   readonly memory: EraMemory
   readonly drops: Drops
   readonly #behaviours = new Behaviours()
-  readonly #spec: UpstreamConfig
+  readonly #spec: McpUpstreamConfig
   readonly #context: UpstreamContext
   readonly #connect: Connect
   readonly #audience: Audience
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, connect: Connect, audience: Audience) {
+  constructor(spec: McpUpstreamConfig, context: UpstreamContext, connect: Connect, audience: Audience) {
     this.#spec = spec
     this.#context = context
     this.#connect = connect

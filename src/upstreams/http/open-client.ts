@@ -18,7 +18,7 @@ export function openClient(reach: Reach, context: UpstreamContext, connections: 
 }
 
 /** The fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */
-function plainClient(
+export function plainClient(
   { url, proxy, tls, http2 }: Reach,
   context: UpstreamContext,
   connections: number,

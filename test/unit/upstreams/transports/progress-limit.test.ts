@@ -22,7 +22,9 @@ const COUNT = 100
 const STILL: Clock = { now: () => 0, after: clock.after }
 
 /** Servers that say `COUNT` times how far a call is, and then answer it. */
-const SERVERS: Readonly<Record<string, (t: TestContext) => Promise<UpstreamConfig>>> = {
+type Server = Extract<UpstreamConfig, { readonly era: unknown }>
+
+const SERVERS: Readonly<Record<string, (t: TestContext) => Promise<Server>>> = {
   'legacy stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT)], { era: 'legacy' }),
   'modern stdio': async () => stdioSpec([script('progress-server.mjs'), String(COUNT), 'modern']),
   'legacy HTTP': async t => httpSpec((await peer(t, legacy(streamed))).url),

@@ -1,0 +1,116 @@
+import { isObject, mapAt, textAt } from '../../../src/plugin.ts'
+import type { Encoding, Parameter, Place, Plain, References, RequestBody } from './types.ts'
+
+const PLACES: ReadonlySet<unknown> = new Set(['path', 'query', 'header', 'cookie'])
+const STYLES: Readonly<Record<Place, string>> = {
+  path: 'simple',
+  query: 'form',
+  header: 'simple',
+  cookie: 'form',
+}
+/** Headers that are the client's own, or say who calls: a document cannot make an argument of them. */
+const OWNED =
+  /^(accept|accept-encoding|authorization|connection|content-length|content-type|cookie|expect|forwarded|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|x-forwarded-.*)$/i
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** Parameters of an operation: those of its path, and its own, which win. */
+export function parametersOf(all: readonly Plain[]): Parameter[] {
+  return [
+    ...new Map(all.flatMap(one => parameterOf(one)).map(one => [`${one.in} ${one.name}`, one])).values(),
+  ]
+}
+
+function parameterOf(one: Plain): Parameter[] {
+  const { name, in: place } = one
+  if (typeof name !== 'string' || !isPlace(place) || !isArgument(name, place)) return []
+  const style = textAt(one, 'style') ?? STYLES[place]
+  const [content] = Object.values(mapAt(one, 'content'))
+  return [
+    {
+      ...{ name, in: place, style },
+      required: one.required === true || place === 'path',
+      description: textAt(one, 'description'),
+      schema: isObject(content) ? content.schema : one.schema,
+      explode: typeof one.explode === 'boolean' ? one.explode : style === 'form',
+      allowReserved: one.allowReserved === true,
+      isJson: isObject(content),
+    },
+  ]
+}
+
+function isArgument(name: string, place: Place): boolean {
+  return place === 'header' ? HEADER_NAME.test(name) && !OWNED.test(name) : name !== ''
+}
+
+function isPlace(value: unknown): value is Place {
+  return PLACES.has(value)
+}
+
+/** True for `application/json` and all that is JSON by its suffix. */
+export function isJsonType(contentType: string): boolean {
+  return /^application\/([\w.!#$&^-]+\+)?json\s*(;|$)/i.test(contentType.trim())
+}
+
+/** Forms of a body, the best first. */
+const PREFERRED = [
+  isJsonType,
+  (type: string) => /^application\/x-www-form-urlencoded/i.test(type),
+  (type: string) => /^multipart\/form-data/i.test(type),
+  (type: string) => /^text\//i.test(type),
+]
+
+/** The body of a request, in the form that is best to write. */
+export function bodyOf(given: unknown, references: References): RequestBody | undefined {
+  const body = references.follow(given)
+  if (!isObject(body)) return undefined
+  const types = Object.keys(mapAt(body, 'content'))
+  const preferred = PREFERRED.map(fits => types.find(fits)).find(type => type !== undefined)
+  const contentType = preferred ?? types[0]
+  if (contentType === undefined) return undefined
+  const media = references.follow(mapAt(body, 'content')[contentType])
+  return {
+    required: body.required === true,
+    description: textAt(body, 'description'),
+    contentType: plainType(contentType),
+    schema: isObject(media) ? media.schema : undefined,
+    encoding: new Map(Object.entries(mapAt(media, 'encoding')).map(([name, one]) => [name, encodingOf(one)])),
+  }
+}
+
+/** A type that can be sent: ranges, and what no header holds, become bytes. */
+export function plainType(contentType: string): string {
+  return /^[\w.!#$&^+-]+\/[\w.!#$&^+-]+(\s*;\s*[\w-]+=[\w-]+)*$/.test(contentType)
+    ? contentType
+    : contentType.startsWith('*/')
+      ? 'application/json'
+      : 'application/octet-stream'
+}
+
+function encodingOf(one: unknown): Encoding {
+  const explode = mapAt(one).explode
+  return {
+    style: textAt(one, 'style'),
+    explode: typeof explode === 'boolean' ? explode : undefined,
+    contentType: textAt(one, 'contentType'),
+  }
+}
+
+/** The schema of the JSON that a success brings; undefined where there is none, or more than one. */
+export function resultOf(operation: Plain, references: References): unknown {
+  const schemas: unknown[] = []
+  for (const [status, given] of Object.entries(mapAt(operation, 'responses'))) {
+    if (!/^2(\d\d|XX)$/i.test(status)) continue
+    const content = Object.entries(mapAt(references.follow(given), 'content'))
+    if (content.length === 0) continue
+    const json = content.find(([type]) => isJsonType(type))
+    schemas.push(json === undefined ? undefined : mapAt(json[1]).schema)
+  }
+  return oneOf(schemas)
+}
+
+/** The schema that all have in common. */
+export function oneOf(schemas: readonly unknown[]): unknown {
+  const [first] = schemas
+  const text = JSON.stringify(first)
+  return schemas.every(one => JSON.stringify(one) === text) ? first : undefined
+}

@@ -1,0 +1,131 @@
+import { isObject, listAt, mapAt, oneLine, textAt, type HttpMethod } from '../../../src/plugin.ts'
+import { bodyOf, parametersOf, resultOf } from './parts.ts'
+import { referencesIn } from './references.ts'
+import { schemesIn } from './security.ts'
+import { swaggerBody, swaggerParameters, swaggerResult, swaggerServers } from './swagger.ts'
+import type { ApiDocument, Operation, Parameter, Plain, References, Requirements } from './types.ts'
+
+const METHODS: Readonly<Record<string, HttpMethod>> = {
+  get: 'GET',
+  head: 'HEAD',
+  options: 'OPTIONS',
+  post: 'POST',
+  put: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+}
+
+/** Operations of one document; more are left out. */
+const MAX_OPERATIONS = 10_000
+const MAX_PATH = 2048
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const NO_PATH = /[\x00-\x20\x7f?#\\]|^\/\/|(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i
+
+/**
+ * Sorts what a document says, in the words of OpenAPI 3. What is broken in one operation leaves out that one.
+ * @throws Error where it is no OpenAPI document
+ */
+export function readDocument(document: unknown): ApiDocument {
+  if (!isObject(document)) throw new Error('it is no object')
+  const isSwagger = document.swagger === '2.0' || document.swagger === 2
+  if (!isSwagger && !/^3\.[0-2](\.|$)/.test(String(document.openapi)))
+    throw new Error('it is none of OpenAPI 2.0, 3.0 or 3.1 ("swagger" or "openapi" says which)')
+  const references = referencesIn(document)
+  const found = operationsIn({ document, isSwagger, references })
+  const description = textAt(document, 'info', 'description')
+  return {
+    title: oneLine(textAt(document, 'info', 'title') ?? 'API').slice(0, 200),
+    version: oneLine(String(mapAt(document, 'info').version ?? '0')).slice(0, 50),
+    description,
+    ...found,
+    servers: isSwagger ? swaggerServers(document) : document.servers,
+    schemes: schemesIn(document, references),
+    references,
+  }
+}
+
+interface Reading {
+  readonly document: Plain
+  readonly isSwagger: boolean
+  readonly references: References
+}
+
+function operationsIn(reading: Reading): Pick<ApiDocument, 'operations' | 'leftOut'> {
+  const operations: Operation[] = []
+  const leftOut: string[] = []
+  for (const [path, given] of Object.entries(mapAt(reading.document, 'paths'))) {
+    const shown = oneLine(path).slice(0, 100)
+    const item = attempted(() => reading.references.follow(given))
+    if (typeof item === 'string') leftOut.push(`${shown}: ${item}`)
+    if (!isObject(item)) continue
+    for (const [key, method] of Object.entries(METHODS)) {
+      const attempt = attempted(() => operationAt(reading, { path, item, key, method }))
+      if (attempt === undefined) continue
+      if (typeof attempt === 'string') leftOut.push(`${method} ${shown}: ${attempt}`)
+      else if (operations.length >= MAX_OPERATIONS) leftOut.push(`${method} ${shown}: there are too many`)
+      else operations.push(attempt)
+    }
+  }
+  return { operations, leftOut }
+}
+
+function attempted<T>(read: () => T): T | string {
+  try {
+    return read()
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+interface Found {
+  readonly path: string
+  readonly item: Plain
+  readonly key: string
+  readonly method: HttpMethod
+}
+
+function operationAt(reading: Reading, { path, item: shared, key, method }: Found): Operation | undefined {
+  if (!isObject(shared[key])) return undefined
+  const own = shared[key]
+  if (!path.startsWith('/') || path.length > MAX_PATH || NO_PATH.test(path))
+    throw new Error('that is no path')
+  const given = [...listAt(shared, 'parameters'), ...listAt(own, 'parameters')]
+  const all = given.map(one => reading.references.follow(one)).filter(isObject)
+  const parts = reading.isSwagger ? swaggerParts(reading, own, all) : partsOf(reading, own, all)
+  checkPieces(path, parts.parameters)
+  const said = { ...shared, ...own }
+  return {
+    ...{ method, path, ...parts },
+    id: textAt(own, 'operationId'),
+    summary: textAt(said, 'summary'),
+    description: textAt(said, 'description'),
+    tags: listAt(own, 'tags').filter(tag => typeof tag === 'string'),
+    isDeprecated: own.deprecated === true,
+    security: requirementsOf(own.security ?? reading.document.security),
+    servers: said.servers,
+  }
+}
+
+type Parts = Pick<Operation, 'parameters' | 'body' | 'result'>
+
+function partsOf({ references }: Reading, own: Plain, all: readonly Plain[]): Parts {
+  const body = bodyOf(own.requestBody, references)
+  return { parameters: parametersOf(all), body, result: resultOf(own, references) }
+}
+
+function swaggerParts({ references, document }: Reading, own: Plain, all: readonly Plain[]): Parts {
+  const body = swaggerBody(all, own, document)
+  return { parameters: swaggerParameters(all), body, result: swaggerResult(own, references) }
+}
+
+/** Each piece of a path that may vary must be described. */
+function checkPieces(path: string, parameters: readonly Parameter[]): void {
+  for (const [, name] of path.matchAll(/\{([^{}]*)\}/g))
+    if (!parameters.some(one => one.in === 'path' && one.name === name))
+      throw new Error(`nothing describes its parameter "${oneLine(String(name)).slice(0, 50)}"`)
+}
+
+function requirementsOf(security: unknown): Requirements | undefined {
+  if (!Array.isArray(security)) return undefined
+  return security.filter(isObject).map(alternative => Object.keys(alternative))
+}

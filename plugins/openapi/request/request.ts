@@ -1,0 +1,169 @@
+import { didYouMean, isObject, type HttpMethod, type JsonObject } from '../../../src/plugin.ts'
+import type { Parameter } from '../document/types.ts'
+import type { Argument } from '../tools/arguments.ts'
+import type { Tool } from '../tools/tool.ts'
+import { writeBody, type WrittenBody } from './body.ts'
+import type { Credentials } from './credentials.ts'
+import { pairsOf, pieceOf, reservedly, strictly, textOf } from './styles.ts'
+
+/** A request of a tool, as it goes out. */
+export interface ToolRequest {
+  readonly method: HttpMethod
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+}
+
+/** Additions of the configuration to all requests. */
+export interface Additions extends Credentials {
+  /** Lower case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+const ACCEPT = 'application/json, text/*;q=0.9, */*;q=0.8'
+const MAX_URL = 16 * 1024
+
+/** Arguments that make no request; the model reads why. */
+export class BadArguments extends Error {}
+
+/** Writes the request of a call. @throws BadArguments */
+export function requestOf(tool: Tool, given: JsonObject, additions: Additions): ToolRequest {
+  checkNames(tool, given)
+  const { operation } = tool
+  const pairs: string[] = []
+  const cookies: string[] = []
+  const pieces = new Map<string, string>()
+  const headers: Record<string, string> = { accept: ACCEPT }
+  for (const { target, name } of tool.arguments.values()) {
+    const value = valueOf(given, name)
+    if (target.to !== 'parameter' || value === undefined) continue
+    const { parameter } = target
+    if (parameter.in === 'query') pairs.push(...pairsOf(content(parameter, value), inQuery(parameter)))
+    else if (parameter.in === 'path') pieces.set(parameter.name, pathPiece(parameter, value, name))
+    else if (parameter.in === 'header')
+      headers[parameter.name.toLowerCase()] = headerText(parameter, value, name)
+    else cookies.push(...pairsOf(content(parameter, value), inQuery(parameter)))
+  }
+  const body = bodyOf(tool, given)
+  if (body !== undefined) headers['content-type'] = body.contentType
+  addCredentials(additions, { headers, pairs, cookies })
+  const path = withPairs(tool.basePath.replace(/\/$/, '') + expanded(operation.path, pieces), pairs)
+  return { method: operation.method, path, headers, body: body?.text }
+}
+
+function checkNames(tool: Tool, given: JsonObject): void {
+  for (const name of Object.keys(given)) {
+    if (tool.arguments.has(name)) continue
+    const meant = didYouMean(name, [...tool.arguments.keys()])
+    throw new BadArguments(`there is no argument "${name}"${meant === undefined ? '' : ` – ${meant}`}`)
+  }
+  for (const { name, isRequired } of tool.arguments.values())
+    if (isRequired && valueOf(given, name) === undefined)
+      throw new BadArguments(`the argument "${name}" is missing`)
+}
+
+function valueOf(given: JsonObject, name: string): unknown {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+function content({ isJson }: Parameter, value: unknown): unknown {
+  return isJson ? JSON.stringify(value) : value
+}
+
+function inQuery({ name, style, explode, allowReserved }: Parameter) {
+  return { name, style, explode, encode: allowReserved ? reservedly : strictly }
+}
+
+/** One piece of a path: it must stay one, whatever it holds, also for servers that decode slashes. */
+function pathPiece(parameter: Parameter, value: unknown, argument: string): string {
+  const { name, style, explode } = parameter
+  const piece = pieceOf(content(parameter, value), { name, style, explode, encode: strictly })
+  if (piece === '') throw new BadArguments(`the argument "${argument}" must not be empty`)
+  const texts = [value].flat().map(textOf)
+  if (texts.some(text => climbs(text)))
+    throw new BadArguments(`the argument "${argument}" must not hold "." or ".." as a step`)
+  return piece
+}
+
+/** True for text with a step that leads elsewhere, also where it is encoded once or twice. */
+function climbs(text: string): boolean {
+  let plain = text
+  for (let times = 0; times < 3; times++) {
+    if (plain.split(/[/\\]/).some(step => step === '.' || step === '..')) return true
+    try {
+      plain = decodeURIComponent(plain)
+    } catch {
+      return false
+    }
+  }
+  return false
+}
+
+function expanded(template: string, pieces: ReadonlyMap<string, string>): string {
+  const path = template.replace(/\{([^{}]*)\}/g, (_all, name: string) => pieces.get(name) ?? '')
+  // Two pieces that were harmless alone may make one that is not.
+  if (climbs(path)) throw new BadArguments('the arguments lead to another path')
+  // What is encoded stays as it is.
+  return encodeURI(path.toWellFormed()).replaceAll('%25', '%')
+}
+
+function headerText(parameter: Parameter, value: unknown, argument: string): string {
+  const { name, style, explode } = parameter
+  const text = pieceOf(content(parameter, value), { name, style, explode, encode: plain => plain })
+  if (!/^[\t\x20-\x7e]*$/.test(text))
+    throw new BadArguments(`the argument "${argument}" is a header: one line of ASCII`)
+  return text
+}
+
+function bodyOf({ operation: { body }, arguments: all }: Tool, given: JsonObject): WrittenBody | undefined {
+  if (body === undefined) return undefined
+  const properties: [string, unknown][] = []
+  for (const { name, target } of all.values()) {
+    const value = valueOf(given, name)
+    if (value === undefined) continue
+    if (target.to === 'body') return writeBody(body, value)
+    if (target.to === 'property') properties.push([target.name, value])
+  }
+  const isFlat = [...all.values()].some(({ target }: Argument) => target.to === 'property')
+  if (properties.length === 0 && !(isFlat && body.required)) return undefined
+  return writeBody(body, Object.fromEntries(properties))
+}
+
+interface Parts {
+  readonly headers: Record<string, string>
+  readonly pairs: string[]
+  readonly cookies: string[]
+}
+
+/** Additions of the configuration win over arguments of the same name. */
+function addCredentials(
+  { header, query, cookie, headers: standing, parameters }: Additions,
+  to: Parts,
+): void {
+  const { headers, pairs, cookies } = to
+  for (const [name, value] of Object.entries({ ...query, ...parameters })) {
+    const key = strictly(name)
+    for (let i = pairs.length - 1; i >= 0; i--) if (pairs[i]?.split('=')[0] === key) pairs.splice(i, 1)
+    pairs.push(`${key}=${strictly(value)}`)
+  }
+  for (const [name, value] of Object.entries(cookie)) {
+    for (let i = cookies.length - 1; i >= 0; i--) if (cookies[i]?.startsWith(`${name}=`)) cookies.splice(i, 1)
+    cookies.push(`${name}=${strictly(value)}`)
+  }
+  if (cookies.length > 0) headers.cookie = cookies.join('; ')
+  Object.assign(headers, header, standing)
+}
+
+function withPairs(path: string, pairs: readonly string[]): string {
+  const url = pairs.length === 0 ? path : `${path}?${pairs.join('&')}`
+  if (url.length > MAX_URL) throw new BadArguments('the arguments make a URL that is too long')
+  return url
+}
+
+/** The arguments of a call; an empty object where there are none. @throws BadArguments */
+export function argumentsIn(params: JsonObject | undefined): JsonObject {
+  const given = params?.arguments ?? {}
+  if (!isObject(given)) throw new BadArguments('"arguments" must be an object')
+  return given
+}

@@ -1,0 +1,87 @@
+/** Values that a parameter or a form can hold. */
+export type Value = unknown
+
+/** Way of writing one value. */
+export interface Written {
+  readonly name: string
+  readonly style: string
+  readonly explode: boolean
+  /** Encodes one text for its place. */
+  readonly encode: (text: string) => string
+}
+
+const SEPARATORS: Readonly<Record<string, string>> = {
+  form: ',',
+  simple: ',',
+  spaceDelimited: '%20',
+  tabDelimited: '%09',
+  pipeDelimited: '%7C',
+}
+/** Levels of an object that are written with brackets. */
+const MAX_DEPTH = 16
+
+/** A value as pairs of a query or a form, both sides encoded. */
+export function pairsOf(value: Value, written: Written): string[] {
+  const { name, style, explode, encode } = written
+  const key = encode(name)
+  if (style === 'deepObject' && typeof value === 'object' && value !== null)
+    return deepPairs(value, key, encode, 0)
+  if (typeof value !== 'object' || value === null) return [`${key}=${encode(textOf(value))}`]
+  if (!Array.isArray(value)) {
+    const texts = mapTexts(value, explode, encode)
+    return explode ? texts : joined(key, texts, style)
+  }
+  const texts = value.map(one => encode(textOf(one)))
+  return explode && style === 'form' ? texts.map(text => `${key}=${text}`) : joined(key, texts, style)
+}
+
+function joined(key: string, texts: readonly string[], style: string): string[] {
+  return texts.length === 0 ? [] : [`${key}=${texts.join(SEPARATORS[style] ?? ',')}`]
+}
+
+/** `filter[created][gte]=1`, and `filter[0]=a` for lists. */
+function deepPairs(value: object, key: string, encode: Written['encode'], depth: number): string[] {
+  if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
+  return Object.entries(value).flatMap(([name, inner]: [string, unknown]) => {
+    const nested = `${key}[${encode(name)}]`
+    return typeof inner === 'object' && inner !== null
+      ? deepPairs(inner, nested, encode, depth + 1)
+      : [`${nested}=${encode(textOf(inner))}`]
+  })
+}
+
+/** A value as a piece of a path or as a header. */
+export function pieceOf(value: Value, { name, style, explode, encode }: Written): string {
+  const isMap = typeof value === 'object' && value !== null && !Array.isArray(value)
+  const texts = isMap ? mapTexts(value, explode, encode) : [value].flat().map(one => encode(textOf(one)))
+  if (style === 'label') return `.${texts.join(explode ? '.' : ',')}`
+  if (style !== 'matrix') return texts.join(',')
+  const key = encode(name)
+  if (!explode) return `;${key}=${texts.join(',')}`
+  return texts.map(text => (isMap ? `;${text}` : `;${key}=${text}`)).join('')
+}
+
+function mapTexts(value: object, explode: boolean, encode: Written['encode']): string[] {
+  const entries = Object.entries(value).map(([name, inner]) => [encode(name), encode(textOf(inner))] as const)
+  return explode ? entries.map(([name, text]) => `${name}=${text}`) : entries.flat()
+}
+
+/** One value as text; what has members of its own as JSON. */
+export function textOf(value: Value): string {
+  if (typeof value === 'string') return value
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** Encodes all but letters, digits and `-_.~`. */
+export function strictly(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+/** Leaves what `allowReserved` lets stand, but for what would end a value. */
+export function reservedly(text: string): string {
+  return strictly(text).replace(/%(3A|2F|3F|40|21|24|27|28|29|2A|2C|3B)/g, code => decodeURIComponent(code))
+}

@@ -1,0 +1,165 @@
+import { isObject } from '../../../src/plugin.ts'
+import type { Plain, References } from '../document/types.ts'
+
+/** Depths at which a schema is written, until it fits. */
+const DEPTHS = [12, 6, 4, 3, 2, 1]
+/** Least that a part adds: its braces. */
+const PART_BYTES = 2
+const MAX_DESCRIPTION = 1000
+const MAX_PATTERN = 256
+
+const NUMBERS =
+  'minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties'.split(' ')
+
+/** Reader of a schema: what is sent, or what comes back. */
+export interface SchemaUse {
+  /** True for results: they may differ from the document without failing for it. */
+  readonly isLoose: boolean
+  readonly maxBytes: number
+}
+
+/**
+ * A schema of OpenAPI as JSON Schema 2020-12, with references written out, as many clients follow none. One that is too large
+ * ends at fewer levels, and one that refers to itself where it does so again: there anything goes.
+ */
+export function plainSchema(schema: unknown, references: References, use: SchemaUse): Plain {
+  for (const depth of DEPTHS) {
+    const writer = new Writer(references, use)
+    const written = writer.write(schema, depth, [])
+    if (!writer.isOver && JSON.stringify(written).length <= use.maxBytes) return written
+  }
+  return {}
+}
+
+class Writer {
+  readonly #references: References
+  readonly #use: SchemaUse
+  /** Estimate of what is written so far; never more than that. */
+  #bytes = 0
+
+  constructor(references: References, use: SchemaUse) {
+    this.#references = references
+    this.#use = use
+  }
+
+  get isOver(): boolean {
+    return this.#bytes > this.#use.maxBytes
+  }
+
+  write(given: unknown, depth: number, open: readonly unknown[]): Plain {
+    const schema = this.#references.follow(given)
+    if (!isObject(schema) || this.isOver) return {}
+    this.#bytes += PART_BYTES
+    const isEnd = depth === 0 || open.includes(schema)
+    const within = (inner: unknown): Plain => this.write(inner, depth - 1, [...open, schema])
+    const inner = isEnd ? {} : this.#inner(schema, within)
+    return nullable(schema, { ...this.#own(schema), ...inner }, this.#use.isLoose)
+  }
+
+  /** Members that hold no schema. */
+  #own(schema: Plain): Plain {
+    const { isLoose } = this.#use
+    const { title, description } = schema
+    const plain: Plain & { description?: string } = { ...typeOf(schema) }
+    if (typeof title === 'string') plain.title = title.slice(0, MAX_DESCRIPTION)
+    if (typeof description === 'string') {
+      plain.description = description.slice(0, MAX_DESCRIPTION)
+      this.#bytes += plain.description.length
+    }
+    if (schema.deprecated === true) plain.deprecated = true
+    return isLoose ? plain : { ...plain, ...demands(schema) }
+  }
+
+  #inner(schema: Plain, within: (inner: unknown) => Plain): Plain {
+    const inner: Plain = {}
+    for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
+      const branches = schema[key]
+      if (!Array.isArray(branches) || branches.length === 0) continue
+      // Of what comes back, several may fit.
+      inner[this.#use.isLoose && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
+    }
+    if (isObject(schema.items)) inner.items = within(schema.items)
+    if (isObject(schema.properties)) Object.assign(inner, this.#properties(schema, schema.properties, within))
+    return { ...inner, ...this.#additional(schema, within) }
+  }
+
+  #additional({ additionalProperties }: Plain, within: (inner: unknown) => Plain): Plain {
+    if (isObject(additionalProperties)) return { additionalProperties: within(additionalProperties) }
+    return additionalProperties === false && !this.#use.isLoose ? { additionalProperties: false } : {}
+  }
+
+  #named(name: string, value: unknown, within: (inner: unknown) => Plain): Plain {
+    this.#bytes += name.length + 4
+    return within(value)
+  }
+
+  #properties(schema: Plain, properties: Plain, within: (inner: unknown) => Plain): Plain {
+    const hidden = this.#use.isLoose ? 'writeOnly' : 'readOnly'
+    const kept = Object.entries(properties).filter(([, value]) => {
+      const followed = this.#references.follow(value)
+      return !isObject(followed) || followed[hidden] !== true
+    })
+    const names = new Set(kept.map(([name]) => name))
+    const required = namesIn(schema.required).filter(name => names.has(name))
+    return {
+      properties: Object.fromEntries(kept.map(([name, value]) => [name, this.#named(name, value, within)])),
+      ...(this.#use.isLoose || required.length === 0 ? {} : { required }),
+    }
+  }
+}
+
+/** The members of a list that are texts. */
+export function namesIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(one => typeof one === 'string') : []
+}
+
+function typeOf({ type, properties, items, ...schema }: Plain): Plain {
+  if (type === 'file') return { type: 'string', format: 'binary' }
+  if (typeof type === 'string') return { type }
+  if (Array.isArray(type)) return { type }
+  if (isObject(properties) && schema.allOf === undefined) return { type: 'object' }
+  return isObject(items) ? { type: 'array' } : {}
+}
+
+/** Members by which a value may fail. */
+function demands(schema: Plain): Plain {
+  const plain: Plain = {}
+  if (Array.isArray(schema.enum)) plain.enum = schema.enum
+  for (const key of ['const', 'default']) if (schema[key] !== undefined) plain[key] = schema[key]
+  if (schema.uniqueItems === true) plain.uniqueItems = true
+  if (typeof schema.format === 'string') plain.format = schema.format.slice(0, 50)
+  for (const key of NUMBERS) if (typeof schema[key] === 'number') plain[key] = schema[key]
+  const { pattern } = schema
+  if (typeof pattern === 'string' && isExpression(pattern)) plain.pattern = pattern
+  return {
+    ...plain,
+    ...exclusive(schema, 'minimum', 'exclusiveMinimum'),
+    ...exclusive(schema, 'maximum', 'exclusiveMaximum'),
+  }
+}
+
+/** A bound that 3.0 marks as exclusive: what it is today stands beside it, and is the narrower one. */
+function exclusive(schema: Plain, bound: string, key: string): Plain {
+  const value = schema[key] === true ? schema[bound] : schema[key]
+  return typeof value === 'number' ? { [key]: value } : {}
+}
+
+function isExpression(pattern: string): boolean {
+  if (pattern.length > MAX_PATTERN) return false
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Documents of 3.0 say `nullable`; of what comes back, anything may be null. */
+function nullable(schema: Plain, written: Plain, isLoose: boolean): Plain {
+  const isWanted = schema.nullable === true || schema['x-nullable'] === true || isLoose
+  if (!isWanted || written.type === undefined) return written
+  const type = [...new Set<unknown>([written.type, 'null'].flat())]
+  const allowed: readonly unknown[] | undefined = Array.isArray(written.enum) ? written.enum : undefined
+  const values = allowed === undefined || allowed.includes(null) ? {} : { enum: [...allowed, null] }
+  return { ...written, type, ...values }
+}
