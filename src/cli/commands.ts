@@ -1,5 +1,8 @@
 import type { Command } from '@oclif/core/command'
 import { builtins } from '../gateway/builtins.ts'
+import Add from './commands/add/add.ts'
+import Remove from './commands/add/remove.ts'
+import Search from './commands/add/search.ts'
 import Attach from './commands/background/attach.ts'
 import Call from './commands/call.ts'
 import Connect from './commands/clients/connect.ts'
@@ -53,6 +56,9 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   'service:uninstall': ServiceUninstall,
   'service:status': ServiceStatus,
   import: Import,
+  search: Search,
+  add: Add,
+  remove: Remove,
   connect: Connect,
   disconnect: Disconnect,
   doctor: Doctor,

@@ -7,7 +7,8 @@ export type ListenerConfig = HttpListenerConfig | StdioListenerConfig | SocketLi
 /**
  * An MCP server behind the gateway.
  */
-export type UpstreamConfig = StdioUpstreamConfig | HttpUpstreamConfig | SseUpstreamConfig | WsUpstreamConfig
+export type UpstreamConfig =
+  StdioUpstreamConfig | HttpUpstreamConfig | SseUpstreamConfig | WsUpstreamConfig | OpenApiUpstreamConfig
 /**
  * What happens when a tool, prompt, resource template or instructions are not as `gateway.lock` has them: nothing (`off`), a line in the log (`warn`), a changed one is in no list and cannot be called (`withhold`), a new one neither (`strict`). That of an upstream wins over that of the gateway. Default: `off`.
  */
@@ -73,6 +74,7 @@ export interface Config {
   readonly hooks: HooksConfig
   readonly processes: ProcessesConfig
   readonly secrets: SecretsConfig
+  readonly registry?: RegistryConfig
   readonly network: NetworkConfig
   /**
    * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
@@ -252,6 +254,19 @@ export interface SecretsConfig {
    * File with that key, such as a secret of Kubernetes or a credential of systemd; relative to the configuration. Default: a file of mode 0600 in the state directory, made when it is needed, which protects copies of that directory and not against who may read it.
    */
   readonly keyFile?: string
+}
+/**
+ * The registry of MCP servers that `gateway search` and `gateway add` look in. A gateway that serves asks none.
+ */
+export interface RegistryConfig {
+  /**
+   * Where its API (v0.1) begins.
+   */
+  readonly url?: string
+  /**
+   * A file that holds what the API would say, relative to the configuration. It is asked instead of the URL.
+   */
+  readonly file?: string
 }
 /**
  * The network that the gateway is in.
@@ -1343,6 +1358,136 @@ export interface WsUpstreamConfig {
   readonly tools?: ToolFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * An HTTP API that speaks no MCP: each operation of its OpenAPI document is a tool.
+ */
+export interface OpenApiUpstreamConfig {
+  /**
+   * An HTTP API with an OpenAPI document.
+   */
+  readonly type: 'openapi'
+  /**
+   * Its OpenAPI document, 2.0, 3.0 or 3.1, as JSON or YAML: a file relative to the configuration, or an http or https URL.
+   */
+  readonly document: string
+  /**
+   * URL that its paths are appended to. Default: the first server of the document, if that is at the origin that the document came from or, for a file, public and reached by https; any other must be written here.
+   */
+  readonly server?: string
+  readonly operations?: OpenApiOperations
+  /**
+   * Credentials by the names of the document's security schemes: the key of an `apiKey`, the token of a `bearer`, `oauth2` or `openIdConnect`, `user:password` of a `basic`. They go along where an operation wants that scheme.
+   */
+  readonly security: {
+    readonly [k: string]: string
+  }
+  /**
+   * Headers sent with every call, such as credentials.
+   */
+  readonly headers: {
+    readonly [k: string]: string
+  }
+  /**
+   * Parameters sent with every call, such as a key. They are secrets.
+   */
+  readonly query: {
+    readonly [k: string]: string
+  }
+  /**
+   * Whether tools say what their results look like. Off makes lists shorter.
+   */
+  readonly outputSchemas: boolean
+  /**
+   * The proxy that connections to it go through; `false` reaches it directly. Default: HTTPS_PROXY or HTTP_PROXY of the gateway's own environment, unless NO_PROXY names the server or it runs on this machine.
+   */
+  readonly proxy?: string | false
+  readonly tls?: TlsConfig
+  /**
+   * Offers HTTP/2 to the server, over TLS; one that does not speak it gets HTTP/1.1.
+   */
+  readonly http2: boolean
+  /**
+   * Largest reply accepted from it.
+   */
+  readonly maxReply: string | number
+  /**
+   * Largest document that is read.
+   */
+  readonly maxDocument: string | number
+  /**
+   * What the names of its tools and prompts begin with. Default: the upstream's name and two underscores; an empty string means none. Resource URIs are kept as they are.
+   */
+  readonly prefix?: string
+  /**
+   * `false` keeps the entry in the file and leaves it out of the gateway.
+   */
+  readonly enabled: boolean
+  /**
+   * How long it may take to start and shake hands.
+   */
+  readonly startupTimeout: string | number
+  /**
+   * What its absence means for lists: `omit` leaves its entries out and says so in the log, `keep` goes on with what it listed last, `fail` answers with an error.
+   */
+  readonly onFailure: 'omit' | 'keep' | 'fail'
+  /**
+   * When it is started: with the gateway (`eager`), by the first who needs it (`lazy`), or with the gateway unless what it offers is known from before (`auto`).
+   */
+  readonly start: 'auto' | 'lazy' | 'eager'
+  /**
+   * Whom its answers may be kept for in a cache: everyone (`shared`), or each caller on its own (`principal`).
+   */
+  readonly isolation: 'shared' | 'principal'
+  /**
+   * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
+   */
+  readonly cache?: UpstreamCacheConfig | false
+  readonly pins?: PinsMode
+  /**
+   * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.
+   */
+  readonly trusted?: boolean
+  /**
+   * Words of your own for rules of `policy`: `"internal" in upstream.tags`.
+   *
+   * Items: A word.
+   */
+  readonly tags?: readonly string[]
+  /**
+   * How long a call may take, from its arrival and whatever it waits for, before the client gets an error; 0 means as long as it likes. Only a client that is asked something stops the time.
+   */
+  readonly timeout: string | number
+  readonly limits: UpstreamLimitsConfig
+  /**
+   * When it is given a rest; `false` never. After a rest one call goes through as a probe: all others follow when it is answered, otherwise the next rest is longer.
+   */
+  readonly breaker: BreakerConfig | false
+  /**
+   * Which calls are made again when the server was unreachable, busy or broke off; `false` none. Lists, reads, prompts and completions are safe to repeat; tools only where you say so. Retries stay below one for every five calls.
+   */
+  readonly retry: RetryConfig | false
+  readonly shape?: ShapeRule
+  readonly tools?: ToolFilterConfig
+  readonly prompts?: FilterConfig
+  readonly resources?: ResourceFilterConfig
+}
+/**
+ * Operations that become tools. Globs fit the name of a tool, or the method and path of its operation such as `GET /pets/*`.
+ */
+export interface OpenApiOperations {
+  /**
+   * Globs for those that do. Default: all.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * Globs for those that do not, whatever `allow` says.
+   */
+  readonly deny?: readonly string[]
+  /**
+   * Tags of which one must be among an operation's. Default: any.
+   */
+  readonly tags?: readonly string[]
 }
 /**
  * A plugin: where it comes from and its options.

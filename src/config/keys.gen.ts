@@ -17,6 +17,7 @@ export const SECRET_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/oauth/client/secret',
   '/upstreams/*/oauth/identityProvider/client/secret',
   '/upstreams/*/query/*',
+  '/upstreams/*/security/*',
   '/upstreams/*/tls/passphrase',
 ])
 
@@ -204,6 +205,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/limits/concurrency',
   '/upstreams/*/limits/queue',
   '/upstreams/*/limits/queueTimeout',
+  '/upstreams/*/maxDocument',
   '/upstreams/*/maxLifetime',
   '/upstreams/*/maxLine',
   '/upstreams/*/maxReply',
@@ -261,6 +263,7 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/cache',
   '/upstreams/*/enabled',
   '/upstreams/*/http2',
+  '/upstreams/*/outputSchemas',
   '/upstreams/*/proxy',
   '/upstreams/*/retry',
   '/upstreams/*/sandbox/network',
@@ -375,6 +378,7 @@ export const SECTIONS: ReadonlySet<string> = new Set([
   'profiles',
   'rateLimit',
   'redact',
+  'registry',
   'rest',
   'routes',
   'secrets',
@@ -409,5 +413,5 @@ export const TOOL_PATHS: ReadonlySet<string> = new Set([
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
   '/listeners/*': ['http', 'stdio', 'socket'],
-  '/upstreams/*': ['stdio', 'http', 'sse', 'ws'],
+  '/upstreams/*': ['stdio', 'http', 'sse', 'ws', 'openapi'],
 }

@@ -41,6 +41,26 @@ export const ERRORS = {
     hint: 'Look at its directory, or name another file with --output.',
     exit: 4,
   },
+  GW_REGISTRY_UNKNOWN: {
+    text: 'nobody says which registry of servers is meant',
+    hint: 'Give --registry the URL of one, or a file that it was saved in; or write it into gateway.yaml as registry: { url: … }.',
+    exit: 2,
+  },
+  GW_REGISTRY: {
+    text: 'the registry {registry} does not help: {why}',
+    hint: 'Look at its URL, or at the file that it was saved in.',
+    exit: 2,
+  },
+  GW_ADD_REFUSED: {
+    text: '{server} cannot be added: {why}',
+    hint: 'What it wants can be written into gateway.yaml by hand, by who trusts it.',
+    exit: 2,
+  },
+  GW_ADD_TRIAL: {
+    text: '{upstream} does not start, so it was not added: {why}',
+    hint: 'Give it what it misses with --env-var or --header, try --no-sandbox, or add it unseen with --no-start.',
+    exit: 4,
+  },
   GW_FILE_EXISTS: {
     text: '{file} exists already',
     hint: 'Choose another name, or overwrite it with --force.',

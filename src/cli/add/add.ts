@@ -1,0 +1,223 @@
+import { chmod, mkdir, unlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { LoadedConfig } from '../../config/index.ts'
+import { fromYaml } from '../../config/source/plain-yaml.ts'
+import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { lazyFetch } from '../../gateway/lazy-fetch.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { systemClock } from '../../util/clock.ts'
+import { findProgram } from '../../util/find-program.ts'
+import { mapAt, textAt } from '../../util/plain-data.ts'
+import { readSettingsFile } from '../clients/settings-file.ts'
+import { configFile } from '../config-file.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { silentLog } from '../serve/logs.ts'
+import { answersIn, askedFor, type ValueFlags, withSecretsApart, type Secrets } from './answers.ts'
+import { type Edited, edited, tried, write } from './edit.ts'
+import { keyOf } from './inputs.ts'
+import { waysOf, type Way } from './packages.ts'
+import { Registry, type Place } from './registry.ts'
+import { nameFrom, type Target, targetOf, usage } from './target.ts'
+import { trial, type Trial } from './trial.ts'
+
+/** Flags of `gateway add`. */
+export interface AddFlags extends ValueFlags {
+  readonly config?: string | undefined
+  readonly registry?: string | undefined
+  readonly name?: string | undefined
+  readonly kind?: string | undefined
+  readonly 'no-start': boolean
+  readonly 'no-sandbox': boolean
+}
+
+/** A server that is about to be added. */
+export interface Adding {
+  readonly file: string
+  readonly name: string
+  readonly way: Way
+  readonly secrets: Secrets
+  readonly edited: Edited
+  readonly notes: readonly string[]
+}
+
+/** Finds the file that is changed: the one that is named, which may be new, or the nearest. */
+export async function fileOf(
+  flags: { readonly config?: string | undefined },
+  terminal: Terminal,
+): Promise<string> {
+  return flags.config === undefined ? configFile(flags, terminal) : resolve(terminal.cwd, flags.config)
+}
+
+/** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
+export async function registryOf(
+  flags: { readonly config?: string | undefined; readonly registry?: string | undefined },
+  terminal: Terminal,
+): Promise<Registry> {
+  const fetch = lazyFetch({ network: { private: [] } } as never, {
+    clock: systemClock,
+    log: silentLog(),
+    environment: terminal.environment,
+  })
+  return new Registry(await placeOf(flags, terminal), fetch)
+}
+
+async function placeOf(
+  { registry, config }: { readonly config?: string | undefined; readonly registry?: string | undefined },
+  terminal: Terminal,
+): Promise<Place> {
+  if (registry !== undefined) return place(registry, terminal.cwd)
+  const file = await fileOf({ config }, terminal).catch(() => undefined)
+  const text = file === undefined ? undefined : (await readSettingsFile(file).catch(() => undefined))?.text
+  const section = text === undefined ? {} : mapAt(plain(text), 'registry')
+  const named = textAt(section, 'file')
+  if (named !== undefined && file !== undefined) return { file: resolve(dirname(file), named) }
+  const url = textAt(section, 'url')
+  if (url !== undefined) return place(url, terminal.cwd)
+  throw gatewayError('GW_REGISTRY_UNKNOWN')
+}
+
+function place(text: string, cwd: string): Place {
+  return /^https?:\/\//i.test(text) ? { url: text } : { file: resolve(cwd, text) }
+}
+
+function plain(text: string): unknown {
+  try {
+    return fromYaml(text)
+  } catch {
+    return {}
+  }
+}
+
+/** Works out what would be added, asking for what is missing. Nothing is written. @throws GatewayError */
+export async function planAddition(
+  {
+    what,
+    command,
+    flags,
+  }: { readonly what: string | undefined; readonly command: readonly string[]; readonly flags: AddFlags },
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<Adding> {
+  const file = await fileOf(flags, terminal)
+  const target = targetOf(what, command)
+  const { way, suggested, notes } = await wayOf(target, flags, terminal)
+  const name = flags.name ?? nameFrom(suggested)
+  if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
+    throw usage(`"${name}" is no name of an upstream: a lower-case letter, then up to 31 of a-z, 0-9 and -`)
+  const answers = answersIn(flags)
+  await askedFor(way.inputs, answers, terminal, host)
+  const known = new Set(way.inputs.map(keyOf))
+  const made = withExtras(way.upstream(answers), answers, known)
+  const secrets = withSecretsApart(sandboxed(made, flags, terminal), name, way.inputs, answers)
+  return {
+    ...{ file, name, way, secrets, notes },
+    edited: await edited(file, { name, upstream: secrets.upstream }),
+  }
+}
+
+interface Chosen {
+  readonly way: Way
+  readonly suggested: string
+  readonly notes: readonly string[]
+}
+
+async function wayOf(target: Target, flags: AddFlags, terminal: Terminal): Promise<Chosen> {
+  if (target.by === 'way') return { ...target, notes: [] }
+  const registry = await registryOf(flags, terminal)
+  const entry = await registry.find(target.name, target.version)
+  const refuse = (why: string): Error => gatewayError('GW_ADD_REFUSED', { server: entry.name, why })
+  if (entry.status === 'deleted') throw refuse('its registry says that it was deleted')
+  const found = waysOf(entry.packages, entry.remotes)
+  const ways = found.filter((way): way is Way => 'kind' in way)
+  const way = ways.find(({ kind }) => kind === (flags.kind ?? kind))
+  if (way === undefined) throw refuse(whyNone(found, ways, flags.kind))
+  const notes = entry.status === 'deprecated' ? [`its registry says that ${entry.name} is deprecated`] : []
+  const rest = ways.filter(one => one !== way).map(({ kind }) => kind)
+  const choice =
+    rest.length > 0 && flags.kind === undefined ? [`it comes as ${rest.join(', ')} too: --kind chooses`] : []
+  return { way, suggested: entry.name, notes: [...notes, ...choice] }
+}
+
+function whyNone(found: ReturnType<typeof waysOf>, ways: readonly Way[], kind = ''): string {
+  if (ways.length > 0) return `it has no ${kind}, but ${ways.map(one => one.kind).join(', ')}`
+  const whys = found.flatMap(one => ('why' in one ? [one.why] : []))
+  return whys.length > 0 ? whys.join('; ') : 'it has no package and no remote'
+}
+
+/** Variables and headers that were given and that nobody declared. */
+function withExtras(
+  upstream: JsonObject,
+  answers: ReadonlyMap<string, string>,
+  known: ReadonlySet<string>,
+): JsonObject {
+  const extra = (kind: string): [string, string][] =>
+    [...answers].flatMap(([key, value]) =>
+      key.startsWith(`${kind} `) && !known.has(key) ? [[key.slice(kind.length + 1), value]] : [],
+    )
+  const isLocal = upstream.type === 'stdio'
+  const [unknown] = [...extra('arg'), ...(isLocal ? extra('header') : extra('env'))]
+  if (unknown !== undefined) throw usage(`nothing here takes "${unknown[0]}"`)
+  const added = Object.fromEntries(extra(isLocal ? 'env' : 'header'))
+  const key = isLocal ? 'env' : 'headers'
+  return Object.keys(added).length === 0
+    ? upstream
+    : { ...upstream, [key]: { ...mapAt(upstream, key), ...added } }
+}
+
+/** Programs of strangers run in a sandbox where there is one. */
+function sandboxed(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
+  const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
+  if (!isWanted || process.platform !== 'linux') return upstream
+  if (findProgram('bwrap', environment['PATH']?.split(':'), cwd) === undefined) return upstream
+  return { ...upstream, sandbox: { type: 'bwrap', network: true } }
+}
+
+/** Starts the server once from a configuration that is not in its place yet; undefined where it was not to be started. */
+export async function tryAddition(
+  adding: Adding,
+  flags: AddFlags,
+  terminal: Terminal,
+): Promise<Trial | undefined> {
+  const { edited: change, name } = adding
+  const use = (source: LoadedConfig): Promise<Trial | undefined> =>
+    flags['no-start'] ? Promise.resolve(undefined) : trial(source, name, terminal)
+  return withSecretFiles(adding, 'for now', () => tried(change.before, change.after, terminal, use))
+}
+
+/** Writes the addition into the configuration as it is now, which must be valid with it. */
+export async function carryOut(adding: Adding, terminal: Terminal): Promise<void> {
+  const { file, name, secrets } = adding
+  await withSecretFiles(adding, 'to stay', () =>
+    write(file, { name, upstream: secrets.upstream }, now =>
+      tried(now.before, now.after, terminal, () => Promise.resolve()),
+    ),
+  )
+}
+
+/** Keeps secrets in files for their owner only while `use` runs, or from then on where it succeeds. */
+async function withSecretFiles<T>(
+  { file, secrets }: Adding,
+  time: 'for now' | 'to stay',
+  use: () => Promise<T>,
+): Promise<T> {
+  const written: string[] = []
+  const directory = join(dirname((await readSettingsFile(file)).path), 'secrets')
+  let isKept = false
+  try {
+    if (secrets.files.length > 0) await mkdir(directory, { recursive: true, mode: 0o700 })
+    for (const { file: own, value } of secrets.files) {
+      const path = join(directory, basename(own))
+      await writeFile(path, value, { mode: 0o600, flag: 'wx' })
+      written.push(path)
+      await chmod(path, 0o600)
+    }
+    const result = await use()
+    isKept = time === 'to stay'
+    return result
+  } catch (error) {
+    if (error instanceof GatewayError) throw error
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
+  } finally {
+    if (!isKept) for (const path of written) await unlink(path).catch(() => undefined)
+  }
+}

@@ -1,0 +1,97 @@
+import { createInterface } from 'node:readline/promises'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import type { Terminal } from '../output/terminal.ts'
+import { type Answers, flagOf, type Input, keyOf, missing } from './inputs.ts'
+import { usage } from './target.ts'
+
+/** Values of flags, as they were written. */
+export interface ValueFlags {
+  readonly 'env-var'?: readonly string[] | undefined
+  readonly header?: readonly string[] | undefined
+  readonly arg?: readonly string[] | undefined
+}
+
+/** The values that flags give. @throws GatewayError GW_USAGE */
+export function answersIn(flags: ValueFlags): Map<string, string> {
+  const answers = new Map<string, string>()
+  for (const text of flags['env-var'] ?? [])
+    set('env', /^([A-Za-z_]\w*)=(.*)$/s.exec(text), text, '--env-var KEY=value')
+  for (const text of flags.arg ?? []) set('arg', /^([^=]+)=(.*)$/s.exec(text), text, '--arg name=value')
+  for (const text of flags.header ?? [])
+    set('header', /^([^:\s]+):\s*(.*)$/s.exec(text), text, "--header 'Name: value'")
+  return answers
+  function set(kind: Input['kind'], parts: RegExpExecArray | null, text: string, form: string): void {
+    if (parts === null) throw usage(`"${text.slice(0, 60)}" is not of the form ${form}`)
+    answers.set(keyOf({ kind, name: parts[1] ?? '' }), parts[2] ?? '')
+  }
+}
+
+/** Asks for what is missing, where there is somebody to ask. @throws GatewayError GW_USAGE where there is nobody */
+export async function askedFor(
+  inputs: readonly Input[],
+  answers: Map<string, string>,
+  { err }: Terminal,
+  host: NodeJS.Process,
+): Promise<void> {
+  const open = missing(inputs, answers)
+  if (open.length === 0) return
+  if (!host.stdin.isTTY || err.width === undefined)
+    throw usage(`it needs ${open.map(input => flagOf(input).replace('--env ', '--env-var ')).join(', ')}`)
+  const lines = createInterface({ input: host.stdin, output: host.stderr })
+  try {
+    for (const input of open)
+      answers.set(keyOf(input), await answerTo(input, question => lines.question(question)))
+  } finally {
+    lines.close()
+  }
+}
+
+async function answerTo(input: Input, ask: (question: string) => Promise<string>): Promise<string> {
+  const { name, description, choices } = input
+  const about = [description, choices.length > 0 ? `one of ${choices.join(', ')}` : '']
+    .filter(part => part !== '')
+    .join('; ')
+  for (;;) {
+    const answer = (await ask(`${name}${about === '' ? '' : ` (${about})`}: `)).trim()
+    if (answer !== '' && (choices.length === 0 || choices.includes(answer))) return answer
+  }
+}
+
+/** Names of what looks like a secret, where nobody says. */
+const LOOKS_SECRET = /token|secret|passw|credential|api_?-?key|^auth|private/i
+
+/** Values that were given as they are and are secrets, by the place that they go into. */
+export interface Secrets {
+  readonly upstream: JsonObject
+  readonly files: readonly { readonly file: string; readonly value: string; readonly place: string }[]
+}
+
+/** Puts each secret into a file of its own, and a reference in its place. References that were given stay. */
+export function withSecretsApart(
+  upstream: JsonObject,
+  name: string,
+  inputs: readonly Input[],
+  answers: Answers,
+): Secrets {
+  const files: { file: string; value: string; place: string }[] = []
+  const secret = new Set(inputs.filter(({ isSecret }) => isSecret).map(keyOf))
+  const moved = (kind: 'env' | 'header', map: unknown): JsonObject =>
+    Object.fromEntries(
+      Object.entries(map as JsonObject).map(([key, value]) => {
+        const answer = answers.get(keyOf({ kind, name: key }))
+        const isSecret = secret.has(keyOf({ kind, name: key })) || LOOKS_SECRET.test(key)
+        if (answer === undefined || !isSecret || answer.includes('${')) return [key, value]
+        const file = `${name}-${key.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`
+        files.push({ file, value: answer, place: `${kind} ${key}` })
+        return [key, `\${file:./secrets/${file}}`]
+      }),
+    )
+  return {
+    files,
+    upstream: {
+      ...upstream,
+      ...(upstream.env === undefined ? {} : { env: moved('env', upstream.env) }),
+      ...(upstream.headers === undefined ? {} : { headers: moved('header', upstream.headers) }),
+    },
+  }
+}

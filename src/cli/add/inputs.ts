@@ -1,0 +1,84 @@
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { mapAt, textAt } from '../../util/plain-data.ts'
+import { oneLine } from '../../util/plain-text.ts'
+
+/** Part of an upstream that a value goes into. */
+export type InputKind = 'env' | 'header' | 'arg'
+
+/** A value that its user gives. */
+export interface Input {
+  readonly kind: InputKind
+  readonly name: string
+  readonly description: string
+  readonly isRequired: boolean
+  readonly isSecret: boolean
+  readonly fallback: string | undefined
+  readonly choices: readonly string[]
+}
+
+/** Values by kind and name, as `env API_KEY`. They may hold references such as `${API_KEY}`. */
+export type Answers = ReadonlyMap<string, string>
+
+export function keyOf({ kind, name }: Pick<Input, 'kind' | 'name'>): string {
+  return `${kind} ${kind === 'header' ? name.toLowerCase() : name}`
+}
+
+/** Text of a registry as a text of ours: a reference in it is none, as that could run programs and read files. */
+export function literal(text: string): string {
+  return text.replaceAll('${', () => '$${')
+}
+
+/** A value that a registry describes: fixed, or asked for. */
+export interface Described {
+  readonly inputs: readonly Input[]
+  /** The value with the answers in it; undefined where it is left out. */
+  readonly value: (answers: Answers) => string | undefined
+}
+
+/** Reads one input of a `server.json`. Variables of a fixed value are inputs of their own. */
+export function described(given: JsonObject, kind: InputKind, name: string): Described {
+  const value = textAt(given, 'value')
+  const variables = Object.entries(mapAt(given, 'variables')).filter(([, about]) => isObject(about))
+  if (value === undefined) return asked(inputOf(given, kind, name))
+  const own = variables.map(([variable, about]) => inputOf(about as JsonObject, 'arg', variable))
+  const known = new Map(own.map(input => [input.name, input]))
+  return {
+    inputs: own,
+    value: answers =>
+      literal(value).replace(/\{([\w.-]+)\}/g, (whole, variable: string) => {
+        const input = known.get(variable)
+        return input === undefined ? whole : (answerOf(input, answers) ?? '')
+      }),
+  }
+}
+
+function asked(input: Input): Described {
+  return { inputs: [input], value: answers => answerOf(input, answers) }
+}
+
+/** The answer to one input: what was given, or what the registry says where nothing was. */
+export function answerOf(input: Input, answers: Answers): string | undefined {
+  const { fallback } = input
+  return answers.get(keyOf(input)) ?? (fallback === undefined ? undefined : literal(fallback))
+}
+
+function inputOf(given: JsonObject, kind: InputKind, name: string): Input {
+  const choices = Array.isArray(given.choices) ? given.choices.filter(one => typeof one === 'string') : []
+  return {
+    ...{ kind, name, choices },
+    description: oneLine(textAt(given, 'description') ?? '').slice(0, 200),
+    isRequired: given.isRequired === true,
+    isSecret: given.isSecret === true,
+    fallback: textAt(given, 'default'),
+  }
+}
+
+/** Inputs without which a server cannot be started. */
+export function missing(inputs: readonly Input[], answers: Answers): Input[] {
+  return inputs.filter(input => input.isRequired && (answerOf(input, answers) ?? '') === '')
+}
+
+/** The flag that gives an input. */
+export function flagOf({ kind, name }: Input): string {
+  return kind === 'header' ? `--header '${name}: …'` : `--${kind} ${name}=…`
+}

@@ -1,0 +1,277 @@
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { listAt, mapAt, textAt } from '../../util/plain-data.ts'
+import { described, type Answers, type Described, type Input } from './inputs.ts'
+
+/** One way of running or reaching a server. */
+export interface Way {
+  readonly kind: string
+  readonly inputs: readonly Input[]
+  readonly upstream: (answers: Answers) => JsonObject
+  /** What is started or asked, on one line. */
+  readonly title: string
+}
+
+type Found = Way | { readonly why: string }
+
+interface Runner {
+  readonly command: string
+  /** Names that the package registry has: nothing that begins with a dash, and no path. */
+  readonly identifier: RegExp
+  /** Arguments ahead of those of the package. */
+  readonly line: (identifier: string, version: string) => readonly string[]
+  /** Options that an entry may give to the program that runs it. */
+  readonly options: RegExp
+  readonly separator?: string
+}
+
+const EXACT = /^(?!latest$)v?\d[0-9A-Za-z.+_-]{0,99}$/
+
+const RUNNERS: Readonly<Record<string, Runner>> = {
+  npm: {
+    command: 'npx',
+    identifier: /^(@[a-z0-9][a-z0-9._-]{0,99}\/)?[a-z0-9][a-z0-9._-]{0,199}$/,
+    line: (identifier, version) => ['-y', `${identifier}@${version}`],
+    options: /^(-y|--yes)$/,
+  },
+  pypi: {
+    command: 'uvx',
+    identifier: /^[A-Za-z0-9]([A-Za-z0-9._-]{0,199}[A-Za-z0-9])?$/,
+    line: (identifier, version) => [`${identifier}==${version}`],
+    options: /^(?!)/,
+  },
+  nuget: {
+    command: 'dnx',
+    identifier: /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    line: (identifier, version) => [`${identifier}@${version}`, '--yes'],
+    options: /^(--yes|-y)$/,
+    separator: '--',
+  },
+}
+
+/** The ways of an entry, the safest first: what runs nothing here, then packages, then the old transport. */
+export function waysOf(packages: readonly JsonObject[], remotes: readonly JsonObject[]): readonly Found[] {
+  const reached = remotes.map(remoteWay)
+  const isOld = (way: Found): boolean => 'kind' in way && way.kind === 'sse'
+  return [...reached.filter(way => !isOld(way)), ...packages.map(packageWay), ...reached.filter(isOld)]
+}
+
+/** A package of a `server.json`. */
+export function packageWay(given: JsonObject): Found {
+  const type = textAt(given, 'registryType') ?? textAt(given, 'registryName') ?? ''
+  const way = wayOf(given, type)
+  return 'why' in way && type !== '' ? { why: `${shown(type)}: ${way.why}` } : way
+}
+
+function wayOf(given: JsonObject, type: string): Found {
+  const transport = textAt(given, 'transport', 'type') ?? 'stdio'
+  if (type === 'mcpb') return { why: 'a bundle is for desktop applications, and none is unpacked here' }
+  if (transport !== 'stdio')
+    return { why: `it is started as a server of its own (${shown(transport)}), and then added by its URL` }
+  const environment = environmentOf(given)
+  if ('why' in environment) return environment
+  const identifier = textAt(given, 'identifier') ?? ''
+  const own = argumentsOf(given, 'packageArguments')
+  const parts = { given, identifier, environment: environment.all, own }
+  if (type === 'oci' || type === 'docker') return dockerWay(parts)
+  const runner = Object.hasOwn(RUNNERS, type) ? RUNNERS[type] : undefined
+  return runner === undefined
+    ? { why: 'no such kind of package is known here' }
+    : runnerWay(type, runner, parts)
+}
+
+interface Parts {
+  readonly given: JsonObject
+  readonly identifier: string
+  readonly environment: ReadonlyMap<string, Described>
+  readonly own: readonly Argument[]
+}
+
+function runnerWay(type: string, runner: Runner, { given, identifier, environment, own }: Parts): Found {
+  const version = textAt(given, 'version') ?? ''
+  if (!runner.identifier.test(identifier) || identifier.includes('..'))
+    return { why: `"${shown(identifier)}" is no name of a package` }
+  if (!EXACT.test(version)) return { why: `"${shown(version)}" is no exact version` }
+  const options = argumentsOf(given, 'runtimeArguments')
+  const bad = options.find(({ name, fixed }) => !runner.options.test(name ?? fixed ?? ''))
+  if (bad !== undefined)
+    return {
+      why: `it wants ${runner.command} to run with ${shown(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+    }
+  const line = runner.line(identifier, version)
+  return {
+    kind: type,
+    title: [runner.command, ...line].join(' '),
+    inputs: inputsIn(environment, own),
+    upstream: answers => {
+      const rest = own.flatMap(argument => argument.words(answers))
+      const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
+      return stdio(runner.command, [...line, ...separator, ...rest], environment, answers)
+    },
+  }
+}
+
+const IMAGE =
+  /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?(@sha256:[0-9a-f]{64})?$/
+
+/** The name of an image with its version; undefined where it is none, or not of an exact one. */
+function imageOf(identifier: string, version: string): string | undefined {
+  const hasTag = /(:[A-Za-z0-9_][A-Za-z0-9._-]*|@sha256:[0-9a-f]+)$/.test(identifier.split('/').at(-1) ?? '')
+  const image = hasTag || version === '' ? identifier : `${identifier}:${version}`
+  const tag = /:([^:/@]+)(@sha256:.*)?$/.exec(image)?.[1] ?? 'latest'
+  const isExact = image.includes('@sha256:') || tag !== 'latest'
+  return IMAGE.test(image) && isExact ? image : undefined
+}
+
+function dockerWay({ given, identifier, environment, own }: Parts): Found {
+  const image = imageOf(identifier, textAt(given, 'version') ?? '')
+  if (image === undefined) return { why: `"${shown(identifier)}" is no image of an exact version` }
+  const options = argumentsOf(given, 'runtimeArguments')
+  const bad = options.find(({ name }) => name !== '-e' && name !== '--env')
+  if (bad !== undefined)
+    return {
+      why: `it wants docker to run with ${shown(bad.name ?? bad.fixed ?? 'an argument')}, which only its owner should write`,
+    }
+  return {
+    kind: 'oci',
+    title: `docker run ${image}`,
+    inputs: inputsIn(environment, [...options, ...own]),
+    upstream: answers => {
+      const names = [...environment]
+        .filter(([, one]) => one.value(answers) !== undefined)
+        .map(([name]) => name)
+      const flags = [...names.flatMap(name => ['-e', name]), ...options.flatMap(one => one.words(answers))]
+      const rest = own.flatMap(argument => argument.words(answers))
+      return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], environment, answers)
+    },
+  }
+}
+
+function stdio(
+  command: string,
+  args: readonly string[],
+  environment: ReadonlyMap<string, Described>,
+  answers: Answers,
+): JsonObject {
+  const env = valuesOf(environment, answers)
+  return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
+}
+
+function inputsIn(environment: ReadonlyMap<string, Described>, all: readonly Argument[]): Input[] {
+  return [...environment.values(), ...all].flatMap(({ inputs }) => inputs)
+}
+
+interface Argument {
+  readonly name: string | undefined
+  readonly fixed: string | undefined
+  readonly inputs: readonly Input[]
+  readonly words: (answers: Answers) => readonly string[]
+}
+
+function argumentsOf(given: JsonObject, key: string): Argument[] {
+  return listAt(given, key)
+    .filter(isObject)
+    .map((one, i) => {
+      const isNamed = textAt(one, 'type') === 'named'
+      const name = isNamed ? textAt(one, 'name') : undefined
+      const { inputs, value } = described(one, 'arg', name ?? textAt(one, 'valueHint') ?? `${i + 1}`)
+      const words = (answers: Answers): string[] => {
+        const text = value(answers)
+        if (name === undefined) return text === undefined ? [] : [text]
+        if (text !== undefined) return [name, text]
+        return one.isRequired === true && one.value === undefined ? [name] : []
+      }
+      // An option without a value is a switch: it stands there, or it does not.
+      const isSwitch =
+        isNamed &&
+        one.value === undefined &&
+        one.default === undefined &&
+        one.valueHint === undefined &&
+        one.isRequired !== true
+      return {
+        name,
+        fixed: textAt(one, 'value'),
+        inputs: isSwitch ? inputs.map(input => ({ ...input, isRequired: false })) : inputs,
+        words,
+      }
+    })
+}
+
+/** Variables by which a program loads code of others. */
+const LOADS_CODE =
+  /^(LD_|DYLD_|NODE_OPTIONS$|NODE_PATH$|PYTHON|PATH$|BASH_ENV$|ENV$|npm_config_|NPM_CONFIG_|UV_|PIP_|DOTNET_STARTUP|RUBYOPT|PERL5|GIT_SSH|SHELL$|HOME$)/
+
+function environmentOf(
+  given: JsonObject,
+): { readonly all: ReadonlyMap<string, Described> } | { readonly why: string } {
+  const all = new Map<string, Described>()
+  for (const one of listAt(given, 'environmentVariables').filter(isObject)) {
+    const name = textAt(one, 'name') ?? ''
+    if (!/^[A-Za-z_]\w{0,199}$/.test(name)) return { why: `"${shown(name)}" is no name of a variable` }
+    if (LOADS_CODE.test(name)) return { why: `it sets ${name}, which only its owner should write` }
+    all.set(name, described(one, 'env', name))
+  }
+  return { all }
+}
+
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
+
+const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
+  ['streamable-http', 'http'],
+  ['streamable', 'http'],
+  ['http', 'http'],
+  ['sse', 'sse'],
+])
+
+/** A remote of a `server.json`. */
+export function remoteWay(given: JsonObject): Found {
+  const kind = textAt(given, 'type') ?? ''
+  const template = textAt(given, 'url') ?? ''
+  const type = TRANSPORTS.get(kind)
+  if (type === undefined) return { why: `"${shown(kind)}" is no transport that is known here` }
+  if (!isSafe(template, mapAt(given, 'variables')))
+    return { why: `${kind}: "${shown(template)}" is no https URL` }
+  const url = described({ value: template, variables: mapAt(given, 'variables') }, 'arg', 'url')
+  const headers = headersOf(given)
+  if (typeof headers === 'string') return { why: `${kind}: "${shown(headers)}" is no name of a header` }
+  return {
+    kind: type === 'http' ? 'remote' : 'sse',
+    title: template,
+    inputs: [url, ...headers.values()].flatMap(({ inputs }) => inputs),
+    upstream: answers => {
+      const sent = valuesOf(headers, answers)
+      const rest = sent.length === 0 ? {} : { headers: Object.fromEntries(sent) }
+      return { type, url: url.value(answers), ...rest }
+    },
+  }
+}
+
+/** True for an https URL, with variables in their places, that holds no credentials. */
+function isSafe(template: string, variables: JsonObject): boolean {
+  const filled = template.replace(/\{([\w.-]+)\}/g, (whole, name: string) =>
+    Object.hasOwn(variables, name) ? 'x' : whole,
+  )
+  const url = URL.parse(filled)
+  return url?.protocol === 'https:' && url.username === '' && !/[\s{}\\]/.test(filled)
+}
+
+/** The headers of a remote, or a name that is none. */
+function headersOf(given: JsonObject): ReadonlyMap<string, Described> | string {
+  const headers = new Map<string, Described>()
+  for (const one of listAt(given, 'headers').filter(isObject)) {
+    const name = textAt(one, 'name') ?? ''
+    if (!HEADER.test(name)) return name
+    headers.set(name, described(one, 'header', name))
+  }
+  return headers
+}
+
+function valuesOf(all: ReadonlyMap<string, Described>, answers: Answers): (readonly [string, string])[] {
+  return [...all].flatMap(([name, one]) => {
+    const value = one.value(answers)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+}
+
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 80)).slice(1, -1)
+}

@@ -1,0 +1,135 @@
+import { open } from 'node:fs/promises'
+import type { Fetch } from '../../api/index.ts'
+import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { listAt, textAt } from '../../util/plain-data.ts'
+import { didYouMean } from '../../util/suggest.ts'
+import { entryOf, type RegistryEntry } from './entry.ts'
+
+/** A registry: its API, or a file that holds what the API would say. */
+export type Place = { readonly file: string } | { readonly url: string }
+
+const MAX_BYTES = 64 * 1024 * 1024
+const PAGE_BYTES = 8 * 1024 * 1024
+const MAX_PAGES = 20
+const MOST = 1000
+
+/** Looks servers up. */
+export class Registry {
+  readonly #place: Place
+  readonly #fetch: Fetch
+
+  constructor(place: Place, fetch: Fetch) {
+    this.#place = place
+    this.#fetch = fetch
+  }
+
+  /** Servers of which a name or description has all of the words, the newest version of each. */
+  async search(words: readonly string[]): Promise<RegistryEntry[]> {
+    const wanted = words.map(word => word.toLowerCase())
+    const rows =
+      'file' in this.#place
+        ? await readRows(this.#place.file)
+        : await this.#searchRows(wanted, this.#place.url)
+    const fits = ({ name, description }: RegistryEntry): boolean => {
+      const text = `${name} ${description}`.toLowerCase()
+      return wanted.every(word => text.includes(word))
+    }
+    return newest(rows.flatMap(row => entryOf(row) ?? []).filter(fits)).slice(0, MOST)
+  }
+
+  /** One server, of a version or the newest. @throws GatewayError GW_REGISTRY */
+  async find(name: string, version: string | undefined): Promise<RegistryEntry> {
+    if ('url' in this.#place) return this.#findAt(this.#place.url, name, version)
+    const all = (await readRows(this.#place.file)).flatMap(row => entryOf(row) ?? [])
+    const own = all.filter(entry => entry.name === name)
+    const found = version === undefined ? newest(own)[0] : own.find(entry => entry.version === version)
+    if (found !== undefined) return found
+    const meant = didYouMean(
+      name,
+      all.map(entry => entry.name),
+    )
+    const what =
+      version === undefined || own.length === 0
+        ? `it has no server "${name}"`
+        : `it has no version ${version} of "${name}"`
+    throw this.#error(meant === undefined || own.length > 0 ? what : `${what} – ${meant}`)
+  }
+
+  async #findAt(url: string, name: string, version = 'latest'): Promise<RegistryEntry> {
+    const path = `v0.1/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
+    const entry = entryOf(await this.#ask(url, path))
+    if (entry?.name !== name) throw this.#error(`it says nothing of "${name}"`)
+    return entry
+  }
+
+  /** The API searches names for one text; the other words are looked for here. */
+  async #searchRows([first = '']: readonly string[], url: string): Promise<unknown[]> {
+    const rows: unknown[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES && rows.length < MOST; page++) {
+      const query = new URLSearchParams({
+        search: first,
+        version: 'latest',
+        limit: '100',
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      const reply = await this.#ask(url, `v0.1/servers?${query.toString()}`)
+      rows.push(...listAt(reply, 'servers'))
+      cursor = textAt(reply, 'metadata', 'nextCursor') ?? textAt(reply, 'metadata', 'next_cursor')
+      if (cursor === undefined || cursor === '') break
+    }
+    return rows
+  }
+
+  async #ask(url: string, path: string): Promise<unknown> {
+    try {
+      const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
+      const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
+      if (reply.status === 404) throw new Error('there is no such server')
+      if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
+      return await reply.json()
+    } catch (error) {
+      throw this.#error(reasonOf(error))
+    }
+  }
+
+  #error(why: string): Error {
+    return gatewayError('GW_REGISTRY', {
+      registry: 'file' in this.#place ? this.#place.file : this.#place.url,
+      why,
+    })
+  }
+}
+
+/** The rows of a file: a page of the API, a list, or one server. */
+async function readRows(file: string): Promise<unknown[]> {
+  try {
+    const handle = await open(file, 'r')
+    try {
+      const found = await handle.stat()
+      if (!found.isFile() || found.size > MAX_BYTES)
+        throw new Error(`it is no file of at most ${MAX_BYTES} bytes`)
+      const data = JSON.parse(await handle.readFile('utf8')) as unknown
+      const servers = Array.isArray(data) ? (data as unknown[]) : [...listAt(data, 'servers')]
+      return servers.length > 0 ? servers : [data]
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    throw gatewayError('GW_REGISTRY', { registry: file, why: reasonOf(error) })
+  }
+}
+
+/** The highest version of each server. */
+function newest(entries: readonly RegistryEntry[]): RegistryEntry[] {
+  const best = new Map<string, RegistryEntry>()
+  for (const entry of entries) {
+    const known = best.get(entry.name)
+    if (known === undefined || isNewer(entry.version, known.version)) best.set(entry.name, entry)
+  }
+  return [...best.values()]
+}
+
+function isNewer(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) > 0
+}

@@ -1,0 +1,185 @@
+import { createInterface } from 'node:readline/promises'
+import { relative } from 'node:path'
+import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import { table } from '../output/table.ts'
+import type { Output, Terminal } from '../output/terminal.ts'
+import { changedLines } from '../clients/connect.ts'
+import { type AddFlags, carryOut, fileOf, planAddition, registryOf, tryAddition, type Adding } from './add.ts'
+import { edited, tried, write, type Edited } from './edit.ts'
+import { waysOf } from './packages.ts'
+import { usage } from './target.ts'
+import type { Trial } from './trial.ts'
+
+interface SayFlags {
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+  readonly json?: boolean | undefined
+}
+
+interface Given {
+  readonly what: string | undefined
+  readonly command: readonly string[]
+  readonly flags: AddFlags & SayFlags
+}
+
+/** `gateway add`. */
+export async function add(given: Given, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+  const { flags } = given
+  const { err } = terminal
+  const adding = await planAddition(given, terminal, host)
+  for (const note of adding.notes) err.line(`${err.paint('yellow', 'note')} ${note}`)
+  const say = flags.json === true ? undefined : terminal
+  if (say !== undefined) sayChange(adding.file, adding.edited, say)
+  const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
+  if (say !== undefined && tools !== undefined) sayTools(adding.name, tools, say.out)
+  const isWritten = await isAgreed(flags, terminal, host)
+  if (isWritten) await carryOut(adding, terminal)
+  sayOutcome(adding, tools, { isWritten, say }, terminal)
+  return isWritten || flags['dry-run'] ? 0 : 1
+}
+
+interface Outcome {
+  readonly isWritten: boolean
+  /** Undefined where a program reads. */
+  readonly say: Terminal | undefined
+}
+
+function sayOutcome(
+  adding: Adding,
+  tools: Trial | undefined,
+  { isWritten, say }: Outcome,
+  { out }: Terminal,
+): void {
+  if (say === undefined) out.line(JSON.stringify(plainAddition(adding, tools, isWritten), undefined, 2))
+  else if (isWritten) sayWritten(adding, say)
+}
+
+/** `gateway remove`. */
+export async function remove(
+  name: string,
+  flags: SayFlags & { readonly config?: string | undefined },
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<number> {
+  const { out } = terminal
+  const file = await fileOf(flags, terminal)
+  const change = { name, upstream: undefined }
+  const plan = await edited(file, change)
+  if (flags.json !== true) sayChange(file, plan, terminal)
+  const isWritten = await isAgreed(flags, terminal, host)
+  if (isWritten)
+    await write(file, change, now => tried(now.before, now.after, terminal, () => Promise.resolve()))
+  if (flags.json) out.line(JSON.stringify({ file, name, removed: isWritten }, undefined, 2))
+  else if (isWritten)
+    out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}, without ${name}`)
+  return isWritten || flags['dry-run'] ? 0 : 1
+}
+
+/** `gateway search`. */
+export async function search(
+  words: readonly string[],
+  flags: {
+    readonly config?: string | undefined
+    readonly registry?: string | undefined
+    readonly json?: boolean | undefined
+  },
+  terminal: Terminal,
+): Promise<number> {
+  const { out } = terminal
+  const registry = await registryOf(flags, terminal)
+  const found = (await registry.search(words)).map(entry => {
+    const ways = waysOf(entry.packages, entry.remotes)
+    const kinds = [...new Set(ways.flatMap(way => ('kind' in way ? [way.kind] : [])))]
+    return {
+      name: entry.name,
+      version: entry.version,
+      status: entry.status,
+      kinds,
+      description: entry.description,
+    }
+  })
+  if (flags.json) out.line(JSON.stringify({ servers: found }, undefined, 2))
+  else sayFound(found, out)
+  return 0
+}
+
+interface Found {
+  readonly name: string
+  readonly version: string
+  readonly status: string
+  readonly kinds: readonly string[]
+  readonly description: string
+}
+
+function sayFound(found: readonly Found[], out: Output): void {
+  if (found.length === 0) return out.line('no server has these words')
+  const rows = found.map(({ name, version, status, kinds, description }) => [
+    out.paint('bold', name),
+    oneLine(version).slice(0, 30),
+    kinds.length === 0 ? out.paint('red', 'cannot be added') : kinds.join(', '),
+    shortened(`${status === 'active' ? '' : `${oneLine(status).slice(0, 20)}: `}${description}`, 80),
+  ])
+  for (const line of table(rows, out)) out.line(line)
+  out.line(`${out.paint('dim', 'next:')} gateway add ${found[0]?.name ?? ''}`)
+}
+
+function sayChange(file: string, { before, after }: Edited, { out, cwd }: Terminal): void {
+  out.line(`${out.paint('bold', relative(cwd, file))}${before.text === undefined ? ' (new)' : ''}`)
+  for (const line of changedLines(before.text ?? '', after)) out.line(`  ${painted(line, out)}`)
+}
+
+function painted(line: string, out: Output): string {
+  if (line.startsWith('+')) return out.paint('green', line)
+  return line.startsWith('-') ? out.paint('red', line) : line
+}
+
+const SHOWN_TOOLS = 20
+
+function sayTools(name: string, { tools, tokens }: Trial, out: Output): void {
+  out.line(
+    `${out.paint('green', 'started')} ${name}: ${plural(tools.length, 'tool')}, about ${tokens} tokens`,
+  )
+  const rows = tools
+    .slice(0, SHOWN_TOOLS)
+    .map(tool => [`  ${oneLine(tool.name)}`, out.paint('dim', `${tool.tokens} tokens`)])
+  for (const line of table(rows, out)) out.line(line)
+  if (tools.length > SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - SHOWN_TOOLS} more`)}`)
+}
+
+function sayWritten({ file, name, secrets, edited: { before } }: Adding, { out, cwd }: Terminal): void {
+  out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
+  for (const { file: own, place } of secrets.files)
+    out.line(`  ${place} is in secrets/${own}, which only you can read`)
+  if (/^pins:/m.test(before.text ?? '')) out.line(`${out.paint('dim', 'pins:')} gateway lock`)
+  out.line(`${out.paint('dim', 'next:')} gateway reload, where one runs without --watch`)
+  out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
+}
+
+async function isAgreed(
+  { yes, 'dry-run': isDry }: SayFlags,
+  { err }: Terminal,
+  host: NodeJS.Process,
+): Promise<boolean> {
+  if (isDry) return false
+  if (yes) return true
+  if (!host.stdin.isTTY || err.width === undefined)
+    throw usage('nothing was written: there is nobody to ask here, so say --yes')
+  const lines = createInterface({ input: host.stdin, output: host.stderr })
+  try {
+    return /^y(es)?$/i.test((await lines.question('Write this? [y/N] ')).trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function plainAddition(
+  { file, name, way, secrets, notes }: Adding,
+  tools: Trial | undefined,
+  isWritten: boolean,
+): object {
+  return {
+    ...{ file, name, kind: way.kind, upstream: secrets.upstream, notes, written: isWritten },
+    secrets: secrets.files.map(({ place, file: own }) => ({ place, file: `secrets/${own}` })),
+    ...(tools === undefined ? {} : tools),
+  }
+}
