@@ -1,0 +1,11 @@
+/** Longest that anything is waited for. */
+export const BACK_MS = 120_000
+
+export async function until(holds: () => boolean): Promise<void> {
+  const end = performance.now() + BACK_MS
+  while (!holds() && performance.now() < end) await pause(20)
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
