@@ -1,6 +1,3 @@
-/** Longest that anything is waited for. */
-export const BACK_MS = 120_000
-
 export async function until(holds: () => boolean): Promise<void> {
   const end = performance.now() + BACK_MS
   while (!holds() && performance.now() < end) await pause(20)
@@ -9,3 +6,6 @@ export async function until(holds: () => boolean): Promise<void> {
 export function pause(ms: number): Promise<void> {
   return new Promise(resolve => setTimeout(resolve, ms))
 }
+
+/** Longest that anything is waited for. */
+export const BACK_MS = 120_000

@@ -11,12 +11,12 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { LAUNCHER, requireBuild } from '../peers/gateway.ts'
-import { connectV1 } from '../peers/sdk-v1-client.ts'
-import { connectV2 } from '../peers/sdk-v2-client.ts'
-import { cost } from './one-set/cost.ts'
-import { below, memoryOf } from './one-set/processes.ts'
-import { BACK_MS, pause, until } from './one-set/waits.ts'
+import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
+import { connectV1 } from '../../peers/sdk-v1-client.ts'
+import { connectV2 } from '../../peers/sdk-v2-client.ts'
+import { cost } from './cost.ts'
+import { below, memoryOf } from './processes.ts'
+import { BACK_MS, pause, until } from './waits.ts'
 
 const CLIENTS = 15
 const SERVERS = 34
@@ -26,7 +26,7 @@ const PROCESSES = { max: 200 }
 /** Servers of sessions and projects have one process for their lists, too. */
 const FOR_LISTS = 2
 const KILLS = 2
-const ECHO = fileURLToPath(new URL('one-set/echo-server.mjs', import.meta.url))
+const ECHO = fileURLToPath(new URL('echo-server.mjs', import.meta.url))
 
 interface Said {
   readonly name: string
