@@ -3,7 +3,7 @@ import { plural } from '../../util/plain-text.ts'
 import { tokensIn } from '../../util/units.ts'
 
 /** A tool with what it costs the context of a model. */
-interface Costed {
+export interface Costed {
   readonly upstream: string | undefined
   readonly tokens: number
 }
