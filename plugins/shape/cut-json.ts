@@ -46,7 +46,11 @@ function sizeOf(value: unknown, sizes: Map<object, number>, depth: number): numb
   return size
 }
 
+/** Text that JSON writes as it is, one byte for each character. */
+const PLAIN = /^[ !#-[\]-~]*$/
+
 function bytesOfPlain(value: unknown): number {
+  if (typeof value === 'string' && PLAIN.test(value)) return value.length + 2
   return Buffer.byteLength(JSON.stringify(value) ?? 'null')
 }
 
@@ -98,7 +102,10 @@ class Cutter {
     const entries = Object.entries(value)
     const needs = entries.map(([key, inner]) => this.#size(inner) + keyBytes(key) + 1)
     const share = fairShare(needs, budget - 2)
-    if (share < LEAST_MEMBER && this.#dropsMembers) return this.#firstMembers(entries, needs, budget - 2)
+    const isTooFull = entries.some(
+      ([key], index) => (needs[index] ?? 0) > share && share - keyBytes(key) < LEAST_MEMBER,
+    )
+    if (isTooFull && this.#dropsMembers) return this.#firstMembers(entries, needs, budget - 2)
     return Object.fromEntries(
       entries.map(([key, inner], index) => [
         key,

@@ -68,6 +68,12 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
         readResource: call => readResource(String(call.params?.uri), find(call)),
       }),
   )
+  // A list that shows few tools shows these: without them what was cut could not be read.
+  hooks.catalog.tap((entries, { kind }) =>
+    kind === 'tools'
+      ? entries.map(entry => (entry.upstream === UPSTREAM ? pinned(entry) : entry))
+      : undefined,
+  )
   hooks.call.tap({ ...ONLY_CALLS, stage: 'trace' }, call => {
     if (call.upstream !== UPSTREAM) takeAsked(call, rules, asked)
   })
@@ -103,6 +109,11 @@ function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }:
     return ms === undefined ? undefined : slow.patienceOf(call, ownerOf(session), ms, api)
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => slow.stopWaiting()))
+}
+
+/** Marks an entry for plugins that leave out most of a list. */
+function pinned(entry: CatalogEntry): CatalogEntry {
+  return { ...entry, marks: { ...entry.marks, pinned: 'always' } }
 }
 
 function ruleOfEntry({ exposed, upstream }: CatalogEntry, rules: Rules, profile?: string): Rule | undefined {

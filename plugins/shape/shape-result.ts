@@ -34,16 +34,32 @@ interface Shaping {
 /** Brings a result into the form that a rule wants; undefined where it has it already, as it mostly does. */
 export function shapeResult(result: Payload, shaping: Shaping): Shaped | undefined {
   const { maxBytes } = shaping.rule
-  const pick = shaping.asked ?? shaping.rule.pick
-  const changes = pick !== undefined || shaping.rule.drop.length > 0
+  const changes = (shaping.asked ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
   if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
   if (result.isToolError) return undefined
   const value = readJson(result.bytes().toString('utf8'))
-  if (!isObject(value)) return maxBytes === undefined ? undefined : withheld(result, shaping)
-  const work = new Work(value, shaping)
-  if (changes) work.project(pick)
-  work.cut(maxBytes)
-  return work.shaped(result)
+  const shaped = isObject(value)
+    ? shapedValue(new Work(value, shaping), result, shaping, changes)
+    : 'unreadable'
+  if (shaped !== 'unreadable') return shaped
+  return maxBytes === undefined ? undefined : withheld(result, shaping)
+}
+
+function shapedValue(
+  work: Work,
+  result: Payload,
+  { rule, asked }: Shaping,
+  changes: boolean,
+): Shaped | undefined | 'unreadable' {
+  try {
+    if (changes) work.project(asked ?? rule.pick)
+    work.cut(rule.maxBytes)
+    return work.shaped(result)
+  } catch (error) {
+    // Nested so deeply that it cannot be written any more.
+    if (error instanceof RangeError) return 'unreadable'
+    throw error
+  }
 }
 
 /** A result that nobody can read, such as one nested a million times: nothing of it is given on, and the whole is kept. */
@@ -157,29 +173,23 @@ class Work {
   /** Texts that fit stay; the one that does not is cut, and what comes after it is left out. */
   #cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): void {
     const isSame = sameJson(before)
-    let left = maxBytes - NOTE_BYTES
+    const isOne = this.#content.filter(block => textBytes(block) > 0).length === 1
+    let left = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
     let leftOut = 0
-    let isCut = false
-    const single = this.#content.filter(isText).length === 1
+    const cut = (block: unknown): readonly unknown[] => {
+      const text = textOf(block)
+      const room = left
+      left = 0
+      if (after !== undefined && isSame(text)) return [withText(block, after)]
+      if (room >= LEAST_TEXT) return [withText(block, this.#shorter(text, room, handle, isOne))]
+      leftOut += Buffer.byteLength(text)
+      return []
+    }
     this.#content = this.#content.flatMap(block => {
       const size = textBytes(block)
-      if (size === 0 || (size <= left && !isCut)) {
-        left -= size
-        return [block]
-      }
-      if (isCut && left < LEAST_TEXT) {
-        leftOut += size
-        return []
-      }
-      isCut = true
-      const text = textOf(block)
-      if (after !== undefined && isSame(text)) {
-        left -= Buffer.byteLength(after)
-        return [withText(block, after)]
-      }
-      const room = Math.max(left, LEAST_TEXT)
-      left = 0
-      return [withText(block, this.#shorter(text, room, handle, single))]
+      if (size > left) return cut(block)
+      left -= size
+      return [block]
     })
     if (leftOut > 0)
       this.#content = [

@@ -72,10 +72,12 @@ function formOf(surface: Surface): readonly CatalogEntry[] {
 /** The tools that are always shown: in full, else compact, else not, by what the budget has left. */
 function pinned({ entries, settings: { isPinned } }: Surface, tokens: number): CatalogEntry[] {
   let left = tokens
-  return entries.filter(isPinned).flatMap(entry => {
-    const form = [entry, compactTool(entry)].find(one => toolTokens(one) <= left)
-    if (form === undefined) return []
-    left -= toolTokens(form)
-    return [form]
-  })
+  return entries
+    .filter(entry => isPinned(entry) || entry.marks?.pinned !== undefined)
+    .flatMap(entry => {
+      const form = [entry, compactTool(entry)].find(one => toolTokens(one) <= left)
+      if (form === undefined) return []
+      left -= toolTokens(form)
+      return [form]
+    })
 }

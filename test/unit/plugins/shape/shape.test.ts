@@ -159,3 +159,12 @@ test('an expression or a path that means nothing is pointed at when the configur
     return true
   })
 })
+
+test('a list in search mode shows the tool that reads what was cut, and no other', async t => {
+  const { open } = await scene(t, { maxTokens: 1000 }, { surface: { mode: 'search' } })
+  const { result } = await (await open()).request('tools/list')
+
+  const names = (result?.tools as JsonObject[]).map(({ name }) => String(name))
+  assert.ok(names.includes('read_result') && names.includes('search_tools'), names.join())
+  assert.ok(!names.includes('web__long'))
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cutJson } from '../../../../plugins/shape/cut-json.ts'
+import { cutText } from '../../../../plugins/shape/cut-text.ts'
+import { readPath, without } from '../../../../plugins/shape/drop.ts'
+import { readJson } from '../../../../plugins/shape/exact-json.ts'
+import { compilePick } from '../../../../plugins/shape/pick.ts'
+import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
+import { Payload } from '../../../../src/protocol/payload.ts'
+
+const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
+const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
+
+function pickOf(text: string) {
+  const compiled = compilePick(text)
+  assert.ok('pick' in compiled)
+  return compiled.pick
+}
+
+test('an expression that makes much of little is ended, and leaves nothing behind for the next one', () => {
+  const doubling = pickOf(Array.from({ length: 60 }, () => '[@, @]').join(' | '))
+  const found = doubling.run({ a: 1 })
+
+  assert.match(String(found.failed), /longer than|too deeply|too much/)
+  assert.deepEqual(pickOf('a').run({ a: 1 }), { json: '1' })
+})
+
+test('expressions that are too long, too deep or none are no expressions', () => {
+  for (const text of ['a'.repeat(5000), '('.repeat(4000), 'a[', '', '[?', '\u0000'])
+    assert.ok('mistake' in compilePick(text), text.slice(0, 20))
+})
+
+test('nothing of the language can be reached with an expression', () => {
+  for (const text of [
+    'constructor',
+    '__proto__',
+    'a.constructor.constructor',
+    'toString',
+    'keys(__proto__)',
+  ]) {
+    const { json, failed } = pickOf(text).run({ a: {} }) as { json?: string; failed?: string }
+    assert.match(String(json ?? failed), /^(null|\{\}|\[\]|.*rror.*|.*xpected.*)$/, text)
+  }
+})
+
+test('a cut value is within its bytes, whatever it is made of', () => {
+  const values = [
+    { a: 'x'.repeat(9000), b: ['y'.repeat(9000)], c: 1 },
+    Array.from({ length: 5000 }, (_, id) => ({ id })),
+    Object.fromEntries(Array.from({ length: 5000 }, (_, id) => [`member ${id}`, id])),
+    { ['\u2028'.repeat(100)]: '\u0000'.repeat(5000), '🙂': '🙂'.repeat(3000) },
+    [[[['z'.repeat(9000)]]]],
+  ]
+  for (const value of values)
+    for (const budget of [500, 1000, 5000]) {
+      const cut = cutJson(value, budget, { dropsMembers: true })
+      const text = JSON.stringify(cut?.value)
+      assert.ok(
+        Buffer.byteLength(text) <= budget,
+        `${text.slice(0, 40)} ${Buffer.byteLength(text)} ${budget}`,
+      )
+      assert.ok(text.isWellFormed())
+    }
+})
+
+test('a text keeps its ends, never half a character, and says exactly how much is missing', () => {
+  const text = '🙂字é-'.repeat(2000)
+  for (let budget = 100; budget < 140; budget++) {
+    const { head, tail, leftOut } = cutText(text, budget)
+    assert.ok(head.isWellFormed() && tail.isWellFormed())
+    assert.ok(Buffer.byteLength(head + tail) <= budget)
+    assert.equal(head.length + leftOut + tail.length, text.length)
+    assert.ok(text.startsWith(head) && text.endsWith(tail))
+  }
+})
+
+test('what is nested a hundred thousand times is given on as a note, and kept whole', () => {
+  const deep = `{"content":[{"type":"text","text":"a"}],"structuredContent":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
+  const kept: number[] = []
+  const shaped = shapeResult(Payload.raw(Buffer.from(deep)), {
+    ...PLAIN,
+    keep: page => {
+      kept.push(page)
+      return 'handle'
+    },
+  })
+
+  assert.ok(shaped !== undefined && shaped.result.bytes().length < 2000)
+  assert.match(shaped.result.bytes().toString(), /read_result/)
+  assert.deepEqual(kept, [2000])
+})
+
+test('bytes that are no UTF-8 stop nothing', () => {
+  const bytes = Buffer.concat([
+    Buffer.from('{"content":[{"type":"text","text":"'),
+    Buffer.alloc(5000, 0xff),
+    Buffer.from('"}]}'),
+  ])
+  const shaped = shapeResult(Payload.raw(bytes), PLAIN)
+
+  assert.ok(shaped !== undefined && shaped.result.bytes().length < 2500)
+})
+
+test('a result that a schema describes keeps all its members, and one that it closes gets none', () => {
+  const value = {
+    structuredContent: { items: Array.from({ length: 900 }, (_, id) => ({ id })), name: 'n' },
+    content: [],
+  }
+  const schema = { type: 'object', additionalProperties: false }
+  const shaped = shapeResult(Payload.of(value), { ...PLAIN, schema })
+
+  const { structuredContent } = shaped?.result.value() as { structuredContent: object }
+  assert.deepEqual(Object.keys(structuredContent), ['items', 'name'])
+})
+
+test('paths leave out what they name, and nothing is changed in place', () => {
+  const value = { items: [{ a: 1, b: { x: 1, y: 2 } }, { b: { x: 3 } }, 4], 'odd.name': 1, keep: true }
+  const before = structuredClone(value)
+  const drop = (path: string) => {
+    const steps = readPath(path)
+    assert.ok(typeof steps !== 'string', String(steps))
+    return without(value, steps)
+  }
+
+  assert.deepEqual(drop('items[].b.x'), { ...value, items: [{ a: 1, b: { y: 2 } }, { b: {} }, 4] })
+  assert.deepEqual(drop('"odd.name"'), { items: value.items, keep: true })
+  assert.deepEqual(drop('items[].*.y'), { ...value, items: [{ a: 1, b: { x: 1 } }, { b: { x: 3 } }, 4] })
+  assert.equal(drop('nothing.here'), value)
+  assert.equal(drop('__proto__.x'), value)
+  assert.deepEqual(value, before)
+  for (const wrong of ['', 'a..b', 'a[', 'a[]', '.a', 'a.', '[0]']) {
+    const steps = readPath(wrong)
+    assert.ok(typeof steps === 'string' || wrong === '', wrong)
+  }
+})
+
+test('numbers are written as they were read', () => {
+  const text = '{"a":9007199254740993,"b":1.0e400,"c":[12345678901234567890.5],"d":1}'
+  assert.equal(JSON.stringify(readJson(text)), text)
+})
