@@ -23,8 +23,9 @@ function sayVersion(): number {
 async function run(argv: string[]): Promise<number> {
   const { terminalOf } = await import('./output/terminal.ts')
   const terminal = terminalOf(process)
-  const { SSL_CERT_FILE: authorities } = process.env
-  if (authorities !== undefined && authorities !== '') {
+  const { SSL_CERT_FILE: authorities, NODE_EXTRA_CA_CERTS: known } = process.env
+  // Node trusts the second by itself, and reads it only when it opens a secure connection.
+  if (authorities !== undefined && authorities !== '' && authorities !== known) {
     const { trustAuthorities } = await import('./own-authorities.ts')
     trustAuthorities(authorities, text => terminal.err.line(text))
   }
