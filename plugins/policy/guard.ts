@@ -248,13 +248,16 @@ function refusal(called: Called, { exchange }: Call, verdict: Extract<Verdict, {
   return byPolicy(refuse(error.entry.rpc ?? 0, error.message, data))
 }
 
+/** Ways on which an answer has a status. */
+const HTTP: ReadonlySet<Exchange['via']> = new Set(['http', 'rest', 'sse'])
+
 /** 403 with exactly the scopes that this call needs; where somebody has tokens, `auth` adds where they come from. */
 function insufficientScope(called: Called, exchange: Exchange, scopes: readonly string[]): Answer {
   const error = policyError('GW_POLICY_SCOPE', { what: what(called), scopes: scopes.join(' ') })
   const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`
   const http = { status: 403, headers: { 'www-authenticate': challenge } }
   const data = { code: error.code, scopes }
-  const isHttp = exchange.via === 'http' || exchange.via === 'sse'
+  const isHttp = HTTP.has(exchange.via)
   return byPolicy(refuse(error.entry.rpc ?? 0, error.message, data, isHttp ? http : undefined))
 }
 

@@ -73,7 +73,15 @@ export function REST_SESSIONS(clock: Clock): RestSessions {
 async function run(http: HttpRequest, session: Session, errand: Errand): Promise<Answer> {
   const { method, params, received, emit = SILENT } = errand
   const { remoteAddress } = http
-  const inbound = { method, params, received, headers: headersOf(http), remoteAddress, emit }
+  const inbound = {
+    method,
+    params,
+    received,
+    headers: headersOf(http),
+    via: 'rest',
+    remoteAddress,
+    emit,
+  } as const
   const running = http.gate.run(session, inbound)
   http.onGone(() => running.cancel('the client closed the connection'))
   return running.answer

@@ -63,8 +63,8 @@ export interface Session {
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
 }
 
-/** Way of a request to the gateway: by an HTTP request of its own, over a connection that stays, or from within the process. */
-export type Via = 'http' | 'sse' | 'ws' | 'stdio' | 'in-process'
+/** Way of a request to the gateway: by an HTTP request of its own, as MCP or as REST, over a connection that stays, or from within the process. */
+export type Via = 'http' | 'rest' | 'sse' | 'ws' | 'stdio' | 'in-process'
 
 /** A JSON-RPC notification in neutral form. */
 export interface Notification {

@@ -135,6 +135,18 @@ const ROADS: Readonly<Record<string, (t: TestContext, place: Place) => Verdict |
   'a batch': (t, place) => piped(t, place, true),
 }
 
+test('a rule tells calls over REST from those over MCP', async t => {
+  const files = closeAfter(t, await testUpstream({ tools: { read: () => 'ran' } }))
+  const policy = { deny: [{ for: 'files__read', when: 'client.via == "rest"', name: 'no-rest' }] }
+  const { url } = closeAfter(
+    t,
+    await testGateway({ upstreams: { files }, config: { policy, rest: {} } as never }),
+  )
+  const place = { files, path: '', at: (to: string) => new URL(to, url) }
+  assert.equal(await viaRest(place)({}), 'no-rest')
+  assert.equal(await (await own(t, place, 'modern'))({}), 'ran')
+})
+
 for (const [road, open] of Object.entries(ROADS))
   test(`a call over ${road} is judged as any other`, async t => {
     const place = await serve(t)
