@@ -156,7 +156,7 @@ async function follow(
   let last = 0
   const show = (calls: readonly KeptCall[]): void => {
     for (const one of calls) {
-      call.print(shown(one), () => callLines([one], call))
+      call.printNext(shown(one), () => callLines([one], call))
       last = one.id
     }
   }

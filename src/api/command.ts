@@ -62,6 +62,8 @@ export interface CommandCall {
   readonly err: CommandOutput
   /** Prints the value where `--json` was given, and otherwise the lines. */
   print(value: unknown, lines: () => readonly string[]): void
+  /** Prints one of many that come one by one: with `--json` each is a line of its own (JSON Lines). */
+  printNext(value: unknown, lines: () => readonly string[]): void
   /** Rows as aligned lines. */
   table(rows: readonly (readonly string[])[], indent?: number): string[]
   /**

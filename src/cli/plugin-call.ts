@@ -29,13 +29,15 @@ export function callOf(
   terminal: Terminal,
 ): CommandCall {
   const { cwd, environment, out, err } = terminal
+  const say = (value: unknown, lines: () => readonly string[], indent?: number): void => {
+    if (flags.json === true) out.line(JSON.stringify(value, undefined, indent))
+    else for (const line of lines()) out.line(line)
+  }
   return {
     ...given,
     ...{ cwd, environment, out, err },
-    print(value, lines) {
-      if (flags.json === true) out.line(JSON.stringify(value, undefined, 2))
-      else for (const line of lines()) out.line(line)
-    },
+    print: (value, lines) => say(value, lines, 2),
+    printNext: (value, lines) => say(value, lines),
     table: (rows, indent) => table(rows, uncut(out), indent),
     readData: file => readData(resolve(cwd, file)),
     async load() {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { testClient, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -113,4 +114,41 @@ test('plan compares with a file where no gateway runs, and activity is read from
   assert.deepEqual(json(plan.stdout).settings, ['auth'])
   assert.equal(activity.code, 0, activity.stderr)
   assert.match(activity.stdout, /no calls/)
+})
+
+test('explain speaks of another client, where a rule tells clients apart', async t => {
+  const { cwd, config, write } = await scene(t)
+  const deny = [{ for: 'web__search', when: 'client.name == "cursor"', name: 'not-cursor' }]
+  write('gateway.yaml', { ...config, policy: { deny } })
+
+  const other = await gateway(['explain', 'web__search', '--client', 'cursor', '--json'], { cwd })
+  const mine = await gateway(['explain', 'web__search', '--client', 'zed', '--json'], { cwd })
+
+  assert.equal((json(other.stdout).outcome as { what: string }).what, 'refused', other.stdout)
+  assert.match(other.stdout, /not-cursor/)
+  assert.notEqual((json(mine.stdout).outcome as { what: string }).what, 'refused', mine.stdout)
+})
+
+test('activity --follow goes on with the calls that come, and usage names the tools that nobody calls', async t => {
+  const { cwd } = await scene(t)
+  const serve = serving(t, ['serve'], { cwd })
+  const { url } = await serve.logged('listening')
+  const client = await testClient(String(url))
+  cleanup(t, () => client[Symbol.asyncDispose]())
+  await client.request('tools/list')
+  await client.request('tools/call', { name: 'web__search', arguments: { q: 'one' } })
+
+  const usage = await gateway(['usage', '--json'], { cwd })
+  const lines = await gateway(['usage'], { cwd })
+  assert.deepEqual(json(usage.stdout).never, ['web__drop'], usage.stderr)
+  assert.match(lines.stdout, /never called \(1\):\s+web__drop/)
+
+  const following = serving(t, ['activity', '--follow', '--json'], { cwd })
+  const printed = createInterface({ input: following.child.stdout })[Symbol.asyncIterator]()
+  const next = async (): Promise<unknown> => json(String((await printed.next()).value)).name
+  assert.equal(await next(), 'web__search')
+  await client.request('tools/call', { name: 'web__drop' })
+  assert.equal(await next(), 'web__drop')
+  following.child.kill('SIGINT')
+  assert.equal(await following.exit, 0)
 })
