@@ -3,12 +3,26 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { main, type CompilerOptions } from 'assemblyscript/asc'
 
 const FOLDER = fileURLToPath(new URL('../src/protocol/json/wasm/', import.meta.url))
 const TARGET = join(FOLDER, 'proof.gen.ts')
 
-const OPTIONS: CompilerOptions = {
+/** The compiler's part that is used. Its own types are not loaded: they change those of JavaScript for every file. */
+interface Compiler {
+  main(
+    flags: readonly string[],
+    files: {
+      readFile(name: string): string | null
+      writeFile(name: string, contents: Uint8Array): void
+      listFiles(): readonly string[]
+    },
+  ): Promise<{ readonly error: Error | null; readonly stderr: { toString(): string } }>
+}
+
+type Options = Readonly<Record<string, string | number | true | readonly string[]>>
+
+const COMPILER: string = 'assemblyscript/asc'
+const OPTIONS: Options = {
   outFile: 'proof.wasm',
   optimizeLevel: 3,
   runtime: 'stub',
@@ -19,10 +33,11 @@ const OPTIONS: CompilerOptions = {
   maximumMemory: 2,
 }
 
+const { main } = (await import(COMPILER)) as Compiler
 let wasm: Uint8Array = new Uint8Array()
 const { error, stderr } = await main(['proof.ts', ...flags(OPTIONS)], {
   readFile: name => (name === 'proof.ts' ? readFileSync(join(FOLDER, 'proof.as'), 'utf8') : null),
-  writeFile: (_name, contents) => void (wasm = contents as Uint8Array),
+  writeFile: (_name, contents) => void (wasm = contents),
   listFiles: () => [],
 })
 if (error !== null) {
@@ -41,7 +56,7 @@ else if (readFileSync(TARGET, 'utf8') !== text) {
   process.exit(1)
 }
 
-function flags(options: CompilerOptions): string[] {
+function flags(options: Options): string[] {
   return Object.entries(options).flatMap(([name, value]) =>
     value === true ? [`--${name}`] : [`--${name}`, String(value)],
   )
