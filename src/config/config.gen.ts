@@ -2341,14 +2341,6 @@ export interface FitConfig {
    */
   readonly server: string
   /**
-   * What clients get that show no resources: nothing (`native`), or tools that list and read them (`asTools`).
-   */
-  readonly resources: 'native' | 'asTools'
-  /**
-   * What clients get that show no prompts: nothing (`native`), or tools that list and get them (`asTools`).
-   */
-  readonly prompts: 'native' | 'asTools'
-  /**
    * What clients can read where that differs from the table of the gateway, by a glob for the name by which they introduce themselves; the first that matches counts.
    */
   readonly clients?: {
