@@ -149,7 +149,7 @@ function finding(upstream: string, tool: string, name: string): Finding {
   return {
     pointer: pointerTo('/upstreams', upstream),
     message: `tool "${tool.slice(0, 200)}" has a name of ${name.length} characters for clients, and many take ${LONGEST} at most`,
-    hint: `set a shorter upstreams.${upstream}.prefix, or upstreams.${upstream}.tools.rename`,
+    hint: `those are shown a shorter one, which gateway fit prints; to choose it, set upstreams.${upstream}.prefix, or upstreams.${upstream}.tools.rename`,
     severity: 'warning',
   }
 }
