@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
@@ -54,3 +54,27 @@ test('a program gives the key of the logins, and without that key nobody reads t
 function commandFor(key: string | undefined): object {
   return { keyCommand: ['cat', key === undefined ? 'nowhere' : 'another-key'] }
 }
+
+test('a file gives the key of the logins, and no other key is made', async t => {
+  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
+  const server = closeAfter(t, await loginServer(behind.url))
+  const config = {
+    state: { directory: 'state' },
+    secrets: { keyFile: 'the-key' },
+    upstreams: { web: { type: 'http', url: server.url, oauth: {} } },
+  }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'the-key': `${KEY}\n` })
+  chmodSync(join(cwd, 'the-key'), 0o600)
+  const where = { cwd, env: ENV }
+  const login = serving(t, ['login', 'web'], where)
+  const page = await pageOf(login)
+  assert.ok(page, login.stderr())
+  await fetch(page)
+  assert.equal(await login.exit, 0, login.stderr())
+
+  assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
+  assert.ok(!existsSync(join(cwd, 'state/grants.key')), 'no other key is made')
+  writeFileSync(join(cwd, 'the-key'), 'another-key-of-the-keyring-with-more-than-32')
+  const { stdout, stderr } = await gateway(['logins'], where)
+  assert.match(stdout + stderr, /sealed with another key/)
+})
