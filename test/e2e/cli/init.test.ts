@@ -194,8 +194,13 @@ test('doctor finds nothing wrong with what init has made', async t => {
   const { findings } = JSON.parse(stdout) as { findings: { code: string; summary: string }[] }
   assert.equal(code, 0, stdout)
   assert.deepEqual(findings.map(one => one.code).sort(), [
-    'client-own-servers',
-    'client-own-servers',
+    ...Array.from({ length: 4 }, () => 'client-own-servers'),
     'not-running',
   ])
+  const doubled = findings.filter(({ code }) => code === 'client-own-servers')
+  for (const client of ['Claude Code', 'VS Code', 'Gemini CLI', 'Codex'])
+    assert.ok(
+      doubled.some(({ summary }) => summary.startsWith(client)),
+      client,
+    )
 })
