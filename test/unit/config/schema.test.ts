@@ -17,17 +17,33 @@ test('what is generated from the schema is fresh', () => {
   assert.equal(status, 0, stderr)
 })
 
-test('each plugin claims the section and the upstream keys that its own schema describes', () => {
-  for (const { name, claims } of builtins.filter(plugin => !/^(listen|call)-/.test(plugin.name))) {
-    const file = new URL(`../../../plugins/${name}/schema.json`, import.meta.url)
-    const text = existsSync(file) ? readFileSync(file, 'utf8') : '{}'
-    const { sections = {}, upstreams = {} } = JSON.parse(text) as Record<string, Part>
-    const keys = new Set(Object.values(upstreams).flatMap(part => Object.keys(part as Part)))
+interface OwnSchema {
+  readonly sections?: Part
+  readonly upstreams?: Part
+  readonly upstreamTypes?: readonly string[]
+  readonly $defs?: Readonly<Record<string, Part>>
+}
 
-    assert.deepEqual(Object.keys(sections), claims?.section === undefined ? [] : [claims.section], name)
-    assert.deepEqual([...keys], claims?.upstream ?? [], name)
+test('each plugin claims the section and the upstream keys that its own schema describes', () => {
+  for (const { name, claims = {} } of builtins.filter(plugin => !/^(listen|call)-/.test(plugin.name))) {
+    const file = new URL(`../../../plugins/${name}/schema.json`, import.meta.url)
+    const own = JSON.parse(existsSync(file) ? readFileSync(file, 'utf8') : '{}') as OwnSchema
+
+    assert.deepEqual(
+      Object.keys(own.sections ?? {}),
+      claims.section === undefined ? [] : [claims.section],
+      name,
+    )
+    assert.deepEqual(upstreamKeys(own), claims.upstream ?? [], name)
   }
 })
+
+/** Keys of a plugin in upstreams; of a type of its own, the keys that each of them must have. */
+function upstreamKeys({ upstreams = {}, upstreamTypes = [], $defs = {} }: OwnSchema): readonly string[] {
+  const keys = Object.values(upstreams).flatMap(part => Object.keys(part as Part))
+  const required = upstreamTypes.flatMap(type => ($defs[type]?.required ?? []) as string[])
+  return [...new Set([...keys, ...required.filter(key => key !== 'type')])]
+}
 
 test('an editor needs nothing but the schema itself', () => {
   const references = [...text.matchAll(/"\$ref": "([^"]+)"/g)].map(match => match[1] ?? '')
