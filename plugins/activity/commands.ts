@@ -6,6 +6,7 @@ import {
   isObject,
   oneLine,
   parseDuration,
+  tokensIn,
   type CommandCall,
   type CommandFlag,
   type Config,
@@ -19,8 +20,6 @@ type Options = NonNullable<Config['activity']>
 const DEFAULT_LIMIT = 50
 const MOST_LIMIT = 10_000
 const FOLLOW_MS = 1000
-/** Characters of a token of English and JSON, on average. */
-const BYTES_OF_TOKEN = 4
 const PAGES = 100
 
 const SINCE: CommandFlag = { value: '<time>', summary: 'Since so long ago, such as 1h or 2d, or a date.' }
@@ -58,7 +57,7 @@ export const commands: PluginCommands = {
   usage: {
     summary: 'Show how much each tool is used, what that costs in tokens, and which tools nobody calls.',
     description:
-      'Tokens are estimated, four bytes each. Which tools are never called is known where the gateway runs.',
+      'Tokens are estimated from bytes. Which tools are never called is known where the gateway runs.',
     examples: ['gateway usage', 'gateway usage --since 1d --json'],
     gateway: 'running',
     flags: { since: SINCE },
@@ -214,7 +213,7 @@ function callLines(calls: readonly KeptCall[], { table, out }: CommandCall): str
 }
 
 function tokens({ bytesIn, bytesOut }: Pick<UsageRow, 'bytesIn' | 'bytesOut'>): number {
-  return Math.ceil((bytesIn + bytesOut) / BYTES_OF_TOKEN)
+  return tokensIn(bytesIn + bytesOut)
 }
 
 function usageLines(

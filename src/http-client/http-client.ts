@@ -1,4 +1,4 @@
-import { bytesOf } from '../util/written.ts'
+import { lengthOf } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
 import { Connection, type ConnectionHost, type Origin, secureConnect } from './connection.ts'
 import {
@@ -207,7 +207,7 @@ function requestText({ method, path, headers, body }: ClientRequest, host: strin
     head += `${name}: ${value}\r\n`
   }
   if (body === undefined) return `${head}\r\n`
-  const length = bytesOf(body)
+  const length = lengthOf(body)
   head += `content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string')
     return Buffer.concat([Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)])

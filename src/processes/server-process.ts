@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { bytesOf, inLines, type Written } from '../util/written.ts'
+import { lengthOf, inLines, type Written } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
@@ -133,7 +133,7 @@ export class ServerProcess {
     if (this.unread > limit) return false
     if (this.#queue.length === 0) setImmediate(this.#flush)
     this.#queue.push(line)
-    this.#queued += bytesOf(line) + 1
+    this.#queued += lengthOf(line) + 1
     return true
   }
 

@@ -4,7 +4,7 @@ export type Written = string | Buffer | readonly Buffer[]
 const LINE_END = Buffer.from('\n')
 
 /** Bytes of a message. */
-export function bytesOf(message: Written): number {
+export function lengthOf(message: Written): number {
   if (typeof message === 'string') return Buffer.byteLength(message)
   return Buffer.isBuffer(message) ? message.length : message.reduce((sum, piece) => sum + piece.length, 0)
 }

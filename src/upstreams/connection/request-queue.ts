@@ -2,7 +2,7 @@ import type { Log } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { callerKey } from '../../plugin.ts'
 import { FairQueue } from '../../util/fair-queue.ts'
-import { bytesOf, type Written } from '../../util/written.ts'
+import { lengthOf, type Written } from '../../util/written.ts'
 import type { Pending } from '../transport.ts'
 
 /** Bytes on their way to a server beyond which messages wait. */
@@ -56,7 +56,7 @@ export class RequestQueue {
 
   /** Sends a request, or keeps it until there is room. Throws a GatewayError when too much waits already. */
   send(pending: Pending, text: Written): void {
-    const bytes = bytesOf(text)
+    const bytes = lengthOf(text)
     if (this.#isEmpty && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
     const caller = pending.call === undefined ? OWN : callerKey(pending.call.exchange.session)
     const held = this.#held.get(caller) ?? 0

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type ClientOptions, WebSocket } from 'ws'
-import { bytesOf, type Written } from '../../util/written.ts'
+import { lengthOf, type Written } from '../../util/written.ts'
 import type {
   Authorizer,
   CredentialHeaders,
@@ -116,7 +116,7 @@ export class WsTransport extends QueuedTransport {
 
   #send(text: Written): void {
     if (this.#waiting === undefined) return this.#channel?.write(text)
-    this.#waitingLength += bytesOf(text)
+    this.#waitingLength += lengthOf(text)
     this.#waiting.push(text)
   }
 
