@@ -1,7 +1,6 @@
-import { boolean, string } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
-
-const { config, env, json } = CONTROL_FLAGS
+import { boolean } from '@oclif/core/flags'
+import { GatewayCommand } from '../../base-command.ts'
+import { SERVICE_FLAGS } from './flags.ts'
 
 export default class ServiceInstall extends GatewayCommand {
   static override summary =
@@ -15,13 +14,7 @@ export default class ServiceInstall extends GatewayCommand {
   ]
   static override flags = {
     'dry-run': boolean({ summary: 'Print the file, and write nothing.' }),
-    platform: string({
-      options: ['linux', 'darwin', 'win32'],
-      default: process.platform,
-      defaultHelp: 'this system',
-      summary: 'The system that the service is for.',
-    }),
-    ...{ config, env, json },
+    ...SERVICE_FLAGS,
   }
 
   async run(): Promise<number> {

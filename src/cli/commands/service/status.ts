@@ -1,21 +1,11 @@
-import { string } from '@oclif/core/flags'
-import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
-
-const { config, env, json } = CONTROL_FLAGS
+import { GatewayCommand } from '../../base-command.ts'
+import { SERVICE_FLAGS } from './flags.ts'
 
 export default class ServiceStatus extends GatewayCommand {
   static override summary = 'Show whether the service of a configuration is installed and runs.'
   static override description = 'Exit codes: 0 it runs, 4 it does not.'
   static override examples = ['gateway service status']
-  static override flags = {
-    platform: string({
-      options: ['linux', 'darwin', 'win32'],
-      default: process.platform,
-      defaultHelp: 'this system',
-      summary: 'The system that the service is for.',
-    }),
-    ...{ config, env, json },
-  }
+  static override flags = SERVICE_FLAGS
 
   async run(): Promise<number> {
     const { flags } = await this.parse(ServiceStatus)
