@@ -11,7 +11,7 @@ import {
   type Plugin,
   type RollupOutput,
 } from '@rollup/wasm-node'
-import ts from 'typescript'
+import { stripped } from './stripped.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const DIST = join(ROOT, 'dist')
@@ -114,18 +114,6 @@ function sources(): Plugin {
     transform: (code, id) =>
       /^[^\0].*\.([cm]?js|ts)$/.test(id) ? { code: stripped(code, id), map: null } : null,
   }
-}
-
-// No comments either: Node reads all of it at every start.
-function stripped(code: string, fileName: string): string {
-  const compilerOptions: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.ESNext,
-    verbatimModuleSyntax: true,
-    removeComments: true,
-  }
-  const { outputText } = ts.transpileModule(code, { compilerOptions, fileName })
-  return outputText
 }
 
 function dataOf(file: string): string {

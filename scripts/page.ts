@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rollup, type Plugin } from '@rollup/wasm-node'
-import ts from 'typescript'
+import { stripped } from './stripped.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const PAGE = join(ROOT, 'plugins/ui/page')
@@ -50,16 +50,6 @@ function sources(): Plugin {
     },
     transform: (code, id) => (id.endsWith('.ts') ? { code: stripped(code, id), map: null } : null),
   }
-}
-
-function stripped(code: string, fileName: string): string {
-  const compilerOptions: ts.CompilerOptions = {
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.ESNext,
-    verbatimModuleSyntax: true,
-    removeComments: true,
-  }
-  return ts.transpileModule(code, { compilerOptions, fileName }).outputText
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writePage()
