@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { loginServer } from '../../fixtures/oauth/login-server.ts'
 import { directory, gateway, serving } from '../cli/run.ts'
@@ -20,11 +20,7 @@ test('a program gives the key of the logins, and without that key nobody reads t
   }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'the-key': `${KEY}\n` })
   const where = { cwd, env: ENV }
-  const login = serving(t, ['login', 'web'], where)
-  const page = await pageOf(login)
-  assert.ok(page, login.stderr())
-  await fetch(page)
-  assert.equal(await login.exit, 0, login.stderr())
+  await logIn(t, where)
   const called = await gateway(['call', 'web__whoami'], where)
   assert.match(called.stdout, /here/, called.stderr)
 
@@ -66,11 +62,7 @@ test('a file gives the key of the logins, and no other key is made', async t => 
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'the-key': `${KEY}\n` })
   chmodSync(join(cwd, 'the-key'), 0o600)
   const where = { cwd, env: ENV }
-  const login = serving(t, ['login', 'web'], where)
-  const page = await pageOf(login)
-  assert.ok(page, login.stderr())
-  await fetch(page)
-  assert.equal(await login.exit, 0, login.stderr())
+  await logIn(t, where)
 
   assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
   assert.ok(!existsSync(join(cwd, 'state/grants.key')), 'no other key is made')
@@ -78,3 +70,11 @@ test('a file gives the key of the logins, and no other key is made', async t => 
   const { stdout, stderr } = await gateway(['logins'], where)
   assert.match(stdout + stderr, /sealed with another key/)
 })
+
+async function logIn(t: TestContext, where: { cwd: string; env: NodeJS.ProcessEnv }): Promise<void> {
+  const login = serving(t, ['login', 'web'], where)
+  const page = await pageOf(login)
+  assert.ok(page, login.stderr())
+  await fetch(page)
+  assert.equal(await login.exit, 0, login.stderr())
+}

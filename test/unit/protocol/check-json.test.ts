@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { ScanError } from '../../../src/protocol/json/scan.ts'
+import { isParsed } from './json-verdict.ts'
 
 function problemOf(text: string | Buffer): ScanError | undefined {
   try {
@@ -12,15 +13,6 @@ function problemOf(text: string | Buffer): ScanError | undefined {
   } catch (error) {
     assert.ok(error instanceof ScanError, String(error))
     return error
-  }
-}
-
-function isParsed(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 

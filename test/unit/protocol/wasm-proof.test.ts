@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { parsedSize, ScanError, scanArray } from '../../../src/protocol/json/scan.ts'
 import { countSigns, proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
+import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
 const scrap = fc.constantFrom(
@@ -56,15 +57,6 @@ function isTaken(text: string): boolean {
     return true
   } catch (error) {
     assert.ok(error instanceof ScanError, String(error))
-    return false
-  }
-}
-
-function isParsed(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
     return false
   }
 }
