@@ -27,7 +27,7 @@ export const approve: Plugin<ApproveConfig> = {
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, sharedState, slot, state } = api
-    // Where several workers have the callers, this process knows which of them has a call.
+    // This process knows which worker has a call, if several workers have the callers.
     if (sharedState?.role === 'keeps')
       return sharedState.serve(answersFor(slot.gateway((): Places => new Map())))
     const waiting = slot.gateway(() => new WaitingCalls())
@@ -60,7 +60,7 @@ export const approve: Plugin<ApproveConfig> = {
   },
 }
 
-/** Where a gateway is several processes, a decision may come to another one than the call waits in. */
+/** Takes decisions that came to another process of the gateway than the one in which the call waits. */
 function otherWorkers({ sharedState, log }: PluginApi<ApproveConfig>): OtherWorkers | undefined {
   return sharedState?.role === 'asks' ? new OtherWorkers(sharedState, log) : undefined
 }

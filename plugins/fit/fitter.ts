@@ -13,7 +13,7 @@ export interface Change {
   readonly name: string
   /** The name that is shown, where it is another one. */
   readonly shown?: string
-  /** What was done, in words. */
+  /** Changes that were made, in words. */
   readonly notes: readonly string[]
   /** Why it is not shown. */
   readonly unfit?: string

@@ -80,7 +80,7 @@ function shortened(text: string, longest: number): string {
 
 type Step = readonly [index: number, shorten: (word: string) => string]
 
-/** What is tried, one after the other. The first word mostly names the server, and is left whole the longest. */
+/** Ways to shorten a name, tried one after the other. The first word mostly names the server, and is left whole the longest. */
 function steps(parts: readonly string[]): Step[] {
   const lengthOf = (index: number): number => parts[index]?.length ?? 0
   const order = [...parts.keys()].slice(1).sort((a, b) => lengthOf(b) - lengthOf(a) || b - a)

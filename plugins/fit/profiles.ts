@@ -7,7 +7,7 @@ export type Dialect = 'full' | 'common' | 'anthropic' | 'openai' | 'gemini'
 /** Characters that names may have. */
 export type Characters = 'word' | 'any'
 
-/** What one client can read. */
+/** Lists that one client can read: names, schemas and kinds of things. */
 export interface ClientProfile {
   readonly client: string
   /** Most characters of a tool's name, with the client's own prefix; undefined for any number. */
@@ -37,7 +37,7 @@ interface Row {
   readonly prompts?: boolean
 }
 
-/** What the configuration says of clients, by a glob for their names. */
+/** Settings of clients in the configuration, by a glob for their names. */
 export type OwnClients = Readonly<
   Record<
     string,

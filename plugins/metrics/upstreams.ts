@@ -59,7 +59,7 @@ export function upstreamFamilies(upstreams: readonly UpstreamStatus[]): Family[]
   }))
 }
 
-/** How the gateway does, and each finding by its code. */
+/** Health of the gateway, and each finding by its code. */
 export function healthFamilies({ level, findings }: Health): Family[] {
   const counts = new Map<string, number>()
   for (const { code, level, upstream = '' } of findings) {

@@ -93,7 +93,7 @@ export interface Vault {
   remove(key: GrantKey, generation: number, why?: string): Promise<boolean>
   /** Notes scopes that calls of an account were refused for, with that generation of its grant. */
   want(account: string, resource: string, generation: number, scopes: readonly string[]): Promise<void>
-  /** When an account last got a grant, in milliseconds since 1970; undefined where it has none. */
+  /** Time at which an account last got a grant, in milliseconds since 1970; undefined where it has none. */
   grantedAt(account: string, resource: string): number | undefined
   /** Counts at once what is open already; undefined where it is not, or cannot be read. */
   callers(resource: string): CallerCounts | undefined

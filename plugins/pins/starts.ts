@@ -72,7 +72,7 @@ export class Starts {
   }
 }
 
-/** What was accepted without saying what runs is warned of alone: there is nothing to compare. */
+/** Programs that were accepted without saying what runs are warned of alone: there is nothing to compare. */
 function withholds(mode: Mode, status: ProgramStatus, accepted: PackagePin | undefined): boolean {
   if (mode === 'warn' || (accepted?.type === 'unpinned' && status === 'unknown')) return false
   return status === 'changed' || mode === 'strict'

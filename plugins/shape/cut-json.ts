@@ -14,7 +14,7 @@ export interface LeftOut {
   characters: number
 }
 
-/** How far the cut may go. */
+/** Bounds of a cut. */
 interface CutOptions {
   /** False where a schema may want each member: then strings and lists alone give way. */
   readonly dropsMembers: boolean
@@ -114,7 +114,7 @@ class Cutter {
     )
   }
 
-  /** Where there are too many for that: the first that fit whole. */
+  /** Keeps the first members that fit whole, if there are too many for that. */
   #firstMembers(entries: readonly [string, unknown][], needs: readonly number[], budget: number): JsonObject {
     let left = budget
     const kept = entries.filter((_entry, index) => {

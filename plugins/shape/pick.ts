@@ -17,13 +17,13 @@ const MAX_MS = 250
 /** Longest text that may come of one. */
 const MAX_LENGTH = 32 * 1024 * 1024
 
-/** What an expression finds, as JSON; or why it finds nothing. */
+/** Outcome of an expression: its value as JSON, or why it has none. */
 type Picked = { readonly json: string; readonly failed?: undefined } | { readonly failed: string }
 
 /** An expression that was compiled once. */
 export interface Pick {
   readonly text: string
-  /** What it finds, as JSON; or why it finds nothing. */
+  /** Applies the expression to a value. */
   run(value: unknown): Picked
 }
 

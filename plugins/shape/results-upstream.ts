@@ -43,7 +43,7 @@ const TEMPLATES = Payload.of(
   'modern',
 )
 
-/** What callers have handles of, as one modern server inside this process: each sees and reads what is his own. */
+/** Kept results as one modern server inside this process: each caller sees and reads its own. */
 export class ResultsUpstream implements Upstream {
   readonly name: string
   readonly spec: UpstreamConfig

@@ -14,7 +14,7 @@ export interface Rule {
   readonly maxBytes: number | undefined
   readonly ask: boolean
   readonly patienceMs: number | undefined
-  /** Where each of it stands in the configuration, for people. */
+  /** Place of each setting in the configuration, for people. */
   readonly from: readonly string[]
 }
 

@@ -243,7 +243,7 @@ interface Said {
   readonly handle: string | undefined
 }
 
-/** What a model reads where something is missing. */
+/** Words for a model where something is missing. */
 function note({ offset, tokens, handle }: Said): string {
   const missing = tokens === undefined ? 'a part is' : `about ${tokens} tokens are`
   if (handle === undefined) return `[${missing} left out here; the whole is too large to be kept]`

@@ -17,7 +17,7 @@ import { isReadOnly } from './signature.ts'
 export interface Through {
   readonly surface: Surface
   readonly meta: Meta
-  /** What is wrong with it; undefined where it may go on. */
+  /** Fault of the call; undefined where it may go on. */
   readonly problem?: string
   /** The name by which it asks for a tool. */
   readonly wanted?: string

@@ -50,7 +50,7 @@ export function compactSchema(schema: unknown): JsonObject {
   return { type: 'object', ...compact }
 }
 
-/** Where definitions refer to each other, nothing is cut by its depth. */
+/** Schema without the keywords that a model can do without. Definitions refer to each other, so they are not cut by depth. */
 function without(schema: JsonObject, depth: number, isWhole: boolean): JsonObject {
   if (depth > DEEPEST && !isWhole) return typeof schema.type === 'string' ? { type: schema.type } : {}
   const compact: JsonObject = {}

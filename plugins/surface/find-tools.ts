@@ -18,7 +18,7 @@ const CANDIDATES = 50
 const OF_ONE_SERVER = 3
 /** Softens the first places where two orders become one (reciprocal rank fusion). */
 const SOFT = 60
-/** How much more the order of a tap says than that of the words. */
+/** Weight of the order of a tap, beside that of the words. */
 const ASKED = 1.5
 
 /** The tools that fit, the best first. */

@@ -10,7 +10,7 @@ const VERBS = new Set(
 const MOST_WORDS = 10
 
 /**
- * What stands behind a search, server by server: how many tools, and the words that tell them from others. The same text for the same
+ * Summary of the tools behind a search, server by server: how many tools, and the words that tell them from others. The same text for the same
  * tools; it gives up words, then servers, to stay within `most` tokens.
  */
 export function overview(entries: readonly CatalogEntry[], most: number): string {

@@ -5,7 +5,7 @@ type Options = NonNullable<Config['surface']>
 /** Form in which a reader is shown the tools. */
 export type Mode = Options['mode']
 
-/** What holds for one profile. */
+/** Settings of one profile. */
 export interface Settings {
   readonly mode: Mode
   /** Tokens that a list may take. */

@@ -20,7 +20,7 @@ export class Surface {
     this.#byName = new Map(entries.map(entry => [entry.exposed, entry]))
   }
 
-  /** Which of our tools has this name. */
+  /** Finds the tool of ours that has this name. */
   meta(name: string): Meta | undefined {
     return (Object.keys(this.names) as Meta[]).find(meta => this.names[meta] === name)
   }

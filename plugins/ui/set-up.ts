@@ -70,7 +70,7 @@ function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Opti
   const parts = [...partsOf(config), ...RECORDED]
   const { path } = options
   const isOurs = (asked: string): boolean => asked === path || asked.startsWith(`${path}/`)
-  // Where nobody asks who callers are, there is nothing to leave out.
+  // Without authentication there is nothing to leave out.
   hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, credentials =>
     isOurs(credentials.path) && admission.isForPage(credentials) ? STRANGER : undefined,
   )

@@ -53,7 +53,7 @@ export interface ServerRow {
   readonly findings?: readonly Finding[]
 }
 
-/** What was done in ten seconds. */
+/** Figures of ten seconds. */
 export interface Figures {
   /** Its beginning, in milliseconds since 1970. */
   readonly at: number

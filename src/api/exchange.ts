@@ -145,7 +145,7 @@ export interface Exchange {
 /** A call of a tool that stood in the arguments of another call. */
 export interface CarriedCall {
   readonly name: string
-  /** Where it is an object of the arguments that came, it goes on byte for byte. */
+  /** Arguments of that call; an object of the arguments that came goes on byte for byte. */
   readonly arguments: JsonObject
 }
 
@@ -176,7 +176,7 @@ export interface Patience {
 
 /** A call that goes on after its client was answered. It is the caller's: who keeps it keeps it for nobody else. */
 export interface RunningCall {
-  /** What came of it; undefined until it has ended. */
+  /** Outcome of the call; undefined until it has ended. */
   readonly answer: Answer | undefined
   /** The last that its server said of it. */
   readonly message: string | undefined

@@ -99,7 +99,7 @@ export interface Gate {
    * lasts as long as that –, and exchanges in the pipeline.
    */
   status(): Readonly<{ upstreams: readonly UpstreamStatus[]; sessions: number; running: number }>
-  /** How the gateway does, for its owner: it names upstreams, and may hold what servers said. */
+  /** Health of the gateway, for its owner: it names upstreams, and may hold what servers said. */
   health(): Health
   /** Figures of plugins, by the `figures` hook. */
   figures(): readonly Figure[]

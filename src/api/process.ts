@@ -3,7 +3,7 @@ import type { CeilingsConfig, SandboxConfig } from '../config/config.gen.ts'
 
 /** One line that a server wrote beside the protocol; without what its configuration keeps secret, control characters escaped. */
 export interface LogLine {
-  /** When it came, in milliseconds since 1970. */
+  /** Time at which it came, in milliseconds since 1970. */
   readonly at: number
   readonly stream: 'stderr'
   /** The process that wrote it. */

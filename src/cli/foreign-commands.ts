@@ -30,7 +30,7 @@ export async function foreignCommands(
       const id = name.replaceAll(' ', ':')
       if (id in own || id in found) continue
       const load = (): Promise<Command.Class> => loadCommand(plugin.name, name, flags, terminal)
-      // Where it cannot be loaded its help has the summary alone, and running it says why.
+      // A command that cannot be loaded has its summary alone as help, and running it says why.
       const loaded = isNamed(name, typed) ? await load().catch(() => undefined) : undefined
       found[id] = loaded ?? placeholder(summary, load)
     }

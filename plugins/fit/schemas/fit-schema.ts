@@ -38,7 +38,7 @@ const EMPTY: JsonObject = { type: 'object' }
 const MAX_STEPS = 8
 const DEFINITIONS = new Set(['$defs', 'definitions'])
 
-/** What a dialect does with schemas. */
+/** Rules of a dialect for schemas. */
 interface Rules {
   /** References are put in their place, and definitions go. */
   readonly inlines: boolean

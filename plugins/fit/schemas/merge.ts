@@ -26,7 +26,7 @@ export function mergeAll(schemas: readonly JsonObject[], work: Work): JsonObject
 
 type Both = (a: unknown, b: unknown) => unknown
 
-/** How two values of one keyword hold at once; undefined where these cannot. */
+/** Value of a keyword that says what two values say together; undefined where no value does. */
 const TOGETHER: ReadonlyMap<string, Both> = new Map<string, Both>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? bothMaps(a, b) : undefined)],
   ['required', (a, b) => [...new Set([...textsIn({ a }, 'a'), ...textsIn({ b }, 'b')])]],
@@ -93,7 +93,7 @@ const UNIONS = new Set(['anyOf', 'oneOf'])
 
 /**
  * A root that takes one of several objects becomes an object with the properties of all; only what all of them need is required.
- * It takes all that the union took, and the description says the rest.
+ * The result takes all that the union took, and the description says the rest.
  */
 export function withoutRootUnion(
   schema: JsonObject,

@@ -9,7 +9,7 @@ export function referenceOf(schema: JsonObject): unknown {
   return schema.$ref ?? schema.$dynamicRef ?? schema.$recursiveRef
 }
 
-/** What a reference stands for, with what stands beside it. One that leads nowhere, or back into itself, stands for anything. */
+/** Schema that a reference stands for, with the keywords beside it. A reference that leads nowhere, or back into itself, stands for anything. */
 export function followed(
   schema: JsonObject,
   work: Work,

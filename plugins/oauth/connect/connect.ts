@@ -67,7 +67,7 @@ export function connectCallers(
     if (url !== undefined) state.bound.set(name, new URL(url).origin)
   })
   hooks.dispatch.tap((next, { name, spec }) => (isConnected(spec) ? withLogins(name, next, host) : undefined))
-  // Where nobody asks who callers are, there is nobody to log in, and nothing to open.
+  // Without authentication there is nobody to log in, and nothing to open.
   hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,
   )

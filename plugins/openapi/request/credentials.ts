@@ -10,7 +10,7 @@ interface Known {
 }
 
 /**
- * What an operation wants of that which is configured: the first alternative that is there in full. Where nobody says what is
+ * Credentials that an operation wants, of those configured: the first alternative that is there in full. Where nobody says what is
  * wanted, all goes along; to an operation that is open, nothing does.
  */
 export function credentialsFor(security: Requirements | undefined, { schemes, values }: Known): Credentials {

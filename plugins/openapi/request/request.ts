@@ -104,7 +104,7 @@ function expanded(template: string, pieces: ReadonlyMap<string, string>): string
   const path = template.replace(/\{([^{}]*)\}/g, (_all, name: string) => pieces.get(name) ?? '')
   // Two pieces that were harmless alone may make one that is not.
   if (climbs(path)) throw new BadArguments('the arguments lead to another path')
-  // What is encoded stays as it is.
+  // Encoded characters stay as they are.
   return encodeURI(path.toWellFormed()).replaceAll('%25', '%')
 }
 

@@ -22,7 +22,7 @@ const WEIGHTS = {
   values: 0.75,
 }
 
-/** How much more a word says that stands there twice (k), and less in a long text (b); the least that a word counts (d). */
+/** Parameters of BM25+: how much more a word says that stands there twice (k), and less in a long text (b); the least that a word counts (d). */
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
 /** Most characters and words of a query that are looked at. */
 const LONGEST_QUERY = 500

@@ -75,7 +75,7 @@ export function wordsOf(text: string, known: Stems = new Map()): string[] {
   return words
 }
 
-/** What came of each piece of a text, for who reads many. */
+/** Words of each piece of a text that was read, as the same pieces come again. */
 export type Stems = Map<string, readonly string[]>
 
 function wordsIn(piece: string): string[] {
@@ -89,7 +89,7 @@ function addWord(word: string, words: string[]): void {
   if (!EMPTY.has(word)) words.push(stemOf(word))
 }
 
-/** What a word means, as marks that other words for the same have too. */
+/** Marks of a word that other words for the same thing have too. */
 export function meaningsOf(word: string): readonly string[] {
   return MEANINGS.get(word) ?? NONE
 }

@@ -70,7 +70,7 @@ export class Admission {
     return certificate === undefined || this.#browsers.hasCookie(credentials)
   }
 
-  /** Who sends a request to the API, or why it is not answered. */
+  /** Identifies the sender of a request to the API, or says why it is not answered. */
   async reader(request: PageRequest): Promise<Reader | Refused> {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
     const browser = this.#browsers.find(request)

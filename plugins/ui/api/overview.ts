@@ -116,7 +116,7 @@ async function steered({ control, clock }: ApiHost, verb: string, params: JsonOb
   const late = new Promise<JsonObject>(resolve => {
     clock.after(PATIENCE_MS, () => resolve({ isPending: true }))
   })
-  // What fails later is shown as the state of the server.
+  // A failure that comes later is shown as the state of the server.
   done.catch(() => undefined)
   return Promise.race([done, late])
 }

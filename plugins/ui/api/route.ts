@@ -31,7 +31,7 @@ export interface Route {
   readonly body?: Readonly<Record<string, JsonObject>>
   /** Members of the body that must be there. */
   readonly required?: readonly string[]
-  /** What the answer is, in words. */
+  /** Description of the answer. */
   readonly answer: string
   run(question: Question): unknown
 }

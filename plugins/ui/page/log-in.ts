@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { logIn } from './api.ts'
 import { Snippet, type View } from './parts.ts'
 
-/** What somebody sees whom the gateway does not know. */
+/** Page for somebody whom the gateway does not know. */
 export function LogIn({ why, enter }: { why: string; enter: () => void }): View {
   const [problem, setProblem] = useState(why)
   const [credential, setCredential] = useState('')

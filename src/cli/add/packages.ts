@@ -7,7 +7,7 @@ export interface Way {
   readonly kind: string
   readonly inputs: readonly Input[]
   readonly upstream: (answers: Answers) => JsonObject
-  /** What is started or asked, on one line. */
+  /** Command that is started, or URL that is asked, on one line. */
   readonly title: string
 }
 

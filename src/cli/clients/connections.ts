@@ -9,7 +9,7 @@ import { writeWhole } from '../../util/storage/write-whole.ts'
 /** One entry that `gateway connect` has written, and how to take it back. */
 export interface Connected {
   readonly client: string
-  /** Where the settings really are. */
+  /** File that has the settings, behind any link. */
   readonly file: string
   /** Name of the entry. */
   readonly name: string

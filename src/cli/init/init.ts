@@ -44,7 +44,7 @@ export interface Initiated {
     readonly health: Health
   }
   readonly connected: readonly { readonly client: string; readonly file: string }[]
-  /** What went wrong after the configuration was written. */
+  /** Failure after the configuration was written. */
   readonly problems: readonly string[]
 }
 

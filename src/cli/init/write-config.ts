@@ -14,7 +14,7 @@ import type { FoundServer } from './find-servers.ts'
 /** Directory beside the configuration, with a file for each secret. */
 const SECRETS = 'secrets'
 
-/** What a configuration would be, before anything is written. */
+/** Configuration as it would be, before anything is written. */
 export interface Draft {
   readonly text: string
   readonly secrets: ReturnType<typeof tokensIn>['tokens']
@@ -36,7 +36,7 @@ export function draftOf(
   return { text: [...head(launcher, target), ...blocks].join('\n'), secrets: tokens, variables }
 }
 
-/** Where a server gets its variables, paths and sentences are none, whatever their length. */
+/** Tells whether a setting of a server is a secret: paths and sentences among its variables are none, whatever their length. */
 function isSecret([key, name = '']: readonly string[], text: string): boolean {
   return key !== 'env' || isSecretName(name) || !/[/\\\s]/.test(text)
 }

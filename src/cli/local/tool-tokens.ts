@@ -8,7 +8,7 @@ export interface Costed {
   readonly tokens: number
 }
 
-/** What a list costs, server by server, the dearest first. */
+/** Cost of a list, server by server, the dearest first. */
 export interface TokenSums {
   readonly total: number
   readonly upstreams: Readonly<Record<string, { readonly tools: number; readonly tokens: number }>>

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** What a system must know to run the gateway of a configuration for a user. */
+/** Facts that a system needs to run the gateway of a configuration for a user. */
 export interface ServiceFacts {
   /** Name of the service: letters, digits and hyphens. */
   readonly name: string

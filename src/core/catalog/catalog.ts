@@ -39,7 +39,7 @@ export interface KnownEntry {
 export class Catalog {
   readonly #graph: Graph
   readonly #parts: Parts
-  /** What readers are shown of each view. */
+  /** Lists that readers are shown of each view. */
   readonly listings: Listings
   readonly #kept = new BoundedMap<string, Kept>({
     max: MAX_VIEWS,

@@ -26,7 +26,7 @@ export interface Unshown {
   readonly why: string
 }
 
-/** What taps made of a view: the entries to show, and those that cannot be shown so. */
+/** Outcome of the taps for a view: the entries to show, and those that cannot be shown so. */
 interface Checked {
   readonly entries: readonly CatalogEntry[]
   readonly real: ReadonlyMap<string, CatalogEntry>

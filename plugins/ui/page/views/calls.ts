@@ -40,7 +40,7 @@ export function Calls({ place }: PageProps): View {
     rowsOf: ({ calls }) => calls,
     nextOf: ({ next }) => (next === undefined ? undefined : urlOf('calls', { ...filter, before: next })),
   })
-  // What comes meanwhile would push pages apart that somebody reads.
+  // Calls that come meanwhile would push pages apart that somebody reads.
   useEvents(isHeld || hasMore ? [] : ['call'], again)
   const id = params.get('id')
   return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${count(data.kept)} kept`}>

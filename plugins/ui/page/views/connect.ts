@@ -7,7 +7,7 @@ import { choose, type PageProps, useAnswer } from '../state.ts'
 
 type Client = (typeof clients)[number]
 
-/** How each client is connected: by a command, or by hand. */
+/** Ways to connect each client: by a command, or by hand. */
 export function Connect({ me, place }: PageProps): View {
   const { data, problem } = useAnswer<Overview>(urlOf('overview'))
   const urls = (data?.listeners ?? []).filter(({ type, url }) => type === 'http' && url !== undefined)

@@ -53,7 +53,7 @@ function Finding({ of }: { of: Found }): View {
 
 const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn', info: 'quiet', ok: 'good' }
 
-/** What is wrong, and what to do. */
+/** Findings, each with what to do. */
 function Advice({ of }: { of: Found }): View {
   const { summary, detail, fix } = of
   return html`<div class="advice">
