@@ -25,7 +25,7 @@ interface ProcessOptions extends Spawning {
   onLine(line: Buffer): void
   /** Gets all it writes instead, of a program that is not talked to. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
-  /** Called when all that was written to its stdin has left. */
+  /** Called when something that was written to its stdin has left: there is more room than before. */
   onDrain?(): void
   /** Told once, when it can no longer be talked to; with how it exited, where it has. */
   onEnd(reason: Reason, exit?: ProgramExit): void
@@ -56,6 +56,7 @@ export class ServerProcess {
   readonly #stdout: LineSplitter
   readonly #exited: Promise<void>
   readonly #flush: () => void
+  readonly #left: (error?: Error | null) => void
   #hasExited = false
   #hasEnded = false
   #exit: ProgramExit | undefined
@@ -76,6 +77,12 @@ export class ServerProcess {
       onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
     })
     this.#flush = () => this.#write()
+    // The event `drain` would not do: it does not follow a small write that waits in front of a full pipe.
+    this.#left = error => {
+      if (error !== null && error !== undefined) return
+      this.#hasDropped = false
+      this.#options.onDrain?.()
+    }
     this.#child = spawnServer(options)
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
@@ -153,7 +160,7 @@ export class ServerProcess {
     this.#queue = []
     this.#queued = 0
     if (!this.#child.stdin.writable) return
-    if (this.#child.stdin.write(lines)) this.#options.onDrain?.()
+    this.#child.stdin.write(lines, this.#left)
   }
 
   #observe(exited: () => void): void {
@@ -177,10 +184,6 @@ export class ServerProcess {
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
-    stdin.on('drain', () => {
-      this.#hasDropped = false
-      this.#options.onDrain?.()
-    })
   }
 
   /** Passes on the output of a process that is not talked to: it may close what it likes. */
