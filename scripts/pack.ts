@@ -1,5 +1,5 @@
-// Published packages need neither the Node of this repository nor its tools: prepack strips package.json, postpack restores it.
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// Published packages need neither the Node of this repository nor its tools: prepack strips package.json and names the man pages, postpack restores it.
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -14,7 +14,15 @@ function strip(): void {
   mkdirSync(dirname(ORIGINAL), { recursive: true })
   writeFileSync(ORIGINAL, original)
   const entries = Object.entries(JSON.parse(original) as object).filter(([key]) => !ONLY_HERE.includes(key))
-  writeFileSync(PACKAGE, `${JSON.stringify(Object.fromEntries(entries), undefined, 2)}\n`)
+  const published = { ...Object.fromEntries(entries), man: manPages() }
+  writeFileSync(PACKAGE, `${JSON.stringify(published, undefined, 2)}\n`)
+}
+
+// npm links those that package.json names, and looks into no folder.
+function manPages(): string[] {
+  return readdirSync(`${DIST}/man`)
+    .sort()
+    .map(file => `./dist/man/${file}`)
 }
 
 // A pack that was cut short leaves the stripped file behind; one that has scripts again was mended by hand.

@@ -4,6 +4,7 @@ import Add from './commands/add/add.ts'
 import Remove from './commands/add/remove.ts'
 import Search from './commands/add/search.ts'
 import Attach from './commands/background/attach.ts'
+import Bundle from './commands/clients/bundle.ts'
 import Call from './commands/call.ts'
 import Connect from './commands/clients/connect.ts'
 import Disconnect from './commands/clients/disconnect.ts'
@@ -61,6 +62,7 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   remove: Remove,
   connect: Connect,
   disconnect: Disconnect,
+  bundle: Bundle,
   doctor: Doctor,
   ps: Ps,
   start: Start,
