@@ -298,6 +298,7 @@ export type {
   Authorizer,
   Call,
   CarriedCall,
+  CarriedRequest,
   ClientCertificate,
   ClientSide,
   Clock,

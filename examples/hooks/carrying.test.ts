@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { run, shortFirst } from './carrying.ts'
+import { open, run, shortFirst } from './carrying.ts'
 
 test('unwrap: a call that carries another one becomes that one', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { add: ({ a }) => `got ${String(a)}` } }))
@@ -13,6 +13,17 @@ test('unwrap: a call that carries another one becomes that one', async t => {
 
   assert.deepEqual(result?.content, [{ type: 'text', text: 'got 1' }])
   assert.equal(web.received('tools/call')[0]?.params?.name, 'add')
+})
+
+test('unwrap: a call that carries a request of another method becomes that one', async t => {
+  const web = closeAfter(t, await testUpstream({ resources: { 'memo://one': 'one' } }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [open] }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  const { result } = await client.request('tools/call', { name: 'open', arguments: { uri: 'memo://one' } })
+
+  assert.match(JSON.stringify(result?.content), /one/)
+  assert.equal(web.received('resources/read')[0]?.params?.uri, 'memo://one')
 })
 
 test('rank: a search hears what the plugin thinks of the order', async t => {

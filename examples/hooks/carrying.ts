@@ -1,4 +1,4 @@
-import { isObject, type Plugin } from 'tapgate/plugin'
+import { answer, isObject, type Answer, type Plugin } from 'tapgate/plugin'
 
 // #region unwrap
 /** Takes calls of a tool `run`, whose arguments say which tool is meant, for calls of that tool. */
@@ -13,6 +13,25 @@ export const run: Plugin<never> = {
   },
 }
 // #endregion unwrap
+
+// #region carriedRequest
+/** Takes calls of a tool `open`, whose argument is a URI, for requests of that resource. */
+export const open: Plugin<never> = {
+  name: 'open',
+  setup({ hooks }) {
+    hooks.unwrap.tap({ methods: ['tools/call'] }, ({ params }) => {
+      if (params?.name !== 'open' || !isObject(params.arguments)) return undefined
+      const { uri } = params.arguments
+      return { method: 'resources/read', params: { uri }, answered: textOfResource }
+    })
+  },
+}
+
+function textOfResource(read: Answer): Answer {
+  if (!('result' in read)) return read
+  return answer({ content: [{ type: 'text', text: JSON.stringify(read.result.value().contents) }] })
+}
+// #endregion carriedRequest
 
 // #region rank
 /** Puts tools first whose names are short. */

@@ -1,4 +1,5 @@
 import { BoundedMap, type Config, type JsonObject, type Plugin } from '../../src/plugin.ts'
+import { tapAsTools } from './as-tools/tap-calls.ts'
 import { check } from './check.ts'
 import { Fitter, type Fitted } from './fitter.ts'
 import { Profiles, type ClientProfile } from './profiles.ts'
@@ -8,22 +9,24 @@ const MAX_TOLD = 10_000
 /** Shows lists in the form that each client can read. No call knows of it: names are turned back by the core. */
 export const fit: Plugin<NonNullable<Config['fit']>> = {
   name: 'fit',
-  claims: { section: 'fit' },
+  claims: { section: 'fit', profile: ['fit'] },
   check,
   commands: () => import('./commands.ts'),
-  setup({ options, hooks, log, slot }) {
+  setup(api) {
+    const { options, hooks, log, slot } = api
     if (options === false) return
     const profiles = new Profiles(options.clients ?? {})
     const fitters = new Map<ClientProfile, Fitter>()
     const last = new Map<string, Fitted>()
+    const asTools = tapAsTools(api, name => profiles.of(name))
     const told = slot.gateway(() => new BoundedMap<string, true>({ max: MAX_TOLD }))
 
     // Ahead of what chooses from a list: it is to know names and schemas as they are shown.
     hooks.listing.tap(
       { stage: 'limit', readers: ({ client }) => profiles.of(client.name).client },
-      (shown, { kind, client }) => {
-        if (kind !== 'tools') return undefined
-        const profile = profiles.of(client.name)
+      (shown, reader) => {
+        if (reader.kind !== 'tools') return undefined
+        const profile = profiles.of(reader.client.name)
         let fitter = fitters.get(profile)
         if (fitter === undefined) fitters.set(profile, (fitter = new Fitter(profile, options.server)))
         const fitted = fitter.fit(shown)
@@ -40,7 +43,8 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
             },
           )
         }
-        return fitted.changes.length === 0 ? undefined : fitted.entries
+        const made = fitted.changes.length === 0 ? shown : fitted.entries
+        return asTools?.with(made, reader) ?? made
       },
     )
     hooks.status.tap(status => {

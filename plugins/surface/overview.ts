@@ -46,6 +46,8 @@ function lines(servers: readonly Server[], most: number): string {
 /** Servers by the number of their tools, the largest first. */
 function serversOf(entries: readonly CatalogEntry[]): Server[] {
   const byServer = Map.groupBy(entries, ({ upstream }) => upstream)
+  // Tools of the gateway itself are shown beside it.
+  byServer.delete('')
   const counts = new Map([...byServer].map(([name, own]) => [name, wordCounts(own)]))
   const spread = new Map<string, number>()
   for (const words of counts.values())

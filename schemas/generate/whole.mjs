@@ -8,8 +8,9 @@ import { readdir, readFile } from 'node:fs/promises'
 export async function wholeSchema(root) {
   const base = await read(new URL('schemas/base.json', root))
   const all = await parts(root)
-  // First the types, as other parts add keys to them.
-  return all.reduce((whole, part) => withPart(whole, part, base.$defs), all.reduce(withTypes, base))
+  // First the types, as other parts add keys to them; last the keys of profiles, which are a part themselves.
+  const whole = all.reduce((made, part) => withPart(made, part, base.$defs), all.reduce(withTypes, base))
+  return all.reduce(withProfileKeys, whole)
 }
 
 async function parts(root) {
@@ -46,7 +47,7 @@ function withPart(whole, part, common) {
     upstreamTypes = [],
     upstreams = {},
     listeners = {},
-    profiles = {},
+    profiles: _profiles,
     ...rest
   } = part
   const { $defs = {}, ...unknown } = rest
@@ -60,11 +61,7 @@ function withPart(whole, part, common) {
     ...whole,
     properties: union(whole.properties, sections, file),
     $defs: union(
-      withProfileKeys(
-        kinds.reduce((defs, [kind, keys]) => withKeys(defs, kind, keys, file), whole.$defs),
-        profiles,
-        file,
-      ),
+      kinds.reduce((defs, [kind, keys]) => withKeys(defs, kind, keys, file), whole.$defs),
       Object.fromEntries(others),
       file,
     ),
@@ -91,11 +88,11 @@ function withKeys(defs, kind, added, file) {
   }, defs)
 }
 
-/** The definitions with keys that a part adds to each profile. */
-function withProfileKeys(defs, added, file) {
-  if (Object.keys(added).length === 0) return defs
-  const { ProfileConfig: profile } = defs
-  return { ...defs, ProfileConfig: { ...profile, properties: union(profile.properties, added, file) } }
+/** The schema with the keys that a part adds to each profile. */
+function withProfileKeys(whole, { file, profiles: added = {} }) {
+  const { ProfileConfig: profile } = whole.$defs
+  const made = { ...profile, properties: union(profile.properties, added, file) }
+  return { ...whole, $defs: { ...whole.$defs, ProfileConfig: made } }
 }
 
 function union(present, added, file) {

@@ -149,6 +149,15 @@ export interface CarriedCall {
   readonly arguments: JsonObject
 }
 
+/** A request of another method that stood in the arguments of a call, such as for a resource. */
+export interface CarriedRequest {
+  readonly method:
+    'resources/list' | 'resources/templates/list' | 'resources/read' | 'prompts/list' | 'prompts/get'
+  readonly params: JsonObject
+  /** Makes of its answer, once all have seen that, the answer of the call: a tool's result. */
+  readonly answered: (answer: Answer) => Answer
+}
+
 /** One request to one upstream. `params` and `headers` may be changed by `call` taps. */
 export interface Call {
   readonly upstream: string

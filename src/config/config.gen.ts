@@ -2346,6 +2346,14 @@ export interface FitConfig {
   readonly clients?: {
     readonly [k: string]: FitClientConfig
   }
+  /**
+   * How resources reach clients that show none, as the table or `clients` says: `asTools` gives those tools that list and read them, `no` nothing.
+   */
+  readonly resources: 'asTools' | 'no'
+  /**
+   * How prompts reach clients that show none, as the table or `clients` says: `asTools` gives those tools that list and get them, `no` nothing.
+   */
+  readonly prompts: 'asTools' | 'no'
 }
 /**
  * What one client can read.
@@ -2535,6 +2543,7 @@ export interface ProfileConfig {
    * Verified callers, as `<subject>` or `<issuer> <subject>`; subjects are globs. A subject alone is that of an API key; without any keys, of a token of the only issuer. These get the profile without asking for it, the first that fits, and nobody else may have it. Without this key it is for anybody who names it.
    */
   readonly principals?: readonly string[]
+  readonly fit?: FitProfileConfig
   readonly shape?: ShapeRule
   readonly surface?: SurfaceProfileConfig
 }
@@ -2550,6 +2559,19 @@ export interface ProfileFilterConfig {
    * What one of these globs matches is neither visible nor callable, even where `allow` names it.
    */
   readonly deny?: readonly string[]
+}
+/**
+ * What is otherwise in this profile than `fit` says.
+ */
+export interface FitProfileConfig {
+  /**
+   * How resources reach clients that show none, as the table or `clients` says: `asTools` gives those tools that list and read them, `no` nothing.
+   */
+  readonly resources?: 'asTools' | 'no'
+  /**
+   * How prompts reach clients that show none, as the table or `clients` says: `asTools` gives those tools that list and get them, `no` nothing.
+   */
+  readonly prompts?: 'asTools' | 'no'
 }
 /**
  * What is otherwise in this profile than `surface` says.

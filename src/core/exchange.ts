@@ -4,6 +4,7 @@ import type {
   AskReply,
   Call,
   CarriedCall,
+  CarriedRequest,
   Exchange,
   Inbound,
   Notification,
@@ -48,7 +49,7 @@ export class PipelineExchange implements Exchange {
   readonly id: number
   readonly session: Session
   readonly principal: Principal
-  readonly method: string
+  method: string
   readonly headers: Readonly<Record<string, string>>
   readonly via: Via
   readonly bytes: number
@@ -94,9 +95,12 @@ export class PipelineExchange implements Exchange {
     return this.#carried !== undefined
   }
 
-  /** The call that stood in its arguments takes its place, for all who come now. */
-  unwrap(call: CarriedCall): void {
-    this.params = carriedParams(this.params ?? {}, this.received, call)
+  /** The call or request that stood in its arguments takes its place, for all who come now. */
+  unwrap(carried: CarriedCall | CarriedRequest): void {
+    if ('method' in carried) {
+      this.method = carried.method
+      this.params = { ...ownParams(this.params), ...carried.params }
+    } else this.params = carriedParams(this.params ?? {}, this.received, carried)
     this.#carried = this.params
   }
 
@@ -201,6 +205,12 @@ export class PipelineExchange implements Exchange {
     this.#heir = heir
     for (const notification of this.#kept?.take() ?? []) passTo(heir, notification)
   }
+}
+
+/** Parameters that say nothing of what is called: they are those of any request. */
+function ownParams(params: JsonObject = {}): JsonObject {
+  const { name: _name, arguments: _arguments, task: _task, ...own } = params
+  return own
 }
 
 /** Tells whether a request came as an HTTP request of its own: only there do arguments travel in headers. */

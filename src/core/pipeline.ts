@@ -1,4 +1,4 @@
-import type { Answer } from '../api/index.ts'
+import type { Answer, CarriedRequest } from '../api/index.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
 import { Payload } from '../protocol/payload.ts'
@@ -17,14 +17,14 @@ import type { Found, FoundRoute, Graph } from './graph-types.ts'
  */
 export async function travel(exchange: PipelineExchange, graph: Graph): Promise<Answer> {
   const { hooks } = graph
-  const request = hooks.runner('request', exchange.method)
-  const response = hooks.runner('response', exchange.method)
   let answer: Answer
+  let carried: CarriedRequest | undefined
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
     const unwrap = hooks.runner('unwrap', exchange.method)
-    if (unwrap !== undefined) await unwrapped(exchange, unwrap)
+    if (unwrap !== undefined) carried = await unwrapped(exchange, unwrap)
+    const request = hooks.runner('request', exchange.method)
     const naming = graph.router.settleName(exchange)
     if (naming !== undefined) await naming
     const decided = decide(exchange, request)
@@ -32,6 +32,7 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   } catch (error) {
     answer = failure(error, exchange, graph)
   }
+  const response = hooks.runner('response', exchange.method)
   if (response !== undefined) answer = await responded(response, answer, exchange, graph)
   if ('error' in answer) {
     exchange.decidedBy ??= answer.refusedBy
@@ -40,12 +41,39 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   exchange.answer = answer
   hooks.runner('settled', exchange.method)?.(exchange)
   graph.left()
-  return answer
+  return answeredAsCall(carried, answer, exchange, graph)
 }
 
-async function unwrapped(exchange: PipelineExchange, unwrap: HookTaps['unwrap']): Promise<void> {
-  const carried = await unwrap(exchange)
-  if (carried !== undefined && exchange.method === 'tools/call') exchange.unwrap(carried)
+/** A call may carry a call that carries a request, and no more. */
+const MOST_CARRIED = 2
+
+/** Puts what a call carries in its place; returns it where it is no call, as then its answer is to become that of one. */
+async function unwrapped(
+  exchange: PipelineExchange,
+  unwrap: HookTaps['unwrap'],
+): Promise<CarriedRequest | undefined> {
+  for (let depth = 0; depth < MOST_CARRIED; depth++) {
+    const carried = await unwrap(exchange)
+    if (carried === undefined || exchange.method !== 'tools/call') return undefined
+    exchange.unwrap(carried)
+    if ('method' in carried) return carried
+  }
+  return undefined
+}
+
+/** The answer of a call that carried a request: its client reads that of a tool. */
+function answeredAsCall(
+  carried: CarriedRequest | undefined,
+  answer: Answer,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Answer {
+  if (carried === undefined) return answer
+  try {
+    return carried.answered(answer)
+  } catch (error) {
+    return failure(error, exchange, graph)
+  }
 }
 
 /** What ends the exchange before anybody is asked; undefined where it goes on. */

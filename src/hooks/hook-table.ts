@@ -7,6 +7,7 @@ import type {
   Authorizer,
   Call,
   CarriedCall,
+  CarriedRequest,
   Config,
   Credentials,
   Dispatch,
@@ -74,8 +75,8 @@ export interface HookTaps {
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   session: (session: Session) => MaybePromise<void>
   sessionEnd: (session: Session, reason: string) => void
-  /** The call that a call carries in its arguments, which takes its place. */
-  unwrap: (exchange: Exchange) => MaybePromise<CarriedCall | Undecided>
+  /** The call or other request that a call carries in its arguments, which takes its place. */
+  unwrap: (exchange: Exchange) => MaybePromise<CarriedCall | CarriedRequest | Undecided>
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
   route: (exchange: Exchange) => Route | Undecided
   call: (call: Call) => void
