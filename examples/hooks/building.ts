@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { refuse, RPC, type Listener, type Plugin, type Upstream } from 'tapgate/plugin'
 
 // #region configure
@@ -73,6 +74,21 @@ export const installedOnly: Plugin = {
   },
 }
 // #endregion starting
+
+// #region neighbours
+/** Has gateways with the same key open the cursors and ids of each other. Conversations stay where they began. */
+export const sameKey: Plugin<{ key: string; place: string }> = {
+  name: 'same-key',
+  setup({ options: { key, place }, hooks, slot }) {
+    const neighbours = slot.gateway(() => ({
+      sealing: { keys: [Buffer.from(key, 'hex')], place },
+      newId: () => `${place}_${randomBytes(24).toString('base64url')}`,
+      join: () => ({ conversation: () => 'here' as const }),
+    }))
+    hooks.neighbours.tap(() => neighbours)
+  },
+}
+// #endregion neighbours
 
 // #region authorize
 /** Signs requests with a token of a token service, and asks for another one when a server refuses it. */

@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Health } from '../errors/health.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Answer, Ask, AskReply, ClientSide, Notification, Principal, Session, Via } from './exchange.ts'
-import type { Figure, Clock, Log } from './plugin.ts'
+import type { Figure } from './plugin.ts'
 import type { UpstreamState, UpstreamStatus } from './upstream.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Config, ListenerConfig } from '../config/config.gen.ts'
 
 /** One HTTP request that is not MCP: for a path that a plugin serves beside the MCP endpoint. */
 export interface HttpRequest extends Credentials {
@@ -165,50 +164,3 @@ export interface TextReply extends HttpReply {
 
 /** Answers one HTTP request of a listener. */
 export type HttpServe = (request: IncomingMessage, response: ServerResponse) => void
-
-/** Processes that accept on the same addresses. What one of them keeps has an id that says so, and is asked of that one. */
-export interface Neighbours {
-  /** Beginning of the ids of all that this process keeps. */
-  readonly idPrefix: string
-  /**
-   * Answers, for one listener, what arrived elsewhere and belongs here. Returns the way to hand on what arrived here: it
-   * says whether it has, or the request is for this process.
-   */
-  join(listener: string, serve: HttpServe): (request: IncomingMessage, response: ServerResponse) => boolean
-}
-
-/** An entrance for clients. */
-export interface Listener {
-  readonly name: string
-  readonly type: string
-  /** URL at which it can be reached, after `start`; undefined for a pipe. */
-  readonly url: string | undefined
-  /** Bytes that are held for its clients now. */
-  readonly held?: number
-  /** Resolves when a listener that has only one client has lost it. */
-  readonly ended?: Promise<void>
-  start(): Promise<void>
-  /**
-   * Takes over another spec while it listens, with all who are connected; false when another one must take its place.
-   * @throws GatewayError when the spec is not fit for it; nothing has changed then.
-   */
-  adapt?(spec: ListenerConfig, config: Config, authenticates: boolean): boolean
-  /** Stops accepting, lets what is open end within `graceMs`, then cuts it. */
-  stop(graceMs: number): Promise<void>
-  /** Asks again whose the open conversations are, and ends those that are nobody's any more. */
-  recheck?(): void
-}
-
-/** Dependencies of a listener: the gate that its requests go to, and what is around it. */
-export interface ListenerContext {
-  readonly name: string
-  /** Directory that relative paths of the configuration are relative to. */
-  readonly directory: string
-  readonly log: Log
-  readonly clock: Clock
-  readonly gate: Gate
-  /** True if a plugin finds out who its clients are. */
-  readonly authenticates: boolean
-  /** The other processes that listen here; absent where there are none. */
-  readonly neighbours?: Neighbours | undefined
-}

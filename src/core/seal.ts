@@ -1,4 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { Sealing } from '../api/index.ts'
+import { isObject } from '../protocol/json/json.ts'
+import { readSealed, sealedPrefix } from '../protocol/places.ts'
 import { steadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12
@@ -17,6 +20,7 @@ const UNTIL = 'until '
 export class Seal {
   readonly #key: Buffer
   readonly #now: () => number
+  #shared: Sealing | undefined
 
   /** `now` is milliseconds since 1970: another process, which has another clock, may have the same key. */
   constructor(key: Buffer = randomBytes(32), now: () => number = steadyTime) {
@@ -35,26 +39,61 @@ export class Seal {
     return opened !== undefined && opened.until >= this.#now() ? opened.value : undefined
   }
 
+  /**
+   * From now on the processes of `sealing` open what any of them closes. What only one can do something with, a parked call
+   * or a hosted task, says which; that is no secret, and bound to what is sealed.
+   */
+  shareWith(sealing: Sealing): void {
+    this.#shared = sealing
+  }
+
   close(value: unknown, boundTo: string): string {
-    const nonce = randomBytes(NONCE_BYTES)
-    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(boundTo))
-    const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
-    return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
+    const [key = this.#key] = this.#shared?.keys ?? []
+    const place = this.#shared?.place
+    if (place === undefined || !isKeptHere(value)) return closeWith(key, value, boundTo)
+    return `${sealedPrefix(place)}${closeWith(key, value, `${place} ${boundTo}`)}`
   }
 
   /** The value, or undefined for anything that this seal did not close for the same purpose. */
   open(sealed: string, boundTo: string): unknown {
-    const bytes = Buffer.from(sealed, 'base64url')
-    if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
-    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, NONCE_BYTES), {
-      authTagLength: TAG_BYTES,
-    })
-    decipher.setAAD(Buffer.from(boundTo)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
-    try {
-      const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
-      return JSON.parse(text.toString('utf8')) as unknown
-    } catch {
-      return undefined
+    if (this.#shared === undefined) return openWith(this.#key, sealed, boundTo)
+    const kept = readSealed(sealed)
+    const text = kept === undefined ? sealed : kept.rest
+    const purpose = kept === undefined ? boundTo : `${kept.place} ${boundTo}`
+    for (const key of [...this.#shared.keys, this.#key]) {
+      const opened = openWith(key, text, purpose)
+      if (opened !== undefined) return opened
     }
+    return undefined
+  }
+}
+
+function isKeptHere(value: unknown): boolean {
+  if (!isObject(value)) return false
+  // A value that is sealed for a time is wrapped in an object that says until when.
+  if (isObject(value.value)) return isKeptHere(value.value)
+  if (value.at === 'gateway') return true
+  return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
+}
+
+function closeWith(key: Uint8Array, value: unknown, boundTo: string): string {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(boundTo))
+  const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), text]).toString('base64url')
+}
+
+function openWith(key: Uint8Array, sealed: string, boundTo: string): unknown {
+  const bytes = Buffer.from(sealed, 'base64url')
+  if (bytes.length <= NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== sealed) return undefined
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
+  decipher.setAAD(Buffer.from(boundTo)).setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+  try {
+    const text = Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+    return JSON.parse(text.toString('utf8')) as unknown
+  } catch {
+    return undefined
   }
 }

@@ -82,7 +82,6 @@ export async function makeGateway(
     gate: gateForClients,
     log,
     clock: around.clock,
-    neighbours: inside.neighbours,
   })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
@@ -118,7 +117,7 @@ async function surround(
   return {
     ...{ ...shared, secrets, memories, state, programs, privatePlaces },
     slots: new SlotTable(),
-    seal: inside.seal ?? (await openSeal(memories, options, log)),
+    seal: await openSeal(memories, options, log),
     parking: new Parking(),
     tasks: new TaskStore(),
     unlisted: new UnlistedMethods(),
@@ -128,6 +127,7 @@ async function surround(
       Promise.reject(new Error('no verb can be run while plugins are set up')),
     builtins: inside.builtins,
     upstream: inside.upstream,
+    neighbours: inside.neighbours,
     sharedState: inside.sharedState,
     upstreamSays: (name, notification, upstream, isMeant) => {
       live.generations?.says(name, notification, upstream, isMeant)
@@ -225,10 +225,10 @@ export class Gateway {
    */
   async start(): Promise<void> {
     this.#begin()
-    const { graph, loaded } = this.generation
+    const { graph, loaded, neighbours } = this.generation
     try {
       await graph.hooks.runner('ready')?.()
-      await this.#listeners.become({ loaded, hooks: graph.hooks }, 0)
+      await this.#listeners.become({ loaded, hooks: graph.hooks, neighbours }, 0)
     } catch (error) {
       await this.close()
       throw error

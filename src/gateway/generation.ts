@@ -4,6 +4,7 @@ import type {
   Clock,
   SharedState,
   Log,
+  Neighbours,
   Notification,
   ProcessRoom,
   Programs,
@@ -72,6 +73,8 @@ export interface Surroundings {
   readonly builtins?: readonly Plugin<never>[] | undefined
   /** Keeper of what must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
+  /** Those of a process that is started as one of several. */
+  readonly neighbours?: Neighbours | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
@@ -93,6 +96,8 @@ export interface Generation {
   readonly loaded: LoadedConfig
   readonly graph: RuntimeGraph
   readonly plugins: readonly Chosen[]
+  /** The other processes that are this gateway, too. */
+  readonly neighbours: Neighbours | undefined
   /** Listeners that plugins added: no clients of the owner's arrive there. */
   readonly added: ReadonlySet<string>
   /** Warnings of plugins from elsewhere about the configuration. */
@@ -180,13 +185,15 @@ function assemble(
   const identity = identityOf(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
+  const neighbours = around.neighbours ?? hooks.runner('neighbours')?.() ?? undefined
+  if (neighbours !== undefined) seal.shareWith(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,
     ...{ hooks, upstreams, identity, seal, parking, tasks, unlisted, log, clock, hide },
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))
-  return { loaded, graph, plugins, added }
+  return { loaded, graph, plugins, neighbours, added }
 }
 
 function createUpstreams(

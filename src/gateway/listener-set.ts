@@ -6,6 +6,7 @@ import type { LoadedConfig } from '../config/index.ts'
 interface Open {
   readonly spec: ListenerConfig
   readonly authenticates: boolean
+  readonly neighbours: Neighbours | undefined
   readonly listener: Listener
 }
 
@@ -13,6 +14,7 @@ interface Open {
 interface Plan {
   readonly loaded: LoadedConfig
   readonly hooks: Hooks
+  readonly neighbours: Neighbours | undefined
 }
 
 /** On the way from one set of listeners to another. */
@@ -36,7 +38,6 @@ interface ListenersContext {
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
-  readonly neighbours?: Neighbours | undefined
 }
 
 /** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
@@ -78,9 +79,10 @@ export class Listeners {
   }
 
   async #take(plan: Plan, { before, after, stopped }: Step, graceMs: number): Promise<void> {
-    const { loaded, hooks } = plan
+    const { loaded, hooks, neighbours } = plan
     const replaced = Object.entries(loaded.config.listeners).filter(([name, spec]) => {
-      const kept = keep(before.get(name), { spec, authenticates: asksWho(hooks, name) }, loaded.config)
+      const wanted = { spec, neighbours, authenticates: asksWho(hooks, name) }
+      const kept = keep(before.get(name), wanted, loaded.config)
       if (kept !== undefined) after.set(name, kept)
       return kept === undefined
     })
@@ -128,10 +130,11 @@ export class Listeners {
   async #start(name: string, spec: ListenerConfig, plan: Plan): Promise<Open> {
     const listener = this.#create(name, spec, plan)
     await listener.start()
-    return { spec, authenticates: asksWho(plan.hooks, name), listener }
+    const { hooks, neighbours } = plan
+    return { spec, neighbours, authenticates: asksWho(hooks, name), listener }
   }
 
-  #create(name: string, spec: ListenerConfig, { loaded, hooks }: Plan): Listener {
+  #create(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: Plan): Listener {
     const log = this.#context.log.child({ listener: name })
     const listener = hooks.runner('createListener', spec.type)?.(spec, {
       name,
@@ -140,7 +143,7 @@ export class Listeners {
       clock: this.#context.clock,
       gate: this.#context.gate,
       authenticates: asksWho(hooks, name),
-      neighbours: this.#context.neighbours,
+      neighbours,
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {
@@ -154,14 +157,14 @@ export class Listeners {
 /** The same listener under another spec, where it can go on. What may be open to all depends on whether somebody asks. */
 function keep(
   open: Open | undefined,
-  { spec, authenticates }: Pick<Open, 'spec' | 'authenticates'>,
+  { spec, authenticates, neighbours }: Omit<Open, 'listener'>,
   config: Config,
 ): Open | undefined {
-  if (open === undefined) return undefined
+  if (open === undefined || open.neighbours !== neighbours) return undefined
   const { listener } = open
   const isSame = open.authenticates === authenticates && JSON.stringify(open.spec) === JSON.stringify(spec)
   const goesOn = listener.adapt?.(spec, config, authenticates) ?? isSame
-  return goesOn ? { spec, authenticates, listener } : undefined
+  return goesOn ? { spec, authenticates, neighbours, listener } : undefined
 }
 
 function asksWho(hooks: Hooks, listener: string): boolean {

@@ -1,11 +1,8 @@
 import type { Gate, Neighbours, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
-import type { Seal } from '../core/seal.ts'
 import type { Surroundings } from './generation.ts'
 
 /** Parts that differ in a process that is one of several of a gateway. */
 export interface Inside {
-  /** Opens what the others have sealed. */
-  readonly seal?: Seal
   readonly builtins?: Surroundings['builtins']
   /** Makes upstreams that another process owns; undefined for those of this one. */
   readonly upstream?: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined

@@ -153,7 +153,8 @@ export class Generations {
     await this.#orEnd(Promise.race([startAll(next), grace])).finally(takeBack)
     this.#refuseAtTheEnd()
     await next.graph.hooks.runner('ready')?.()
-    const plan = { loaded: next.loaded, hooks: next.graph.hooks }
+    const { loaded, neighbours } = next
+    const plan = { loaded, neighbours, hooks: next.graph.hooks }
     const change = await listeners.become(plan, parseDuration(shutdown.grace))
     if (life.isClosed) {
       await change.undo()

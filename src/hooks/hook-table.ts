@@ -20,6 +20,7 @@ import type {
   Listener,
   ListenerConfig,
   ListenerContext,
+  Neighbours,
   Notification,
   Patience,
   Principal,
@@ -62,6 +63,8 @@ export interface HookTaps {
   authorize: (spec: UpstreamConfig, context: UpstreamContext) => Authorizer | Undecided
   starting: (start: ServerStart) => string | Undecided
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
+  /** Other processes that are this gateway, too. Asked when listeners are opened; must be the same object as long as they are. */
+  neighbours: () => Neighbours | Undecided
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
   listening: (listener: Listener) => void
@@ -139,6 +142,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   authorize: { kind: 'syncBail' },
   starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
+  neighbours: { kind: 'syncBail' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },
   listening: { kind: 'sync', safe: true },

@@ -9,7 +9,7 @@ import { ownEnds } from './fork.ts'
 import { Channel } from './ipc/control-channel.ts'
 import { type Share, isOwned } from './partition.ts'
 import { HandedRequests } from './proxy/forwarded-requests.ts'
-import { OwnerLine, SharedSeal } from './proxy/host-client.ts'
+import { OwnerLine } from './proxy/host-client.ts'
 import { gatherFor, ownReply } from './proxy/gather.ts'
 import { Peers } from './proxy/peers.ts'
 import { RoutingGate } from './proxy/routing-gate.ts'
@@ -154,12 +154,11 @@ class Worker {
     made: (gate: Gate) => void,
   ): Promise<Inside> {
     const place = { directory, token }
-    const neighbours = new HandedRequests(number, count, place)
+    const neighbours = new HandedRequests({ number, count, place, key })
     const peers = new Peers(number, place, gate)
     await Promise.all([neighbours.start(), peers.start()])
     this.#stops = [() => neighbours.stop(), () => peers.stop()]
     return {
-      seal: new SharedSeal(Buffer.from(key), number),
       upstream: (spec, context) => this.#upstream(spec, context, count),
       sharedState: plugin => this.#owner.sharedState(plugin),
       wrapGate: inner => {

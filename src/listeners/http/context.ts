@@ -43,6 +43,8 @@ export interface HttpContext {
   /** The number of the last modern request. */
   lastRequest: number
   isStopping: boolean
+  /** Hands a request that was read on to the process that has what it goes on with; false where that is this one. */
+  handOn: ((arrival: Arrival, place: string, body: Buffer) => Promise<boolean>) | undefined
   /** True if the log says already that modern clients lose what upstreams keep for a session. */
   hasToldOfLoss: boolean
 }
@@ -98,6 +100,7 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     own: randomUUID(),
     lastRequest: 0,
     isStopping: false,
+    handOn: undefined,
     hasToldOfLoss: false,
   }
   return context

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type {
+  BesideOthers,
   Config,
   HttpServe,
   Listener,
@@ -14,6 +15,7 @@ import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
+import type { HandOn } from './hand-on.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
@@ -62,6 +64,8 @@ class HttpListener implements Listener {
   readonly #handed = new Set<ServerResponse>()
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
+  readonly #neighbours: Neighbours | undefined
+  #handOn: HandOn | undefined
   #noneHanded: () => void = () => undefined
   #tls: ListenerTls | undefined
   #url: string | undefined
@@ -76,6 +80,7 @@ class HttpListener implements Listener {
     this.#context = makeContext(context, settings)
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
+    this.#neighbours = neighbours
     this.#server = this.#createServer(upgrade, neighbours)
   }
 
@@ -105,7 +110,13 @@ class HttpListener implements Listener {
       this.#follow(request.socket, response)
       void serveRequest(this.#context, request, response)
     }
-    const answer = neighbours === undefined ? serve : this.#beside(neighbours, serve)
+    const answer: HttpServe =
+      neighbours === undefined
+        ? serve
+        : (request, response) => {
+            if (this.#handOn?.take(request, response) === true) this.#follow(request.socket, response)
+            else serve(request, response)
+          }
     const server = createServer(options, answer, this.#tls)
     if (upgrade !== undefined)
       server.on('upgrade', (request, socket, head) => {
@@ -131,19 +142,28 @@ class HttpListener implements Listener {
   }
 
   /** Serves beside other processes: what is theirs is handed on, and what is ours is handed here. */
-  #beside(neighbours: Neighbours, serve: HttpServe): HttpServe {
-    const handOn = neighbours.join(this.name, (request, response) => {
-      this.#handed.add(response)
-      response.on('close', () => {
-        this.#handed.delete(response)
-        if (this.#handed.size === 0) this.#noneHanded()
-      })
-      void serveRequest(this.#context, request, response)
-    })
-    return (request, response) => {
-      if (handOn(request, response)) this.#follow(request.socket, response)
-      else serve(request, response)
+  async #joinOthers(): Promise<void> {
+    const { HandOn, standIn } = await import('./hand-on.ts')
+    const context = this.#context
+    const beside: BesideOthers = {
+      conversations: context.sessions,
+      serve: (request, response, handed) => {
+        standIn(request, handed)
+        this.#handed.add(response)
+        response.on('close', () => {
+          this.#handed.delete(response)
+          if (this.#handed.size === 0) this.#noneHanded()
+        })
+        void serveRequest(context, request, response)
+      },
     }
+    const sought = this.#neighbours?.join(this.name, beside)
+    if (sought === undefined) return
+    const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
+    const handOn = (this.#handOn = new HandOn(this.name, serve, sought))
+    if (sought.work !== undefined)
+      context.handOn = ({ request, response }, place, body) =>
+        this.#handed.has(response) ? Promise.resolve(false) : handOn.takeRead(place, request, response, body)
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */
@@ -158,6 +178,7 @@ class HttpListener implements Listener {
 
   async start(): Promise<void> {
     const { host, port } = this.#context.settings
+    if (this.#neighbours !== undefined) await this.#joinOthers()
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', cause => reject(this.#cannotListen(cause)))
       this.#server.listen(port, host, resolve)
@@ -238,6 +259,7 @@ class HttpListener implements Listener {
     await conversations
     httpContext.sessions.endAll('shutdown')
     httpContext.streams.stop()
+    this.#handOn?.stop()
     this.#writeTimeout.stop()
     httpContext.open.stop()
   }

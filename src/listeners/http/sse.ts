@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Clock, Principal } from '../../api/index.ts'
 import { principalKey } from '../../plugin.ts'
@@ -85,7 +84,7 @@ const KEEP_ALIVE_MS = 15_000
 /** State of the listener that a channel needs. */
 interface ChannelContext extends ReaderBounds {
   readonly clock: Clock
-  readonly sessions: { readonly idPrefix: string }
+  readonly sessions: { newId(): string }
 }
 
 /** One client of HTTP+SSE (2024-11-05): it posts its messages, and gets ours on one event stream. */
@@ -105,7 +104,7 @@ class SseChannel implements NetworkChannel, PostedConversation {
 
   constructor(context: ChannelContext, response: ServerResponse, principal: Principal) {
     const { clock } = context
-    this.id = `${context.sessions.idPrefix}${randomBytes(24).toString('base64url')}`
+    this.id = context.sessions.newId()
     this.principal = principal
     this.#response = response
     this.#clock = clock

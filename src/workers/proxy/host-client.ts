@@ -10,9 +10,6 @@ import type {
 } from '../../api/index.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
 import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
-import { Seal } from '../../core/seal.ts'
-import { isObject } from '../../protocol/json/json.ts'
-import { readSealed, sealedPrefix } from '../affinity.ts'
 
 /** Delay in milliseconds until the owner is told that a session is over. */
 const ENDED_MS = 100
@@ -97,37 +94,4 @@ export class OwnerLine implements OwnerSide {
       else yield upstream
     }
   }
-}
-
-/**
- * The seal of all workers: each opens what any of them has closed. What only one can do something with, a parked call or a
- * hosted task, says which; that is no secret, and bound to what is sealed.
- */
-export class SharedSeal extends Seal {
-  readonly #number: number
-
-  constructor(key: Buffer, number: number) {
-    super(key)
-    this.#number = number
-  }
-
-  override close(value: unknown, boundTo: string): string {
-    if (!isKeptHere(value)) return super.close(value, boundTo)
-    return `${sealedPrefix(this.#number)}${super.close(value, `${this.#number} ${boundTo}`)}`
-  }
-
-  override open(sealed: string, boundTo: string): unknown {
-    const kept = readSealed(sealed)
-    return kept === undefined
-      ? super.open(sealed, boundTo)
-      : super.open(kept.rest, `${kept.number} ${boundTo}`)
-  }
-}
-
-function isKeptHere(value: unknown): boolean {
-  if (!isObject(value)) return false
-  // A value that is sealed for a time is wrapped in an object that says until when.
-  if (isObject(value.value)) return isKeptHere(value.value)
-  if (value.at === 'gateway') return true
-  return value.parked !== undefined || (isObject(value.place) && value.place.at === 'gateway')
 }

@@ -12,7 +12,8 @@ import {
 } from '../../../src/plugin.ts'
 import { Frames, KIND } from '../../../src/workers/ipc/frame-codec.ts'
 import { Line, type LineHost, type Maker } from '../../../src/workers/ipc/rpc.ts'
-import { SharedSeal } from '../../../src/workers/proxy/host-client.ts'
+import { conversationOf } from '../../../src/protocol/places.ts'
+import { Seal } from '../../../src/core/seal.ts'
 import { whoseSession, whoseWork } from '../../../src/workers/affinity.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -168,9 +169,15 @@ test('when one end dies, requests of the other fail and those it served are give
   assert.equal(reasons.length, 1)
 })
 
+function sealOf(key: Buffer, place: string): Seal {
+  const seal = new Seal()
+  seal.shareWith({ keys: [key], place })
+  return seal
+}
+
 test('what one worker has sealed the others open; what only one holds says whose it is, and cannot be said to be another’s', () => {
   const key = Buffer.alloc(32, 7)
-  const [first, second] = [new SharedSeal(key, 1), new SharedSeal(key, 2)]
+  const [first, second] = [sealOf(key, 'w1'), sealOf(key, 'w2')]
 
   const cursor = first.close({ offset: 1 }, 'bound')
   const parked = first.close({ parked: { id: 'x', round: 1 } }, 'bound')
@@ -180,7 +187,7 @@ test('what one worker has sealed the others open; what only one holds says whose
   assert.deepEqual(second.open(parked, 'bound'), { parked: { id: 'x', round: 1 } })
   assert.equal(second.open(parked, 'another'), undefined)
   assert.equal(second.open(parked.replace('w1.', 'w2.'), 'bound'), undefined)
-  assert.equal(new SharedSeal(Buffer.alloc(32, 8), 1).open(cursor, 'bound'), undefined)
+  assert.equal(sealOf(Buffer.alloc(32, 8), 'w1').open(cursor, 'bound'), undefined)
   assert.doesNotMatch(cursor, /^w\d/)
   const work = (params: JsonObject): number | undefined =>
     whoseWork({ method: 'm', params, emit: () => undefined })
@@ -197,11 +204,12 @@ test('what one worker has sealed the others open; what only one holds says whose
   )
   assert.deepEqual(
     [
-      whoseSession('w12_abc', '/mcp'),
-      whoseSession('abc', '/messages?sessionId=w2_x'),
-      whoseSession(undefined, '/messages?sessionId=w2_x'),
-      whoseSession('w1234_x', '/'),
+      whoseSession(conversationOf('w12_abc', '/mcp')),
+      whoseSession(conversationOf('abc', '/messages?sessionId=w2_x')),
+      whoseSession(conversationOf(undefined, '/messages?sessionId=w2_x')),
+      whoseSession(conversationOf('w1234_x', '/')),
+      whoseSession('r0123456789abcdef_x'),
     ],
-    [12, undefined, 2, undefined],
+    [12, undefined, 2, undefined, undefined],
   )
 })

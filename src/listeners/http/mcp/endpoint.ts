@@ -7,6 +7,7 @@ import {
   parseMessage,
 } from '../../../protocol/jsonrpc.ts'
 import { HEADER } from '../../../protocol/methods.ts'
+import { placeOfWork } from '../../../protocol/places.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { looksModern } from '../../../protocol/versions.ts'
 import { claimsModern } from '../../client/client-info.ts'
@@ -35,9 +36,17 @@ export async function post(arrival: Arrival): Promise<void> {
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   const reply = new Reply(response, accepts, context, headers.caller)
-  await (isBatch(body)
-    ? answerBatch(context, body, headers, reply)
-    : answer(context, parseMessage(body), headers, reply))
+  if (isBatch(body)) return answerBatch(context, body, headers, reply)
+  const message = parseMessage(body)
+  if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
+  await answer(context, message, headers, reply)
+}
+
+/** Hands on what another process keeps for a client: a call that waits for it, a task, or a result. */
+async function isHandedOn(arrival: Arrival, message: Message, body: Buffer): Promise<boolean> {
+  if (message.kind !== 'request' || !claimsModern(message.params)) return false
+  const place = placeOfWork(message.params)
+  return place !== undefined && (await arrival.context.handOn?.(arrival, place, body)) === true
 }
 
 /** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */

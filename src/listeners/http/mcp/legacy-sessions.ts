@@ -4,11 +4,14 @@ import type {
   AskReply,
   ClientSide,
   Clock,
+  ConversationRecord,
   Gate,
+  KeptConversations,
   Log,
   Neighbours,
   Notification,
   Principal,
+  Refusal,
   Session,
   SessionInit,
 } from '../../../api/index.ts'
@@ -16,9 +19,11 @@ import { ANONYMOUS, principalKey } from '../../../plugin.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/idle-sweeper.ts'
+import { legacyClient } from '../../client/client-info.ts'
 import { encodeNotificationFor } from '../../client/encode-answer.ts'
 import { type InboundRequest, OpenRequests } from '../../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../../client/server-requests.ts'
+import { tooMany } from '../request-guard.ts'
 import { type SessionQuota, SWEEP_MS } from '../open-connections.ts'
 import type { StreamRecorder } from '../response.ts'
 import type { EventStream, SseStream } from '../sse-writer.ts'
@@ -40,7 +45,7 @@ interface LegacySessionsOptions {
 }
 
 /** The sessions of one HTTP listener. Clients rarely say good-bye, so idle ones expire. */
-export class LegacySessions {
+export class LegacySessions implements KeptConversations {
   readonly #options: LegacySessionsOptions
   readonly #byId = new Map<string, LegacySession>()
   readonly #drops: Drops
@@ -62,9 +67,21 @@ export class LegacySessions {
     })
   }
 
-  /** The beginning of the ids of all that is kept here. */
-  get idPrefix(): string {
-    return this.#options.neighbours?.idPrefix ?? ''
+  /** A new id of what is kept here. */
+  newId(): string {
+    return this.#options.neighbours?.newId() ?? randomBytes(24).toString('base64url')
+  }
+
+  get ids(): Iterable<string> {
+    return this.#byId.keys()
+  }
+
+  get idleMs(): number {
+    return this.#options.idleMs
+  }
+
+  has(id: string): boolean {
+    return this.#byId.has(id)
   }
 
   get size(): number {
@@ -74,6 +91,7 @@ export class LegacySessions {
   /** Opens a session, or says whose limit is reached. Rejects when a plugin refuses it. */
   async open(
     init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile'>,
+    id = this.newId(),
   ): Promise<LegacySession | 'all' | 'own'> {
     const { principal, client } = init
     if (this.#fullOf(principal) !== undefined) this.#sweeper.sweep()
@@ -83,7 +101,6 @@ export class LegacySessions {
     this.#opening++
     quota.count(principal, 1)
     try {
-      const id = `${this.idPrefix}${randomBytes(24).toString('base64url')}`
       const standalone = new StandaloneStream(client, new ServerRequests(clock, this.#drops))
       const session = await gate.openSession({
         ...init,
@@ -103,6 +120,26 @@ export class LegacySessions {
     } finally {
       this.#opening--
     }
+  }
+
+  /** Goes on with a conversation of another process, by what its client has said that made it what it is. */
+  async adopt(
+    id: string,
+    { requests, principal, label, profile }: ConversationRecord,
+  ): Promise<Refusal | undefined> {
+    const { gate } = this.#options
+    const client = legacyClient(requests[0]?.params)
+    const adopted = await this.open({ client, principal, label, profile }, id)
+    if (typeof adopted === 'string') return tooMany(adopted)
+    for (const { method, params } of requests)
+      await gate.run(adopted.session, { method, params, via: 'http', emit: () => undefined }).answer
+    return undefined
+  }
+
+  /** Ends one that another process has now. */
+  drop(id: string): void {
+    const dropped = this.#byId.get(id)
+    if (dropped !== undefined) this.end(dropped, 'adopted elsewhere')
   }
 
   #fullOf(principal: Principal): 'all' | 'own' | undefined {

@@ -1,0 +1,80 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ClientCertificate, Inbound, Refusal } from './gate.ts'
+import type { Principal } from './exchange.ts'
+
+/** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
+export interface Sealing {
+  /** The first closes, all open. */
+  readonly keys: readonly Uint8Array[]
+  /** Name of this process in what it alone can use: `w3`, or `r` and sixteen hex digits. */
+  readonly place: string
+}
+
+/** Facts of a request that only the process knows that took it. */
+export interface Handed {
+  readonly listener: string
+  readonly remoteAddress: string | undefined
+  readonly certificate?: ClientCertificate | undefined
+}
+
+/** Another process, which has what a request is about. */
+export interface Neighbour {
+  /** Where it takes what is handed on. */
+  readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
+  /** Text that goes along in a header, by which the other knows that one of its own hands this on. */
+  voucher(request: IncomingMessage, handed: Handed): string
+  /** Tells when the other is known to have ended; returns the way to take it back. */
+  onGone?(listener: () => void): () => void
+  /** Says where it is now, as nobody listens there and nothing was sent. */
+  refused(): Whereabouts | Promise<Whereabouts>
+  /** Says so, as the other answers that it is not there. */
+  misdirected?(): void
+}
+
+/** Where what a request is about is kept: here, at another process, or nowhere that can be told now. */
+export type Whereabouts = 'here' | Neighbour | Refusal
+
+/** All that another process needs to go on with a conversation. */
+export interface ConversationRecord {
+  readonly principal: Principal
+  readonly label?: string | undefined
+  readonly profile?: string | undefined
+  /** Requests of the client that made it what it is, `initialize` first. */
+  readonly requests: readonly Pick<Inbound, 'method' | 'params'>[]
+}
+
+/** The conversations of one listener that outlive their connections. */
+export interface KeptConversations {
+  readonly ids: Iterable<string>
+  /** Time in milliseconds after which an idle one ends. */
+  readonly idleMs: number
+  has(id: string): boolean
+  /** Goes on with one of another process; says why not where there is no room. Rejects where a plugin refuses it. */
+  adopt(id: string, record: ConversationRecord): Promise<Refusal | undefined>
+  /** Ends one without a word to whoever has it now. */
+  drop(id: string): void
+}
+
+/** One listener as other processes see it. */
+export interface BesideOthers {
+  /** Answers what arrived elsewhere and belongs here. */
+  serve(request: IncomingMessage, response: ServerResponse, handed: Handed): void
+  readonly conversations: KeptConversations
+}
+
+/** Looks up where a listener's requests belong. */
+export interface Sought {
+  /** By the id of a conversation that is not, or may not be, of this process. */
+  conversation(id: string): Whereabouts | Promise<Whereabouts>
+  /** By the place that a parked call, a task or a handle names. Absent where that is found in another way. */
+  work?(place: string): Whereabouts | Promise<Whereabouts>
+}
+
+/** Processes that accept for the same clients. What one of them keeps has an id that says so, and is asked of that one. */
+export interface Neighbours {
+  readonly sealing: Sealing
+  /** A new id of a conversation that this process keeps. */
+  newId(): string
+  /** Has others hand on to a listener, and looks up for it where the rest belongs. */
+  join(listener: string, beside: BesideOthers): Sought
+}

@@ -1,0 +1,66 @@
+import { isObject, type JsonObject } from './json/json.ts'
+
+/** A process of several of one gateway: `w3` is a worker on this machine, `r` and sixteen hex digits a replica anywhere. */
+const PLACE = String.raw`(w\d{1,3}|r[0-9a-f]{16})`
+
+const OF_SESSION = new RegExp(`^${PLACE}_`)
+
+const OF_SEALED = new RegExp(String.raw`^${PLACE}\.`)
+
+/** Arguments of other people's tools may be called `handle`, too. */
+const HANDLE = new RegExp(String.raw`^${PLACE}\.[\w-]{40,}$`)
+
+const IN_QUERY = new RegExp(`[?&]sessionId=(${PLACE}_[^&#]*)`)
+
+/** Scheme of the resources that the gateway itself has. */
+const OWN_URI = 'tapgate://'
+
+/** Beginning of the ids of all conversations that one process keeps. */
+export function sessionPrefix(place: string): string {
+  return `${place}_`
+}
+
+/** Beginning of a sealed value that only one process can use. */
+export function sealedPrefix(place: string): string {
+  return `${place}.`
+}
+
+/** Splits a sealed value that only one process can use; undefined for a value of any process. */
+export function readSealed(value: string): { readonly place: string; readonly rest: string } | undefined {
+  const [prefix, place] = OF_SEALED.exec(value) ?? []
+  return prefix === undefined || place === undefined ? undefined : { place, rest: value.slice(prefix.length) }
+}
+
+/** The id of the conversation that an HTTP request belongs to: of its header, or else of its query. */
+export function conversationOf(id: string | undefined, url: string): string | undefined {
+  return id ?? IN_QUERY.exec(url)?.[1]
+}
+
+/** The process that the id of a conversation names. */
+export function placeOfConversation(id: string | undefined): string | undefined {
+  return id === undefined ? undefined : OF_SESSION.exec(id)?.[1]
+}
+
+/** The process that holds what a request goes on with or asks for: a parked call, a task, or what has a handle. */
+export function placeOfWork(params: JsonObject | undefined): string | undefined {
+  if (params === undefined) return undefined
+  const { requestState, taskId, notifications, uri, arguments: given } = params
+  if (requestState !== undefined) return placeIn(requestState)
+  if (taskId !== undefined) return placeIn(taskId)
+  if (typeof uri === 'string')
+    return uri.startsWith(OWN_URI) ? placeIn(uri.slice(uri.lastIndexOf('/') + 1)) : undefined
+  if (isObject(given) && given.handle !== undefined) return placeIn(given.handle, HANDLE)
+  return isObject(notifications) && Array.isArray(notifications.taskIds)
+    ? mostOf(notifications.taskIds.map(id => placeIn(id)))
+    : undefined
+}
+
+function placeIn(value: unknown, form?: RegExp): string | undefined {
+  return typeof value === 'string' && form?.test(value) !== false ? readSealed(value)?.place : undefined
+}
+
+function mostOf(places: readonly (string | undefined)[]): string | undefined {
+  const counts = new Map<string, number>()
+  for (const place of places) if (place !== undefined) counts.set(place, (counts.get(place) ?? 0) + 1)
+  return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0]
+}
