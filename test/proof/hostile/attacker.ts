@@ -154,12 +154,12 @@ async function churn(n: number): Promise<void> {
 
 /** Asks for a megabyte again and again on many connections, and reads none of it. */
 async function unread(until: number): Promise<void> {
-  const params = { name: 'http__large', arguments: {}, _meta: META }
+  const params = { name: 'big__large', arguments: {}, _meta: META }
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
   const request =
     head(Buffer.byteLength(body), [
       'Mcp-Method: tools/call',
-      'Mcp-Name: http__large',
+      'Mcp-Name: big__large',
       'MCP-Protocol-Version: 2026-07-28',
     ]) + body
   const sockets: Socket[] = []
