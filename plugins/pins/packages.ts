@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { findProgram, isObject, type UpstreamConfig } from '../../src/plugin.ts'
 
 /** Program of a stdio server, as far as it can be told without the network. */
@@ -138,7 +138,7 @@ function localProgram(
   cwd: string,
   around: Surroundings,
 ): PackagePin {
-  const folders = around.environment.PATH?.split(':')
+  const folders = around.environment.PATH?.split(delimiter)
   const isInterpreter = INTERPRETER.test(basename(command))
   const script = isInterpreter ? args.map(arg => resolve(cwd, arg)).find(isFile) : undefined
   const file = script ?? (isInterpreter ? undefined : findProgram(command, folders, cwd))

@@ -5,6 +5,7 @@ import { checkGlobs } from './checks/globs.ts'
 import { checkListeners, checkPaths } from './checks/listeners.ts'
 import { checkCommands, checkPools, checkPrefixes, checkProcesses } from './checks/upstreams.ts'
 import type { Report } from '../util/finding.ts'
+import { platformOf } from '../util/platform.ts'
 
 /** Names that rules may speak of: those of the configuration, and those that plugins add. */
 interface Names {
@@ -38,7 +39,7 @@ export function check(
   checkPaths(config, report)
   checkCommands(config, isFile, report)
   checkPools(config, report)
-  checkProcesses(config, process.platform, report)
+  checkProcesses(config, platformOf(), report)
   checkCallers(config, report)
   const installed = features.filter(feature => sectionOf(feature, config) !== undefined)
   checkAdded(config, installed, report)

@@ -14,6 +14,7 @@ import type { Finding } from '../util/finding.ts'
 import { locate } from './source/tree.ts'
 import type { Located, Origin, Tree } from './source/tree.ts'
 import { validate } from './validate.ts'
+import { platformOf } from '../util/platform.ts'
 
 /** A configuration that is ready to be run, and where it came from. */
 export interface LoadedConfig {
@@ -102,7 +103,7 @@ export function finish(draft: Draft): LoadedConfig {
 
 /** Windows has more names for a program than its own, so nothing is said there. */
 function isOnPath(name: string, searchPath: string | undefined, directory: string): boolean {
-  if (searchPath === undefined || process.platform === 'win32') return true
+  if (searchPath === undefined || !platformOf().hasModes) return true
   return searchPath.split(delimiter).some(folder => existsSync(resolve(directory, folder, name)))
 }
 

@@ -13,6 +13,7 @@ import {
   type ControlRequest,
 } from './protocol.ts'
 import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
+import { platformOf } from '../util/platform.ts'
 
 /** Time for a gateway to say what it is. */
 const HELLO_MS = 5000
@@ -24,7 +25,7 @@ const NEITHER = 'it speaks another protocol, as older versions do'
  * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers; GW_CONTROL_VERSION when the gateway speaks otherwise.
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
-  if (process.platform !== 'win32') {
+  if (!platformOf().hasPipes) {
     await guardDirectory(socket, false)
     if (!(await isOwnSocket(socket))) throw unusable(socket, 'there is none')
   }

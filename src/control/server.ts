@@ -16,6 +16,7 @@ import {
 } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { sweep } from './sockets.ts'
+import { platformOf } from '../util/platform.ts'
 
 /** Connections at once; the next one is closed. */
 const MAX_CONNECTIONS = 64
@@ -41,8 +42,7 @@ export interface Control {
  * @throws GatewayError GW_CONTROL
  */
 export async function openControl(socket: string, host: ControlHost, isPrivate: boolean): Promise<Control> {
-  const isPipe = process.platform === 'win32'
-  if (!isPipe) await prepare(socket, isPrivate)
+  if (!platformOf().hasPipes) await prepare(socket, isPrivate)
   const running = new Set<AbortController>()
   const server = serverFor(host, running)
   await listenPrivately(server, socket)

@@ -13,6 +13,7 @@ import {
   removeStale,
   unusable,
 } from '../transport/unix-sockets.ts'
+import { addressFolder, localAddress, platformOf } from '../util/platform.ts'
 
 // The commands reach sockets through this file.
 export { answers, removeStale }
@@ -27,7 +28,6 @@ export interface Place {
 
 /** Most bytes of a socket's address on every system. */
 const MAX_BYTES = 100
-const PIPES = '\\\\.\\pipe\\'
 /** Sockets looked at when others have been left behind. */
 const MAX_SWEPT = 256
 
@@ -36,14 +36,16 @@ const MAX_SWEPT = 256
  * @throws GatewayError GW_CONTROL when there is no directory short enough.
  */
 export function ownSocket(place: Place, pid: number): string {
-  if (process.platform === 'win32') return `${PIPES}${pipeName(place)}.${pid}`
-  return join(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`)
+  const platform = platformOf()
+  if (platform.hasPipes) return localAddress('', `${pipeName(place)}.${pid}`, platform)
+  return localAddress(directoryOf(place.environment), `${keyOf(place)}.${pid}.sock`, platform)
 }
 
 /** The path of the socket at which programs on this machine speak MCP with the gateway of a configuration: one for each. */
 export function attachSocket(place: Place): string {
-  if (process.platform === 'win32') return `${PIPES}${pipeName(place)}-mcp`
-  return join(directoryOf(place.environment), `${keyOf(place)}.mcp`)
+  const platform = platformOf()
+  if (platform.hasPipes) return localAddress('', `${pipeName(place)}-mcp`, platform)
+  return localAddress(directoryOf(place.environment), `${keyOf(place)}.mcp`, platform)
 }
 
 /**
@@ -51,7 +53,7 @@ export function attachSocket(place: Place): string {
  * @throws GatewayError GW_CONTROL when the socket is not ours
  */
 export async function connectSocket(path: string): Promise<Socket | undefined> {
-  if (process.platform !== 'win32' && existsSync(dirname(path))) {
+  if (!platformOf().hasPipes && existsSync(dirname(path))) {
     await guardDirectory(path, false)
     if (!(await isOwnSocket(path))) return undefined
   }
@@ -71,25 +73,25 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
 
 /** The sockets of the gateways that run with this configuration now. */
 export function livingSockets(place: Place): Promise<string[]> {
-  const name = process.platform === 'win32' ? pipeName(place) : keyOf(place)
+  const name = platformOf().hasPipes ? pipeName(place) : keyOf(place)
   return livingWith(`${name}.`, place.environment)
 }
 
 /** Those of all gateways of this user, except where a configuration puts its socket elsewhere. */
 export function allLivingSockets(environment: Place['environment']): Promise<string[]> {
-  return livingWith(process.platform === 'win32' ? `tapgate-${userInfo().username}-` : '', environment)
+  return livingWith(platformOf().hasPipes ? `tapgate-${userInfo().username}-` : '', environment)
 }
 
 async function livingWith(start: string, environment: Place['environment']): Promise<string[]> {
-  const isWindows = process.platform === 'win32'
-  const directory = isWindows ? PIPES : directoryOf(environment)
-  const names = await readdir(directory).catch(() => [])
+  const { hasPipes } = platformOf()
+  const folder = addressFolder(() => directoryOf(environment), platformOf())
+  const names = await readdir(folder).catch(() => [])
   const paths = names
-    .filter(name => name.startsWith(start) && (isWindows || name.endsWith('.sock')))
-    .map(name => `${directory}${isWindows ? '' : '/'}${name}`)
+    .filter(name => name.startsWith(start) && (hasPipes || name.endsWith('.sock')))
+    .map(name => `${folder}${name}`)
   const [first] = paths
   if (first === undefined) return []
-  if (isWindows) return paths
+  if (hasPipes) return paths
   await guardDirectory(first, true)
   const living = await Promise.all(paths.map(path => answers(path)))
   return paths.filter((_, index) => living[index])

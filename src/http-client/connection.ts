@@ -3,6 +3,7 @@ import type { Clock } from '../api/index.ts'
 import { type Carrier, ClientError, type ReplyHandler } from './port.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
+import { platformOf } from '../util/platform.ts'
 
 /** Dependencies of a connection: the client that it belongs to. */
 export interface ConnectionHost {
@@ -50,7 +51,7 @@ const LONGEST_IDLE_MS = 600_000
  * The bytes of a read stand here until they are handled, which is at once: a system call fills it just before we are told. Only
  * Windows is given the place ahead of time, so there each connection has its own.
  */
-const shared = process.platform === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
+const shared = platformOf().name === 'win32' ? undefined : Buffer.allocUnsafeSlow(READ_BYTES)
 
 /** One connection to a server, kept open between requests. One request at a time. */
 export class Connection implements Carrier, ReaderEars {

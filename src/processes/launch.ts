@@ -6,6 +6,8 @@ import type { StdioUpstreamConfig } from '../config/config.gen.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import { belowCeilings } from './resource-limits.ts'
 import { findProgram } from '../util/find-program.ts'
+import { foldersIn, platformOf } from '../util/platform.ts'
+import { scriptBehind } from './npm-shim.ts'
 import { sandboxArguments } from './sandbox/sandbox.ts'
 import { makeDirectorySync } from '../util/make-directory.ts'
 import { startOf } from './cleanup/proc-scan.ts'
@@ -41,11 +43,22 @@ type Spec = Pick<StdioUpstreamConfig, 'command' | 'args' | 'ceilings' | 'sandbox
  */
 export function launchOf(spec: Spec, site: LaunchSite): Launch {
   const { command, args, ceilings, sandbox } = spec
-  if ((ceilings === undefined && sandbox === undefined) || process.platform === 'win32') {
-    if (sandbox !== undefined) throw new Error('"sandbox: bwrap" works on Linux only')
-    return { command, args }
-  }
-  const program = findProgram(command, site.env.PATH?.split(':'), site.cwd)
+  const platform = platformOf()
+  if (sandbox !== undefined && !platform.hasSandbox) throw new Error('"sandbox: bwrap" works on Linux only')
+  const program = (): string | undefined => findProgram(command, foldersIn(site.env.PATH), site.cwd)
+  if (!platform.hasModes) return withoutBatch({ command, args }, program())
+  if (ceilings === undefined && sandbox === undefined) return { command, args }
+  return around(spec, site, program())
+}
+
+/** The same, where the command is a batch file of npm, with the script that this would run. */
+function withoutBatch(launch: Launch, file: string | undefined): Launch {
+  const script = file === undefined ? undefined : scriptBehind(file)
+  return script === undefined ? launch : { command: 'node', args: [script, ...launch.args] }
+}
+
+function around(spec: Spec, site: LaunchSite, program: string | undefined): Launch {
+  const { args, ceilings, sandbox } = spec
   // Whatever wraps it would fail in words of its own.
   if (program === undefined)
     throw new Error(
@@ -62,8 +75,7 @@ function inSandbox({ args, sandbox = 'bwrap' }: Spec, program: string, site: Lau
 }
 
 function bubblewrap({ outside }: LaunchSite): string {
-  if (process.platform !== 'linux') throw new Error('"sandbox: bwrap" works on Linux only')
-  const file = findProgram('bwrap', outside.PATH?.split(':'), '/')
+  const file = findProgram('bwrap', foldersIn(outside.PATH), '/')
   if (file !== undefined) return file
   throw new Error(
     '"sandbox: bwrap" is configured, and bwrap is not installed (Debian and Ubuntu: apt install bubblewrap; Fedora: dnf install bubblewrap)',
@@ -89,7 +101,7 @@ export function spawnServer({ command, args, cwd, env }: Spawning): ChildProcess
     cwd,
     env,
     shell: false,
-    detached: process.platform !== 'win32',
+    detached: platformOf().hasGroups,
     windowsHide: true,
     stdio: 'pipe',
   })
@@ -118,13 +130,13 @@ export class ProcessGroup {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (process.platform === 'win32') this.#child.kill(signal)
-    else this.#send(signal)
+    if (platformOf().hasGroups) this.#send(signal)
+    else this.#child.kill(signal)
   }
 
   /** True when anything of the group still runs. */
   get isAlive(): boolean {
-    return process.platform !== 'win32' && this.#send(0)
+    return platformOf().hasGroups && this.#send(0)
   }
 
   #send(signal: NodeJS.Signals | 0): boolean {

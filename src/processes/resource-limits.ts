@@ -4,6 +4,7 @@ import type { Clock } from '../api/index.ts'
 import { parseDuration, parseSize } from '../util/units.ts'
 import type { ProcessId } from './cleanup/proc-scan.ts'
 import { ProcessTree, tasksOf } from './cleanup/process-tree.ts'
+import { platformOf, type Platform } from '../util/platform.ts'
 
 const KIBIBYTE = 1024
 /** Memory that runtimes reserve without using it (V8: 512 MiB for code), so the hard wall stands this much further out. */
@@ -50,10 +51,10 @@ function pairsOf({ memory, pids, files, fileSize, cpuTime }: CeilingsConfig, isS
 }
 
 /** Names the ceilings that this machine does not keep, as one line for people; undefined when it keeps them all. */
-export function notKept(ceilings: CeilingsConfig | undefined, platform: string): string | undefined {
+export function notKept(ceilings: CeilingsConfig | undefined, platform: Platform): string | undefined {
   if (ceilings === undefined) return undefined
-  if (platform === 'win32') return 'Windows has no resource limits that a parent could set'
-  if (platform !== 'linux' && (ceilings.memory ?? ceilings.pids) !== undefined)
+  if (!platform.hasLimits) return 'Windows has no resource limits that a parent could set'
+  if (!platform.hasProc && (ceilings.memory ?? ceilings.pids) !== undefined)
     return 'memory and pids are watched on Linux only; here they are hard limits of single processes'
   return undefined
 }
@@ -76,7 +77,7 @@ export function watchCeilings(
   clock: Clock,
 ): () => void {
   const { pid } = server
-  if (ceilings === undefined || pid === undefined || process.platform !== 'linux') return () => undefined
+  if (ceilings === undefined || pid === undefined || !platformOf().hasProc) return () => undefined
   const memory = ceilings.memory === undefined ? Infinity : parseSize(ceilings.memory)
   const most = (ceilings.pids ?? Infinity) + (sandbox === undefined ? 0 : AROUND_SANDBOX)
   if (memory === Infinity && most === Infinity) return () => undefined

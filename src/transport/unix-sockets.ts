@@ -3,6 +3,7 @@ import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import { makeDirectory } from '../util/make-directory.ts'
+import { platformOf } from '../util/platform.ts'
 
 const CONNECT_MS = 2000
 const OTHERS_WRITE = 0o022
@@ -37,7 +38,7 @@ export async function listenPrivately(server: Server, socket: string): Promise<v
       process.umask(before)
     }
   })
-  if (process.platform !== 'win32') await chmod(socket, 0o600)
+  if (!platformOf().hasPipes) await chmod(socket, 0o600)
 }
 
 /** Makes the directory of a socket where there is none, for its owner alone. */

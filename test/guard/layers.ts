@@ -193,6 +193,11 @@ export const GLOBALS: readonly { access: RegExp; homes: RegExp }[] = [
     access: /^(process\.stdout|console\.\w+)$/,
     homes: /^src\/(cli\/|listeners\/stdio\/stdio-listener\.ts$)/,
   },
+  // Whoever wants to know what the system can do asks `util/platform`; the others say its name.
+  {
+    access: /^process\.platform$/,
+    homes: /^(src\/util\/platform|src\/cli\/main|plugins\/agents\/load-agents)\.ts$/,
+  },
 ]
 
 /** The part a file belongs to. */

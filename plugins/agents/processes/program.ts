@@ -24,7 +24,7 @@ const MISSING = 'it is not there, or may not be executed'
  */
 export function programOf(command: string, { where, commands, searchPath, directory }: ProgramRules): string {
   // Relative folders would name other programs in the directory of each task.
-  const folders = searchPath?.split(':').filter(folder => path.isAbsolute(folder))
+  const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
   const file = findProgram(command, folders, directory)
   if (file === undefined)
     throw agentError('GW_AGENT_COMMAND', { where, command, why: MISSING, missing: true })

@@ -19,6 +19,7 @@ import { waysOf, type Way } from './packages.ts'
 import { Registry, type Place } from './registry.ts'
 import { nameFrom, type Target, targetOf, usage } from './target.ts'
 import { trial, type Trial } from './trial.ts'
+import { foldersIn, platformOf } from '../../util/platform.ts'
 
 /** Flags of `gateway add`. */
 export interface AddFlags extends ValueFlags {
@@ -167,8 +168,8 @@ function withExtras(
 /** Programs of strangers run in a sandbox where there is one. */
 function sandboxed(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
   const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
-  if (!isWanted || process.platform !== 'linux') return upstream
-  if (findProgram('bwrap', environment['PATH']?.split(':'), cwd) === undefined) return upstream
+  if (!isWanted || !platformOf().hasSandbox) return upstream
+  if (findProgram('bwrap', foldersIn(environment['PATH']), cwd) === undefined) return upstream
   return { ...upstream, sandbox: { type: 'bwrap', network: true } }
 }
 

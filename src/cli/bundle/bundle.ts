@@ -10,6 +10,7 @@ import { configFile } from '../config-file.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundled.ts'
 import { zipOf, type ZipEntry } from './zip.ts'
+import { platformOf } from '../../util/platform.ts'
 
 /** The flags of `gateway bundle`. */
 export interface BundleFlags {
@@ -111,7 +112,7 @@ function manifestOf(
     tools_generated: true,
     prompts_generated: true,
     keywords: ['gateway'],
-    compatibility: { platforms: [process.platform], runtimes: { node: '>=20.16.0' } },
+    compatibility: { platforms: [platformOf().name], runtimes: { node: '>=20.16.0' } },
     user_config: {
       config: {
         type: 'file',

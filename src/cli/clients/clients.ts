@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { Terminal } from '../output/terminal.ts'
 import data from './clients.json' with { type: 'json' }
+import { platformOf } from '../../util/platform.ts'
 
 /** A program that uses MCP servers: where it keeps their list, and in which form. A row of clients.json. */
 export interface Client {
@@ -51,7 +52,7 @@ function ownSettings(
   const own = home === undefined ? undefined : environment[home.variable]
   if (home !== undefined && own) return join(own, home.file)
   const before = others.map(file => filledIn(file, environment)).find(file => file && existsSync(file))
-  const path = user[process.platform] ?? user.linux
+  const path = user[platformOf().name] ?? user.linux
   return before ?? (path === undefined ? undefined : filledIn(path, environment))
 }
 

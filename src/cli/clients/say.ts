@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
 import { realpathSync } from 'node:fs'
-import { delimiter, dirname, relative, resolve } from 'node:path'
+import { dirname, relative, resolve } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { didYouMean } from '../../util/suggest.ts'
 import { findProgram } from '../../util/find-program.ts'
@@ -13,6 +13,7 @@ import { carryOut, foundClients, planFor, undo, type Found, type Plan, type Undo
 import { Connections } from './connections.ts'
 import { exported } from './links.ts'
 import { planLines } from './say-plan.ts'
+import { foldersIn } from '../../util/platform.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -125,7 +126,7 @@ function urlOf(text: string): string {
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
 export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
   const launcher = resolve(cwd, String(host.argv[1]))
-  const found = findProgram('gateway', environment['PATH']?.split(delimiter), cwd)
+  const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
   return isOwn ? ['gateway'] : [host.execPath, launcher]
 }

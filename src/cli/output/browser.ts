@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
-import { delimiter } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
+import { foldersIn, platformOf } from '../../util/platform.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 type Opener = readonly [command: string, ...args: string[]]
 
 /** Opens a page in the browser of whoever sits here; false where nobody does, or the URL is not for a browser. */
-export function openBrowser(url: string, environment: Environment, platform = process.platform): boolean {
+export function openBrowser(url: string, environment: Environment, platform = platformOf().name): boolean {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false
   const opener = openerOf(parsed.href, environment, platform)
@@ -27,6 +27,6 @@ function openerOf(url: string, environment: Environment, platform: NodeJS.Platfo
   if (platform === 'darwin') return ['open', url]
   const { DISPLAY = '', WAYLAND_DISPLAY = '', PATH } = environment
   if (DISPLAY === '' && WAYLAND_DISPLAY === '') return undefined
-  const program = findProgram('xdg-open', PATH?.split(delimiter), '/')
+  const program = findProgram('xdg-open', foldersIn(PATH), '/')
   return program === undefined ? undefined : [program, url]
 }

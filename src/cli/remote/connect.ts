@@ -1,10 +1,10 @@
-import { resolve } from 'node:path'
 import { connectControl, type ControlClient } from '../../control/client.ts'
 import { answers, livingSockets, type Place } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { configFile } from '../config-file.ts'
+import { platformOf, resolvedAddress } from '../../util/platform.ts'
 
 /** The flags that say which running gateway is meant. */
 export interface ControlFlags {
@@ -40,8 +40,7 @@ export async function inRunning<T>(
 
 async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<string> {
   const { cwd, environment } = terminal
-  if (flags.socket !== undefined)
-    return process.platform === 'win32' ? flags.socket : resolve(cwd, flags.socket)
+  if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, platformOf())
   const file = await configFile(flags, terminal)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const place: Place = { file, env, environment }
@@ -59,7 +58,7 @@ async function configuredSocket(file: string, flags: ControlFlags, terminal: Ter
   const source = await loadSource({ config: file, env: flags.env }, terminal, 'leave').catch(() => undefined)
   const socket = source?.config.control.socket
   if (source === undefined || socket === undefined) throw gatewayError('GW_NO_GATEWAY', { config: file })
-  const path = process.platform === 'win32' ? socket : resolve(source.directory, socket)
+  const path = resolvedAddress(socket, source.directory, platformOf())
   if (!(await answers(path))) throw gatewayError('GW_NO_GATEWAY', { config: file })
   return path
 }

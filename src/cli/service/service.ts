@@ -9,6 +9,7 @@ import { failureOfProgram } from '../background/own-program.ts'
 import { backgroundOf } from '../background/start.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
+import { foldersIn, platformOf } from '../../util/platform.ts'
 
 /** The flags of `gateway service`. */
 export interface ServiceFlags {
@@ -87,7 +88,7 @@ export async function install(
     Buffer.from(kind.encoding === 'utf16le' ? `\uFEFF${text}` : text, kind.encoding),
     rename,
   )
-  return kind.platform === process.platform ? runAll(kind.enable(file, name), terminal) : []
+  return kind.platform === platformOf().name ? runAll(kind.enable(file, name), terminal) : []
 }
 
 /** Has the system forget the service, and removes its file. */
@@ -97,7 +98,7 @@ export async function uninstall(
 ): Promise<{ readonly isGone: boolean; readonly ran: readonly Ran[] }> {
   if (!existsSync(file)) return { isGone: false, ran: [] }
   if (!(await isOurs(file, kind))) throw gatewayError('GW_FILE_EXISTS', { file })
-  const ran = kind.platform === process.platform ? await runAll(kind.disable(file, name), terminal) : []
+  const ran = kind.platform === platformOf().name ? await runAll(kind.disable(file, name), terminal) : []
   await unlink(file)
   return { isGone: true, ran }
 }
@@ -109,7 +110,7 @@ export async function stateOf(
 ): Promise<{ readonly isInstalled: boolean; readonly isCurrent: boolean; readonly isActive: boolean }> {
   const present = await readFile(file, kind.encoding).catch(() => undefined)
   if (present === undefined) return { isInstalled: false, isCurrent: false, isActive: false }
-  const [asked] = kind.platform === process.platform ? await runAll([kind.status(name)], terminal) : []
+  const [asked] = kind.platform === platformOf().name ? await runAll([kind.status(name)], terminal) : []
   return {
     isInstalled: true,
     isCurrent: present.replace(/^\uFEFF/, '') === text,
@@ -139,8 +140,7 @@ async function failureOf(
   args: readonly string[],
   { cwd, environment }: Terminal,
 ): Promise<string | undefined> {
-  const isWindows = process.platform === 'win32'
-  const path = isWindows ? program : findProgram(program, environment['PATH']?.split(':'), cwd)
+  const path = findProgram(program, foldersIn(environment['PATH']), cwd)
   if (path === undefined) return `there is no ${basename(program)} here`
   return failureOfProgram(path, args)
 }

@@ -2,6 +2,7 @@ import { isAbsolute, join } from 'node:path'
 import type { Report } from '../../util/finding.ts'
 import { listAt, mapAt, textAt, valueAt, type Plain } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
+import { type Platform } from '../../util/platform.ts'
 
 interface Prefixed {
   readonly name: string
@@ -115,20 +116,20 @@ function checkBounds(pool: unknown, pointer: string, report: Report): void {
 }
 
 /** Warns of settings for a server process that this system cannot keep; another one may. */
-export function checkProcesses(config: unknown, platform: string, report: Report): void {
+export function checkProcesses(config: unknown, platform: Platform, report: Report): void {
   const upstreams = mapAt(config, 'upstreams')
   for (const name of Object.keys(upstreams)) {
     if (textAt(upstreams, name, 'type') !== 'stdio') continue
     const upstream = mapAt(upstreams, name)
     const at = pointerTo('/upstreams', name)
-    if (upstream.sandbox !== undefined && platform !== 'linux')
+    if (upstream.sandbox !== undefined && !platform.hasSandbox)
       report({
         pointer: `${at}/sandbox`,
         message: 'there is no bubblewrap on this system, so the server will not start',
         hint: 'leave it out here, with an environment overlay for example',
         severity: 'warning',
       })
-    if (upstream.ceilings !== undefined && platform === 'win32')
+    if (upstream.ceilings !== undefined && !platform.hasLimits)
       report({
         pointer: `${at}/ceilings`,
         message: 'Windows has no resource limits that a parent could set, so these are not kept',

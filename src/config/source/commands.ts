@@ -2,6 +2,7 @@ import { isPlain } from '../../util/plain-data.ts'
 import type { Part } from './template.ts'
 import { locate, type Origin, type Tree } from './tree.ts'
 import { whyUntrusted } from './trust.ts'
+import { platformOf } from '../../util/platform.ts'
 
 /** A command that prints a secret. */
 export interface SecretCommand {
@@ -41,7 +42,7 @@ export class Commands {
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
-    this.#keyring = keyringOf(tree) ?? KEYRINGS[process.platform]
+    this.#keyring = keyringOf(tree) ?? KEYRINGS[platformOf().name]
   }
 
   /** Those whose output is not there yet. */

@@ -1,5 +1,4 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { resolve } from 'node:path'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
@@ -8,6 +7,7 @@ import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
 import { LineChannel } from '../stdio/line-channel.ts'
 import { type Hello, readHello } from './hello.ts'
+import { platformOf, resolvedAddress } from '../../util/platform.ts'
 
 const MAX_CONNECTIONS = 256
 /** A program that says nothing at all for that long is no client. */
@@ -26,7 +26,7 @@ export const listenSocket: Plugin = {
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
       const { path, profile } = spec as SocketListenerSpec
-      const place = process.platform === 'win32' ? path : resolve(directory, path)
+      const place = resolvedAddress(path, directory, platformOf())
       return new SocketListener(context, { path: place, profile, graceMs })
     })
   },
@@ -60,7 +60,7 @@ class SocketListener implements Listener {
   async start(): Promise<void> {
     const { path } = this.#settings
     try {
-      if (process.platform === 'win32') await listenPrivately(this.#server, path)
+      if (platformOf().hasPipes) await listenPrivately(this.#server, path)
       else await this.#claim(path)
     } catch (cause) {
       throw gatewayError('GW_LISTEN', { listener: this.name, address: path, why: reasonOf(cause), cause })

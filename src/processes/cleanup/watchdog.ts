@@ -4,6 +4,7 @@ import { reasonOf } from '../../errors/errors.ts'
 import { MARK_VARIABLE } from '../environment.ts'
 import { startOf } from './proc-scan.ts'
 import { spawnWatcher } from '../launch.ts'
+import { platformOf } from '../../util/platform.ts'
 
 /**
  * Script of the watchdog, for any POSIX shell. `$1` is what the marks of this run begin with. It reads `+ pid start`,
@@ -90,7 +91,7 @@ export class Watchdog {
 
   /** Before the first process is there to be watched. `environment` is the gateway's own. */
   start(environment: Environment): void {
-    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || process.platform === 'win32') return
+    if (this.#pipe !== undefined || this.#starts >= MAX_STARTS || !platformOf().hasGroups) return
     this.#starts++
     try {
       this.#open(environment)

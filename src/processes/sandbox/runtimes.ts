@@ -1,6 +1,7 @@
 import { closeSync, lstatSync, openSync, readlinkSync, readSync, realpathSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
+import { foldersIn } from '../../util/platform.ts'
 
 /** Program that is run. */
 export interface Run {
@@ -76,7 +77,7 @@ function interpreterOf(file: string, searchPath: string | undefined, cwd: string
   const [program, ...words] = /^#! *(.+)/.exec(beginningOf(file))?.[1]?.trim().split(/\s+/) ?? []
   if (program === undefined || path.basename(program) !== 'env') return program
   const name = words.find(word => !word.startsWith('-') && !word.includes('='))
-  return name === undefined ? undefined : findProgram(name, searchPath?.split(':'), cwd)
+  return name === undefined ? undefined : findProgram(name, foldersIn(searchPath), cwd)
 }
 
 function beginningOf(file: string): string {

@@ -15,6 +15,7 @@ import { QueuedTransport } from '../connection/queued-transport.ts'
 import { MAX_UNREAD } from '../connection/request-queue.ts'
 import { McpUpstream } from '../mcp-upstream.ts'
 import type { TransportEvents } from '../transport.ts'
+import { platformOf } from '../../util/platform.ts'
 
 /** Until then those who start a gateway have asked for its lists. */
 const ORPHANS_MS = 50
@@ -32,7 +33,7 @@ export const callStdio = definePlugin<undefined>({
     hooks.createUpstream.for('stdio').tap((spec, context) => {
       if (spec.type !== 'stdio') return undefined
       directories.add(context.directory)
-      const why = notKept(spec.ceilings, process.platform)
+      const why = notKept(spec.ceilings, platformOf())
       if (why !== undefined) context.log.warn('not all ceilings hold on this machine', { why })
       const logs = new RecentLines()
       const around = { context, table, recent: logs, starts: new FailedStarts() }
@@ -161,6 +162,6 @@ function environmentOf(
 
 /** Node refuses to run `.cmd` and `.bat` files without a shell, as their arguments could not be quoted safely. */
 function windowsHint(error: unknown): string {
-  const isRefused = process.platform === 'win32' && (error as NodeJS.ErrnoException).code === 'EINVAL'
+  const isRefused = !platformOf().hasModes && (error as NodeJS.ErrnoException).code === 'EINVAL'
   return isRefused ? ' – on Windows run .cmd files with command: cmd and args: [/d, /c, npx, …]' : ''
 }

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import { platformOf } from '../platform.ts'
 import { readProc } from './proc-files.ts'
 
 /** Processes of one tree that are counted at most. */
@@ -10,7 +11,7 @@ const MAX_TREE = 4096
  */
 export async function residentOfTrees(pids: readonly number[]): Promise<Map<number, number>> {
   const sizes = new Map<number, number>()
-  if (pids.length === 0 || process.platform !== 'linux') return sizes
+  if (pids.length === 0 || !platformOf().hasProc) return sizes
   const children = await childrenOfAll()
   await Promise.all(
     pids.map(async pid => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { checkProcesses } from '../../../src/config/checks/upstreams.ts'
 import type { Finding } from '../../../src/util/finding.ts'
 import { parseConfig } from '../../../src/config/index.ts'
+import { platformOf } from '../../../src/util/platform.ts'
 
 const config = {
   upstreams: {
@@ -18,9 +19,9 @@ describe('what a system cannot do for server processes', () => {
     assert.deepEqual(found('win32'), ['/upstreams/a/sandbox', '/upstreams/a/ceilings'])
   })
 
-  function found(platform: string): string[] {
+  function found(platform: NodeJS.Platform): string[] {
     const findings: Finding[] = []
-    checkProcesses(config, platform, finding => findings.push(finding))
+    checkProcesses(config, platformOf(platform), finding => findings.push(finding))
     assert.ok(findings.every(({ severity }) => severity === 'warning'))
     return findings.map(({ pointer }) => pointer)
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
+import { platformOf } from '../../../src/util/platform.ts'
 import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
 
 const posix = { concurrency: 4, skip: process.platform === 'win32' }
@@ -30,10 +31,10 @@ describe('the ceilings of a server', posix, () => {
   })
 
   it('that this machine does not keep are named', () => {
-    assert.match(notKept({ memory: 1 }, 'darwin') ?? '', /Linux only/)
-    assert.match(notKept({ files: 64 }, 'win32') ?? '', /Windows/)
-    assert.equal(notKept({ pids: 1, memory: 1 }, 'linux'), undefined)
-    assert.equal(notKept(undefined, 'win32'), undefined)
+    assert.match(notKept({ memory: 1 }, platformOf('darwin')) ?? '', /Linux only/)
+    assert.match(notKept({ files: 64 }, platformOf('win32')) ?? '', /Windows/)
+    assert.equal(notKept({ pids: 1, memory: 1 }, platformOf('linux')), undefined)
+    assert.equal(notKept(undefined, platformOf('win32')), undefined)
   })
 
   it('hold in the server, whose process id is still its own', linux, async t => {

@@ -1,5 +1,6 @@
 import { string } from '@oclif/core/flags'
 import { CONTROL_FLAGS } from '../../base-command.ts'
+import { platformOf } from '../../../util/platform.ts'
 
 const { config, env, json } = CONTROL_FLAGS
 
@@ -7,7 +8,7 @@ const { config, env, json } = CONTROL_FLAGS
 export const SERVICE_FLAGS = {
   platform: string({
     options: ['linux', 'darwin', 'win32'],
-    default: process.platform,
+    default: platformOf().name,
     defaultHelp: 'this system',
     summary: 'The system that the service is for.',
   }),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { delimiter, dirname, isAbsolute } from 'node:path'
+import { dirname, isAbsolute } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { reasonOf } from '../../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../../protocol/json/json.ts'
@@ -12,6 +12,7 @@ import { readSettingsFile } from '../../clients/settings-file.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'
+import { foldersIn } from '../../../util/platform.ts'
 
 /** Findings about the settings of clients: whether they can be read, and entries of ours that lead nowhere. */
 export async function clientFindings(patient: Patient): Promise<Complaint[]> {
@@ -127,7 +128,7 @@ function deadEnds(
 
 function isGone(word: string, { cwd, environment }: Patient['terminal']): boolean {
   if (isAbsolute(word)) return !existsSync(word)
-  return findProgram(word, environment['PATH']?.split(delimiter), cwd) === undefined
+  return findProgram(word, foldersIn(environment['PATH']), cwd) === undefined
 }
 
 /** The program and arguments of an entry, in whatever form its client has them. */

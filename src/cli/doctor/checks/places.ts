@@ -6,6 +6,7 @@ import { amountText, plural } from '../../../util/plain-text.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'
+import { platformOf } from '../../../util/platform.ts'
 
 const OTHERS = 0o077
 const OTHERS_WRITE = 0o022
@@ -15,7 +16,7 @@ const MOST = 1000
 
 /** Findings about modes and leftovers of the gateway's own files. Windows has no such modes. */
 export async function placeFindings(patient: Patient): Promise<Complaint[]> {
-  if (process.platform === 'win32') return []
+  if (!platformOf().hasModes) return []
   const found = await Promise.all([
     configurationFiles(patient),
     secretFiles(patient),

@@ -7,6 +7,7 @@ import { durationText } from '../../../util/plain-text.ts'
 import { isSecretName } from '../../../util/secrets.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'
+import { platformOf } from '../../../util/platform.ts'
 
 /** Texts that manuals have where a value belongs. */
 const PLACEHOLDER =
@@ -28,7 +29,7 @@ export function serverFindings({ source, machine }: Patient): Complaint[] {
 }
 
 function permissionFindings(upstream: string, spec: Upstreams[string], directory: string): Complaint[] {
-  if (spec.type !== 'stdio' || !spec.command.includes('/') || process.platform === 'win32') return []
+  if (spec.type !== 'stdio' || !spec.command.includes('/') || !platformOf().hasModes) return []
   const cwd = spec.cwd === 'project' ? directory : resolve(directory, spec.cwd ?? '.')
   const path = resolve(cwd, spec.command)
   if (statSync(path, { throwIfNoEntry: false })?.isFile() !== true) return []
