@@ -16,6 +16,9 @@ import { signature } from './signature.ts'
 
 const MOST_DESCRIBED = 5
 const MOST_RESULTS = 20
+/** Further tools of a search that are named, and the tokens of their names. */
+const MOST_OTHERS = 15
+const OTHERS = 120
 /** Tokens of the description of one tool. */
 const MOST_TOKENS = 4000
 
@@ -23,14 +26,23 @@ const MOST_TOKENS = 4000
 export async function searched(surface: Surface, args: unknown, rank: PluginApi['rank']): Promise<Answer> {
   const wanted = wantedBy(args, surface.settings.results)
   if (typeof wanted === 'string') return failed(wanted)
-  const found = await findTools(surface, wanted, rank)
+  const found = await findTools(surface, wanted, rank, MOST_OTHERS)
   if (found.length === 0) return said(nothingFound(surface, wanted))
   const { names } = surface
   return said(
-    [...found.map(signature), `Call one with ${names.call}, or with ${names.read} where it only reads.`].join(
-      '\n',
-    ),
+    [
+      ...found.slice(0, wanted.limit).map(signature),
+      ...others(found.slice(wanted.limit)),
+      `Call one with ${names.call}, or with ${names.read} where it only reads.`,
+    ].join('\n'),
   )
+}
+
+/** Names of what fits less well: a model often knows by a name what words alone do not find. */
+function others(entries: readonly CatalogEntry[]): string[] {
+  let left = bytesOf(OTHERS)
+  const names = entries.map(({ exposed }) => exposed).filter(name => (left -= name.length + 2) > 0)
+  return names.length === 0 ? [] : [`Others that may fit: ${names.join(', ')}.`]
 }
 
 function wantedBy(args: unknown, results: number): Wanted | string {

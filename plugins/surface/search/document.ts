@@ -10,19 +10,21 @@ export interface ToolText {
   readonly lead: string
   readonly rest: string
   readonly args: string
-  readonly argTexts: string
   readonly values: string
 }
 
-/** Most characters of one text that are searched: the end of a long description finds nothing, and costs as much as its beginning. */
-const MOST = 600
+/** Most characters of a description that are searched: the end of a long one finds nothing, and costs as much as its beginning. */
+const MOST = 1200
+/** Most characters behind its first sentence, and of the names of arguments. The texts of arguments find nothing that the rest does not. */
+const MOST_REST = 200
+const MOST_NAMES = 600
 const MOST_VALUES = 50
 const DEEPEST = 4
 
 /** The texts of a tool. */
 export function toolText(entry: CatalogEntry, id: number): ToolText {
   const { value, exposed, upstream } = entry
-  const texts: SchemaTexts = { names: [], texts: [], values: [] }
+  const texts: SchemaTexts = { names: [], values: [] }
   readSchema(value.inputSchema, texts, 0)
   const description = text(value.description)
   const lead = firstSentence(description)
@@ -32,9 +34,8 @@ export function toolText(entry: CatalogEntry, id: number): ToolText {
     server: upstream,
     title: titleOf(value),
     lead,
-    rest: description.slice(lead.length, lead.length + MOST),
+    rest: description.slice(lead.length, lead.length + MOST_REST),
     args: bounded(texts.names),
-    argTexts: bounded(texts.texts),
     values: bounded(texts.values),
   }
 }
@@ -54,7 +55,6 @@ function titleOf(value: JsonObject): string {
 
 interface SchemaTexts {
   readonly names: string[]
-  readonly texts: string[]
   readonly values: string[]
 }
 
@@ -65,7 +65,6 @@ function readSchema(schema: unknown, into: SchemaTexts, depth: number): void {
     for (const [name, property] of Object.entries(properties)) {
       into.names.push(name)
       if (!isObject(property)) continue
-      if (typeof property.description === 'string') into.texts.push(property.description)
       readSchema(property, into, depth + 1)
     }
   if (Array.isArray(values))
@@ -74,9 +73,9 @@ function readSchema(schema: unknown, into: SchemaTexts, depth: number): void {
 }
 
 function text(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 4 * MOST) : ''
+  return typeof value === 'string' ? value.slice(0, MOST) : ''
 }
 
 function bounded(texts: readonly string[]): string {
-  return texts.join(' ').slice(0, MOST)
+  return texts.join(' ').slice(0, MOST_NAMES)
 }

@@ -18,7 +18,6 @@ const WEIGHTS = {
   lead: 1.3,
   rest: 0.45,
   args: 1,
-  argTexts: 0.2,
   values: 0.75,
 }
 
@@ -26,9 +25,9 @@ const WEIGHTS = {
 const BM25 = { k: 0.6, b: 1, d: 0.95 }
 /** Most characters and words of a query that are looked at. */
 const LONGEST_QUERY = 500
-const MOST_WORDS = 40
+const MOST_WORDS = 24
 /** Fields that say little: a word counts there once. */
-const LONG = new Set(['rest', 'argTexts', 'values'])
+const LONG = new Set(['rest', 'values'])
 
 /** Tools by what is said of them (BM25+). */
 export class ToolIndex {

@@ -5,69 +5,10 @@ const EMPTY = new Set(
   ),
 )
 
-/** Ways of saying the same, by verbs and nouns of the kind that tools are about. */
-const SAME = [
-  'delete remove erase drop discard clear rid',
-  'send post publish submit',
-  'create make new generate build produce prepare',
-  'add append insert attach put',
-  'get fetch retrieve obtain show display return give',
-  'read open load view extract',
-  'search find lookup query discover locate seek gather collect',
-  'list enumerate listing available all',
-  'update edit modify change alter replace revise adjust',
-  'write save store persist record output',
-  'move rename relocate',
-  'copy duplicate clone',
-  'run execute launch start invoke',
-  'stop kill terminate end abort',
-  'convert transform translate turn',
-  'compute calculate estimate',
-  'merge combine join concatenate',
-  'picture image photo screenshot',
-  'folder directory',
-  'repository repo repositories codebase',
-  'document doc docx word report',
-  'paragraph text content',
-  'slide ppt powerpoint presentation pptx',
-  'spreadsheet excel xlsx sheet workbook',
-  'website webpage site web page url link browser',
-  'message mail email',
-  'issue ticket bug',
-  'price quote cost',
-  'stock share equity ticker',
-  'paper article publication',
-  'weather forecast temperature',
-  'map location place coordinate address geocode',
-  'nearby near surrounding around',
-  'trending hot popular ranking rank trend top',
-  'news headline latest recent',
-  'chart graph plot diagram visualization visualize',
-  'database sql sqlite table row',
-  'date day calendar today',
-  'time clock hour now current',
-  'count number total',
-  'command terminal shell console',
-  'memory knowledge remember recall note observation fact',
-  'relation relationship edge connection link',
-  'entity node record',
-  'diff difference compare comparison',
-  'history log past',
-  'tree nested hierarchy structure recursive',
-  'recipe dish cook meal',
-  'detail information info',
-  'movie film video',
-  'package library dependency module npm',
-  'buy shopping shop goods deal',
-  'wiki wikipedia encyclopedia',
-  'unstage reset undo revert',
-  'path directory file',
-]
-
 /** The words of a text, in their stems: cut at what is no letter or digit, and where a name changes its case. */
 export function wordsOf(text: string, known: Stems = new Map()): string[] {
   const words: string[] = []
-  for (const piece of text.match(PIECE) ?? NONE) {
+  for (const piece of text.match(FOREIGN.test(text) ? PIECE : PLAIN_PIECE) ?? NONE) {
     let own = known.get(piece)
     if (own === undefined) known.set(piece, (own = wordsIn(piece)))
     for (const word of own) words.push(word)
@@ -89,11 +30,9 @@ function addWord(word: string, words: string[]): void {
   if (!EMPTY.has(word)) words.push(stemOf(word))
 }
 
-/** Marks of a word that other words for the same thing have too. */
-export function meaningsOf(word: string): readonly string[] {
-  return MEANINGS.get(word) ?? NONE
-}
-
+const FOREIGN = /[^ -~\s]/
+/** Half as dear as the other one, and enough for most texts. */
+const PLAIN_PIECE = /[A-Za-z0-9]+/g
 const PIECE = /[\p{L}\p{M}\p{N}]+/gu
 const PLAIN = /^[A-Za-z0-9]+$/
 const CASE = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/
@@ -160,14 +99,3 @@ function singular(word: string): string {
   if (/(?:ch|sh|x|z)es$/.test(word)) return word.slice(0, -2)
   return /[^su]s$/.test(word) ? word.slice(0, -1) : word
 }
-
-/** Marks by the stems of words. No word of a text has such a mark in it. */
-function meanings(groups: readonly string[]): Map<string, readonly string[]> {
-  const found = new Map<string, string[]>()
-  for (const [index, group] of groups.entries())
-    for (const word of new Set(group.split(' ').map(stemOf)))
-      found.set(word, [...(found.get(word) ?? []), `=${index}`])
-  return found
-}
-
-const MEANINGS: ReadonlyMap<string, readonly string[]> = meanings(SAME)

@@ -1,22 +1,13 @@
 import { searched } from '../../../plugins/surface/answers.ts'
 import { listTokens } from '../../../plugins/surface/cost.ts'
 import { ToolIndex } from '../../../plugins/surface/search/ranking.ts'
-import { surfacesOf } from '../../../plugins/surface/settings.ts'
-import { listed, type Listed } from '../../../plugins/surface/shown.ts'
-import { ANONYMOUS, collectGarbage, tokensIn, type CatalogEntry, type Config } from '../../../src/plugin.ts'
+import type { Listed } from '../../../plugins/surface/shown.ts'
+import { collectGarbage, tokensIn, type CatalogEntry } from '../../../src/plugin.ts'
 import { liveTasks } from '../../fixtures/live-mcp-tool/index.ts'
 import { atMost, share, time, type Figure } from './figures.ts'
-import { liveEntries } from './tools.ts'
+import { liveEntries, shownIn } from './tools.ts'
 
 const TIMES = 9
-
-/** Entries in the form of a mode, with a budget that is never the reason for anything. */
-export function shownIn(entries: readonly CatalogEntry[], mode: 'search' | 'compact'): Listed {
-  const surface = { mode, budget: 8000, pinned: [], results: 5, clients: {} }
-  const upstreams = Object.fromEntries(entries.map(({ upstream }) => [upstream, {}]))
-  const reader = { principal: ANONYMOUS, client: { name: 'proof', version: '1' } }
-  return listed(entries, surfacesOf({ surface, upstreams } as unknown as Config).of(reader))
-}
 
 /** Tokens of lists and answers, and processor time of searches and of the index. */
 export async function costs(): Promise<Figure[]> {

@@ -5,6 +5,9 @@ import type { Figure } from './figures.ts'
 
 const HIDDEN = ['s-filesystem', 's-desktop-commander', 's-docker-mcp', 's-git', 's-memory', 's-excel']
 
+/** Signs behind a name that is shown; one that is unknown stands without. */
+const ENDS = ['(', '"', ',', '.']
+
 /**
  * A caller who may see only a part of the servers asks so many questions, many of them about the others: of these no name comes back, by
  * search, by description or by a call.
@@ -30,7 +33,7 @@ export async function fuzzed(queries: number): Promise<Figure[]> {
   for (let n = 0; n < queries; n++) {
     const text = await answerTo(client, n, words, hidden)
     shown += Number(/__/.test(text))
-    leaks += Number(hidden.some(name => text.includes(`${name}(`) || text.includes(`"${name}"`)))
+    leaks += Number(hidden.some(name => ENDS.some(end => text.includes(name + end))))
   }
   await client.close()
   await gateway[Symbol.asyncDispose]()

@@ -7,7 +7,12 @@ import type { Figure } from './figures.ts'
 
 const QUERIES = Number(process.env.RUNS ?? 10_000)
 
-const figures: Figure[] = [...steps(), ...graded(), ...(await costs()), ...(await fuzzed(QUERIES))]
+const figures: Figure[] = [
+  ...(await steps()),
+  ...(await graded()),
+  ...(await costs()),
+  ...(await fuzzed(QUERIES)),
+]
 const lines = figures.map(({ what, value, unit, target, isMet }) => {
   const wanted = target === undefined ? '' : `${isMet ? 'as wanted' : 'NOT AS WANTED'}: ${target}`
   return [what, `${value}${unit === undefined ? '' : ` ${unit}`}`, wanted]

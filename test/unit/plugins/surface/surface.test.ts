@@ -101,6 +101,38 @@ for (const era of ['legacy', 'modern'] as const) {
   })
 }
 
+test('a search names what fits less well behind its results, and nothing twice', async t => {
+  const tools = Object.fromEntries(
+    ['note', 'page', 'letter', 'draft'].map(kind => [
+      `write_${kind}`,
+      { description: `Write a ${kind}.`, run: () => '' },
+    ]),
+  )
+  const { connect } = await serve(t, { surface: { mode: 'search', results: 2 } }, tools)
+  const client = await connect()
+  const lines = (await textOf(client, 'search_tools', { query: 'write a letter' })).split('\n')
+  assert.match(lines[0] ?? '', /^web__write_letter\(\)/)
+  assert.match(lines[2] ?? '', /^Others that may fit: web__write_\w+, web__write_\w+\.$/)
+  const names = lines.slice(0, 3).flatMap(line => line.match(/web__\w+/g) ?? [])
+  assert.equal(new Set(names).size, 4)
+  const all = await textOf(client, 'search_tools', { query: 'write a letter', limit: 20 })
+  assert.doesNotMatch(all, /Others/)
+})
+
+test('a search for a server shows tools of no other, in whatever case it is named', async t => {
+  const [mail, disk] = await Promise.all(
+    ['letter', 'file'].map(async kind =>
+      closeAfter(t, await testUpstream({ tools: { [`write_${kind}`]: () => '' } })),
+    ),
+  )
+  const upstreams = { mail: { type: 'http', url: mail?.url }, disk: { type: 'http', url: disk?.url } }
+  const gateway = closeAfter(t, await testGateway({ config: { surface: { mode: 'search' }, upstreams } }))
+  const client = closeAfter(t, await testClient(gateway))
+  const found = await textOf(client, 'search_tools', { query: 'write', server: 'Mail' })
+  assert.match(found, /mail__write_letter/)
+  assert.doesNotMatch(found, /disk__/)
+})
+
 test('rules, limits and whoever watches see the real tool, once', async t => {
   const seen: unknown[] = []
   const watch: Plugin<never> = {
