@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import {
+  argumentsShape,
   BoundedMap,
   globs,
   outcomeOf,
   principalKey,
-  shapeOf,
   type Exchange,
   type JsonObject,
   type Session,
@@ -62,7 +62,7 @@ export class Records {
   of(exchange: Exchange): CallRecord {
     const { method, params, principal, session, route, startedAt, bytes, decidedBy } = exchange
     const name = nameIn(params)
-    const args = method === 'resources/read' ? undefined : params?.arguments
+    const shape = method === 'resources/read' ? undefined : argumentsShape(params)
     return {
       at: Date.now(),
       ms: Math.round((this.#now() - startedAt) * MICROS) / MICROS,
@@ -79,8 +79,8 @@ export class Records {
       by: decidedBy ?? '',
       bytesIn: bytes,
       ...answerOf(exchange),
-      shape: args === undefined ? '' : this.#text(shapeOf(args), LONGEST_VALUES),
-      args: args !== undefined && this.#showsValues(name) ? this.#values(args) : '',
+      shape: shape === undefined ? '' : this.#text(shape, LONGEST_VALUES),
+      args: shape !== undefined && this.#showsValues(name) ? this.#values(params?.arguments) : '',
     }
   }
 

@@ -40,6 +40,8 @@ export class Envelope implements JsonReader {
   #entered = -1
   #typeStart = -1
   #typeEnd = -1
+  /** True where the result says `"isError": true`: a tool's own failure. */
+  isToolError = false
   /** Place of the object that is `params.arguments`; -1 where there is none. */
   argumentsStart = -1
   argumentsEnd = -1
@@ -49,6 +51,7 @@ export class Envelope implements JsonReader {
     this.#bytes = bytes
     this.#starts.fill(-1)
     this.#typeStart = -1
+    this.isToolError = false
     this.argumentsStart = this.argumentsEnd = -1
     checkJson(bytes, this)
   }
@@ -125,10 +128,15 @@ export class Envelope implements JsonReader {
 
   inner(nameStart: number, nameEnd: number, start: number, end: number): void {
     if (this.#entered === PARAMS) this.#parameter(nameStart, nameEnd, start, end)
-    else if (this.#entered === RESULT && isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
+    else if (this.#entered === RESULT) this.#resultMember(nameStart, nameEnd, start, end)
+  }
+
+  #resultMember(nameStart: number, nameEnd: number, start: number, end: number): void {
+    if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       this.#typeStart = start
       this.#typeEnd = end
-    }
+    } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR))
+      this.isToolError = equals(this.#bytes, start, end, TRUE)
   }
 
   #parameter(nameStart: number, nameEnd: number, start: number, end: number): void {
@@ -153,6 +161,8 @@ export class Envelope implements JsonReader {
 
 const ARGUMENTS = Buffer.from('arguments')
 const RESULT_TYPE = Buffer.from('resultType')
+const IS_ERROR = Buffer.from('isError')
+const TRUE = Buffer.from('true')
 
 /** Tells whether a name in the text is `name`, also where it is written with escapes. */
 function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {

@@ -33,9 +33,11 @@ export class Payload {
     this.era = era
   }
 
-  /** A result as received: the JSON text of one object. */
-  static raw(bytes: Buffer, era?: Era): Payload {
-    return new Payload(bytes, undefined, era)
+  /** A result as received: the JSON text of one object; with what is known of its `isError`, which then is not looked for. */
+  static raw(bytes: Buffer, era?: Era, isToolError?: boolean): Payload {
+    const payload = new Payload(bytes, undefined, era)
+    payload.#isToolError = isToolError
+    return payload
   }
 
   /** A result of our own making. */

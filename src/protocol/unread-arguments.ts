@@ -1,4 +1,6 @@
 import type { JsonObject } from './json/json.ts'
+import { outlineOf, type OutlineBounds } from './json/outline.ts'
+import { SHAPE_BOUNDS, shapeOf } from './json/shape.ts'
 
 /** Arguments of a call that nobody has read: they go on as the bytes that they came in. */
 export class UnreadArguments {
@@ -50,6 +52,21 @@ export function putUnread(params: JsonObject, unread: UnreadArguments): void {
 /** The bytes of a call's arguments, as long as nobody has read them. */
 export function unreadBytes(params: JsonObject): Buffer | undefined {
   return UNREAD.get(params)?.bytes
+}
+
+/**
+ * The arguments of a call for who looks at their names, types and lengths only: large ones that nobody has read are not
+ * parsed, and long texts in them are `LongText`. All others are there as they are.
+ */
+export function argumentsOutline(params: JsonObject | undefined, bounds: OutlineBounds): unknown {
+  const bytes = params === undefined ? undefined : unreadBytes(params)
+  return bytes === undefined ? params?.arguments : outlineOf(bytes, bounds)
+}
+
+/** Names and types of a call's arguments as JSON, without parsing large ones that nobody has read; undefined where it has none. */
+export function argumentsShape(params: JsonObject | undefined): string | undefined {
+  const args = argumentsOutline(params, SHAPE_BOUNDS)
+  return args === undefined ? undefined : shapeOf(args)
 }
 
 /** Parameters with other members, such as `{ name }` or `{ _meta }`: as a spread, without reading large arguments. */

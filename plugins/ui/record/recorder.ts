@@ -1,4 +1,5 @@
 import {
+  argumentsShape,
   type Clock,
   type Config,
   type Exchange,
@@ -7,7 +8,6 @@ import {
   isObject,
   outcomeOf,
   type PluginHooks,
-  shapeOf,
   type Slot,
 } from '../../../src/plugin.ts'
 import type { CallDetail, Timing } from '../types.ts'
@@ -76,7 +76,7 @@ export function recordCalls(
 
 function recordOf(exchange: Exchange, own: Moments, now: number, isKept: boolean): Omit<CallDetail, 'id'> {
   const { method, principal, session, route, bytes, decidedBy, startedAt } = exchange
-  const args = exchange.params?.arguments
+  const args = isKept ? exchange.params?.arguments : undefined
   const timing = timingOf(own, startedAt, now)
   return {
     at: Date.now(),
@@ -94,8 +94,8 @@ function recordOf(exchange: Exchange, own: Moments, now: number, isKept: boolean
     by: decidedBy ?? '',
     bytesIn: bytes,
     ...answerIn(exchange, isKept),
-    shape: args === undefined ? '' : shapeOf(args),
-    ...(isKept && isObject(args) ? { arguments: cut(JSON.stringify(args), LONGEST_VALUES) } : {}),
+    shape: argumentsShape(exchange.params) ?? '',
+    ...(isObject(args) ? { arguments: cut(JSON.stringify(args), LONGEST_VALUES) } : {}),
     ...(timing === undefined ? {} : { timing }),
   }
 }

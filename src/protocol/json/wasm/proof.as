@@ -5,6 +5,12 @@
 const PIECE: usize = 1024
 const MAX_DEPTH: i32 = 64
 const MAX_TOKENS: i32 = 1_000_000
+/** Bytes that are looked at as one number of 64 bits. */
+const BLOCK: usize = 64
+const ALL: u64 = 0xffffffffffffffff
+const ODD_PLACES: u64 = 0xaaaaaaaaaaaaaaaa
+/** Escapes of a string after which blocks are cheaper than single steps. */
+const FEW_ESCAPES: i32 = 3
 
 const QUOTE: u32 = 0x22
 const COMMA: u32 = 0x2c
@@ -193,12 +199,70 @@ export function beginCount(): void {
 /** Counts the signs that begin a value – `{`, `[`, `,`, `:` – in the next piece, strings left out. */
 export function count(length: i32): i32 {
   const end: usize = PIECE + length
-  // Sixteen zeros, as blocks go over the end.
+  // Sixteen zeros, as single steps go over the end.
   v128.store(end, i8x16.splat(0))
-  let at: usize = PIECE + (inside == 2 ? 1 : 0)
+  let at: usize = PIECE
+  let found = 0
+  // Whether the next block begins in a string: all bits, or none.
+  let text: u64 = inside == 0 ? 0 : ALL
+  escaping = <u64>(inside == 2)
+  while (at + BLOCK <= end) {
+    const before = escaping
+    const backslashes = bitsOf(at, 0x5c)
+    const escaped = escapedIn(backslashes)
+    const quotes = bitsOf(at, 0x22) & ~escaped
+    const strings = text ^ upTo(quotes)
+    // A backslash between strings escapes nothing: no JSON has one, and its reader goes step by step.
+    if ((backslashes & ~strings) != 0) {
+      escaping = before
+      break
+    }
+    if (strings != ALL) found += <i32>popcnt(signsIn(at) & ~strings)
+    // The last bit is that of the last byte.
+    text = <u64>(<i64>strings >> 63)
+    at += BLOCK
+  }
+  inside = text == 0 ? 0 : escaping != 0 ? 2 : 1
+  return found + countSteps(at, end)
+}
+
+/** For each place, whether the number of bits at it and before it is odd. */
+// @ts-ignore: decorator
+@inline
+function upTo(bits: u64): u64 {
+  if (bits == 0) return 0
+  let odd = bits ^ (bits << 1)
+  odd ^= odd << 2
+  odd ^= odd << 4
+  odd ^= odd << 8
+  odd ^= odd << 16
+  return odd ^ (odd << 32)
+}
+
+/** Marks the signs of a block that begin a value. */
+// @ts-ignore: decorator
+@inline
+function signsIn(at: usize): u64 {
+  return joined(signBits(at), signBits(at + 16), signBits(at + 32), signBits(at + 48))
+}
+
+// @ts-ignore: decorator
+@inline
+function signBits(at: usize): i32 {
+  const block = v128.load(at)
+  // `{` and `[` differ in one bit only, as do no other two that count.
+  const brackets = i8x16.eq(v128.or(block, i8x16.splat(0x20)), i8x16.splat(0x7b))
+  const commas = i8x16.eq(block, i8x16.splat(0x2c))
+  const colons = i8x16.eq(block, i8x16.splat(0x3a))
+  return i8x16.bitmask(v128.or(brackets, v128.or(commas, colons)))
+}
+
+/** Counts on from string to string. */
+function countSteps(from: usize, end: usize): i32 {
+  let at = from + (inside == 2 ? 1 : 0)
   let isText = inside != 0
   let found = 0
-  inside = 0
+  inside = from == end ? inside : 0
   while (at < end) {
     const block = v128.load(at)
     const quotes = i8x16.eq(block, i8x16.splat(0x22))
@@ -213,11 +277,7 @@ export function count(length: i32): i32 {
       }
       continue
     }
-    // `{` and `[` differ in one bit only, as do no other two that count.
-    const brackets = i8x16.eq(v128.or(block, i8x16.splat(0x20)), i8x16.splat(0x7b))
-    const commas = i8x16.eq(block, i8x16.splat(0x2c))
-    const colons = i8x16.eq(block, i8x16.splat(0x3a))
-    let signs = i8x16.bitmask(v128.or(brackets, v128.or(commas, colons)))
+    let signs = signBits(at)
     const bits = i8x16.bitmask(quotes)
     if (bits == 0) at += 16
     else {
@@ -230,6 +290,85 @@ export function count(length: i32): i32 {
   }
   if (isText && inside == 0) inside = 1
   return found
+}
+
+/** UTF-16 units of the string that is measured. */
+let units: i32 = 0
+
+/** Begins to measure behind the quote that opens a string. */
+export function beginText(): void {
+  units = 0
+  escaping = 0
+}
+
+/** Characters of the string until now, as JavaScript counts them. */
+export function textUnits(): i32 {
+  return units
+}
+
+/** Measures the next piece of a string that is proven; returns how many of its bytes belong to it. */
+export function measure(length: i32): i32 {
+  const end: usize = PIECE + length
+  let at: usize = PIECE
+  let many = units
+  outcome = MORE
+  while (at + BLOCK <= end && outcome == MORE) {
+    const escaped = escapedIn(bitsOf(at, 0x5c))
+    const quotes = bitsOf(at, 0x22) & ~escaped
+    const text: u64 = quotes == 0 ? ALL : (quotes - 1) & ~quotes
+    const size = quotes == 0 ? BLOCK : <usize>ctz(quotes)
+    many += <i32>size - <i32>popcnt(escaped & text)
+    if (escaped != 0) many -= 4 * <i32>popcnt(bitsOf(at, 0x75) & escaped & text)
+    const high = highIn(at)
+    if (high != 0) many += <i32>popcnt(wideIn(at) & text) - <i32>popcnt(high & ~leadsIn(at) & text)
+    if (quotes != 0) outcome = DONE
+    at += quotes == 0 ? BLOCK : size + 1
+  }
+  while (at < end && outcome == MORE) {
+    const byte: u32 = load<u8>(at++)
+    if (escaping != 0) {
+      escaping = 0
+      if (byte == LETTER_U) many -= 4
+    } else if (byte == QUOTE) outcome = DONE
+    else {
+      escaping = <u64>(byte == BACKSLASH)
+      many += <i32>((byte & 0xc0) != 0x80) + <i32>(byte >= 0xf0)
+    }
+  }
+  units = many
+  return <i32>(at - PIECE)
+}
+
+/** Marks the bytes of a block that are no ASCII. */
+// @ts-ignore: decorator
+@inline
+function highIn(at: usize): u64 {
+  return joined(
+    i8x16.bitmask(v128.load(at)),
+    i8x16.bitmask(v128.load(at, 16)),
+    i8x16.bitmask(v128.load(at, 32)),
+    i8x16.bitmask(v128.load(at, 48)),
+  )
+}
+
+/** Marks the bytes of a block that begin a character of several. */
+// @ts-ignore: decorator
+@inline
+function leadsIn(at: usize): u64 {
+  return joined(atLeast(at, 0xc0), atLeast(at + 16, 0xc0), atLeast(at + 32, 0xc0), atLeast(at + 48, 0xc0))
+}
+
+/** Marks those that begin a character of two units. */
+// @ts-ignore: decorator
+@inline
+function wideIn(at: usize): u64 {
+  return joined(atLeast(at, 0xf0), atLeast(at + 16, 0xf0), atLeast(at + 32, 0xf0), atLeast(at + 48, 0xf0))
+}
+
+// @ts-ignore: decorator
+@inline
+function atLeast(at: usize, least: u8): i32 {
+  return i8x16.bitmask(i8x16.ge_u(v128.load(at), i8x16.splat(<i8>least)))
 }
 
 /** Passes over white space; long runs of it indent what people read. */
@@ -249,12 +388,16 @@ function space(from: usize): usize {
   }
 }
 
-/** Reads on in a string, sixteen bytes at a time; `outcome` tells whether it ended. */
+/**
+ * Reads on in a string, sixteen bytes at a time; `outcome` tells whether it ended. Where escapes are many, whole blocks are
+ * read at once.
+ */
 function string(from: usize, end: usize): usize {
   const quotes = i8x16.splat(0x22)
   const slashes = i8x16.splat(0x5c)
   const blank = i8x16.splat(0x20)
   let at = from
+  let escapes = 0
   while (true) {
     const block = v128.load(at)
     const signs = v128.or(v128.or(i8x16.eq(block, quotes), i8x16.eq(block, slashes)), i8x16.lt_u(block, blank))
@@ -268,10 +411,16 @@ function string(from: usize, end: usize): usize {
     const byte: u32 = load<u8>(at)
     if (byte == QUOTE) return stop(at + 1, DONE)
     if (byte != BACKSLASH) return stop(at, REFUSED)
+    if (++escapes == FEW_ESCAPES && at + BLOCK <= end) {
+      escapes = 0
+      at = blocks(at, end)
+      if (outcome != MORE) return at
+      continue
+    }
     const sign: u32 = load<u8>(at + 1)
     if (sign == LETTER_U) {
       if (at + 6 > end) return stop(at, MORE)
-      for (let digit: usize = 2; digit < 6; digit++) if (!isHex(load<u8>(at + digit))) return stop(at, REFUSED)
+      if (!isCode(at)) return stop(at, REFUSED)
       rewritten = 1
       at += 6
     } else if (isEscape(sign)) {
@@ -279,6 +428,118 @@ function string(from: usize, end: usize): usize {
       at += 2
     } else return stop(at, at + 1 >= end ? MORE : REFUSED)
   }
+}
+
+/** Reads on in a string by whole blocks, as long as there are some; `outcome` is MORE where it goes on. */
+function blocks(from: usize, end: usize): usize {
+  let at = from
+  outcome = MORE
+  escaping = 0
+  while (at + BLOCK <= end) {
+    const escaped = escapedIn(bitsOf(at, 0x5c))
+    const quotes = bitsOf(at, 0x22) & ~escaped
+    // All bits below the quote that ends the string.
+    const text: u64 = quotes == 0 ? ALL : (quotes - 1) & ~quotes
+    if ((controlsIn(at) & text) != 0) return stop(at, REFUSED)
+    let others: u64 = escaped & text
+    if (others != 0) others &= ~usualEscapesIn(at)
+    while (others != 0) {
+      // The backslash may be the last byte of the block before.
+      const place = at + <usize>ctz(others) - 1
+      const sign: u32 = load<u8>(place + 1)
+      if (sign == LETTER_U) {
+        if (place + 6 > end) return stop(place, MORE)
+        if (!isCode(place)) return stop(place, REFUSED)
+      } else if (sign != 0x2f) return stop(place, REFUSED)
+      rewritten = 1
+      others &= others - 1
+    }
+    if (quotes != 0) return stop(at + <usize>ctz(quotes) + 1, DONE)
+    at += BLOCK
+  }
+  return at - <usize>escaping
+}
+
+/** 1 where the last byte of a block is a backslash that escapes the first one of the next. */
+let escaping: u64 = 0
+
+/** Marks the bytes of a block that a backslash escapes, one bit each. Runs of backslashes escape in pairs. */
+// @ts-ignore: decorator
+@inline
+function escapedIn(backslashes: u64): u64 {
+  if (backslashes == 0) {
+    const first = escaping
+    escaping = 0
+    return first
+  }
+  const slashes: u64 = backslashes & ~escaping
+  const follows: u64 = (slashes << 1) | escaping
+  const oddStarts: u64 = slashes & ODD_PLACES & ~follows
+  const sum: u64 = oddStarts + slashes
+  escaping = <u64>(sum < slashes)
+  return ((sum << 1) ^ ~ODD_PLACES) & follows
+}
+
+/** Marks the bytes of a block that are this one. */
+// @ts-ignore: decorator
+@inline
+function bitsOf(at: usize, byte: i8): u64 {
+  const sign = i8x16.splat(byte)
+  return joined(
+    i8x16.bitmask(i8x16.eq(v128.load(at), sign)),
+    i8x16.bitmask(i8x16.eq(v128.load(at, 16), sign)),
+    i8x16.bitmask(i8x16.eq(v128.load(at, 32), sign)),
+    i8x16.bitmask(i8x16.eq(v128.load(at, 48), sign)),
+  )
+}
+
+/** Marks the control characters of a block. */
+// @ts-ignore: decorator
+@inline
+function controlsIn(at: usize): u64 {
+  const blank = i8x16.splat(0x20)
+  const least = v128.or(
+    v128.or(i8x16.lt_u(v128.load(at), blank), i8x16.lt_u(v128.load(at, 16), blank)),
+    v128.or(i8x16.lt_u(v128.load(at, 32), blank), i8x16.lt_u(v128.load(at, 48), blank)),
+  )
+  if (!v128.any_true(least)) return 0
+  return joined(
+    i8x16.bitmask(i8x16.lt_u(v128.load(at), blank)),
+    i8x16.bitmask(i8x16.lt_u(v128.load(at, 16), blank)),
+    i8x16.bitmask(i8x16.lt_u(v128.load(at, 32), blank)),
+    i8x16.bitmask(i8x16.lt_u(v128.load(at, 48), blank)),
+  )
+}
+
+/** Marks `"`, `\`, `b`, `f`, `n`, `r` and `t`, by both halves of each byte. */
+// @ts-ignore: decorator
+@inline
+function usualEscapesIn(at: usize): u64 {
+  return joined(usualIn(at), usualIn(at + 16), usualIn(at + 32), usualIn(at + 48))
+}
+
+// @ts-ignore: decorator
+@inline
+function usualIn(at: usize): i32 {
+  const block = v128.load(at)
+  // Bits: 1 for 0x2_, 2 for 0x5_, 4 for 0x6_, 8 for 0x7_.
+  const lows = i8x16(0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 0)
+  const highs = i8x16(0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0)
+  const low = i8x16.swizzle(lows, v128.and(block, i8x16.splat(0x0f)))
+  const high = i8x16.swizzle(highs, i8x16.shr_u(block, 4))
+  return i8x16.bitmask(i8x16.ne(v128.and(low, high), i8x16.splat(0)))
+}
+
+// @ts-ignore: decorator
+@inline
+function joined(first: i32, second: i32, third: i32, fourth: i32): u64 {
+  return <u64>(<u32>first | (<u32>second << 16)) | (<u64>(<u32>third | (<u32>fourth << 16)) << 32)
+}
+
+/** Tells whether four hex digits follow on the `\u` at `at`. */
+function isCode(at: usize): bool {
+  for (let digit: usize = 2; digit < 6; digit++) if (!isHex(load<u8>(at + digit))) return false
+  return true
 }
 
 function stop(at: usize, how: i32): usize {

@@ -27,6 +27,9 @@ interface Proof {
   isRewritten(): number
   beginCount(): void
   count(length: number): number
+  beginText(): void
+  measure(length: number): number
+  textUnits(): number
 }
 
 /** Findings of the last proof; one for all, as proving never yields. */
@@ -106,4 +109,21 @@ export function countSigns(bytes: Uint8Array, most: number): number | undefined 
     signs += module.count(piece.length)
   }
   return Math.min(signs, most)
+}
+
+/**
+ * Characters, as JavaScript counts them, of the string whose text begins at `from`, in bytes that are proven to be JSON;
+ * undefined where this Node has no WebAssembly.
+ */
+export function measureText(bytes: Uint8Array, from: number): number | undefined {
+  const module = load()
+  if (module === null) return undefined
+  module.beginText()
+  for (let at = from; at < bytes.length; at += MOST) {
+    const piece = bytes.subarray(at, at + MOST)
+    memory.set(piece)
+    module.measure(piece.length)
+    if (module.ended() === DONE) break
+  }
+  return module.textUnits()
 }
