@@ -22,7 +22,10 @@ function paramsOf(args: unknown): JsonObject {
 
 describe('the outline of a value', () => {
   test('has its names and small values, and the length of texts and lists', () => {
-    const shown = outline({ path: 'a.ts', 'näme "x"': LONG, rows: [{ a: [1, 2] }, LONG, 3], n: 1.5, none: null }, 2)
+    const shown = outline(
+      { path: 'a.ts', 'näme "x"': LONG, rows: [{ a: [1, 2] }, LONG, 3], n: 1.5, none: null },
+      2,
+    )
     assert.ok(isObject(shown))
     assert.equal(shown.path, 'a.ts')
     assert.deepEqual(shown['näme "x"'], new LongText(LONG.length))
@@ -46,7 +49,15 @@ describe('the outline of a value', () => {
   })
 
   test('gives arguments the same shape as their values do', () => {
-    const args = { text: LONG, deep: { a: { b: { c: 1 } } }, list: [1, [2]], yes: true, no: null, __proto__: 1, e: {} }
+    const args = {
+      text: LONG,
+      deep: { a: { b: { c: 1 } } },
+      list: [1, [2]],
+      yes: true,
+      no: null,
+      __proto__: 1,
+      e: {},
+    }
     const params = paramsOf(args)
     assert.equal(argumentsShape(params), shapeOf(args))
     assert.ok(unreadBytes(params) !== undefined, 'they are still unread')

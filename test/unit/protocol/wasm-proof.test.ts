@@ -4,7 +4,13 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
 import { parsedSize, ScanError, scanArray } from '../../../src/protocol/json/scan.ts'
-import { countSigns, measureText, proveString, proveValue, proven } from '../../../src/protocol/json/wasm/proof.ts'
+import {
+  countSigns,
+  measureText,
+  proveString,
+  proveValue,
+  proven,
+} from '../../../src/protocol/json/wasm/proof.ts'
 import { isParsed } from './json-verdict.ts'
 
 /** Text as tools send it: escapes, code, UTF-8, long runs without any, and what JSON forbids. */
