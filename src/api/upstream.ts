@@ -28,6 +28,8 @@ export interface UpstreamRuntime {
   /** Its live processes or connections; more than one where it has a pool, replicas, or isolation. */
   readonly instances: readonly {
     readonly pid?: number
+    /** The era that it is spoken to in, where that is not the upstream's. */
+    readonly era?: Era
     readonly startedAt: number
     readonly inFlight: number
   }[]

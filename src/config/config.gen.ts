@@ -519,9 +519,9 @@ export interface StdioUpstreamConfig {
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
-   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   * Protocol era it is spoken to in: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), `auto` to find out (modern, where it speaks both), or `match` for the same, but that a legacy client that can be asked for something (elicitation, sampling, roots) is spoken for in its own era at a server of both, as tools written for that era ask there alone. That is a second connection, opened by the first such call; for `stdio` a second process, which knows nothing of what the first one keeps in memory.
    */
-  readonly era: 'auto' | 'legacy' | 'modern'
+  readonly era: 'match' | 'auto' | 'legacy' | 'modern'
   /**
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
@@ -946,9 +946,9 @@ export interface HttpUpstreamConfig {
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
-   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   * Protocol era it is spoken to in: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), `auto` to find out (modern, where it speaks both), or `match` for the same, but that a legacy client that can be asked for something (elicitation, sampling, roots) is spoken for in its own era at a server of both, as tools written for that era ask there alone. That is a second connection, opened by the first such call; for `stdio` a second process, which knows nothing of what the first one keeps in memory.
    */
-  readonly era: 'auto' | 'legacy' | 'modern'
+  readonly era: 'match' | 'auto' | 'legacy' | 'modern'
   /**
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */
@@ -1304,9 +1304,9 @@ export interface WsUpstreamConfig {
    */
   readonly onFailure: 'omit' | 'keep' | 'fail'
   /**
-   * Protocol era it speaks: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), or `auto` to find out.
+   * Protocol era it is spoken to in: `legacy` (initialize handshake, up to 2025-11-25), `modern` (2026-07-28), `auto` to find out (modern, where it speaks both), or `match` for the same, but that a legacy client that can be asked for something (elicitation, sampling, roots) is spoken for in its own era at a server of both, as tools written for that era ask there alone. That is a second connection, opened by the first such call; for `stdio` a second process, which knows nothing of what the first one keeps in memory.
    */
-  readonly era: 'auto' | 'legacy' | 'modern'
+  readonly era: 'match' | 'auto' | 'legacy' | 'modern'
   /**
    * Who shares a connection to it (for `stdio`: a process): everyone (`shared`), or each client session (`session`) or caller (`principal`) on its own. A modern HTTP request is a session of its own unless it carries the listener's `sessionLabel`, so listeners offer legacy sessions where there is such an upstream (`eras`). A server that keeps state between calls may need the latter, and so may a legacy server on `stdio`, `sse` or `ws` that asks its clients a lot: where they share one, its calls that ask take turns. Lists always come from a connection that all share.
    */

@@ -10,6 +10,7 @@ import { parseDuration } from '../util/units.ts'
 import type { Connection } from './connection/connection.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
+import { WarmConnections } from './warm-connections.ts'
 
 /** Connections beside the main one, unless the configuration says otherwise. */
 const MAX_CONNECTIONS = 64
@@ -41,6 +42,11 @@ interface PoolHost {
   readonly idleMs: number
   /** The connection of the upstream itself, for lists and for all who need none of their own. */
   main(): Supervisor
+  /** True where a process that all share ends for want of calls, as `idle` says. */
+  readonly rests: boolean
+  /** The era of a call, or of a session's calls, where it is not that of the main connection. */
+  eraOf(call: Call, main: Connection): 'legacy' | undefined
+  eraOfSession(session: Session, main: Connection): 'legacy' | undefined
   /** True while somebody waits for notifications on its connection. */
   isWatched(supervisor: Supervisor): boolean
   /** Makes the supervisor of another connection, for clients that can be asked for this. */
@@ -50,6 +56,8 @@ interface PoolHost {
 export interface PoolOptions {
   /** The working directory of its process. */
   readonly cwd?: string | undefined
+  /** The era that it speaks; undefined for the one that the server was found to speak. */
+  readonly era?: 'legacy' | undefined
   /** True while it waits for its owner; it tries again by itself that long. */
   readonly waits?: (supervisor: Supervisor) => boolean
 }
@@ -61,7 +69,16 @@ interface PooledConnection {
   readonly session: string | undefined
   /** The caller that it belongs to; undefined where nobody in particular has it. */
   readonly caller: string | undefined
+  /** True for the second process of a server that all share: it keeps what they did there. */
+  readonly isKept: boolean
   readonly openedAt: number
+}
+
+/** Place of a call among the connections. */
+interface Place {
+  readonly headers: Headers
+  readonly project: string | undefined
+  readonly era: 'legacy' | undefined
 }
 
 interface Declared {
@@ -89,20 +106,29 @@ export class ConnectionPool {
     this.#sweeper = new IdleSweeper(host.clock, {
       idleMs: () => host.idleMs,
       all: () => this.#pooled.values(),
-      idleSince: pooled => (host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled)),
+      idleSince: pooled =>
+        pooled.isKept || host.isWatched(pooled.supervisor) ? undefined : idleSince(pooled),
       end: pooled => this.#leave(pooled),
     })
     this.#warm = new WarmConnections(host.min, waits => host.supervisor(ALL, { waits }))
   }
 
-  /** Finds the supervisor of the connection that a call takes, now that the main one is up. Throws a GatewayError when there are too many. */
-  supervisorFor({ method, exchange, headers }: Call, main: Connection, project?: string): Supervisor {
-    if (METHODS.get(method)?.to === 'list' || method === SET_LEVEL) return this.#host.main()
-    const { session } = exchange
-    const key = this.#keyOf(session, headers, main, project)
+  /**
+   * Finds the supervisor of the connection that a call takes, now that the main one is up. Throws a GatewayError when there are
+   * too many. With `of: main` it speaks the era of the main connection, whoever calls.
+   */
+  supervisorFor(
+    call: Call,
+    main: Connection,
+    project?: string,
+    of: 'client' | 'main' = 'client',
+  ): Supervisor {
+    if (METHODS.get(call.method)?.to === 'list' || call.method === SET_LEVEL) return this.#host.main()
+    const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
+    const place = { headers: call.headers, project, era }
+    const key = this.#keyOf(call.exchange.session, main, place)
     if (key === undefined) return this.#host.main()
-    const pooled =
-      this.#pooled.get(key) ?? (this.#mayOpen(method) ? this.#open(key, session, main, project) : undefined)
+    const pooled = this.#pooled.get(key) ?? this.#opened(key, call, main, place)
     return pooled?.supervisor ?? this.#host.main()
   }
 
@@ -110,26 +136,26 @@ export class ConnectionPool {
   supervisorOf(session: Session, main: Connection, project?: string): Supervisor | undefined {
     // The headers decide which one that is, and nobody knows them without a call.
     if (this.#host.forwarded.length > 0) return undefined
-    const key = this.#keyOf(session, NO_HEADERS, main, project)
+    const era = this.#host.eraOfSession(session, main)
+    const key = this.#keyOf(session, main, { headers: NO_HEADERS, project, era })
     return key === undefined ? undefined : this.#pooled.get(key)?.supervisor
   }
 
-  /** A subscription alone opens no connection while there is no room; it uses the main one. */
-  #mayOpen(method: string): boolean {
-    return method !== SUBSCRIBE || this.#room() > 0
+  /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */
+  #opened(key: string, call: Call, main: Connection, place: Place): PooledConnection | undefined {
+    if (call.method === SUBSCRIBE && (place.era !== undefined || this.#room() <= 0)) return undefined
+    return this.#open(key, call.exchange.session, main, place)
   }
 
   /** Undefined for who takes the main connection. */
-  #keyOf(
-    session: Session,
-    headers: Headers,
-    main: Connection,
-    project: string | undefined,
-  ): string | undefined {
-    if (project === undefined && this.isShared(main)) return undefined
+  #keyOf(session: Session, main: Connection, { headers, project, era }: Place): string | undefined {
+    if (project === undefined && era === undefined && this.isShared(main)) return undefined
     const owner = this.#owner(session, headers)
-    if (project !== undefined) return JSON.stringify([owner, project])
-    return `${owner}\n${this.#declares(session, main).fingerprint}`
+    const key =
+      project === undefined
+        ? `${owner}\n${this.#declares(session, main).fingerprint}`
+        : JSON.stringify([owner, project])
+    return era === undefined ? key : `${era}\n${key}`
   }
 
   /** All connections beside the main one that are up. */
@@ -229,16 +255,24 @@ export class ConnectionPool {
     return this.#host.max - this.#pooled.size - busy - this.#warm.size
   }
 
-  #open(key: string, session: Session, main: Connection, cwd?: string): PooledConnection | undefined {
-    const { isolation, clock } = this.#host
-    if (isolation === 'shared' && cwd === undefined && this.#pooled.size >= MAX_SHARED) return undefined
-    this.#makeRoomFor(session)
+  #open(
+    key: string,
+    session: Session,
+    main: Connection,
+    { project: cwd, era }: Place,
+  ): PooledConnection | undefined {
+    const isShared = this.#host.isolation === 'shared' && cwd === undefined
+    if (isShared && this.#pooled.size >= MAX_SHARED) return undefined
+    const isKept = isShared && !main.transport.streams && !this.#host.rests
+    if (!isKept) this.#makeRoomFor(session)
+    const isAhead = era === undefined ? this.#warm.take() : undefined
     const pooled: PooledConnection = {
       key,
-      supervisor: this.#warm.take() ?? this.#fresh(this.#declares(session, main).capabilities, cwd),
-      session: isolation === 'session' && session.label === undefined ? session.id : undefined,
-      caller: callerOf(session),
-      openedAt: clock.now(),
+      supervisor: isAhead ?? this.#fresh(this.#declares(session, main).capabilities, { cwd, era }),
+      session: this.#sessionOf(session),
+      caller: isKept ? undefined : callerOf(session),
+      isKept,
+      openedAt: this.#host.clock.now(),
     }
     this.#pooled.set(key, pooled)
     this.#sweeper.arm()
@@ -246,9 +280,13 @@ export class ConnectionPool {
     return pooled
   }
 
-  #fresh(capabilities: JsonObject, cwd: string | undefined): Supervisor {
+  #sessionOf({ id, label }: Session): string | undefined {
+    return this.#host.isolation === 'session' && label === undefined ? id : undefined
+  }
+
+  #fresh(capabilities: JsonObject, also: PoolOptions): Supervisor {
     const { name, max, supervisor } = this.#host
-    if (this.#room() > 0 || this.makeRoom()) return supervisor(capabilities, { cwd })
+    if (this.#room() > 0 || this.makeRoom()) return supervisor(capabilities, also)
     const why = `${max} clients have connections of their own to it already`
     throw gatewayError('GW_UPSTREAM_BUSY', { upstream: name, why, retryAfterMs: 1000 })
   }
@@ -269,7 +307,9 @@ export class ConnectionPool {
 
   /** Those that nobody uses, the one idle longest first. */
   #idle(): PooledConnection[] {
-    const idle = [...this.#pooled.values()].filter(pooled => idleSince(pooled) !== undefined)
+    const idle = [...this.#pooled.values()].filter(
+      pooled => !pooled.isKept && idleSince(pooled) !== undefined,
+    )
     return idle.sort((a, b) => (idleSince(a) ?? 0) - (idleSince(b) ?? 0))
   }
 
@@ -309,51 +349,6 @@ function idleSince({ supervisor, openedAt }: PooledConnection): number | undefin
   if (supervisor.state === 'starting') return undefined
   const { connection } = supervisor
   return connection === undefined ? openedAt : connection.use.idleSince
-}
-
-/** Connections that were opened ahead, for clients to come. Each is given away once. */
-class WarmConnections {
-  readonly #min: number
-  readonly #make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor
-  readonly #waiting = new Set<Supervisor>()
-
-  constructor(min: number, make: (isWaiting: (supervisor: Supervisor) => boolean) => Supervisor) {
-    this.#min = min
-    this.#make = make
-  }
-
-  get size(): number {
-    return this.#waiting.size
-  }
-
-  get supervisors(): readonly Supervisor[] {
-    return [...this.#waiting]
-  }
-
-  /** Opens what is missing, as far as there is room for it. */
-  fill(room: number): void {
-    const missing = Math.min(this.#min - this.#waiting.size, room)
-    for (let count = 0; count < missing; count++) {
-      const supervisor = this.#make(one => this.#waiting.has(one))
-      this.#waiting.add(supervisor)
-      void supervisor.start()
-    }
-  }
-
-  /** One that is up, or else one that is on its way; it belongs to its taker from now on. */
-  take(): Supervisor | undefined {
-    const rank = ({ state }: Supervisor): number => (state === 'ready' ? 0 : state === 'starting' ? 1 : 2)
-    const [best] = [...this.#waiting].sort((a, b) => rank(a) - rank(b))
-    if (best !== undefined) this.#waiting.delete(best)
-    return best
-  }
-
-  /** Gives all of them away, to be ended. */
-  empty(): Supervisor[] {
-    const all = [...this.#waiting]
-    this.#waiting.clear()
-    return all
-  }
 }
 
 /** Numbers of connections of each sort. */

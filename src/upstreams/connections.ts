@@ -15,6 +15,7 @@ import {
   sizesOf,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
+import { EraMatch } from './era-match.ts'
 import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -45,7 +46,8 @@ export class Connections {
   readonly #pool: ConnectionPool
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: Projects | undefined
-  /** The main connection, where all calls take it. */
+  readonly #eras: EraMatch
+  /** The main connection, where all calls take it that are made in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
   /** Restarts of supervisors that are gone. */
@@ -61,6 +63,7 @@ export class Connections {
     const all = Array.from({ length: replicas }, () => this.#makeMain())
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
+    this.#eras = new EraMatch({ isOn: spec.era === 'match' && replicas === 1, memory: context.memory })
     this.#pool = new ConnectionPool({
       name: context.name,
       // A session with a server depends on the caller's forwarded headers, so others must not share it.
@@ -69,6 +72,9 @@ export class Connections {
       ...sizes,
       clock: context.clock,
       idleMs: idleMs ?? CONNECTION_IDLE_MS,
+      rests: idleMs !== undefined,
+      eraOf: (call, main) => this.#eras.ofCall(call, main),
+      eraOfSession: (session, main) => this.#eras.of(session, main),
       main: () => this.main,
       isWatched: supervisor => host.isWatched(supervisor),
       supervisor: (capabilities, also) => this.#makeAnother(capabilities, also),
@@ -85,7 +91,7 @@ export class Connections {
   /** The connection that a call takes, where it is up already. */
   now(call: Call): Connection | undefined {
     const main = this.main.connection
-    if (main === undefined || main === this.#shared) return main
+    if (main === undefined || (main === this.#shared && !this.#eras.isOther(call, main))) return main
     if (this.#projects === undefined || OF_MAIN.has(call.method))
       return this.#supervisorFor(call, main).connection
     const project = this.#projects.known(call.exchange.session)
@@ -98,12 +104,20 @@ export class Connections {
   async soon(call: Call): Promise<Connection | undefined> {
     const main = await this.main.readyFor(call)
     if (main === undefined) return undefined
-    if (this.#projects === undefined || OF_MAIN.has(call.method))
-      return this.#supervisorFor(call, main).readyFor(call)
+    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#inItsEra(call, main)
     const project =
       call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
     if (project === undefined) return main
-    return this.#supervisorFor(call, main, project).readyFor(call)
+    return this.#inItsEra(call, main, project)
+  }
+
+  /** The connection of a call once it is up, in the era of its client; or else in that of the main one. */
+  #inItsEra(call: Call, main: Connection, project?: string): Promise<Connection | undefined> {
+    const supervisor = this.#supervisorFor(call, main, project)
+    return this.#eras.ready(supervisor, call, main, isOver => {
+      if (isOver) this.#pool.drop(supervisor)
+      return this.#pool.supervisorFor(call, main, this.#apart(project), 'main')
+    })
   }
 
   /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
@@ -124,17 +138,8 @@ export class Connections {
   }
 
   get runtime(): UpstreamRuntime {
-    const instances = this.all().map(({ transport, use }) => ({
-      ...(transport.pid === undefined ? {} : { pid: transport.pid }),
-      startedAt: use.startedAt,
-      inFlight: use.inFlight,
-    }))
-    return {
-      instances,
-      restarts: this.#supervisors().reduce((sum, { restarts }) => sum + restarts, this.#restarts),
-      inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0),
-      ...this.#lastError,
-    }
+    const restarts = this.#supervisors().reduce((sum, one) => sum + one.restarts, this.#restarts)
+    return { ...loadOf(this.all(), this.main.connection), restarts, ...this.#lastError }
   }
 
   start(): Promise<void> {
@@ -161,6 +166,7 @@ export class Connections {
 
   /** Nothing that was learned of the server holds any more. */
   startAnew(why: string): void {
+    this.#eras.forget()
     this.#pool.leave()
     for (const supervisor of this.#mains())
       if (supervisor.connection !== undefined) supervisor.replace(supervisor.connection, why)
@@ -221,7 +227,7 @@ export class Connections {
       retries: () => true,
       isUsedBy: (_main, session) => this.#supervisorOf(session) === undefined,
       changed: (supervisor, state, connection) => {
-        this.#note(supervisor, state)
+        this.#note(supervisor)
         if (supervisor === this.main) this.#mainChanged(state, connection)
         else this.#besides(supervisor, state, connection)
       },
@@ -233,31 +239,34 @@ export class Connections {
   }
 
   /** A connection beside the main one. Whether the server can be reached at all is still the main one's business. */
-  #makeAnother(capabilities: JsonObject, { cwd, waits }: PoolOptions = {}): Supervisor {
+  #makeAnother(capabilities: JsonObject, { cwd, era, waits }: PoolOptions = {}): Supervisor {
     const another: Supervisor = this.#host.supervisors.make({
       capabilities,
       cwd,
+      era,
       retries: () => waits?.(another) === true,
       sessions: supervisor => this.#sessionsOn(supervisor),
       isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
       changed: (supervisor, state, connection) => {
-        this.#note(supervisor, state)
+        if (this.#eras.isNews(supervisor)) this.#note(supervisor)
         if (state === 'stopped') this.#restarts += supervisor.restarts
         this.#besides(supervisor, state, connection)
       },
       lost: (supervisor, connection, reason) => {
         // The server is away for all: what was watched here is not to be told to the main connection in its last moment.
-        if (connection.transport.streams && this.main.connection !== undefined)
+        if (connection.transport.streams && era === undefined && this.main.connection !== undefined)
           this.main.lost(this.main.connection, reason)
         supervisor.lost(connection, reason)
         if (connection.transport.streams) this.#pool.drop(supervisor)
       },
     })
+    if (era !== undefined) this.#eras.add(another)
     return another
   }
 
   #mainChanged(state: UpstreamState, connection: Connection | undefined): void {
     this.#shared = connection !== undefined && this.#isForAll(connection) ? connection : undefined
+    this.#eras.follow(connection)
     this.#host.changed(state, connection)
     if (state !== 'ready') return
     this.#takeBackOffer ??= this.#host.context.room?.offer(this.#yielding())
@@ -273,10 +282,9 @@ export class Connections {
   #besides(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void {
     const problem = ownerProblemOf(supervisor)
     const { log, name } = this.#host.context
-    const pid = connection?.transport.pid
     if (state === 'failed' && this.#mains().includes(supervisor))
       log.warn('a replica is not available', { upstream: name, problem })
-    else log.debug('a connection beside the main one', { state, problem, pid })
+    else log.debug('a connection beside the main one', { state, problem, pid: connection?.transport.pid })
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state !== 'starting') this.#host.moved(supervisor)
   }
@@ -290,9 +298,9 @@ export class Connections {
     this.#host.changed('ready', heir.connection)
   }
 
-  #note(supervisor: Supervisor, state: UpstreamState): void {
-    const problem = ownerProblemOf(supervisor)
-    if (state === 'failed' && problem !== undefined) this.note(problem)
+  #note(supervisor: Supervisor): void {
+    const problem = supervisor.state === 'failed' ? ownerProblemOf(supervisor) : undefined
+    if (problem !== undefined) this.note(problem)
   }
 
   /** Notes the last failure, for the owner. */
@@ -331,6 +339,19 @@ export class Connections {
       },
     }
   }
+}
+
+type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
+
+function loadOf(connections: readonly Connection[], main: Connection | undefined): Load {
+  const own = main?.server?.era
+  const instances = connections.map(({ transport, use, server }) => ({
+    ...(transport.pid === undefined ? {} : { pid: transport.pid }),
+    ...(own === undefined || server === undefined || server.era === own ? {} : { era: server.era }),
+    startedAt: use.startedAt,
+    inFlight: use.inFlight,
+  }))
+  return { instances, inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0) }
 }
 
 /** Methods of the main connection: their results are the same everywhere, and better asked of one. */

@@ -155,7 +155,7 @@ export class McpUpstream implements Upstream {
     use.hold()
     try {
       const answer = await this.#interest.answer(call, connection)
-      return 'error' in answer && this.#doubt.isRaisedBy(answer.error.code, call.method, connection)
+      return 'error' in answer && this.#isDoubted(answer.error.code, call.method, connection)
         ? await this.#heal(connection, call, answer)
         : answer
     } catch (error) {
@@ -185,6 +185,19 @@ export class McpUpstream implements Upstream {
     this.#remembered.keep(server)
   }
 
+  /** A connection in the era of its client says nothing of the main one's: the server speaks both. */
+  #isDoubted(code: number, method: string, connection: Connection): boolean {
+    return this.#isOfMainEra(connection) && this.#doubt.isRaisedBy(code, method, connection)
+  }
+
+  #isDoubtedByStatus(status: number, connection: Connection): boolean {
+    return this.#isOfMainEra(connection) && this.#doubt.isRaisedByStatus(status, connection)
+  }
+
+  #isOfMainEra({ server }: Connection): boolean {
+    return server?.era === this.server?.era
+  }
+
   /** The server may have become another one: asks it who it is, and starts anew if it changed. */
   async #heal(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
     if (!(await this.#doubt.isConfirmed(connection))) return answer
@@ -205,7 +218,7 @@ export class McpUpstream implements Upstream {
     else {
       if (
         typeof status !== 'number' ||
-        !this.#doubt.isRaisedByStatus(status, connection) ||
+        !this.#isDoubtedByStatus(status, connection) ||
         !(await this.#doubt.isConfirmed(connection))
       )
         throw error

@@ -8,6 +8,7 @@ import { Connection } from './connection/connection.ts'
 import { EraMemory, shakeHands } from './connection/handshake.ts'
 import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscriptions.ts'
+import type { Era } from '../protocol/versions.ts'
 import { Supervisor } from './supervisor.ts'
 import type { ConnectionEvents, ConnectionHost, Transport } from './transport.ts'
 
@@ -24,6 +25,8 @@ interface Keeping {
   readonly capabilities: JsonObject
   /** Working directory of a process; undefined for the one of its spec. */
   readonly cwd: string | undefined
+  /** The era that its connections speak; undefined for the one of the spec. */
+  readonly era?: Era | undefined
   retries(): boolean
   /** Tells the sessions that use its connection; undefined where all of them may. */
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
@@ -55,12 +58,19 @@ export class Supervisors {
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
-  make({ capabilities, cwd, retries, sessions, isUsedBy, changed, lost }: Keeping): Supervisor {
+  make({ capabilities, cwd, era, retries, sessions, isUsedBy, changed, lost }: Keeping): Supervisor {
     const { name, log, clock, gateway, room, hide } = this.#context
-    const { startupTimeout, maxLifetime, era, type } = this.#spec
+    const { startupTimeout, maxLifetime, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
     const probeMs = Math.min(PROBE_MS, startupMs / 3)
-    const known = { upstream: name, era, memory: this.memory, gateway, clock, probeMs }
+    const known = {
+      upstream: name,
+      era: era ?? eraOf(this.#spec),
+      memory: this.memory,
+      gateway,
+      clock,
+      probeMs,
+    }
     const open = (): Connection => new Connection(host, events => this.#connect(events, cwd))
     const supervisor: Supervisor = new Supervisor({
       name,
@@ -108,4 +118,9 @@ export class Supervisors {
       closed,
     }
   }
+}
+
+/** The era of the main connection: with \`match\` it is found out, too, and clients of the other one get another connection. */
+function eraOf({ era }: McpUpstreamConfig): 'auto' | Era {
+  return era === 'match' ? 'auto' : era
 }

@@ -70,6 +70,26 @@ export function tableOf({ revision, rows }: Report): string {
   return [`${revision}: ${clean.length} of ${scored.length} scored scenarios pass`, ...lines].join('\n')
 }
 
+/** Two reports on one requirement set side by side: the server examined directly, and through the gateway. */
+export function sideBySide(direct: Report, through: Report): string {
+  const rows = through.rows.map(row => {
+    const own = direct.rows.find(({ scenario }) => scenario === row.scenario)
+    return `  ${scoreOf(own).padStart(7)} ${scoreOf(row).padStart(8)}  ${row.scenario}${row.scored ? '' : ' (not scored)'}`
+  })
+  const sums = `  ${sumOf(direct).padStart(7)} ${sumOf(through).padStart(8)}  checks of scored scenarios: passed/failed`
+  return [through.revision, '   direct  through  scenario', ...rows, sums].join('\n')
+}
+
+function scoreOf(row: Row | undefined): string {
+  return row === undefined ? '-' : `${row.passed}/${row.passed + row.failures.length}`
+}
+
+function sumOf({ rows }: Report): string {
+  const scored = rows.filter(row => row.scored)
+  const passed = scored.reduce((sum, row) => sum + row.passed, 0)
+  return `${passed}/${scored.reduce((sum, row) => sum + row.failures.length, 0)}`
+}
+
 /** All that the suite itself said about the baseline: unexpected failures and stale entries. */
 export function verdictOf({ output }: Report): string {
   return /(Unexpected failures|Stale baseline)[^]*$/.exec(output)?.[0] ?? ''

@@ -18,6 +18,7 @@ import { pointerTo } from '../../util/pointer.ts'
 import { printable } from '../../util/log.ts'
 import { loadText } from '../load-text.ts'
 import { oneLine } from '../../util/plain-text.ts'
+import { otherEras } from '../output/eras.ts'
 import { table, uncut } from '../output/table.ts'
 import { knownText, offerText, stateText } from '../serve/summary.ts'
 
@@ -213,8 +214,9 @@ function droppedText({ dropped = {} }: UpstreamStatus): string | undefined {
   return counts.length === 0 ? undefined : `dropped ${counts.join(', ')}`
 }
 
-function protocolText({ era, version }: UpstreamStatus): string | undefined {
-  return version === undefined ? undefined : `${version} (${era})`
+function protocolText(status: UpstreamStatus): string | undefined {
+  const { era, version } = status
+  return version === undefined ? undefined : `${version} (${[era, ...otherEras(status)].join(', ')})`
 }
 
 function pluginLines({ plugins }: Inspection, out: Output): string[] {

@@ -4,6 +4,7 @@ import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { loadText } from '../load-text.ts'
 import { amountText, durationText, oneLine } from '../../util/plain-text.ts'
 import { findingLines } from '../output/findings.ts'
+import { otherEras } from '../output/eras.ts'
 import { fixedWidth, table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { stateText } from '../serve/summary.ts'
@@ -92,7 +93,7 @@ function cells(row: Ps['upstreams'][number], now: number, out: Output): string[]
   return [
     out.paint('bold', oneLine(name)),
     stateText(state, out),
-    version === undefined ? '-' : oneLine(`${version} ${era}`),
+    version === undefined ? '-' : oneLine(`${version} ${[era, ...otherEras(row)].join('+')}`),
     ...processCells(row, now),
     queueText(row['queue']),
     rss === undefined ? '-' : amountText(rss),

@@ -184,7 +184,7 @@ function refused({ upstream }: HandshakeOptions, why: string, refusal: number | 
 }
 
 /** Tells a server that answered `initialize` with no from one that did not answer. */
-function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   if (!(error instanceof GatewayError)) return false
   return (
     error.fields.refusal !== undefined ||

@@ -37,7 +37,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     breaker: { failures: 5, latency: 0, share: 0.5, window: '30s', calls: 10, open: '30s' },
     retry: { attempts: 2, backoff: '100ms', tools: [] },
     onFailure: 'omit',
-    era: 'auto',
+    era: 'match',
     isolation: 'shared',
     start: 'auto',
   })

@@ -1,0 +1,137 @@
+import type { Call, ServerSide, Session, UpstreamMemory } from '../api/index.ts'
+import { GatewayError } from '../errors/errors.ts'
+import { isObject } from '../protocol/json/json.ts'
+import { METHODS } from '../protocol/methods.ts'
+import type { Connection } from './connection/connection.ts'
+import type { Supervisor } from './supervisor.ts'
+import { isRefusal } from './connection/handshake.ts'
+
+const PART = 'eras'
+
+/** A verdict of "modern only" never corrects itself, so it does not hold for ever. */
+const VERDICT_MS = 24 * 60 * 60_000
+
+/** A server that fails so often before it ever spoke the legacy era is not asked again. */
+const MAX_FAILURES = 3
+
+/** Capabilities of a client by which a legacy server may ask it. */
+const ASKABLE = ['elicitation', 'sampling', 'roots']
+
+/** Dependencies of the choice. */
+interface EraMatchOptions {
+  /** True with `era: match`. */
+  readonly isOn: boolean
+  readonly memory: UpstreamMemory | undefined
+}
+
+/**
+ * Chooses the era of a call where a modern server may speak the legacy one as well. A legacy client that can be asked for
+ * something is spoken for in its own: there a tool asks by requests of its own, which the modern era does not have.
+ */
+export class EraMatch {
+  readonly #isOn: boolean
+  readonly #memory: UpstreamMemory | undefined
+  /** Supervisors of connections in another era than the main one. */
+  readonly #others = new WeakSet<Supervisor>()
+  #main: Connection | undefined
+  /** True while some calls may be made beside the main connection, as they are of another era. */
+  #mayDiffer = false
+  /** The server that speaks the modern era alone, as it calls itself. */
+  #modernOnly: string | undefined
+  #failures = 0
+  #lastFailure: unknown
+  /** True once the server was spoken to in the legacy era. */
+  #isConfirmed = false
+
+  constructor({ isOn, memory }: EraMatchOptions) {
+    this.#isOn = isOn
+    this.#memory = memory
+    const saved = isOn ? memory?.read(PART) : undefined
+    if (!isObject(saved) || typeof saved.modernOnly !== 'string') return
+    if (Math.abs(Date.now() - Number(saved.seenAt)) < VERDICT_MS) this.#modernOnly = saved.modernOnly
+  }
+
+  /** The main connection is this one now; undefined when there is none. */
+  follow(main: Connection | undefined): void {
+    this.#main = main
+    const server = main?.server
+    this.#mayDiffer = this.#isOn && server?.era === 'modern' && identityOf(server) !== this.#modernOnly
+  }
+
+  /** Notes the supervisor of a connection in another era than the main one. */
+  add(supervisor: Supervisor): void {
+    this.#others.add(supervisor)
+  }
+
+  /** Tells if the state of a supervisor says something of the server. Whether it speaks another era is only tried, at first. */
+  isNews(supervisor: Supervisor): boolean {
+    if (!this.#others.has(supervisor)) return true
+    if (supervisor.state === 'ready') this.#isConfirmed = true
+    return this.#isConfirmed
+  }
+
+  /** Tells if a call is made in another era than that of the main connection, where that is up. */
+  isOther(call: Call, main: Connection): boolean {
+    return this.#mayDiffer && METHODS.get(call.method)?.to !== 'list' && this.ofCall(call, main) !== undefined
+  }
+
+  /**
+   * The connection of a call, once it is up. Where that is one of another era and does not come up, the call takes what
+   * `otherwise` says instead; `isOver` tells that the other era is not tried again.
+   */
+  async ready(
+    supervisor: Supervisor,
+    call: Call,
+    main: Connection,
+    otherwise: (isOver: boolean) => Supervisor,
+  ): Promise<Connection | undefined> {
+    if (!this.#others.has(supervisor)) return supervisor.readyFor(call)
+    try {
+      return await supervisor.readyFor(call)
+    } catch (error) {
+      return otherwise(this.#failed(error, main)).readyFor(call)
+    }
+  }
+
+  /** The era of a session's calls, where it is not that of the main connection. */
+  of({ client }: Session, main: Connection): 'legacy' | undefined {
+    if (client.era !== 'legacy' || !ASKABLE.some(what => isObject(client.capabilities[what])))
+      return undefined
+    return this.#mayDiffer && main === this.#main ? 'legacy' : undefined
+  }
+
+  /** The same for a call. A task is made and looked at where its server has tasks. */
+  ofCall({ method, mayBeTask, exchange }: Call, main: Connection): 'legacy' | undefined {
+    return mayBeTask === true || method.startsWith('tasks/') ? undefined : this.of(exchange.session, main)
+  }
+
+  /** The legacy era was tried, and did not come up. True when it is not tried again. */
+  #failed(error: unknown, { server, transport }: Connection): boolean {
+    // Many calls may have waited for one attempt. What goes wrong on a network says nothing of the server.
+    if (error !== this.#lastFailure && !transport.streams && isOfServer(error)) this.#failures++
+    this.#lastFailure = error
+    const isOver = isRefusal(error) || (!this.#isConfirmed && this.#failures >= MAX_FAILURES)
+    if (isOver && server !== undefined) {
+      this.#modernOnly = identityOf(server)
+      this.#mayDiffer = false
+      this.#memory?.write(PART, { modernOnly: this.#modernOnly, seenAt: Date.now() })
+    }
+    return isOver
+  }
+
+  /** The server has become another one. */
+  forget(): void {
+    this.#modernOnly = undefined
+    this.#failures = 0
+    this.#isConfirmed = false
+  }
+}
+
+/** True for a process that ended, or said nothing in its time. */
+function isOfServer(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'GW_UPSTREAM_START'
+}
+
+function identityOf({ info, version }: ServerSide): string {
+  return JSON.stringify([info.name, info.version, version])
+}

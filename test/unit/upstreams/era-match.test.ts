@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { AskReply, ClientSide, UpstreamMemory } from '../../../src/api/index.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { type Heard, type Peer, legacy, modern, peer, refusal, result, said } from '../fixtures/http-peer.ts'
+import {
+  type TestCall,
+  bench,
+  callOf,
+  fixture,
+  httpSpec,
+  isAlive,
+  script,
+  stdioSpec,
+  textOf,
+  until,
+} from '../fixtures/upstream-bench.ts'
+
+const MATCH = { era: 'match' } as const
+const MODERN = { era: 'modern', version: '2026-07-28' } as const
+/** A client that can be asked for a form. */
+const ASKABLE = { capabilities: { elicitation: {} } }
+const DECLINES = async (): Promise<AskReply> => ({ result: { action: 'decline' } })
+const EVERYTHING = fixture('everything.ts')
+
+describe('a server of both eras, with `era: match`', { concurrency: 4 }, () => {
+  it('on HTTP is spoken to in the era of the client that calls', async t => {
+    const server = await dualServer(t)
+    const { upstream } = await bench(t, httpSpec(server.url, MATCH))
+
+    await upstream.dispatch(tool({ ...ASKABLE, ...MODERN }))
+    await upstream.dispatch(tool(ASKABLE))
+    await upstream.dispatch(tool(ASKABLE))
+
+    assert.deepEqual(server.of('tools/call').map(eraOf), ['modern', 'legacy', 'legacy'])
+    assert.deepEqual(
+      server.of('initialize').map(({ message }) => message.params?.capabilities),
+      [{ elicitation: { form: {} } }],
+      'one session, of what this client can be asked for',
+    )
+  })
+
+  it('is spoken to in its modern era for clients that can be asked for nothing, and for lists', async t => {
+    const server = await dualServer(t)
+    const { upstream } = await bench(t, httpSpec(server.url, MATCH))
+
+    await upstream.dispatch(tool({ capabilities: {} }))
+    await upstream.dispatch(callOf('tools/list', undefined, ASKABLE))
+
+    assert.equal(server.of('initialize').length, 0)
+    assert.equal(upstream.server?.era, 'modern')
+  })
+
+  it('is not taken for another server, whatever errors it answers in the legacy era', async t => {
+    const server = await dualServer(t, (heard, response) =>
+      refusal(response, 400, heard, -32022, 'Unsupported protocol version'),
+    )
+    const { upstream, states } = await bench(t, httpSpec(server.url, MATCH))
+
+    for (let round = 0; round < 3; round++)
+      assert.ok('error' in (await upstream.dispatch(tool(ASKABLE))), 'the error is passed on')
+
+    assert.equal(server.of('server/discover').length, 1)
+    assert.deepEqual(states, ['starting', 'ready'])
+  })
+
+  it('keeps the tasks of a legacy client where the server has tasks', async t => {
+    const server = await dualServer(t)
+    const { upstream } = await bench(t, httpSpec(server.url, MATCH))
+
+    await upstream.dispatch(callOf('tasks/get', { taskId: 'one' }, ASKABLE))
+
+    assert.deepEqual(server.of('tasks/get').map(eraOf), ['modern'])
+  })
+
+  it('is always spoken to in its modern era with `era: auto`', async t => {
+    const server = await dualServer(t)
+    const { upstream } = await bench(t, httpSpec(server.url))
+
+    await upstream.dispatch(tool(ASKABLE))
+
+    assert.deepEqual(server.of('tools/call').map(eraOf), ['modern'])
+  })
+
+  it('on a pipe gets a second process by the first legacy client that can be asked', async t => {
+    const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
+    const { upstream, asked } = it
+    it.reply = DECLINES
+    await upstream.start()
+    await upstream.dispatch(elicitation({ ...ASKABLE, ...MODERN }))
+    await upstream.dispatch(elicitation({ capabilities: {} }))
+    assert.equal(upstream.runtime?.instances.length, 1)
+
+    const answer = await upstream.dispatch(elicitation(ASKABLE))
+
+    assert.match(textOf(answer), /^User response: /)
+    assert.equal(asked.length, 1)
+    const pids = upstream.runtime?.instances.map(({ pid }) => pid) ?? []
+    assert.deepEqual(
+      upstream.runtime?.instances.map(({ era }) => era),
+      [undefined, 'legacy'],
+    )
+    await upstream.stop()
+    await until(() => pids.every(pid => pid !== undefined && !isAlive(pid)), 'both processes end')
+  })
+
+  it('on a pipe has one process for each of its sessions, in their era', async t => {
+    const spec = stdioSpec([EVERYTHING, '--stdio', '--pushing'], { ...MATCH, isolation: 'session' })
+    const it = await bench(t, spec)
+    const { upstream } = it
+    it.reply = DECLINES
+
+    const first = await upstream.dispatch(elicitation(ASKABLE, 'one'))
+    await upstream.dispatch(elicitation(ASKABLE, 'one'))
+
+    assert.match(textOf(first), /^User response: /)
+    assert.equal(upstream.runtime?.instances.length, 2, 'the main one, and one of the session')
+  })
+
+  it('on a pipe gets another second process after the death of one', async t => {
+    const it = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--pushing'], MATCH))
+    const { upstream } = it
+    it.reply = DECLINES
+    await upstream.dispatch(elicitation(ASKABLE))
+    const pid = legacyPid(upstream.runtime) ?? assert.fail('there is none')
+    process.kill(pid, 'SIGKILL')
+    await until(() => legacyPid(upstream.runtime) === undefined, 'it is gone')
+    assert.equal(upstream.state, 'ready')
+
+    const answer = await eventually(async () => textOf(await upstream.dispatch(elicitation(ASKABLE))))
+    assert.match(answer, /^User response: /)
+    assert.notEqual(legacyPid(upstream.runtime), pid)
+  })
+})
+
+describe('a server of the modern era alone, with `era: match`', { concurrency: 4 }, () => {
+  it('is asked once for the legacy era, and then spoken to in its own', async t => {
+    const server = await modernServer(t)
+    const { upstream } = await bench(t, httpSpec(server.url, MATCH))
+
+    const answers = await Promise.all([tool(ASKABLE), tool(ASKABLE)].map(call => upstream.dispatch(call)))
+    answers.push(await upstream.dispatch(tool(ASKABLE)))
+
+    assert.deepEqual(answers.map(textOf), ['ok', 'ok', 'ok'])
+    assert.equal(server.of('initialize').length, 1)
+    assert.equal(upstream.runtime?.lastError, undefined, 'it is no trouble')
+  })
+
+  it('is not asked again by the next run, until it is another version', async t => {
+    const memory = memoryOf()
+    const server = await modernServer(t)
+    const before = await bench(t, httpSpec(server.url, MATCH), { memory })
+    await before.upstream.dispatch(tool(ASKABLE))
+    await before.upstream.stop()
+
+    const after = await bench(t, httpSpec(server.url, MATCH), { memory })
+    await after.upstream.dispatch(tool(ASKABLE))
+
+    assert.equal(server.of('initialize').length, 1)
+    memory.write('eras', { modernOnly: '["new","1","2026-07-28"]', seenAt: Date.now() })
+    const changed = await bench(t, httpSpec(server.url, MATCH), { memory })
+    await changed.upstream.dispatch(tool(ASKABLE))
+    assert.equal(server.of('initialize').length, 2)
+  })
+
+  it('on a pipe has no second process after that', async t => {
+    const { upstream } = await bench(t, stdioSpec([EVERYTHING, '--stdio', '--era', 'modern'], MATCH))
+
+    const answers = [await upstream.dispatch(text(ASKABLE)), await upstream.dispatch(text(ASKABLE))]
+
+    assert.ok(answers.every(answer => 'result' in answer))
+    await until(() => upstream.runtime?.instances.length === 1, 'the other process has ended')
+    assert.equal(upstream.runtime?.lastError, undefined)
+  })
+
+  it('on a pipe that ends at `initialize` is not tried for ever', async t => {
+    const { upstream, logs } = await bench(t, stdioSpec([script('crashing/ends-at-initialize.mjs')], MATCH))
+
+    const tries = (): number => logs.filter(({ fields }) => fields.state === 'starting').length
+    for (let round = 0; round < 300 && tries() < 3; round++) {
+      assert.equal(textOf(await upstream.dispatch(tool(ASKABLE))), 'ok')
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+    for (let round = 0; round < 5; round++) await upstream.dispatch(tool(ASKABLE))
+
+    assert.equal(tries(), 3)
+  })
+})
+
+/** Both eras under one address, told apart by the header that modern requests carry. */
+function dualServer(t: Parameters<typeof peer>[0], inLegacy?: Parameters<typeof legacy>[0]): Promise<Peer> {
+  const answer: Parameters<typeof legacy>[0] = (heard, response) => result(response, heard, said('ok'))
+  const young = modern(answer)
+  const old = legacy(inLegacy ?? answer)
+  return peer(t, (heard, response) => (eraOf(heard) === 'modern' ? young : old)(heard, response))
+}
+
+function modernServer(t: Parameters<typeof peer>[0]): Promise<Peer> {
+  return peer(
+    t,
+    modern((heard, response) => {
+      if (eraOf(heard) === 'modern') result(response, heard, said('ok'))
+      else refusal(response, 400, heard, -32022, 'Unsupported protocol version')
+    }),
+  )
+}
+
+function eraOf({ headers }: Heard): string {
+  return headers['mcp-method'] === undefined ? 'legacy' : 'modern'
+}
+
+function tool(client: Partial<ClientSide>, name = 'echo', args: JsonObject = {}, id = 'a-session'): TestCall {
+  return callOf('tools/call', { name, arguments: args }, client, {}, { id })
+}
+
+function elicitation(client: Partial<ClientSide>, id?: string): TestCall {
+  return tool(client, 'test_elicitation', { message: 'who are you?' }, id)
+}
+
+function text(client: Partial<ClientSide>): TestCall {
+  return tool(client, 'test_simple_text')
+}
+
+function legacyPid(
+  runtime: { instances: readonly { era?: string; pid?: number }[] } | undefined,
+): number | undefined {
+  return runtime?.instances.find(({ era }) => era === 'legacy')?.pid
+}
+
+async function eventually(make: () => Promise<string>): Promise<string> {
+  for (let round = 0; ; round++) {
+    const made = await make()
+    if (/^User response/.test(made) || round === 100) return made
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+}
+
+function memoryOf(): UpstreamMemory {
+  const parts = new Map<string, unknown>()
+  return {
+    read: part => parts.get(part),
+    write: (part, value) => void parts.set(part, value),
+    forget: () => parts.clear(),
+  }
+}
