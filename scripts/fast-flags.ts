@@ -6,7 +6,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   serve: ['workers', 'as-worker', 'detach'],
   validate: [],
   wrap: [],
-  attach: [],
+  attach: ['print-shim'],
 }
 
 /** The source of the table of flags: whatever a command says of its own. */

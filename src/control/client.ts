@@ -26,8 +26,8 @@ const NEITHER = 'it speaks another protocol, as older versions do'
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!platformOf().hasPipes) {
-    await guardDirectory(socket, false)
-    if (!(await isOwnSocket(socket))) throw unusable(socket, 'there is none')
+    guardDirectory(socket, false)
+    if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
   const about = await exchange(socket, { method: 'GET', path: `/${VERSION}` }, { signal })

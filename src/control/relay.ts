@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { encodeError, isBatch, parseMessage, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
+import { encodeError, isBatch, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
+import { factsOf } from './relay-lines.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
@@ -210,15 +211,13 @@ export class Relay {
   }
 
   #note(line: Buffer): void {
-    const message = parseMessage(line)
-    if (message.kind === 'notification' && message.method === 'notifications/initialized')
-      this.#isInitialized = true
-    if (message.kind !== 'request') return
-    const { id, method, params } = message
+    const { id, method, params } = factsOf(line)
+    if (method === 'notifications/initialized') this.#isInitialized = true
+    if (id === undefined || method === undefined) return
     // The chunk that the line came in is not kept for one request.
     const open = { request: { id, method }, line: Buffer.from(line) }
     this.#open.set(keyOf(id), open)
-    this.#remember(open, params?.uri)
+    this.#remember(open, params)
   }
 
   #noteBatch(line: Buffer): void {
@@ -228,11 +227,13 @@ export class Relay {
   }
 
   /** Keeps what a legacy client has set for its session. */
-  #remember(open: Line, uri: unknown): void {
+  #remember(open: Line, params: Buffer | undefined): void {
     const { method } = open.request
     if (method === 'initialize') this.#initialize = open
     if (method === 'logging/setLevel') this.#logLevel = open
-    if (typeof uri !== 'string') return
+    if (method !== 'resources/unsubscribe' && method !== 'resources/subscribe') return
+    const uri = uriIn(params)
+    if (uri === undefined) return
     if (method === 'resources/unsubscribe') this.#subscriptions.delete(uri)
     if (method === 'resources/subscribe' && this.#subscriptions.size < MAX_SUBSCRIPTIONS)
       this.#subscriptions.set(uri, open)
@@ -289,6 +290,15 @@ function membersOf(line: Buffer): JsonObject[] {
   }
 }
 
+function uriIn(params: Buffer | undefined): string | undefined {
+  try {
+    const value: unknown = JSON.parse(String(params))
+    return isObject(value) && typeof value.uri === 'string' ? value.uri : undefined
+  } catch {
+    return undefined
+  }
+}
+
 function aboutIn(line: Buffer): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(line.toString('utf8'))
@@ -303,8 +313,8 @@ function repliedTo(line: Buffer): RpcId | undefined {
   const found = REPLY.exec(line.toString('latin1', 0, 400))
   if (found?.[1] !== undefined) return idIn(line.subarray(0, 400).toString('utf8'))
   if (isBatch(line)) return undefined
-  const message = parseMessage(line)
-  return message.kind === 'response' && message.id !== null ? message.id : undefined
+  const { id, method } = factsOf(line)
+  return method === undefined ? id : undefined
 }
 
 function idIn(start: string): RpcId | undefined {

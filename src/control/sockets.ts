@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -14,6 +13,7 @@ import {
   unusable,
 } from '../transport/unix-sockets.ts'
 import { addressFolder, localAddress, platformOf } from '../util/platform.ts'
+import { sha256 } from '../util/sha256.ts'
 
 // The commands reach sockets through this file.
 export { answers, removeStale }
@@ -54,8 +54,8 @@ export function attachSocket(place: Place): string {
  */
 export async function connectSocket(path: string): Promise<Socket | undefined> {
   if (!platformOf().hasPipes && existsSync(dirname(path))) {
-    await guardDirectory(path, false)
-    if (!(await isOwnSocket(path))) return undefined
+    guardDirectory(path, false)
+    if (!isOwnSocket(path)) return undefined
   }
   return new Promise((resolve, reject) => {
     const socket = connect(path)
@@ -92,7 +92,7 @@ async function livingWith(start: string, environment: Place['environment']): Pro
   const [first] = paths
   if (first === undefined) return []
   if (hasPipes) return paths
-  await guardDirectory(first, true)
+  guardDirectory(first, true)
   const living = await Promise.all(paths.map(path => answers(path)))
   return paths.filter((_, index) => living[index])
 }
@@ -107,10 +107,11 @@ export async function sweep(socket: string): Promise<void> {
 
 /** XDG_RUNTIME_DIR is the user's own; in a directory for all, ours has the user in its name. */
 function directoryOf(environment: Place['environment']): string {
-  const runtime = environment.XDG_RUNTIME_DIR
+  // Clients such as Codex keep the variable from what they start; the directory is nearly always this one.
+  const runtime = environment.XDG_RUNTIME_DIR ?? `/run/user/${process.geteuid?.()}`
   const user = process.geteuid?.() ?? userInfo().username
   const places = [
-    ...(runtime !== undefined && isOwnDirectory(runtime) ? [join(runtime, 'tapgate')] : []),
+    ...(isOwnDirectory(runtime) ? [join(runtime, 'tapgate')] : []),
     join(tmpdir(), `tapgate-${user}`),
     `/tmp/tapgate-${user}`,
   ]
@@ -137,7 +138,7 @@ const LONGEST_NAME = KEY_LENGTH + '.4194304.sock'.length
 /** A configuration file as one short word, with the environment that is laid over it. */
 function keyOf({ file, env = '' }: Place): string {
   const text = JSON.stringify([file === undefined ? null : realPath(file), env])
-  return createHash('sha256').update(text).digest('hex').slice(0, KEY_LENGTH)
+  return sha256(text).slice(0, KEY_LENGTH)
 }
 
 function pipeName(place: Place): string {

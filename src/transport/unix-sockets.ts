@@ -1,4 +1,5 @@
-import { chmod, lstat, unlink } from 'node:fs/promises'
+import { lstatSync, type Stats } from 'node:fs'
+import { chmod, unlink } from 'node:fs/promises'
 import { connect, type Server } from 'node:net'
 import { dirname } from 'node:path'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
@@ -15,7 +16,7 @@ const OTHERS = 0o077
  */
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
   await makeDirectoryOf(socket)
-  await guardDirectory(socket, isPrivate)
+  guardDirectory(socket, isPrivate)
   if (!(await removeStale(socket))) throw unusable(socket, 'another gateway listens on it')
 }
 
@@ -55,12 +56,10 @@ export async function makeDirectoryOf(socket: string): Promise<void> {
  * With `isPrivate`, others cannot even look into it.
  * @throws GatewayError GW_CONTROL
  */
-export async function guardDirectory(socket: string, isPrivate: boolean): Promise<void> {
+export function guardDirectory(socket: string, isPrivate: boolean): void {
   const directory = dirname(socket)
-  const found = await lstat(directory).catch((cause: unknown) => {
-    throw unusable(socket, reasonOf(cause), cause)
-  })
-  if (!found.isDirectory()) throw unusable(socket, `${directory} is no directory`)
+  const found = statusOf(directory, socket)
+  if (found?.isDirectory() !== true) throw unusable(socket, `${directory} is no directory`)
   if (!isOurs(found.uid)) throw unusable(socket, `${directory} belongs to another user`)
   if ((found.mode & (isPrivate ? OTHERS : OTHERS_WRITE)) !== 0)
     throw unusable(socket, `others can ${isPrivate ? 'look into' : 'write to'} ${directory}`)
@@ -70,11 +69,8 @@ export async function guardDirectory(socket: string, isPrivate: boolean): Promis
  * True when something is at the path already, which then is a socket of ours.
  * @throws GatewayError GW_CONTROL for anything else, such as a symbolic link or another user's socket.
  */
-export async function isOwnSocket(socket: string): Promise<boolean> {
-  const found = await lstat(socket).catch((cause: unknown) => {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw unusable(socket, reasonOf(cause), cause)
-  })
+export function isOwnSocket(socket: string): boolean {
+  const found = statusOf(socket, socket)
   if (found === undefined) return false
   if (found.isSymbolicLink()) throw unusable(socket, 'it is a symbolic link')
   if (!found.isSocket()) throw unusable(socket, 'something else is there')
@@ -82,9 +78,18 @@ export async function isOwnSocket(socket: string): Promise<boolean> {
   return true
 }
 
+// At once, as `node:fs/promises` would cost each attached client 1 MB.
+function statusOf(path: string, socket: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })
+  } catch (cause) {
+    throw unusable(socket, reasonOf(cause), cause)
+  }
+}
+
 /** Removes a socket that nobody answers any more; false when somebody does. */
 export async function removeStale(socket: string): Promise<boolean> {
-  if (!(await isOwnSocket(socket))) return true
+  if (!isOwnSocket(socket)) return true
   if (await answers(socket)) return false
   await unlink(socket).catch(() => undefined)
   return true

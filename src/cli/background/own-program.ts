@@ -1,4 +1,9 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { realpathSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { findProgram } from '../../util/find-program.ts'
+import { foldersIn } from '../../util/platform.ts'
+import type { Terminal } from '../output/terminal.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
 export function startApart(
@@ -42,4 +47,21 @@ export function failureOfProgram(program: string, args: readonly string[]): Prom
       resolve(error === null ? undefined : stderr.trim() || error.message),
     )
   })
+}
+
+/** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
+export function ownCommand({ cwd, environment }: Terminal): string[] {
+  const launcher = launcherOf(cwd, host)
+  const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
+  const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
+  return isOwn ? ['gateway'] : [host.execPath, launcher]
+}
+
+/** The same by whole paths, for a shell that may have any PATH. */
+export function wholeCommand({ cwd }: Terminal, host: NodeJS.Process): string[] {
+  return [host.execPath, realpathSync(launcherOf(cwd, host))]
+}
+
+function launcherOf(cwd: string, host: NodeJS.Process): string {
+  return resolve(cwd, String(host.argv[1]))
 }

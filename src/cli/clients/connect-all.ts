@@ -1,7 +1,8 @@
+import { ownCommand } from '../background/own-program.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { Client } from './clients.ts'
 import { carryOut, planFor, type Plan } from './connect.ts'
-import { connectionsOf, ownCommand } from './say.ts'
+import { connectionsOf } from './say.ts'
 
 interface ConnectingOptions {
   readonly terminal: Terminal

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises'
-import { realpathSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { didYouMean } from '../../util/suggest.ts'
-import { findProgram } from '../../util/find-program.ts'
+import { ownCommand } from '../background/own-program.ts'
+import { shimLine } from '../background/shim.ts'
 import { configFile } from '../config-file.ts'
 import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -13,7 +13,6 @@ import { carryOut, foundClients, planFor, undo, type Found, type Plan, type Undo
 import { Connections } from './connections.ts'
 import { exported } from './links.ts'
 import { planLines } from './say-plan.ts'
-import { foldersIn } from '../../util/platform.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -22,6 +21,8 @@ export interface ConnectFlags {
   readonly scope: 'user' | 'project'
   /** URL of a gateway, in place of `gateway attach`. */
   readonly http?: string | undefined
+  /** Program that carries lines to the gateway: Node, or socat. */
+  readonly shim?: string | undefined
   readonly all: boolean
   readonly yes: boolean
   readonly 'dry-run': boolean
@@ -110,6 +111,7 @@ function named(name: string): Client {
 async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: NodeJS.Process): Promise<EntryValues> {
   const { name, http, env } = flags
   if (http !== undefined) return { name, line: [], url: urlOf(http) }
+  if (flags.shim === 'socat') return { name, line: await shimLine(flags, terminal, host) }
   const config = await configFile(flags, terminal)
   const more = env === undefined ? [] : ['--env', env]
   return { name, line: [...ownCommand(terminal, host), 'attach', '-c', config, ...more] }
@@ -121,14 +123,6 @@ function urlOf(text: string): string {
   throw gatewayError('GW_USAGE', {
     what: `--http is the URL of a gateway, such as http://127.0.0.1:8080/mcp`,
   })
-}
-
-/** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
-export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
-  const launcher = resolve(cwd, String(host.argv[1]))
-  const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
-  const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
-  return isOwn ? ['gateway'] : [host.execPath, launcher]
 }
 
 async function isAgreed(

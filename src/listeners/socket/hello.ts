@@ -13,6 +13,8 @@ export interface Hello {
   readonly profile?: string
   /** Its client's name for the conversation. */
   readonly label?: string
+  /** True where its client reads all that comes: then nothing is said of the gateway. */
+  readonly quiet?: boolean
 }
 
 /**
@@ -66,10 +68,15 @@ function helloIn(line: Buffer): Hello | undefined {
     return undefined
   }
   if (!isObject(value) || !isObject(value.attach)) return undefined
-  const { cwd, profile, label } = value.attach
+  const { cwd, profile, label, quiet } = value.attach
   return {
-    ...(typeof cwd === 'string' && cwd !== '' ? { cwd } : {}),
-    ...(typeof profile === 'string' && profile !== '' ? { profile } : {}),
+    ...(isText(cwd) ? { cwd } : {}),
+    ...(isText(profile) ? { profile } : {}),
     ...(typeof label === 'string' && LABEL.test(label) ? { label } : {}),
+    ...(quiet === true ? { quiet } : {}),
   }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
 }

@@ -93,7 +93,7 @@ class SocketListener implements Listener {
     const { version } = this.#context.gate.info
     const profile = this.#profileFor(hello)
     const about = { version, ...(profile === undefined ? {} : { profile }) }
-    if (hello !== undefined) socket.write(`${JSON.stringify({ attached: about })}\n`)
+    if (hello !== undefined && hello.quiet !== true) socket.write(`${JSON.stringify({ attached: about })}\n`)
     const connection = new DuplexConnection({
       channel: new LineChannel(socket, socket),
       context: this.#context,
