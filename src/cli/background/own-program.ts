@@ -50,7 +50,7 @@ export function failureOfProgram(program: string, args: readonly string[]): Prom
 }
 
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
-export function ownCommand({ cwd, environment }: Terminal): string[] {
+export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
   const launcher = launcherOf(cwd, host)
   const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
