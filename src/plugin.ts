@@ -141,6 +141,11 @@ export interface Plugin<Options = unknown> {
    * it sees any plain data, valid or not; of any other a configuration that is valid so far.
    */
   check?(config: unknown, report: Report, own: CheckedOptions<Options>): void
+  /**
+   * Looks at what can be said once servers have listed their tools: `known` has those of each server whose list is known. Runs in
+   * `inspect` and `validate`; its findings are warnings.
+   */
+  checkTools?(config: unknown, known: KnownTools, report: Report): void
   /** Its commands: `() => import('./commands.js')`, a file that exports `commands` and imports little. */
   readonly commands?: () => Promise<{ readonly commands: PluginCommands }>
   /**
@@ -177,6 +182,18 @@ export interface Plugin<Options = unknown> {
   /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */
   setup(api: PluginApi<Options>): void | Promise<void>
 }
+
+/** Tools of each server whose list is known, ahead of what rules make of them. */
+export type KnownTools = ReadonlyMap<
+  string,
+  readonly {
+    /** The server's own name for it. */
+    readonly original: string
+    /** Name under which `filters` speak of it. */
+    readonly exposed: string
+    readonly value: JsonObject
+  }[]
+>
 
 /** Options that a plugin's `check` looks at, with the place and the names that it may want to point at. */
 export interface CheckedOptions<Options = unknown> {
@@ -255,6 +272,7 @@ export { FairQueue } from './util/fair-queue.ts'
 export { findProgram } from './util/find-program.ts'
 export { globs, unclosedIn } from './util/globs.ts'
 export { canonicalOr } from './protocol/uri.ts'
+export { paramHeaders, paramHeaderValues, type ParamHeader } from './protocol/headers.ts'
 export { argumentsOutline, argumentsShape, withMembers } from './protocol/unread-arguments.ts'
 export { keyFile } from './util/storage/key-file.ts'
 export { makeDirectory, makeDirectorySync } from './util/make-directory.ts'

@@ -1,5 +1,17 @@
-import { LISTS, type CatalogEntry, type Config, type ExplainStep, type Plugin } from '../../src/plugin.ts'
+import {
+  LISTS,
+  type CatalogEntry,
+  type Config,
+  type ExplainStep,
+  type Plugin,
+  type PluginHooks,
+} from '../../src/plugin.ts'
+import { check, checkTools } from './check.ts'
+import { ERRORS } from './errors.ts'
 import { prepareFilter, GUARDED, refuseDenied, withLinks, type Filter } from './guard.ts'
+import { dressTool } from './override/dress-tool.ts'
+import { Overrides } from './override/overrides.ts'
+import { keyOf, mirrors, noteMirrors, tapCalls } from './override/tap-calls.ts'
 
 const DENIED: ExplainStep = {
   by: 'tool-filter',
@@ -28,6 +40,9 @@ interface OwnFilter extends Filter {
 export const toolFilter: Plugin<Config['filters']> = {
   name: 'tool-filter',
   claims: { section: 'filters', upstream: ['tools', 'prompts', 'resources'] },
+  errors: ERRORS,
+  check,
+  checkTools,
   setup({ config, hooks }) {
     const sections: Record<Section, Filters> = {
       tools: filtersOf(config, 'tools'),
@@ -49,12 +64,37 @@ export const toolFilter: Plugin<Config['filters']> = {
       const filters = sections[LISTS[kind].capability]
       return isIdle(filters) ? undefined : entries.map(entry => dressed(entry, filters))
     })
+    tapOverrides(config, sections.tools, hooks)
     if (hasRenames(sections.resources)) {
       hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
         kind === 'tools' ? entries.map(entry => linked(entry, sections.resources)) : undefined,
       )
     }
   },
+}
+
+/** Shows tools as their owner describes them, and puts the arguments of calls back. */
+function tapOverrides(config: Config, filters: Filters, hooks: PluginHooks): void {
+  const visible = (upstream: string, original: string): string => {
+    const own = filters.own.get(upstream)
+    const prefix = config.upstreams[upstream]?.prefix ?? `${upstream}__`
+    return prefix + (own?.renamed(original) ?? original)
+  }
+  const overrides = Overrides.of(config, visible)
+  if (overrides === undefined) return
+  const known = mirrors()
+  hooks.catalog.tap({ stage: 'transform' }, (entries, { kind }) =>
+    kind !== 'tools'
+      ? undefined
+      : entries.map(entry => {
+          const override = overrides.for(entry.upstream, entry.original)
+          if (override === undefined || entry.isUnlisted === true) return entry
+          if (override.arguments !== undefined)
+            noteMirrors(known, keyOf(entry.upstream, entry.original), entry.value.inputSchema)
+          return { ...entry, value: dressTool(entry.value, override) }
+        }),
+  )
+  if (overrides.changesArguments) tapCalls(hooks, overrides, known)
 }
 
 function filtersOf(config: Config, section: Section): Filters {

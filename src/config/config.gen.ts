@@ -832,6 +832,7 @@ export interface ToolFilterConfig {
   readonly describe?: {
     readonly [k: string]: string
   }
+  readonly override?: ToolOverrides
   /**
    * Timeouts of single tools, by the server's own name for them.
    */
@@ -841,6 +842,108 @@ export interface ToolFilterConfig {
      */
     readonly [k: string]: string | number
   }
+}
+/**
+ * Other words for tools than their servers have, by globs; of several that match one tool, later ones win. `describe` has their descriptions.
+ */
+export interface ToolOverrides {
+  readonly [k: string]: ToolOverride
+}
+/**
+ * What is otherwise of a tool than its server says.
+ */
+export interface ToolOverride {
+  /**
+   * Title for people.
+   */
+  readonly title?: string
+  /**
+   * Hints about what it does, over those of the server. Rules and `call_read_tool` go by them.
+   */
+  readonly annotations?: {
+    /**
+     * Title of old clients.
+     */
+    readonly title?: string
+    /**
+     * True if it changes nothing.
+     */
+    readonly readOnlyHint?: boolean
+    /**
+     * True if it may destroy something.
+     */
+    readonly destructiveHint?: boolean
+    /**
+     * True if the same call twice is like one.
+     */
+    readonly idempotentHint?: boolean
+    /**
+     * True if it reaches beyond its server.
+     */
+    readonly openWorldHint?: boolean
+  }
+  /**
+   * Icons in place of the server's; an empty list takes them away.
+   */
+  readonly icons?: {
+    /**
+     * Address (https) or data URI of the picture.
+     */
+    readonly src: string
+    /**
+     * Type of the picture.
+     */
+    readonly mimeType?: string
+    /**
+     * Sizes that it has.
+     */
+    readonly sizes?: readonly string[]
+    /**
+     * Background that it is for.
+     */
+    readonly theme?: 'light' | 'dark'
+  }[]
+  /**
+   * Descriptions inside the schema of its arguments, by JSON pointer.
+   */
+  readonly texts?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Arguments by the server's own names for them. Clients see the schema that comes of it, and rules, the audit and the server the server's names.
+   */
+  readonly arguments?: {
+    readonly [k: string]: ToolArgument
+  }
+}
+/**
+ * One argument.
+ */
+export interface ToolArgument {
+  /**
+   * Name that clients see and use; the server's own is unknown to them.
+   */
+  readonly rename?: string
+  /**
+   * What clients read about it.
+   */
+  readonly description?: string
+  /**
+   * Value for calls that leave it out; it is no longer required.
+   */
+  readonly default?: {
+    readonly [k: string]: unknown
+  }
+  /**
+   * Value of every call; clients neither see the argument nor may give it.
+   */
+  readonly value?: {
+    readonly [k: string]: unknown
+  }
+  /**
+   * Takes it away: clients neither see it nor may give it, and the server gets none.
+   */
+  readonly hide?: boolean
 }
 /**
  * What is visible and under which name and description.
@@ -2800,9 +2903,35 @@ export interface SurfaceConfig {
  * What is visible of all upstreams together. Names are the exposed ones, with prefix.
  */
 export interface FiltersConfig {
-  readonly tools?: FilterConfig
+  readonly tools?: ToolsFilterConfig
   readonly prompts?: FilterConfig
   readonly resources?: ResourceFilterConfig
+}
+/**
+ * What is visible of all tools, and under which name and description.
+ */
+export interface ToolsFilterConfig {
+  /**
+   * Only what one of these globs matches is visible and callable. Absent means everything, an empty list nothing.
+   */
+  readonly allow?: readonly string[]
+  /**
+   * What one of these globs matches is neither visible nor callable, even where `allow` names it.
+   */
+  readonly deny?: readonly string[]
+  /**
+   * New names by old name.
+   */
+  readonly rename?: {
+    readonly [k: string]: string
+  }
+  /**
+   * Descriptions that replace the server's own, by name.
+   */
+  readonly describe?: {
+    readonly [k: string]: string
+  }
+  readonly override?: ToolOverrides
 }
 /**
  * Sends a span for each request, and for each try at a server, to an OpenTelemetry collector by OTLP over HTTP. What is not said here is taken from the variables `OTEL_*`.

@@ -246,6 +246,11 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/cache',
   '/cache/meta',
   '/control/enabled',
+  '/filters/tools/override/*/annotations/destructiveHint',
+  '/filters/tools/override/*/annotations/idempotentHint',
+  '/filters/tools/override/*/annotations/openWorldHint',
+  '/filters/tools/override/*/annotations/readOnlyHint',
+  '/filters/tools/override/*/arguments/*/hide',
   '/fit',
   '/fit/clients/*/prompts',
   '/fit/clients/*/resources',
@@ -268,6 +273,11 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/retry',
   '/upstreams/*/sandbox/network',
   '/upstreams/*/shape/ask',
+  '/upstreams/*/tools/override/*/annotations/destructiveHint',
+  '/upstreams/*/tools/override/*/annotations/idempotentHint',
+  '/upstreams/*/tools/override/*/annotations/openWorldHint',
+  '/upstreams/*/tools/override/*/annotations/readOnlyHint',
+  '/upstreams/*/tools/override/*/arguments/*/hide',
   '/upstreams/*/trusted',
 ])
 
@@ -313,6 +323,7 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/filters/resources/deny',
   '/filters/tools/allow',
   '/filters/tools/deny',
+  '/filters/tools/override',
   '/policy/allow/*/for',
   '/policy/ask/*/for',
   '/policy/deny/*/for',
@@ -349,6 +360,7 @@ export const GLOB_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/retry/tools',
   '/upstreams/*/tools/allow',
   '/upstreams/*/tools/deny',
+  '/upstreams/*/tools/override',
 ])
 
 /** Keys at the top. */

@@ -4,59 +4,90 @@ import { checkUnmatched } from '../config/checks/tool-names.ts'
 import { type Problem, problemIn } from '../config/problem.ts'
 import type { Finding } from '../util/finding.ts'
 import { onlooker } from '../core/session.ts'
-import { isObject } from '../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LISTS } from '../protocol/methods.ts'
+import type { KnownTools } from '../plugin.ts'
 import { ownPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 
 const KINDS = ['tools', 'prompts'] as const
-type Names = Partial<Record<(typeof KINDS)[number], readonly string[]>>
+type Lists = Partial<Record<(typeof KINDS)[number], readonly JsonObject[]>>
 
 /** Patterns of the configuration that match nothing of what is known by now, and names too long for clients; with `asks`, of servers that run. */
 export async function unmatchedPatterns(
-  { graph, loaded }: Generation,
+  { graph, loaded, plugins }: Generation,
   asks: boolean,
 ): Promise<readonly Problem[]> {
-  const known = new Map<string, Names>()
+  const lists = new Map<string, Lists>()
   for (const [name, { upstream }] of graph.upstreams) {
-    if (asks && upstream.state === 'ready') known.set(name, await listed(graph, name))
-    else if (upstream.memory !== undefined) known.set(name, saved(upstream.memory))
+    if (asks && upstream.state === 'ready') lists.set(name, await listed(graph, name))
+    else if (upstream.memory !== undefined) lists.set(name, saved(upstream.memory))
   }
   const problems: Problem[] = []
   const report = (finding: Finding): void => void problems.push(problemIn(loaded, finding))
+  const known = new Map([...lists].map(([name, own]) => [name, namesIn(own)]))
   checkUnmatched(loaded.config, known, report)
   checkLongNames(loaded.config, known, report)
+  const tools = knownTools(loaded.config, lists)
+  for (const { plugin } of plugins) plugin.checkTools?.(loaded.config, tools, report)
   return problems
 }
 
-async function listed({ catalog }: Generation['graph'], name: Upstream['name']): Promise<Names> {
+function namesIn(lists: Lists): Partial<Record<(typeof KINDS)[number], readonly string[]>> {
+  return Object.fromEntries(
+    Object.entries(lists).map(([kind, list]) => [kind, list.map(({ name }) => String(name))]),
+  )
+}
+
+function knownTools(
+  { upstreams }: Generation['loaded']['config'],
+  lists: ReadonlyMap<string, Lists>,
+): KnownTools {
+  return new Map(
+    [...lists].flatMap(([upstream, { tools }]) => {
+      if (tools === undefined) return []
+      const { prefix = `${upstream}__`, tools: filter } = upstreams[upstream] ?? {}
+      return [
+        [
+          upstream,
+          tools.map(value => {
+            const original = String(value.name)
+            return { original, exposed: prefix + (filter?.rename?.[original] ?? original), value }
+          }),
+        ] as const,
+      ]
+    }),
+  )
+}
+
+async function listed({ catalog }: Generation['graph'], name: Upstream['name']): Promise<Lists> {
   const session = onlooker(ownPackage())
-  const names: Names = {}
+  const lists: Lists = {}
   for (const kind of KINDS) {
     const part = await catalog.part(name, kind, session).catch(() => undefined)
-    if (part !== undefined) names[kind] = part.entries.map(({ original }) => original)
+    if (part !== undefined) lists[kind] = part.entries.map(({ value }) => value)
   }
-  return names
+  return lists
 }
 
 /** From what an earlier run has saved, without a word to the server. */
-function saved(memory: UpstreamMemory): Names {
-  const lists = memory.read('lists')
-  const names: Names = {}
-  for (const list of Array.isArray(lists) ? lists : []) {
+function saved(memory: UpstreamMemory): Lists {
+  const kept = memory.read('lists')
+  const lists: Lists = {}
+  for (const list of Array.isArray(kept) ? kept : []) {
     const { method, text } = isObject(list) ? list : {}
     const kind = KINDS.find(one => LISTS[one].method === method)
     if (kind === undefined || typeof text !== 'string') continue
-    names[kind] = [...(names[kind] ?? []), ...namesIn(text, LISTS[kind].member)]
+    lists[kind] = [...(lists[kind] ?? []), ...entriesIn(text, LISTS[kind].member)]
   }
-  return names
+  return lists
 }
 
-function namesIn(text: string, member: string): string[] {
+function entriesIn(text: string, member: string): JsonObject[] {
   try {
     const entries = (JSON.parse(text) as Record<string, unknown>)[member]
     return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) =>
-      isObject(entry) && typeof entry.name === 'string' ? [entry.name] : [],
+      isObject(entry) && typeof entry.name === 'string' ? [entry] : [],
     )
   } catch {
     return []

@@ -96,6 +96,7 @@ function checkFilter(said: Said, report: Report): void {
   for (const key of MAPS)
     for (const name of Object.keys(mapAt(filter, key)))
       if (!said.names.includes(name)) unmatched(name, pointerTo(`${said.pointer}/${key}`, name), said, report)
+  checkKeys({ ...said, pointer: `${said.pointer}/override`, value: filter.override }, report)
 }
 
 function checkGlobs(said: Said, report: Report): void {
