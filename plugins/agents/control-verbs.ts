@@ -1,5 +1,5 @@
 import { ANONYMOUS, gatewayError, principalKey, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
-import type { Caller, TaskEvent, TaskView } from './types/tasks.ts'
+import type { Caller, TaskEvent, TaskSummary, TaskView } from './types/tasks.ts'
 import { requestOf, problemWith } from './mcp/delegate.ts'
 import type { McpParts } from './mcp/callers.ts'
 import { answerIn, agentRow, structured } from './mcp/results.ts'
@@ -7,6 +7,10 @@ import { INPUTS, MAX_WAIT_MS } from './mcp/schemas.ts'
 
 /** Events in one answer. */
 const MAX_EVENTS = 100
+/** Tasks in one answer, where nobody says how many. */
+const MAX_TASKS = 100
+/** Bytes in one answer. */
+const MAX_PAGE = 64 * 1024
 /** Caller that stands for the owner's pipe; its tasks are those of clients whom nobody has identified. */
 const OWNER: Caller = {
   owner: principalKey(ANONYMOUS),
@@ -16,7 +20,10 @@ const OWNER: Caller = {
   identity: { principal: ANONYMOUS, profile: undefined },
 }
 
-/** Verbs of the agents for the owner of a running gateway: `agents.list`, `probe`, `route`, `run`, `status`, `reply` and `cancel`. */
+/**
+ * Verbs of the agents for the owner of a running gateway: `agents.list`, `probe`, `route`, `run`, `tasks`, `status`, `output`,
+ * `reply` and `cancel`. The last five know the tasks of all callers.
+ */
 export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
   const { control } = hooks
   control.for('agents.list').tap(() => ({ agents: parts.service().agents().map(agentRow) }))
@@ -36,26 +43,54 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
     parts.begun(view.id, OWNER)
     return structured(view)
   })
+  control.for('agents.tasks').tap(({ after, limit = MAX_TASKS }) => {
+    const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
+    return { tasks: parts.service().all(page).map(summaryRow) }
+  })
+  steerTasks(control, parts)
+}
+
+function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
   control.for('agents.status').tap(async params => {
     const { since = 0, waitMs = 0 } = params
-    const id = taskIn('agents.status', params, parts).id
+    const { id, owner } = taskIn('agents.status', params, parts)
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
-    const view =
-      (await parts.service().wait(id, OWNER.owner, until)) ?? taskIn('agents.status', params, parts)
-    return withEvents(view, parts.service().events(view.id, OWNER.owner, Number(since), MAX_EVENTS))
+    const view = await parts.service().wait(id, owner, until)
+    if (view === undefined) throw unknown('agents.status')
+    return withEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
+  })
+  control.for('agents.output').tap(params => {
+    const { id, owner } = taskIn('agents.output', params, parts)
+    const { what = 'text', offset = 0 } = params
+    if (what !== 'text' && what !== 'diff' && what !== 'log')
+      throw wrong('agents.output', '"what" must be text, diff or log')
+    const page = parts.service().page(id, owner, what, Number(offset), MAX_PAGE)
+    if (page === undefined) throw unknown('agents.output')
+    return {
+      text: page.text,
+      end: page.end,
+      total: page.total,
+      cut: page.cut,
+      hasMore: page.next !== undefined,
+    }
   })
   control.for('agents.reply').tap(params => {
-    const { id } = taskIn('agents.reply', params, parts)
+    const { id, owner } = taskIn('agents.reply', params, parts)
     const given = answerIn(params)
     if (given === undefined || typeof params.question !== 'string')
       throw wrong('agents.reply', '"question" and "action" must say what is answered')
-    parts.begun(id, OWNER)
-    return structured(parts.service().answer(id, OWNER.owner, params.question, given))
+    // The agent of somebody else's task must not call back as the owner of the gateway.
+    if (owner === OWNER.owner) parts.begun(id, OWNER)
+    return structured(parts.service().answer(id, owner, params.question, given))
   })
   control.for('agents.cancel').tap(params => {
-    const { id } = taskIn('agents.cancel', params, parts)
-    return { cancelled: parts.service().cancel(id, OWNER.owner, 'its owner cancelled it') }
+    const { id, owner } = taskIn('agents.cancel', params, parts)
+    return { cancelled: parts.service().cancel(id, owner, 'the owner of the gateway cancelled it') }
   })
+}
+
+function summaryRow({ owner: _, ...row }: TaskSummary): JsonObject {
+  return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined))
 }
 
 function withEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
@@ -76,10 +111,19 @@ function checked(verb: string, params: JsonObject): JsonObject {
   return params
 }
 
-function taskIn(verb: string, { task }: JsonObject, parts: McpParts): TaskView {
-  const view = typeof task === 'string' ? parts.service().view(task, OWNER.owner) : undefined
-  if (view === undefined) throw wrong(verb, '"task" must be the id of a task of yours')
-  return view
+/** A task that is named, with the key of the caller whose it is. */
+function taskIn(
+  verb: string,
+  { task }: JsonObject,
+  parts: McpParts,
+): { readonly id: string; readonly owner: string } {
+  const owner = typeof task === 'string' ? parts.service().ownerOf(task) : undefined
+  if (typeof task !== 'string' || owner === undefined) throw unknown(verb)
+  return { id: task, owner }
+}
+
+function unknown(verb: string): Error {
+  return wrong(verb, '"task" must be the id of a task')
 }
 
 function wrong(verb: string, why: string): Error {

@@ -5,6 +5,7 @@ import { Admission } from './access/admission.ts'
 import { Browsers } from './access/browsers.ts'
 import type { PageRequest } from './access/page-request.ts'
 import { actingRoutes } from './api/acting.ts'
+import { configRoutes } from './api/config.ts'
 import { type ApiHost, partsOf } from './api/host.ts'
 import { lookingRoutes } from './api/looking.ts'
 import { overviewRoutes } from './api/overview.ts'
@@ -69,11 +70,16 @@ function siteFor(ask: AskGateway, config: Config, browsers: Browsers): Site {
   const admission = new Admission(browsers, { options: OPTIONS, auth: undefined, now: () => clock.now() })
   const parts = partsOf(config)
   const host: ApiHost = {
-    ...{ control: ask, clock, parts },
+    ...{ control: ask, describedConfig: () => ask('config'), clock, parts },
     ...{ calls: new CallLog(1), figures: new FigureRing(), clients: new Clients() },
     ...{ streams: new Streams(clock, hide), trials: new Trials(hide) },
   }
-  const routes = [...overviewRoutes(host), ...lookingRoutes(host), ...actingRoutes(host)]
+  const routes = [
+    ...overviewRoutes(host),
+    ...lookingRoutes(host),
+    ...actingRoutes(host),
+    ...configRoutes(host),
+  ]
   return new Site({ path: PATH, admission, browsers, routes, parts, hide })
 }
 

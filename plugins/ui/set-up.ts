@@ -1,7 +1,8 @@
-import type { Clock, Config, HttpReply, PluginApi } from '../../src/plugin.ts'
+import type { Clock, Config, HttpReply, JsonObject, PluginApi } from '../../src/plugin.ts'
 import { Admission, STRANGER } from './access/admission.ts'
 import { Browsers } from './access/browsers.ts'
 import { actingRoutes } from './api/acting.ts'
+import { configRoutes } from './api/config.ts'
 import { type ApiHost, partsOf } from './api/host.ts'
 import { lookingRoutes } from './api/looking.ts'
 import { openApi } from './api/openapi.ts'
@@ -10,6 +11,7 @@ import type { Route } from './api/route.ts'
 import type { Part } from './types.ts'
 import { Trials } from './api/trials.ts'
 import { coveredBy, servedBy } from './listeners.ts'
+import { CallFeed } from './record/call-feed.ts'
 import { CallLog } from './record/call-log.ts'
 import { Clients } from './record/clients.ts'
 import { FigureRing } from './record/figures.ts'
@@ -31,6 +33,7 @@ class State {
   readonly figures = new FigureRing()
   readonly clients = new Clients()
   readonly streams: Streams
+  readonly feed: CallFeed
   readonly trials: Trials
   /** URLs of listeners, by name. */
   readonly urls = new Map<string, string>()
@@ -41,6 +44,7 @@ class State {
     this.browsers = new Browsers(clock)
     this.calls = new CallLog(max)
     this.streams = new Streams(clock, hide)
+    this.feed = new CallFeed(clock, this.streams)
     this.trials = new Trials(hide)
   }
 }
@@ -74,8 +78,21 @@ function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Opti
   hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, credentials =>
     isOurs(credentials.path) && admission.isForPage(credentials) ? STRANGER : undefined,
   )
-  const host: ApiHost = { control, clock, calls, figures, clients, streams, trials, parts }
-  const routes = [...overviewRoutes(host), ...lookingRoutes(host), ...actingRoutes(host), ...trials.routes()]
+  // It is the same for as long as this generation is in force.
+  let described: Promise<JsonObject> | undefined
+  const describedConfig = (): Promise<JsonObject> =>
+    (described ??= control('config').catch((error: unknown) => {
+      described = undefined
+      throw error
+    }))
+  const host: ApiHost = { control, describedConfig, clock, calls, figures, clients, streams, trials, parts }
+  const routes = [
+    ...overviewRoutes(host),
+    ...lookingRoutes(host),
+    ...actingRoutes(host),
+    ...configRoutes(host),
+    ...trials.routes(),
+  ]
   return new Site({ path, admission, browsers, routes: withDescription(routes), parts, hide })
 }
 

@@ -81,9 +81,9 @@ export class Site {
     }
   }
 
-  #me({ gate }: PageRequest, { principal, acts }: Reader): Me {
+  #me({ gate }: PageRequest, { principal, acts, isOwner }: Reader): Me {
     const { subject, issuer } = principal
-    return { subject, issuer, acts, gateway: gate?.info ?? NAMELESS, parts: this.#parts.parts }
+    return { subject, issuer, acts, isOwner, gateway: gate?.info ?? NAMELESS, parts: this.#parts.parts }
   }
 
   #logOut({ browser }: Reader): HttpReply {

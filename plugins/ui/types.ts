@@ -9,6 +9,8 @@ export interface Me {
   readonly issuer: string
   /** True where it may change things, too. */
   readonly acts: boolean
+  /** True for who has opened a link of `gateway ui`. */
+  readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
   /** Parts that this gateway has: a page without its part is not shown. */
   readonly parts: readonly Part[]
@@ -169,6 +171,52 @@ export interface ToolDetail extends ToolRow {
   readonly value: Json
 }
 
+/** A value of the configuration. */
+export interface ConfigValue {
+  readonly pointer: string
+  readonly value: unknown
+  /** File and line, a flag, or "default". */
+  readonly origin: string
+}
+
+/** Answer of `GET config`. */
+export interface ConfigValues {
+  readonly file?: string
+  readonly values: readonly ConfigValue[]
+  readonly total: number
+}
+
+/** Answer of `POST plan`. */
+export interface Plan {
+  /** Why the text is no configuration. */
+  readonly problems?: readonly string[]
+  readonly changes: boolean
+  readonly servers?: {
+    readonly started: readonly string[]
+    readonly stopped: readonly string[]
+    readonly restarted: readonly string[]
+    readonly changed: readonly string[]
+    readonly kept: readonly string[]
+    readonly unknown: Readonly<Record<string, string>>
+  }
+  readonly tools?: {
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly renamed: readonly { readonly from: string; readonly to: string }[]
+    readonly changed: readonly string[]
+  }
+  readonly settings?: readonly string[]
+  /** Calls of late that other rules would treat otherwise. */
+  readonly verdicts?: readonly {
+    readonly tool: string
+    readonly caller: string
+    readonly client: string
+    readonly now: string
+    readonly then: string
+  }[]
+  readonly compared?: number
+}
+
 /** A client that has been here. */
 export interface ClientRow {
   readonly client: string
@@ -184,9 +232,80 @@ export interface ClientRow {
   readonly seenAt: number
 }
 
+/** An agent. */
+export interface AgentRow {
+  readonly id: string
+  readonly title?: string
+  readonly description?: string
+  readonly health: string
+  readonly why?: string
+  readonly running: number
+  readonly queued: number
+  readonly left_this_minute?: number
+  readonly left_today?: number
+}
+
+/** A task of an agent in a list. */
+export interface TaskRow {
+  readonly id: string
+  readonly state: string
+  readonly why?: string
+  readonly agent?: string
+  readonly subject: string
+  readonly issuer: string
+  readonly parent?: string
+  readonly progress?: string
+  readonly isError: boolean
+  readonly hasDiff: boolean
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly endedAt?: number
+}
+
+/** A task, opened. */
+export interface TaskDetail {
+  readonly task_id: string
+  readonly state: string
+  readonly is_error: boolean
+  readonly why?: string
+  readonly agent?: string
+  readonly routed_by: string
+  readonly cwd: string
+  readonly progress?: string
+  readonly files_changed: readonly string[]
+  readonly has_diff: boolean
+  readonly denied: readonly string[]
+  readonly warnings: readonly string[]
+  readonly attempts: readonly { readonly agent: string; readonly failure?: string }[]
+  readonly questions: readonly {
+    readonly question_id: string
+    readonly kind: string
+    readonly message: string
+    readonly schema: Json
+  }[]
+  readonly duration_ms: number
+  readonly events: readonly {
+    readonly seq: number
+    readonly at: number
+    readonly kind: string
+    readonly text: string
+  }[]
+}
+
+/** A piece of what a task has said or changed. */
+export interface Piece {
+  readonly text: string
+  /** Offset behind it. */
+  readonly end: number
+  readonly total: number
+  readonly cut: boolean
+  readonly hasMore: boolean
+}
+
 /** An event of the stream at `GET events`. */
 export type Event =
-  | { readonly type: 'call'; readonly call: CallRow }
+  /** So many calls have settled since the event before, this one last. */
+  | { readonly type: 'call'; readonly call: CallRow; readonly count: number }
   | { readonly type: 'server'; readonly name: string; readonly state: string; readonly problem?: string }
   | { readonly type: 'changed'; readonly what: 'approvals' | 'configuration' }
   /** So many events were left out, as they were not read. */

@@ -20,6 +20,8 @@ import type { MapTree, Origin, Tree } from './source/tree.ts'
 export interface LoadOptions {
   /** Path of the configuration; looked for from `cwd` upwards when absent. */
   readonly file?: string | undefined
+  /** Text to read in place of the file, which need not be there. No command of it is run. */
+  readonly text?: string | undefined
   /** Name of the environment; default: GATEWAY_ENV. */
   readonly env?: string | undefined
   /** Settings such as `upstreams.web.timeout=30s`. */
@@ -38,12 +40,13 @@ export interface LoadOptions {
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, environment } = options
   const file = await fileOf(options)
-  const why = whyUnreadable(file)
+  const { text } = options
+  const why = text === undefined ? whyUnreadable(file) : undefined
   if (why !== undefined) throw gatewayError('GW_CONFIG_UNREADABLE', { file, why })
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
-  const sources = new Sources(report)
+  const sources = new Sources(report, text === undefined ? undefined : { file, text })
   const written = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   const tree = withSettings(written, settingsFor(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
@@ -77,8 +80,8 @@ function settingsFor(tree: Tree | undefined, { setFor, environment, cwd }: LoadO
 }
 
 /** Outputs of all commands that a configuration names, which run side by side; what is wrong in it is said later. */
-async function outputsOf(tree: Tree, { run, environment, cwd }: LoadOptions): Promise<Outputs> {
-  if (run === undefined) return 'leave'
+async function outputsOf(tree: Tree, { text, run, environment, cwd }: LoadOptions): Promise<Outputs> {
+  if (run === undefined || text !== undefined) return 'leave'
   const { commands } = interpolate(tree, environment, cwd, ignore)
   const outputs = commands.map(async command => [keyOf(command), await run(command)] as const)
   return new Map(await Promise.all(outputs))

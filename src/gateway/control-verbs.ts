@@ -9,13 +9,13 @@ import {
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import { present } from './plan.ts'
+import type { Planning } from './plan/text.ts'
+import { present } from './plan/plan.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
 import { definitionsOf } from './definitions.ts'
 import { explain } from './explain.ts'
-import type { Generation } from './generation.ts'
 import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
 import { shownList } from './shown-list.ts'
@@ -24,14 +24,13 @@ const MAX_LINES = 10_000
 const LINES = 100
 
 /** Options of a verb beside its parameters. */
-interface VerbOptions extends RequestOptions {
+interface VerbOptions extends RequestOptions, Pick<Planning, 'environment' | 'beside'> {
   /** Aborts when the gateway ends. */
   readonly ending: AbortSignal
 }
 
 /** A running gateway, as far as verbs need it. */
-interface Steered {
-  readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
+interface Steered extends Pick<Planning, 'generation' | 'control'> {
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]
   readonly startedAt: number | undefined
@@ -50,6 +49,7 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['ps', status],
   ['health', ({ health }) => Promise.resolve({ ...health })],
   ['inspect', inspected],
+  ['plan', plan],
   ['plan.present', (gateway, params) => present(gateway.generation, params)],
   ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
   [
@@ -73,6 +73,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'health',
   'inspect',
   'explain',
+  'plan',
   'plan.present',
   'listing',
   'client.request',
@@ -122,6 +123,16 @@ async function run(
 
 async function inspected(gateway: Steered, params: JsonObject): Promise<object> {
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
+}
+
+async function plan(
+  gateway: Steered,
+  params: JsonObject,
+  { environment, beside }: VerbOptions,
+): Promise<object> {
+  const { planOf } = await import('./plan/text.ts')
+  const control: Planning['control'] = (verb, asked) => gateway.control(verb, asked)
+  return planOf({ generation: gateway.generation, control, environment, beside }, params)
 }
 
 /** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */

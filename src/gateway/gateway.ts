@@ -360,6 +360,18 @@ export class Gateway {
    * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
    */
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
+    return runVerb(this, verb, params, {
+      ...options,
+      ending: this.#life.ending.signal,
+      environment: this.#around.environment,
+      beside: (source, inside) => this.#beside(source, inside),
+    })
+  }
+
+  /** Another gateway, which saves nothing and says nothing. */
+  #beside(source: LoadedConfig, inside: Inside): Promise<Gateway> {
+    const { environment, state } = this.#around
+    const log = createLog({ level: 'error', format: 'json', write: () => undefined })
+    return makeGateway(source, { beside: true, environment, log, state: state.directory }, inside)
   }
 }

@@ -25,3 +25,12 @@ export function loadConfig({ commands = 'run', ...options }: LoadConfigOptions):
 export function parseConfig(value: unknown, { directory }: { readonly directory: string }): LoadedConfig {
   return parse(value, { directory, features: builtins })
 }
+
+/** Leaves out what a gateway beside others must not touch: records and counts are of those who are served. */
+export function withoutTraces(source: LoadedConfig): LoadedConfig {
+  const sections = builtins.flatMap(({ claims }) => (claims?.records === true ? (claims.section ?? []) : []))
+  const config = Object.fromEntries(
+    Object.entries(source.config).filter(([key]) => !sections.some(section => section === key)),
+  )
+  return { ...source, config: config as typeof source.config }
+}

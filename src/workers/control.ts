@@ -6,7 +6,7 @@ import { healthFrom, type Health } from '../errors/health.ts'
 import { builtins } from '../gateway/builtins.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
-import { withDigestsOf } from '../gateway/plan.ts'
+import { withDigestsOf } from '../gateway/plan/plan.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -50,10 +50,17 @@ export async function controlAll(
   if (verb === 'health') return { ...(await healthOfAll(workers)) }
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner || OWNER_VERBS.has(verb)) return workers.owned.control(verb, params, options)
-  if (verb === 'plan.present')
-    return withDigestsOf(workers.source.config, await askOne(workers, asked), params.salt)
+  if (verb.startsWith('plan')) return planned(workers, asked)
   if (ASKED_ONCE.has(verb)) return askOne(workers, asked)
   return joined(await askAll(workers, asked))
+}
+
+/** Each process has but a part of some bounds, so that it says what the file says of them, and finds no difference by itself. */
+async function planned(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
+  const { verb, params } = asked
+  if (verb === 'plan.present')
+    return withDigestsOf(workers.source.config, await askOne(workers, asked), params.salt)
+  throw gatewayError('GW_VERB_PARAMS', { verb, why: 'several processes are compared by "gateway plan"' })
 }
 
 /** Has one ready worker carry out the verb: a client's request must be made only once. */

@@ -127,6 +127,7 @@ export function pageOf(
   return {
     text: bytes.toString('utf8', start, Math.max(end, start)),
     next: isLast ? undefined : next,
+    end: next,
     total,
     cut: total > kept,
   }

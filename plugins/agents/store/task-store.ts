@@ -86,6 +86,22 @@ export class TaskStore {
     return rows.map(recordOf)
   }
 
+  /** A task, whoever's it is: for the owner of the gateway. */
+  any(id: string): TaskRecord | undefined {
+    const row = this.#database.get('SELECT * FROM tasks WHERE id = ?', id)
+    return row === undefined ? undefined : recordOf(row)
+  }
+
+  /** The newest first, whoever's they are: for the owner of the gateway. */
+  newest(after: string | undefined, limit: number): TaskRecord[] {
+    const from = after === undefined ? undefined : this.any(after)
+    if (after !== undefined && from === undefined) return []
+    const [where, values] =
+      from === undefined ? ['', []] : ['WHERE (created, id) < (?, ?)', [from.createdAt, from.id]]
+    const sql = `SELECT * FROM tasks ${where} ORDER BY created DESC, id DESC LIMIT ?`
+    return this.#database.all(sql, ...values, limit).map(recordOf)
+  }
+
   /** Compare and set: false when it is in none of these states any more. */
   change(id: string, owner: string, from: readonly TaskState[], change: Change): boolean {
     const now = this.#now()

@@ -19,6 +19,7 @@ import type {
   RouteDecision,
   TaskEvent,
   TaskRequest,
+  TaskSummary,
   TaskView,
 } from '../types/tasks.ts'
 import { answer } from './answers.ts'
@@ -27,7 +28,7 @@ import { liveOf, Watchers, type ServiceParts, type TaskContext, type TaskSetting
 import { askToContinue } from './questions.ts'
 import { lookAround, prune, tidyUp, recover } from './maintenance.ts'
 import { stop } from './runner.ts'
-import { pieceOf, viewOf, waitFor } from './views.ts'
+import { pieceOf, summaryOf, viewOf, waitFor } from './views.ts'
 
 const MAX_LISTED = 200
 const USUAL: TaskSettings = { ttlMs: 7 * 86_400_000, max: 10_000, maxPerCaller: 64, keepPrompt: true }
@@ -119,6 +120,16 @@ export class LocalTaskService implements TaskService {
   ): TaskView[] {
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
     return this.#context.tasks.list(owner, after, bounded).map(record => viewOf(this.#context, record))
+  }
+
+  all({ after, limit }: { readonly after: string | undefined; readonly limit: number }): TaskSummary[] {
+    if (!this.#context.database.isOpen) return []
+    const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
+    return this.#context.tasks.newest(after, bounded).map(summaryOf)
+  }
+
+  ownerOf(id: string): string | undefined {
+    return this.#context.database.isOpen ? this.#context.tasks.any(id)?.owner : undefined
   }
 
   wait(

@@ -1,4 +1,4 @@
-import type { Page, TaskEvent, TaskView } from '../types/tasks.ts'
+import type { Page, TaskEvent, TaskSummary, TaskView } from '../types/tasks.ts'
 import type { TaskContext } from './context.ts'
 import { hasEnded, type TaskRecord } from '../store/record.ts'
 import { pageOf } from '../store/output-store.ts'
@@ -72,6 +72,17 @@ export function viewOf(context: TaskContext, record: TaskRecord): TaskView {
     questions: context.output.openQuestions(id, owner),
     ttlMs: context.parts.tasks.ttlMs,
     ...{ seq: data.seq, progress: data.progress },
+  }
+}
+
+/** A task without anything that was said in it. */
+export function summaryOf(record: TaskRecord): TaskSummary {
+  const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
+  const { issuer = '', subject, parent } = start
+  const { progress, isError, diff } = data
+  return {
+    ...{ id, owner, issuer, subject, state, why, agent, parent, progress, isError },
+    ...{ hasDiff: diff > 0, createdAt, updatedAt, endedAt },
   }
 }
 

@@ -101,6 +101,24 @@ export interface TaskView {
   readonly progress: string | undefined
 }
 
+/** One task in a list of the tasks of all callers, without anything that was said in it. */
+export interface TaskSummary {
+  readonly id: string
+  readonly owner: string
+  readonly issuer: string
+  readonly subject: string
+  readonly state: TaskState
+  readonly why: string | undefined
+  readonly agent: string | undefined
+  readonly parent: string | undefined
+  readonly progress: string | undefined
+  readonly isError: boolean
+  readonly hasDiff: boolean
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly endedAt: number | undefined
+}
+
 /** Question that the task waits for. Answered by `reply`, once. */
 export interface Question {
   readonly id: string
@@ -147,6 +165,8 @@ export interface AgentRow {
 export interface Page {
   readonly text: string
   readonly next: number | undefined
+  /** Offset behind it: what comes later begins there. */
+  readonly end: number
   readonly total: number
   /** True if something is missing because it was too much to keep. */
   readonly cut: boolean
@@ -185,6 +205,10 @@ export interface TaskService {
   /** Listens to each change; returns the way to stop. */
   watch(id: string, owner: string, listener: (view: TaskView) => void): () => void
   agents(): readonly AgentRow[]
+  /** The tasks of all callers, the newest first: for whoever owns the gateway, and nobody else. */
+  all(page: { readonly after: string | undefined; readonly limit: number }): readonly TaskSummary[]
+  /** The owner of a task, for the same. */
+  ownerOf(id: string): string | undefined
   /** Routes it without doing it. */
   route(request: TaskRequest, caller: Caller): RouteDecision
   probe(agents: readonly string[] | undefined): Promise<readonly AgentRow[]>

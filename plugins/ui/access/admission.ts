@@ -17,6 +17,8 @@ type Options = NonNullable<Config['ui']>
 export interface Reader {
   readonly principal: Principal
   readonly acts: boolean
+  /** True for who has opened a link of `gateway ui`: somebody who could run any command of the gateway. */
+  readonly isOwner: boolean
   /** Key of its share of what is bounded. */
   readonly share: string
   readonly browser: Browser | undefined
@@ -86,6 +88,7 @@ export class Admission {
       return {
         principal: ANONYMOUS,
         acts: true,
+        isOwner: true,
         share: 'owner',
         browser,
         isIn: async () => this.#browsers.isOpen(browser),
@@ -120,6 +123,7 @@ export class Admission {
     return {
       principal,
       acts: principal.scopes.includes(actScope),
+      isOwner: false,
       share: principalKey(principal),
       browser,
       isIn: () => this.#isStillIn(browser, request),

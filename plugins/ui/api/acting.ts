@@ -1,10 +1,11 @@
+import { agentRoutes } from './agents.ts'
 import type { ApiHost } from './host.ts'
 import type { Route } from './route.ts'
 import type { Part } from '../types.ts'
 
 const MOST_ENTRIES = 500
 
-/** Routes over what other plugins do, as far as they are there, and over the configuration. */
+/** Routes over what other plugins do, as far as they are there. */
 export function actingRoutes(host: ApiHost): Route[] {
   const { control, parts } = host
   const byPart: Readonly<Partial<Record<Part, () => Route[]>>> = {
@@ -19,17 +20,9 @@ export function actingRoutes(host: ApiHost): Route[] {
         run: () => control('login.list'),
       },
     ],
-    agents: () => [
-      {
-        method: 'GET',
-        name: 'agents',
-        summary: 'Agents and how they do.',
-        answer: 'Agents',
-        run: () => control('agents.list'),
-      },
-    ],
+    agents: () => agentRoutes(host),
   }
-  return [...parts.flatMap(part => byPart[part]?.() ?? []), ...configRoutes(host)]
+  return parts.flatMap(part => byPart[part]?.() ?? [])
 }
 
 function approvalRoutes({ control }: ApiHost): Route[] {
@@ -73,26 +66,6 @@ function cacheRoutes({ control }: ApiHost): Route[] {
       body: { upstream: { type: 'string' }, name: { type: 'string' }, all: { type: 'boolean' } },
       answer: 'How many entries are gone',
       run: ({ body }) => control('cache.purge', body),
-    },
-  ]
-}
-
-function configRoutes({ control }: ApiHost): Route[] {
-  return [
-    {
-      method: 'GET',
-      name: 'config',
-      summary: 'The effective configuration with the place that each value comes from, without secrets.',
-      answer: 'Values by their places',
-      run: () => control('config'),
-    },
-    {
-      method: 'POST',
-      name: 'reload',
-      summary: 'Has the gateway read its configuration again.',
-      acts: true,
-      answer: 'What became another one',
-      run: () => control('reload'),
     },
   ]
 }

@@ -1,4 +1,4 @@
-import type { Clock, Config, PluginApi } from '../../../src/plugin.ts'
+import type { Clock, Config, JsonObject, PluginApi } from '../../../src/plugin.ts'
 import type { CallLog } from '../record/call-log.ts'
 import type { Clients } from '../record/clients.ts'
 import type { FigureRing } from '../record/figures.ts'
@@ -9,6 +9,8 @@ import type { Part } from '../types.ts'
 /** Parts of the gateway that the API answers from. */
 export interface ApiHost {
   readonly control: PluginApi['control']
+  /** The configuration with the origin of each value. It costs much to work out for a large one. */
+  readonly describedConfig: () => Promise<JsonObject>
   readonly clock: Clock
   readonly calls: CallLog
   readonly figures: FigureRing

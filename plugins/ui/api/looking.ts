@@ -20,18 +20,20 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
         outcome:
           'ok, is_error, error, refused, cancelled, input_required, task, or failed for all that are not well.',
         before: 'Only calls before the one of this id.',
+        after: 'Only calls after the one of this id.',
         limit: `At most so many, up to ${MOST_ROWS}.`,
       },
       answer: 'Calls, and the id for the next page',
       run({ text, count }) {
         const before = text('before') === undefined ? undefined : count('before', ANY)
+        const after = count('after', ANY)
         const [tool, caller, server, outcome] = [
           text('tool'),
           text('caller'),
           text('server'),
           text('outcome'),
         ]
-        return calls.find({ tool, caller, server, outcome, before, limit: count('limit', ROWS) })
+        return calls.find({ tool, caller, server, outcome, before, after, limit: count('limit', ROWS) })
       },
     },
     {
@@ -46,7 +48,8 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
     {
       method: 'GET',
       name: 'events',
-      summary: 'What happens, as it happens: calls, states of servers, changes.',
+      summary:
+        'What happens, as it happens: calls, states of servers, changes. Many calls are one event, four a second at most, with their `count` and the last of them; `calls` with `after` has the others.',
       answer: 'A stream of events, each a JSON object',
       run({ reader, http }) {
         const stream = streams.open(reader)

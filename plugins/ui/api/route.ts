@@ -23,8 +23,10 @@ export interface Route {
   /** Last part of its path. */
   readonly name: string
   readonly summary: string
-  /** True where it changes something, or has a server do something. */
+  /** True where it changes something, has a server do something, or tells what callers have said. */
   readonly acts?: true
+  /** True for what is for the owner alone, who has opened a link. */
+  readonly isForOwner?: true
   /** Parameters of the query, by name, with what they mean. */
   readonly query?: Readonly<Record<string, string>>
   /** Members of the body, by name, as JSON Schema. */

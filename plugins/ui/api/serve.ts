@@ -42,6 +42,8 @@ export async function answer(
   hide: Hide,
 ): Promise<HttpReply> {
   if (route.acts === true && !asked.reader.acts) return errorReply(403, 'this needs the scope for acting')
+  if (route.isForOwner === true && !asked.reader.isOwner)
+    return errorReply(403, 'this is for the owner, who opens the page with "gateway ui"')
   try {
     const value = await route.run(await questionOf(route, asked))
     return value instanceof Reply

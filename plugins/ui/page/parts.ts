@@ -102,51 +102,6 @@ export function Snippet({ text, label }: { text: string; label: string }): View 
   </div>`
 }
 
-export interface Column<T> {
-  readonly head: string
-  /** Right-aligned digits. */
-  readonly isNumber?: boolean
-  /** Sentences, which get the room that is left. */
-  readonly isText?: boolean
-  /** Left out where the screen is narrow. */
-  readonly isMinor?: boolean
-  readonly cell: (row: T) => ComponentChildren
-}
-
-interface TableProps<T> {
-  readonly label: string
-  readonly columns: readonly Column<T>[]
-  readonly rows: readonly T[]
-  readonly keyOf: (row: T) => string | number
-}
-
-function classOf<T>({ isNumber, isText, isMinor }: Column<T>): string {
-  const classes = { number: isNumber, text: isText, minor: isMinor }
-  return Object.entries(classes)
-    .flatMap(([name, isMeant]) => (isMeant === true ? [name] : []))
-    .join(' ')
-}
-
-export function Table<T>({ label, columns, rows, keyOf }: TableProps<T>): View {
-  return html`<div class="scroll" role="region" aria-label=${label} tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          ${columns.map(column => html`<th scope="col" class=${classOf(column)}>${column.head}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          row =>
-            html`<tr key=${keyOf(row)}>
-              ${columns.map(column => html`<td class=${classOf(column)}>${column.cell(row)}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`
-}
-
 interface FieldProps {
   readonly label: string
   readonly value: string
@@ -177,19 +132,6 @@ export function Field({ label, value, type = 'text', hint, options, change }: Fi
   >`
 }
 
-interface ListProps<T> extends Omit<TableProps<T>, 'rows'> {
-  /** Undefined until they are known. */
-  readonly rows: readonly T[] | undefined
-  /** Text where there are none. */
-  readonly none: ComponentChildren
-}
-
-/** Rows, or why there are none. */
-export function List<T>({ rows, none, ...table }: ListProps<T>): View {
-  if (rows === undefined) return html`<${Empty}>Looking …</${Empty}>`
-  return rows.length === 0 ? html`<${Empty}>${none}</${Empty}>` : html`<${Table} ...${table} rows=${rows} />`
-}
-
 interface SearchProps {
   readonly label: string
   readonly value: string
@@ -200,9 +142,4 @@ interface SearchProps {
 /** A field that filters a list. */
 export function Search(props: SearchProps): View {
   return html`<${Field} ...${props} type="search" />`
-}
-
-/** A button for the next page of a list. */
-export function More({ further }: { further?: () => void }): View {
-  return further === undefined ? null : html`<button type="button" onClick=${further}>More</button>`
 }

@@ -24,34 +24,60 @@ export interface Asked<T> {
   readonly again: () => void
 }
 
-export interface AskOptions {
+export interface AskOptions<T> {
   /** Asks again every so many milliseconds, while anybody can see the page. */
   readonly every?: number
   /** Asks again when this happens, twice a second at most. */
   readonly on?: readonly Event['type'][]
+  /** Asks then only for what is new. */
+  readonly newer?: {
+    readonly urlOf: (data: T) => string
+    readonly merged: (data: T, newer: T) => T
+  }
+}
+
+function remember(url: string, data: unknown): void {
+  known.delete(url)
+  known.set(url, data)
+  if (known.size > MOST_KNOWN) known.delete(String(known.keys().next().value))
 }
 
 /** Asks the API, and asks again when it is time. */
-export function useAnswer<T>(url: string, { every, on = [] }: AskOptions = {}): Asked<T> {
+export function useAnswer<T>(url: string, { every, on = [], newer }: AskOptions<T> = {}): Asked<T> {
   const [, setTurn] = useState(0)
   const [problem, setProblem] = useState<Failure | undefined>()
   const current = useRef(url)
   current.current = url
-  const again = useCallback(() => {
-    void get<T>(url).then(
-      data => {
-        known.delete(url)
-        known.set(url, data)
-        if (known.size > MOST_KNOWN) known.delete(String(known.keys().next().value))
-        if (current.current !== url) return
-        setProblem(undefined)
-        setTurn(turn => turn + 1)
-      },
-      (error: unknown) => {
-        if (current.current === url)
-          setProblem(error instanceof Failure ? error : new Failure(0, String(error)))
-      },
-    )
+  const isAsking = useRef('')
+  const ask = useCallback(
+    (from: string, made: (answer: T) => T) => {
+      // One that is on its way brings the same.
+      if (isAsking.current === from) return
+      isAsking.current = from
+      void get<T>(from)
+        .then(
+          answer => {
+            remember(url, made(answer))
+            if (current.current !== url) return
+            setProblem(undefined)
+            setTurn(turn => turn + 1)
+          },
+          (error: unknown) => {
+            if (current.current === url)
+              setProblem(error instanceof Failure ? error : new Failure(0, String(error)))
+          },
+        )
+        .finally(() => {
+          if (isAsking.current === from) isAsking.current = ''
+        })
+    },
+    [url],
+  )
+  const again = useCallback(() => ask(url, answer => answer), [url])
+  const heard = useCallback(() => {
+    const data = known.get(url) as T | undefined
+    if (data === undefined || newer === undefined) return again()
+    ask(newer.urlOf(data), answer => newer.merged((known.get(url) as T | undefined) ?? data, answer))
   }, [url])
   useEffect(again, [url])
   useEffect(() => {
@@ -59,7 +85,7 @@ export function useAnswer<T>(url: string, { every, on = [] }: AskOptions = {}): 
     const timer = setInterval(() => void (document.hidden || again()), every)
     return () => clearInterval(timer)
   }, [url, every])
-  useEvents(on, again)
+  useEvents(on, heard)
   return { data: known.get(url) as T | undefined, problem, again }
 }
 
@@ -95,7 +121,7 @@ export interface Listed<A, T> extends Asked<A> {
   readonly hasMore: boolean
 }
 
-interface ListOptions<A, T> extends AskOptions {
+interface ListOptions<A, T> extends AskOptions<A> {
   readonly rowsOf: (answer: A) => readonly T[]
   /** Address of the next page, after so many rows. */
   readonly nextOf: (answer: A, count: number) => string | undefined

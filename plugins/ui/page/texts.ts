@@ -12,6 +12,7 @@ export function bytes(value: number): string {
 }
 
 export function duration(ms: number): string {
+  if (ms < 1) return `${Math.round(ms * 1000)} µs`
   if (ms < 10) return `${ms.toFixed(1)} ms`
   if (ms < 1000) return `${Math.round(ms)} ms`
   const seconds = ms / 1000

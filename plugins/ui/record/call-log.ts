@@ -11,6 +11,8 @@ export interface Wanted {
   readonly outcome?: string | undefined
   /** Only calls before the one of this id. */
   readonly before?: number | undefined
+  /** Only calls after the one of this id. */
+  readonly after?: number | undefined
   readonly limit: number
 }
 
@@ -50,11 +52,11 @@ export class CallLog {
     return call?.id === id ? call : undefined
   }
 
-  find({ limit, before, ...wanted }: Wanted): Calls {
+  find({ limit, before, after = 0, ...wanted }: Wanted): Calls {
     const fits = fitting(wanted)
     const found: CallRow[] = []
     const kept = Math.min(this.#next - 1, this.#max)
-    const oldest = this.#next - kept
+    const oldest = Math.max(this.#next - kept, after + 1)
     for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
       const call = this.get(id)
       if (call === undefined || !fits(call)) continue
@@ -74,7 +76,7 @@ function fitting({
   caller,
   server,
   outcome,
-}: Omit<Wanted, 'limit' | 'before'>): (call: CallDetail) => boolean {
+}: Omit<Wanted, 'limit' | 'before' | 'after'>): (call: CallDetail) => boolean {
   const isTool = tool === undefined ? undefined : globs(/[*?]/.test(tool) ? tool : `*${tool}*`)
   return call =>
     (isTool === undefined || isTool(call.name)) &&

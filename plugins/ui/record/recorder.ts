@@ -11,10 +11,10 @@ import {
   type Slot,
 } from '../../../src/plugin.ts'
 import type { CallDetail, Timing } from '../types.ts'
-import { type CallLog, isFailed, rowOf } from './call-log.ts'
+import type { CallFeed } from './call-feed.ts'
+import { type CallLog, isFailed } from './call-log.ts'
 import type { Clients } from './clients.ts'
 import type { FigureRing } from './figures.ts'
-import type { Streams } from './streams.ts'
 
 type Options = NonNullable<Config['ui']>
 
@@ -39,7 +39,7 @@ export interface Records {
   readonly calls: CallLog
   readonly figures: FigureRing
   readonly clients: Clients
-  readonly streams: Streams
+  readonly feed: CallFeed
 }
 
 /** Keeps the calls of late, with what is known of their way. */
@@ -69,8 +69,7 @@ export function recordCalls(
     const isCached = outcome === 'ok' && own.leftAt !== undefined && own.tries === 0
     records.figures.add({ at, ms, isFailed: isFailed(outcome), isCached, bytes: bytesIn + bytesOut })
     records.clients.called(exchange.session)
-    const kept = records.calls.add(call)
-    if (records.streams.isHeard) records.streams.tell({ type: 'call', call: rowOf(kept) })
+    records.feed.add(records.calls.add(call))
   })
 }
 

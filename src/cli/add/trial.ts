@@ -1,8 +1,9 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import { withConfig } from '../../config/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
+import { withoutTraces } from '../../gateway/load-config.ts'
 import { tokensIn } from '../../util/units.ts'
-import { withGateway, withoutTraces } from '../local/ask-gateway.ts'
+import { withGateway } from '../local/ask-gateway.ts'
 import { listAllTools } from '../local/tools.ts'
 import type { Terminal } from '../output/terminal.ts'
 

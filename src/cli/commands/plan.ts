@@ -25,7 +25,7 @@ export default class Plan extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(Plan)
     const { makePlan, planLines, WOULD_CHANGE } = await import('../local/plan.ts')
-    const { changesAnything } = await import('../local/plan-differences.ts')
+    const { changesAnything } = await import('../../gateway/plan/differences.ts')
     const plan = await makePlan(flags, this.terminal)
     if (flags.json) this.printJson(plan)
     else for (const line of planLines(plan, this.terminal)) this.terminal.out.line(line)

@@ -3,8 +3,8 @@ import { constants } from 'node:os'
 import { type GatewayOptions, type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../config/index.ts'
 import type { ControlClient } from '../../control/client.ts'
-import { builtins } from '../../gateway/builtins.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { withoutTraces } from '../../gateway/load-config.ts'
 import type { Inside } from '../../gateway/process-hooks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
@@ -76,15 +76,6 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
     inspect: async () => ({ ...describeConfig(source, cwd), ...(await gateway.inspect()) }),
     control: (verb, params) => gateway.control(verb, params),
   }
-}
-
-/** Leaves out what a gateway beside others must not touch: records and counts are of those who are served. */
-export function withoutTraces(source: LoadedConfig): LoadedConfig {
-  const sections = builtins.flatMap(({ claims }) => (claims?.records === true ? (claims.section ?? []) : []))
-  const config = Object.fromEntries(
-    Object.entries(source.config).filter(([key]) => !sections.some(section => section === key)),
-  )
-  return { ...source, config: config as typeof source.config }
 }
 
 /** Options of a gateway of the command's own, and what differs in it. */

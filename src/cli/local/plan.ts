@@ -1,20 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import type { RecentCall } from '../../api/explain.ts'
-import type { Explanation } from '../../gateway/explain.ts'
-import { plannedIn, type Planned } from '../../gateway/plan.ts'
+import { plannedIn, type Planned } from '../../gateway/plan/plan.ts'
+import {
+  changesAnything,
+  differencesOf,
+  type ChangedVerdict,
+  type Plan,
+} from '../../gateway/plan/differences.ts'
+import { changedVerdicts } from '../../gateway/plan/verdicts.ts'
 import type { Inside } from '../../gateway/process-hooks.ts'
-import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { withoutTraces } from '../../gateway/load-config.ts'
 import { oneLine } from '../../util/plain-text.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { inRunning, type ControlFlags } from '../remote/connect.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
-import { sayWhich, withGateway, withoutTraces } from './ask-gateway.ts'
-import { changesAnything, differencesOf, type ChangedVerdict, type Plan } from './plan-differences.ts'
+import { sayWhich, withGateway } from './ask-gateway.ts'
 
 /** Exit code where something would change. */
 export const WOULD_CHANGE = 6
@@ -64,7 +69,7 @@ async function withPresent<T>(
     })
   })
   terminal.err.line(terminal.err.paint('dim', 'no gateway runs; comparing with the file'))
-  const { plannedOf } = await import('../../gateway/plan.ts')
+  const { plannedOf } = await import('../../gateway/plan/plan.ts')
   const beside = { beside: true, state: stateDirectory(source, terminal) }
   const ofGateway = (gateway: Gateway): Promise<T> =>
     use({
@@ -102,7 +107,7 @@ async function withNext<T>(
   terminal: Terminal,
   use: (then: Planned, ask: Ask) => Promise<T>,
 ): Promise<T> {
-  const { plannedOf, serverDigest, standIn } = await import('../../gateway/plan.ts')
+  const { plannedOf, serverDigest, standIn } = await import('../../gateway/plan/plan.ts')
   const known = new Map(now.servers.map(server => [server.name, server]))
   const inside: Inside = {
     upstream: (spec, context) => {
@@ -117,47 +122,6 @@ async function withNext<T>(
     )
   const beside = { beside: true, state: stateDirectory(next, terminal), inside }
   return withGateway(withoutTraces(next), terminal, ofGateway, beside)
-}
-
-/** Asks both what calls of late meet; says those that meet something else. */
-async function changedVerdicts(
-  recent: readonly RecentCall[],
-  now: Ask,
-  then: Ask,
-): Promise<ChangedVerdict[]> {
-  const found: ChangedVerdict[] = []
-  for (const call of recent) {
-    const asked = questionOf(call)
-    const [before, after] = await Promise.all([verdictOf(now, asked), verdictOf(then, asked)])
-    if (before.key === after.key) continue
-    const { tool, client, principal } = call
-    found.push({ tool, caller: principal.subject, client, now: before.text, then: after.text })
-  }
-  return found
-}
-
-/** A key may have other scopes then: it is asked for by its name. */
-function questionOf({ tool, principal, as, client, profile }: RecentCall): JsonObject {
-  const who = as === undefined ? { principal } : { as }
-  return { tool, client, ...who, ...(profile === undefined ? {} : { profile }) }
-}
-
-async function verdictOf(
-  ask: Ask,
-  asked: JsonObject,
-): Promise<{ readonly key: string; readonly text: string }> {
-  try {
-    const { outcome } = (await ask('explain', asked)) as unknown as Explanation
-    const { what, by, text, isPassing } = outcome
-    // An answer that is kept now, or a limit that is full now, is no matter of rules.
-    const isServed = what === 'server' || what === 'answered' || isPassing === true
-    return {
-      key: isServed ? 'served' : `${what} ${by}`,
-      text: isServed ? 'goes on' : `${what} by ${by}: ${text}`,
-    }
-  } catch (error) {
-    return { key: 'unknown caller', text: reasonOf(error) }
-  }
 }
 
 /** The plan as people read it. */

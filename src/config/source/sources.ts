@@ -14,10 +14,13 @@ const MOST_FILES = 64
 /** Reads files with what they extend; each file is read once. */
 export class Sources {
   readonly #report: ReportProblem
+  readonly #given: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
-  constructor(report: ReportProblem) {
+  /** `given` is a text that is read in place of a file. */
+  constructor(report: ReportProblem, given?: { readonly file: string; readonly text: string }) {
     this.#report = report
+    this.#given = given
   }
 
   /** Every file read so far. */
@@ -44,7 +47,7 @@ export class Sources {
   }
 
   #read(file: string, from: Origin, pointer: string): Tree | undefined {
-    const contents = readText(file, LARGEST_FILE)
+    const contents = file === this.#given?.file ? this.#given : readText(file, LARGEST_FILE)
     if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
     const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined

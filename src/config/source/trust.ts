@@ -10,8 +10,11 @@ export function whyUntrusted(file: string): string | undefined {
   const own = process.geteuid?.()
   if (own === undefined) return undefined
   const isOthers = ({ uid }: Stats): boolean => uid !== own && uid !== 0
+  const link = lstatSync(file, { throwIfNoEntry: false })
+  // A text that came in place of a file; no command of it is run.
+  if (link === undefined) return undefined
   const directory = statSync(dirname(file))
-  const links = [lstatSync(file), statSync(file, { throwIfNoEntry: false }) ?? lstatSync(file)]
+  const links = [link, statSync(file, { throwIfNoEntry: false }) ?? link]
   if (links.some(isOthers)) return 'it belongs to another user'
   if (isOthers(directory)) return 'its directory belongs to another user'
   if (links.some(found => !found.isSymbolicLink() && (found.mode & ANYBODY_WRITES) !== 0))

@@ -2,20 +2,9 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { CallDetail, CallRow, Calls as Answer, Timing } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import {
-  Badge,
-  type Column,
-  Copy,
-  Field,
-  List,
-  More,
-  Page,
-  Problem,
-  Search,
-  Snippet,
-  type View,
-} from '../parts.ts'
-import { choose, hashOf, type PageProps, type Place, useAnswer, useEvents, useList } from '../state.ts'
+import { Badge, Copy, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
+import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { type Column, List, More } from '../table.ts'
 import { bytes, count, duration, pretty, time } from '../texts.ts'
 
 const OUTCOMES = [
@@ -36,12 +25,18 @@ export function Calls({ place }: PageProps): View {
   const { params } = place
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
   const [isHeld, hold] = useState(false)
-  const { data, problem, rows, further, hasMore, again } = useList<Answer, CallRow>(urlOf('calls', filter), {
+  const [isReading, setReading] = useState(false)
+  const { data, problem, rows, further, hasMore } = useList<Answer, CallRow>(urlOf('calls', filter), {
     rowsOf: ({ calls }) => calls,
     nextOf: ({ next }) => (next === undefined ? undefined : urlOf('calls', { ...filter, before: next })),
+    // Calls that come meanwhile would push pages apart that somebody reads.
+    on: isHeld || isReading ? [] : ['call'],
+    newer: {
+      urlOf: ({ calls }) => urlOf('calls', { ...filter, after: calls[0]?.id ?? 0, limit: MOST_SHOWN }),
+      merged: withNewer,
+    },
   })
-  // Calls that come meanwhile would push pages apart that somebody reads.
-  useEvents(isHeld || hasMore ? [] : ['call'], again)
+  if (hasMore !== isReading) setReading(hasMore)
   const id = params.get('id')
   return html`<${Page} title="Calls" lead=${data === undefined ? '' : `${count(data.kept)} kept`}>
     <${Problem} of=${problem} />
@@ -56,6 +51,18 @@ export function Calls({ place }: PageProps): View {
     <${List} label="Calls" columns=${columns(place)} rows=${rows} keyOf=${(row: CallRow) => row.id} none="No calls yet that fit." />
     <${More} further=${further} />
   </${Page}>`
+}
+
+/** Calls of the first page; older ones are on the next. */
+const MOST_SHOWN = 100
+
+/** The first page with calls that came since. Where more came than it holds, it is of those alone. */
+function withNewer(known: Answer, { calls, kept, next }: Answer): Answer {
+  const newest = known.calls[0]?.id ?? 0
+  const all = next === undefined ? [...calls.filter(({ id }) => id > newest), ...known.calls] : [...calls]
+  const shown = all.slice(0, MOST_SHOWN)
+  const further = all.length > MOST_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
+  return { calls: shown, kept, ...(further === undefined ? {} : { next: further }) }
 }
 
 function columns({ params }: Place): Column<CallRow>[] {

@@ -1,16 +1,16 @@
 import { html } from 'htm/preact'
 import type { ClientRow } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import { Badge, type Column, Empty, Page, Problem, Table, type View } from '../parts.ts'
+import { Badge, Empty, Page, Problem, type View } from '../parts.ts'
 import { hashOf, type PageProps, useAnswer } from '../state.ts'
+import { type Column, Table } from '../table.ts'
 import { ago, count } from '../texts.ts'
 
-const EVERY_MS = 10_000
+const EVERY_MS = 5000
 
 export function Clients(_: PageProps): View {
   const { data, problem } = useAnswer<{ clients: ClientRow[]; total: number }>(urlOf('clients'), {
     every: EVERY_MS,
-    on: ['call'],
   })
   const rows = data?.clients ?? []
   return html`<${Page} title="Clients" lead=${data === undefined ? '' : `${count(data.total)} since the gateway began`}>

@@ -1,21 +1,24 @@
 import { html } from 'htm/preact'
 import type { Figures, Finding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, type Column, Empty, Page, Problem, Table, type View } from '../parts.ts'
+import { Act, Badge, Page, Problem, Search, Snippet, type View } from '../parts.ts'
 import { Plot } from '../plot.ts'
-import { hashOf, type PageProps, useAnswer } from '../state.ts'
+import { choose, hashOf, type PageProps, type Place, useAnswer } from '../state.ts'
+import { type Column, List } from '../table.ts'
 import { ago, bytes, count, duration } from '../texts.ts'
 
 const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
 
-export function Overview({ me }: PageProps): View {
+export function Overview({ me, place }: PageProps): View {
   const { data, problem, again } = useAnswer<Answer>(urlOf('overview'), {
     every: EVERY_MS,
     on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
   const { gateway, servers, figures, findings, listeners } = data
+  const search = place.params.get('search') ?? ''
+  const logs = place.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'all is well' : '',
     `${count(servers.length)} servers`,
@@ -29,20 +32,56 @@ export function Overview({ me }: PageProps): View {
     ${me.parts.includes('calls') ? html`<${Plots} figures=${figures} />` : html`<p class="finding">Calls, clients and figures are recorded where the configuration has <code>ui: {}</code>.</p>`}
     <h2>Servers</h2>
     ${
-      servers.length === 0
-        ? html`<${Empty}>The configuration has no servers.</${Empty}>`
-        : html`<${Table}
-            label="Servers"
-            columns=${columnsFor(me.acts, again)}
-            rows=${sorted(servers)}
-            keyOf=${(row: ServerRow) => row.name}
-          />`
+      servers.length < MANY && search === ''
+        ? null
+        : html`<div class="filters" role="search">
+            <${Search}
+              label="Search"
+              hint="name, state or reason"
+              value=${search}
+              change=${(text: string) => choose(place, { search: text })}
+            />
+          </div>`
     }
+    ${logs === null ? null : html`<${Output} name=${logs} place=${place} key=${logs} />`}
+    <${List}
+      label="Servers"
+      columns=${columnsFor(me.acts, place, again)}
+      rows=${sorted(servers.filter(fitting(search)))}
+      keyOf=${(row: ServerRow) => row.name}
+      none=${search === '' ? 'The configuration has no servers.' : 'Nothing fits.'}
+      isStacked=${true}
+    />
     <h2>Listeners</h2>
     <ul class="plain">
       ${listeners.map(({ name, type, url }) => html`<li><strong>${name}</strong> <code>${url ?? type}</code></li>`)}
     </ul>
   </${Page}>`
+}
+
+/** Servers from which on somebody wants to search them. */
+const MANY = 12
+
+function fitting(search: string): (row: ServerRow) => boolean {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean)
+  return ({ name, type, state, problem, findings = [] }) => {
+    const texts = [name, type, state, problem, ...findings.map(({ summary }) => summary)]
+    const text = texts.join(' ').toLowerCase()
+    return words.every(word => text.includes(word))
+  }
+}
+
+/** Lines that the process of a server wrote on stderr of late. */
+function Output({ name, place }: { name: string; place: Place }): View {
+  const { data, problem } = useAnswer<{ lines: string[] }>(urlOf('logs', { name }), { every: EVERY_MS })
+  return html`<section class="detail" aria-label=${`Output of ${name}`}>
+    <div class="row">
+      <h2>Output of ${name}</h2>
+      <button type="button" onClick=${() => choose(place, { logs: undefined })}>Close</button>
+    </div>
+    <${Problem} of=${problem} />
+    ${data === undefined ? null : html`<${Snippet} label="Output" text=${data.lines.join('\n') || 'Nothing yet.'} />`}
+  </section>`
 }
 
 function Finding({ of }: { of: Found }): View {
@@ -77,7 +116,7 @@ function Plots({ figures }: { figures: readonly Figures[] }): View {
       value=${(one: Figures) => one.calls}
       second=${failed === 0 ? undefined : (one: Figures) => one.failed}
       text=${(value: number) => `${count(value)} in a minute`}
-      summary=${`${count(calls)}, ${count(failed)} failed`}
+      summary=${`${count(calls)} · ${count(failed)} failed`}
       isSum=${true}
     />
     <${Plot}
@@ -114,7 +153,7 @@ function sorted(servers: readonly ServerRow[]): ServerRow[] {
   return [...servers].sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state))
 }
 
-function columnsFor(acts: boolean, again: () => void): Column<ServerRow>[] {
+function columnsFor(acts: boolean, place: Place, again: () => void): Column<ServerRow>[] {
   const button = { head: 'Do', cell: (row: ServerRow) => html`<${Button} row=${row} again=${again} />` }
   return [
     {
@@ -122,7 +161,7 @@ function columnsFor(acts: boolean, again: () => void): Column<ServerRow>[] {
       cell: row => html`<a href=${hashOf('calls', { server: row.name })}>${row.name}</a>`,
     },
     { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
-    { head: 'Why, and what to do', isText: true, cell: row => html`<${Why} row=${row} />` },
+    { head: 'Why, and what to do', isText: true, cell: row => html`<${Why} row=${row} place=${place} />` },
     ...(acts ? [button] : []),
     {
       head: 'Protocol',
@@ -139,9 +178,11 @@ function running({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} wait`
 }
 
-function Why({ row }: { row: ServerRow }): View {
+function Why({ row, place }: { row: ServerRow; place: Place }): View {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
-  if (findings.length > 0) return html`${findings.map(one => html`<${Advice} of=${one} key=${one.code} />`)}`
+  if (findings.length > 0)
+    return html`${findings.map(one => html`<${Advice} of=${one} key=${one.code} />`)}
+    ${row.type === 'stdio' ? html`<a href=${hashOf('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Its output</a>` : null}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
   return html`<span class="soft"

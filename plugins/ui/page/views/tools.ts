@@ -2,20 +2,9 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { Json, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import {
-  Act,
-  Badge,
-  type Column,
-  Field,
-  List,
-  More,
-  Page,
-  Problem,
-  Search,
-  Snippet,
-  type View,
-} from '../parts.ts'
+import { Act, Badge, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
 import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
+import { type Column, List, More } from '../table.ts'
 import { count } from '../texts.ts'
 import { Trial } from './trial.ts'
 

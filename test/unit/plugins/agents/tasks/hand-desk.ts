@@ -9,6 +9,7 @@ import type {
   RouteDecision,
   TaskEvent,
   TaskRequest,
+  TaskSummary,
   TaskView,
 } from '../../../../../plugins/agents/types/tasks.ts'
 import { gatewayError, type JsonObject } from '../../../../../src/plugin.ts'
@@ -100,6 +101,19 @@ export class HandDesk implements TaskService {
       .slice(0, limit)
   }
 
+  all({ limit }: { readonly limit: number }): readonly TaskSummary[] {
+    const rows = [...this.tasks.values()].map(({ view, owner, caller: { issuer, subject } }) => {
+      const { id, state, why, agent, progress, isError, hasDiff, createdAt, updatedAt, endedAt } = view
+      const about = { issuer, subject, parent: undefined, state, why, agent, progress, isError, hasDiff }
+      return { id, owner, ...about, createdAt, updatedAt, endedAt }
+    })
+    return rows.reverse().slice(0, limit)
+  }
+
+  ownerOf(id: string): string | undefined {
+    return this.tasks.get(id)?.owner
+  }
+
   wait(
     id: string,
     owner: string,
@@ -139,6 +153,7 @@ export class HandDesk implements TaskService {
     return {
       text: text.slice(offset, end),
       next: end < text.length ? end : undefined,
+      end: Math.min(end, text.length),
       total: text.length,
       cut: false,
     }

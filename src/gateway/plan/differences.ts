@@ -1,4 +1,4 @@
-import type { Planned, PlannedServer, PlannedTool } from '../../gateway/plan.ts'
+import type { Planned, PlannedServer, PlannedTool } from './plan.ts'
 
 /** Verdict that a call of late meets now, and the one that it would meet. */
 export interface ChangedVerdict {
@@ -62,13 +62,17 @@ function ofTools(now: Planned, then: Planned): Plan['tools'] {
   const key = ({ upstream, original }: PlannedTool): string => JSON.stringify([upstream, original])
   const before = new Map(now.tools.map(tool => [key(tool), tool]))
   const after = new Map(then.tools.map(tool => [key(tool), tool]))
+  // Nobody knows whether a server that could not be asked still has them.
+  const isUnknown = new Set(then.servers.filter(({ tools }) => tools === undefined).map(({ name }) => name))
   const both = [...after].flatMap(([at, to]) => {
     const from = before.get(at)
     return from === undefined ? [] : [{ from, to }]
   })
   return {
     added: [...after].filter(([at]) => !before.has(at)).map(([, { name }]) => name),
-    removed: [...before].filter(([at]) => !after.has(at)).map(([, { name }]) => name),
+    removed: [...before]
+      .filter(([at, { upstream }]) => !after.has(at) && !isUnknown.has(upstream))
+      .map(([, { name }]) => name),
     renamed: both
       .filter(({ from, to }) => from.name !== to.name)
       .map(({ from, to }) => ({ from: from.name, to: to.name })),
