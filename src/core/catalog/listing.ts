@@ -3,6 +3,7 @@ import type { ListingReader } from '../../api/catalog-view.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
 import { failed } from '../../hooks/guard.ts'
+import type { HookTaps } from '../../hooks/hook-table.ts'
 import type { Hooks } from '../../hooks/hooks.ts'
 import { type Kind, KINDS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
@@ -33,10 +34,14 @@ interface Checked {
   readonly unshown: readonly Unshown[]
 }
 
+/** A list as its reader is shown it, and before it the forms that it had on the way. */
+type Forms = readonly [shown: readonly CatalogEntry[], ...before: (readonly CatalogEntry[])[]]
+
 /** Shows views to readers as the `listing` taps want. What is called, and how, stays the matter of the view itself. */
 export class Listings {
   readonly #hooks: Hooks
   readonly #report: (unshown: Unshown) => void
+  #taps: readonly { readonly run: HookTaps['listing'] }[] | undefined
   readonly #shown = new WeakMap<View, BoundedMap<string, Shown>>()
 
   constructor(hooks: Hooks, report: (unshown: Unshown) => void) {
@@ -51,8 +56,7 @@ export class Listings {
 
   /** The view as this session's client is shown it: the very same where no tap changes it. */
   shown(view: View, session: Session): Shown {
-    const run = this.#hooks.runner('listing')
-    if (run === undefined) return asItIs(view)
+    if (!this.isTapped) return asItIs(view)
     const reader = readerOf(view.kind, session)
     const key = this.#classOf(reader)
     let forms = this.#shown.get(view)
@@ -60,7 +64,7 @@ export class Listings {
       this.#shown.set(view, (forms = new BoundedMap<string, Shown>({ max: MAX_CLASSES })))
     const known = forms.use(key)
     if (known !== undefined) return known
-    const made = this.#make(view, run(view.entries, reader) ?? view.entries)
+    const made = this.#make(view, this.#forms(view, reader))
     forms.set(key, made)
     return made
   }
@@ -71,9 +75,22 @@ export class Listings {
     return JSON.stringify([viewerKey(session), ...KINDS.map(kind => this.#classOf(readerOf(kind, session)))])
   }
 
-  #make(view: View, wanted: readonly CatalogEntry[]): Shown {
-    if (wanted === view.entries) return asItIs(view)
-    const { entries, real, unshown } = check(view, wanted)
+  /** The list as each tap made it of the one before, the last first. */
+  #forms(view: View, reader: ListingReader): Forms {
+    let list = view.entries
+    const before: (readonly CatalogEntry[])[] = []
+    this.#taps ??= this.#hooks.each('listing')
+    for (const { run } of this.#taps) {
+      const made = run(list, reader) ?? list
+      if (made !== list) before.unshift(list)
+      list = made
+    }
+    return [list, ...before]
+  }
+
+  #make(view: View, forms: Forms): Shown {
+    if (forms[0] === view.entries) return asItIs(view)
+    const { entries, real, unshown } = check(view, forms)
     for (const one of unshown) this.#report(one)
     if (isSame(view.entries, entries)) return asItIs(view)
     return { view: view.showing(entries), real }
@@ -112,7 +129,7 @@ function readerOf(kind: Kind, { principal, profile, client }: Session): ListingR
 }
 
 /** A name that is shown leads to one thing, and never away from the thing that has the name. */
-function check(view: View, wanted: readonly CatalogEntry[]): Checked {
+function check(view: View, [wanted, ...before]: Forms): Checked {
   const entries: CatalogEntry[] = []
   const unshown: Unshown[] = []
   const real = new Map<string, CatalogEntry>()
@@ -128,7 +145,23 @@ function check(view: View, wanted: readonly CatalogEntry[]): Checked {
     entries.push(entry)
     if (entry.exposed !== own.exposed) real.set(entry.exposed, own)
   }
+  addUnlisted(view, before, taken, real)
   return { entries, real, unshown }
+}
+
+/** What a tap leaves out of a list may be called by the name that it had there: another tool, such as a search, may have told it. */
+function addUnlisted(
+  view: View,
+  before: readonly (readonly CatalogEntry[])[],
+  taken: ReadonlySet<string>,
+  real: Map<string, CatalogEntry>,
+): void {
+  for (const { exposed, upstream, ...entry } of before.flat()) {
+    if (upstream === '' || taken.has(exposed) || real.has(exposed) || view.find(exposed) !== undefined)
+      continue
+    const own = view.entryOf({ exposed, upstream, ...entry })
+    if (own !== undefined) real.set(exposed, own)
+  }
 }
 
 function problem(

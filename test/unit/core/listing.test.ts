@@ -224,3 +224,14 @@ test('a class that a client could make as long as it likes fails the list, and n
   assert.equal((error?.data as JsonObject).code, 'GW_PLUGIN_FAILED')
   assert.ok(result)
 })
+
+test('a name that one tap gives and another leaves out leads back to its tool', async t => {
+  const hiding: Plugin<never> = { ...showing(shown => shown.slice(1)), name: 'hiding' }
+  const { web, connect } = await serve(t, [renaming('small', { read: 'r', write: 'web__read' }), hiding])
+  const client = await connect('small')
+  await namesOf(client)
+
+  for (const name of ['r', 'web__read'])
+    assert.equal((await client.request('tools/call', { name, arguments: {} })).error, undefined)
+  assert.deepEqual(called(web), ['read', 'read'])
+})

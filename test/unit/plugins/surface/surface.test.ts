@@ -287,3 +287,20 @@ test('progress comes through, and a call that is cancelled is cancelled at its s
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
 })
+
+test('a tool that is found under a fitted name is called by it', async t => {
+  const long = 'synchronize_all_customer_data_across_multiple_regional_systems_again'
+  const tools = { [long]: { description: 'Bring customers into line.', run: () => 'done' } }
+  const { web, connect } = await serve(t, { surface: { mode: 'search' } }, tools)
+  const client = await connect('modern', 'cursor')
+  const name =
+    (await textOf(client, 'search_tools', { query: 'bring customers into line' })).split('(')[0] ?? ''
+  assert.ok(name.length < 60 && name !== '', name)
+
+  assert.equal(await textOf(client, 'call_tool', { name, arguments: {} }), 'done')
+  assert.equal(await textOf(client, name, {}), 'done')
+  assert.deepEqual(
+    web.received('tools/call').map(({ params }) => params?.name),
+    [long, long],
+  )
+})
