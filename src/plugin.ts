@@ -20,6 +20,7 @@ import type {
   Approval,
   ApprovalRequest,
   AuditEvent,
+  ClientFacts,
   Clock,
   Exchange,
   Fetch,
@@ -81,6 +82,8 @@ export interface PluginApi<Options = unknown> {
   approve(request: ApprovalRequest): Promise<Approval | undefined>
   /** Handles for what this plugin keeps for its callers. */
   readonly handles: Handles
+  /** Asks the taps of `client` what is known of a client by the name that it gives itself. */
+  clientFacts(name: string): ClientFacts
   /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
@@ -363,6 +366,7 @@ export type {
   RpcError,
   RpcId,
   Running,
+  ClientFacts,
   RunningCall,
   ServerSide,
   Session,

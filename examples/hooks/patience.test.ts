@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plugin } from 'tapgate/plugin'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { inBackground } from './patience.ts'
+import { inBackground, ownClients } from './patience.ts'
 
 test('patience: a slow call is answered in time, and its result is there later', async t => {
   let end: ((text: string) => void) | undefined
@@ -23,4 +23,18 @@ test('patience: a slow call is answered in time, and its result is there later',
 
   assert.match(JSON.stringify(first.result), /it goes on/)
   assert.match(JSON.stringify(second.result), /found/)
+})
+
+test('client: what a plugin knows of a client counts where the configuration leaves it to that', async t => {
+  let end: ((text: string) => void) | undefined
+  const slow = () => new Promise<string>(resolve => (end = resolve))
+  const web = closeAfter(t, await testUpstream({ tools: { slow } }))
+  const config = { shape: { patience: 'client' } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [ownClients], config }))
+  const client = closeAfter(t, await testClient(gateway, { info: { name: 'our-agent', version: '1' } }))
+
+  const { result } = await client.request('tools/call', { name: 'web__slow' })
+  end?.('found')
+
+  assert.match(JSON.stringify(result), /takes long and goes on/)
 })

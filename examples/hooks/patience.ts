@@ -1,5 +1,15 @@
 import { answer, type Plugin, type RunningCall } from 'tapgate/plugin'
 
+// #region client
+/** Knows how long a client of the house waits for an answer, for `shape.patience: client`. */
+export const ownClients: Plugin = {
+  name: 'own-clients',
+  setup({ hooks }) {
+    hooks.client.tap((known, name) => (name === 'our-agent' ? { ...known, patienceMs: 20 } : undefined))
+  },
+}
+// #endregion client
+
 // #region patience
 /** Answers a call that takes longer than a second, and says its outcome to whoever calls the tool once more. */
 export const inBackground: Plugin<{ ms?: number }> = {

@@ -1,4 +1,4 @@
-import { BoundedMap, type Config, type JsonObject, type Plugin } from '../../src/plugin.ts'
+import { BoundedMap, type Config, type JsonObject, parseDuration, type Plugin } from '../../src/plugin.ts'
 import { tapAsTools } from './as-tools/tap-calls.ts'
 import { check } from './check.ts'
 import { Fitter, type Fitted } from './fitter.ts'
@@ -47,6 +47,15 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
         return asTools?.with(made, reader) ?? made
       },
     )
+    hooks.client.tap((known, name) => {
+      const { patience, largestResult } = profiles.of(name)
+      if (patience === undefined && largestResult === undefined) return undefined
+      return {
+        ...known,
+        ...(patience === undefined ? {} : { patienceMs: parseDuration(patience) }),
+        ...(largestResult === undefined ? {} : { largestResult }),
+      }
+    })
     hooks.status.tap(status => {
       const counts = countsOf(status.name, last)
       return counts === undefined ? undefined : { ...status, fit: counts }

@@ -18,6 +18,10 @@ export interface ClientProfile {
   /** Characters of names: letters, digits, `_` and `-`, or any. */
   readonly characters: Characters
   readonly mostTools: number | undefined
+  /** How long it waits for the answer of a call; undefined where nobody knows. */
+  readonly patience: string | number | undefined
+  /** Most tokens of a result that it takes whole. */
+  readonly largestResult: number | undefined
   /** False if it shows no resources. */
   readonly resources: boolean
   /** False if it shows no prompts. */
@@ -33,6 +37,8 @@ interface Row {
   readonly dialect: string
   readonly characters: string
   readonly mostTools?: number
+  readonly patience?: string
+  readonly largestResult?: number
   readonly resources?: boolean
   readonly prompts?: boolean
 }
@@ -97,9 +103,10 @@ function named(client: string): ClientProfile | undefined {
   return row && profileOf(row)
 }
 
-function profileOf({ longestName, mostTools, resources = true, prompts = true, ...row }: Row): ClientProfile {
-  const { client, prefix } = row
+function profileOf({ resources = true, prompts = true, ...row }: Row): ClientProfile {
+  const { client, prefix, longestName, mostTools, patience, largestResult } = row
   const dialect = row.dialect as Dialect
   const characters = row.characters as Characters
-  return { client, longestName, prefix, dialect, characters, mostTools, resources, prompts }
+  const lists = { longestName, prefix, dialect, characters, mostTools }
+  return { client, ...lists, patience, largestResult, resources, prompts }
 }

@@ -1,12 +1,17 @@
-import { durationText, type ExplainStep, type PluginHooks } from '../../src/plugin.ts'
-import type { Rule, Rules } from './rules.ts'
+import { durationText, type ExplainStep, type PluginApi } from '../../src/plugin.ts'
+import { type Rule, ruleOfClient, type Rules } from './rules.ts'
 
 /** Says what would be done to the result of a call. */
-export function explainShape(hooks: PluginHooks, rules: Rules): void {
+export function explainShape(
+  { hooks, clientFacts }: Pick<PluginApi, 'hooks' | 'clientFacts'>,
+  rules: Rules,
+): void {
   hooks.explain.tap((steps, { exchange, entry, call }) => {
     if (entry === undefined || call === undefined) return undefined
     const rule = rules.for(entry.exposed, entry.upstream, exchange.session.profile)
-    return rule === undefined ? undefined : [...steps, ...stepsOf(rule)]
+    if (rule === undefined) return undefined
+    const { client } = exchange.session
+    return [...steps, ...stepsOf(ruleOfClient(rule, () => clientFacts(client.info.name)))]
   })
 }
 

@@ -19,8 +19,9 @@ export function listed(
   return changed.every((entry, index) => entry === shown[index]) ? undefined : changed
 }
 
-function withoutSchema(entry: CatalogEntry, { pick, drop, ask, patienceMs }: Rule): CatalogEntry {
-  const changes = pick !== undefined || drop.length > 0 || ask || patienceMs !== undefined
+function withoutSchema(entry: CatalogEntry, { pick, drop, ask, patienceMs, asClient }: Rule): CatalogEntry {
+  const mayGoOn = patienceMs !== undefined || asClient.includes('patience')
+  const changes = pick !== undefined || drop.length > 0 || ask || mayGoOn
   if (!changes || entry.value.outputSchema === undefined) return entry
   const { outputSchema: _schema, ...value } = entry.value
   return { ...entry, value }

@@ -1,4 +1,4 @@
-import { bytesOf, globs, parseDuration, type Config } from '../../src/plugin.ts'
+import { bytesOf, type ClientFacts, globs, parseDuration, type Config } from '../../src/plugin.ts'
 import { readPath } from './drop.ts'
 import { compilePick, type Pick } from './pick.ts'
 
@@ -14,10 +14,16 @@ export interface Rule {
   readonly maxBytes: number | undefined
   readonly ask: boolean
   readonly patienceMs: number | undefined
+  /** Keys that are left to what is known of the client. */
+  readonly asClient: readonly ('maxTokens' | 'patience')[]
   /** Place of each setting in the configuration, for people. */
   readonly from: readonly string[]
 }
 
+/** Value of a key that is left to what is known of the client. */
+const CLIENT = 'client'
+/** Part of a client's patience after which it is answered: the rest is for the way. */
+const OF_CLIENT = 0.9
 /** Most rules that are remembered: names of tools are those of servers. */
 const MAX_REMEMBERED = 10_000
 
@@ -71,13 +77,14 @@ export class Rules {
     ]
     const isEmpty = [pick, drop, maxTokens, patience].every(value => value === undefined) && ask !== true
     if (isEmpty) return undefined
-    const patienceMs = patience === undefined ? 0 : parseDuration(patience)
+    const patienceMs = patience === undefined ? 0 : msOf(patience)
     return {
       pick: pick === undefined ? undefined : this.#pickOf(pick),
       drop: (drop ?? []).map(readPath).filter(path => typeof path !== 'string'),
-      maxBytes: maxTokens === undefined ? undefined : bytesOf(maxTokens),
+      maxBytes: typeof maxTokens === 'number' ? bytesOf(maxTokens) : undefined,
       ask: ask === true,
       patienceMs: patienceMs === 0 ? undefined : patienceMs,
+      asClient: leftToClient({ maxTokens, patience }),
       from: sources.map(({ place }) => place),
     }
   }
@@ -99,6 +106,28 @@ export class Rules {
     const ofUpstream = upstreams[upstream]?.shape
     if (ofUpstream !== undefined) yield { place: `upstreams.${upstream}.shape`, rule: ofUpstream }
     if (shape !== undefined) yield { place: 'shape', rule: shape }
+  }
+}
+
+function msOf(patience: string | number): number {
+  return patience === CLIENT ? 0 : parseDuration(patience)
+}
+
+function leftToClient({ maxTokens, patience }: ShapeRule): Rule['asClient'] {
+  const both = [maxTokens === CLIENT && 'maxTokens', patience === CLIENT && 'patience'] as const
+  return both.filter(key => key !== false)
+}
+
+/** The rule with the figures of one client where it leaves them to it. */
+export function ruleOfClient(rule: Rule, known: () => ClientFacts): Rule {
+  if (rule.asClient.length === 0) return rule
+  const { patienceMs, largestResult } = known()
+  const isPatient = patienceMs !== undefined && rule.asClient.includes('patience')
+  const isBounded = largestResult !== undefined && rule.asClient.includes('maxTokens')
+  return {
+    ...rule,
+    ...(isPatient ? { patienceMs: Math.floor(patienceMs * OF_CLIENT) } : {}),
+    ...(isBounded ? { maxBytes: bytesOf(largestResult) } : {}),
   }
 }
 

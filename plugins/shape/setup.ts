@@ -20,7 +20,7 @@ import { KeptResults, type KeepBounds } from './kept-results.ts'
 import { listed } from './listed.ts'
 import { readResource, readResult } from './read-result.ts'
 import { type OwnTool, ResultsUpstream } from './results-upstream.ts'
-import { type Rule, Rules, type ShapeConfig } from './rules.ts'
+import { type Rule, ruleOfClient, Rules, type ShapeConfig } from './rules.ts'
 import { type Shaped, shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
 import { READ_RESULT, RESULT } from './tools.ts'
@@ -85,7 +85,7 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
   hooks.listing.tap({ readers: () => '' }, (shown, { profile, kind }) =>
     kind === 'tools' ? listed(shown, entry => ruleOfEntry(entry, rules, profile)) : undefined,
   )
-  explainShape(hooks, rules)
+  explainShape(api, rules)
   hooks.figures.tap(figures => [...figures, ...figuresOf(kept, state)])
 }
 
@@ -105,7 +105,8 @@ function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }:
   hooks.patience.tap(ONLY_CALLS, call => {
     const { params, session } = call.exchange
     if (call.upstream === UPSTREAM) return undefined
-    const ms = rules.for(String(params?.name), call.upstream, session.profile)?.patienceMs
+    const rule = rules.for(String(params?.name), call.upstream, session.profile)
+    const ms = rule && ruleOfClient(rule, () => api.clientFacts(session.client.info.name)).patienceMs
     return ms === undefined ? undefined : slow.patienceOf(call, ownerOf(session), ms, api)
   })
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => slow.stopWaiting()))
@@ -186,7 +187,8 @@ class Shaper {
   }
 
   #ruleOf({ params, session }: Exchange, upstream: string): Rule | undefined {
-    return this.#rules.for(String(params?.name), upstream, session.profile)
+    const rule = this.#rules.for(String(params?.name), upstream, session.profile)
+    return rule && ruleOfClient(rule, () => this.#api.clientFacts(session.client.info.name))
   }
 
   #note({ done, result }: Shaped, { params }: Exchange, bytes: number): void {
@@ -207,6 +209,7 @@ const NO_RULE: Rule = {
   maxBytes: undefined,
   ask: false,
   patienceMs: undefined,
+  asClient: [],
   from: [],
 }
 

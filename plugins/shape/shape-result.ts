@@ -22,7 +22,7 @@ export interface Shaped {
 }
 
 interface Shaping {
-  readonly rule: Rule
+  readonly rule: Omit<Rule, 'asClient'>
   /** Expression that the caller asked for; it counts instead of the rule's. */
   readonly asked: Pick | undefined
   /** Schema of the tool's results, if it has one. */

@@ -94,3 +94,11 @@ export interface Clock {
   /** Runs `callback` once after `ms`; returns the way to take it back. The timer never keeps the process alive. */
   after(ms: number, callback: () => void): () => void
 }
+
+/** What is known of a program that calls, by the name that it gives itself: nothing that it could gain by another one. */
+export interface ClientFacts {
+  /** Milliseconds that it waits for the answer of a call. */
+  readonly patienceMs?: number
+  /** Most tokens of a result that it takes whole. */
+  readonly largestResult?: number
+}

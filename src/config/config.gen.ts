@@ -796,15 +796,15 @@ export interface ShapeRule {
    */
   readonly drop?: readonly string[]
   /**
-   * Most that one result may be, in tokens (bytes by 3.6). Over it lists lose items and text its middle, and the whole is kept for the caller.
+   * Most that one result may be, in tokens (bytes by 3.6), or `client` for what is known of the client that asks. Over it lists lose items and text its middle, and the whole is kept for the caller.
    */
-  readonly maxTokens?: number
+  readonly maxTokens?: number | string
   /**
    * Lets callers say by an added argument `_pick` what they want of a result.
    */
   readonly ask?: boolean
   /**
-   * Time after which a call that is not answered goes on by itself: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
+   * Time after which a call that is not answered goes on by itself, or `client` for nine tenths of what is known of the client that calls: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
    */
   readonly patience?: string | number
 }
@@ -2483,6 +2483,14 @@ export interface FitClientConfig {
    */
   readonly mostTools?: number
   /**
+   * How long it waits for the answer of a call, for `shape.patience: client`.
+   */
+  readonly patience?: string | number
+  /**
+   * Most tokens of a result that it takes whole, for `shape.maxTokens: client`.
+   */
+  readonly largestResult?: number
+  /**
    * True if it shows resources.
    */
   readonly resources?: boolean
@@ -2845,15 +2853,15 @@ export interface ShapeConfig {
    */
   readonly drop?: readonly string[]
   /**
-   * Most that one result may be, in tokens (bytes by 3.6). Over it lists lose items and text its middle, and the whole is kept for the caller.
+   * Most that one result may be, in tokens (bytes by 3.6), or `client` for what is known of the client that asks. Over it lists lose items and text its middle, and the whole is kept for the caller.
    */
-  readonly maxTokens?: number
+  readonly maxTokens?: number | string
   /**
    * Lets callers say by an added argument `_pick` what they want of a result.
    */
   readonly ask?: boolean
   /**
-   * Time after which a call that is not answered goes on by itself: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
+   * Time after which a call that is not answered goes on by itself, or `client` for nine tenths of what is known of the client that calls: as a task where the client knows tasks, and elsewhere behind a handle for the tool `result`.
    */
   readonly patience?: string | number
   /**

@@ -1,4 +1,5 @@
 import type {
+  ClientFacts,
   Answer,
   Approval,
   ApprovalRequest,
@@ -90,6 +91,8 @@ export interface HookTaps {
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
   /** Names, texts and schemas as this reader is shown them. Who is called, and how, stays as the catalog has it. */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
+  /** What is known of a client by the name that it gives itself. */
+  client: (known: ClientFacts, name: string) => ClientFacts | Undecided
   /** How well each candidate fits what was asked for: one number for each, the higher the better. */
   rank: (query: string, candidates: readonly CatalogEntry[]) => MaybePromise<readonly number[] | Undecided>
   instructions: (
@@ -161,6 +164,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },
   listing: { kind: 'syncWaterfall' },
+  client: { kind: 'syncWaterfall' },
   rank: { kind: 'asyncBail', patience: 'short' },
   instructions: { kind: 'syncWaterfall' },
   notification: { kind: 'syncBail', by: 'method' },

@@ -107,6 +107,7 @@ async function setUp(
       keepSecret,
       record: event => hooks.runner('recorded')?.(event),
       approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
+      clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
       rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
       slot: slots.of(plugin.name),

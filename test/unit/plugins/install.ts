@@ -101,6 +101,7 @@ export async function install<O>(
     keepSecret: () => undefined,
     approve: async () => undefined,
     rank: async () => undefined,
+    clientFacts: () => ({}),
     control: () => Promise.reject(new Error('there is no gateway here')),
     record: event => hooks.runner('recorded')?.(event),
   })
