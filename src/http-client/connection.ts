@@ -1,6 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Clock } from '../api/index.ts'
 import { type Carrier, ClientError, type ReplyHandler } from './port.ts'
+import { writeTogether, type Written } from '../util/written.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
 import { platformOf } from '../util/platform.ts'
@@ -89,14 +90,15 @@ export class Connection implements Carrier, ReaderEars {
   }
 
   /** Writes a request; false when it was given up in the last moment, and nothing was written. */
-  send(text: string | Buffer, handler: ReplyHandler): boolean {
+  send(text: Written, handler: ReplyHandler): boolean {
     this.#handler = handler
     this.#head = undefined
     handler.onSend(this)
     if (this.#handler !== handler) return false
     this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
-    else this.#socket.write(text)
+    else if (Buffer.isBuffer(text)) this.#socket.write(text)
+    else writeTogether(this.#socket, text)
     return true
   }
 

@@ -1,4 +1,4 @@
-import { lengthOf } from '../util/written.ts'
+import { lengthOf, type Written } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
 import { Connection, type ConnectionHost, type Origin, secureConnect } from './connection.ts'
 import {
@@ -26,11 +26,13 @@ interface HttpClientOptions {
 }
 
 interface Waiting {
-  readonly text: string | Buffer
+  readonly text: Written
   readonly handler: ReplyHandler
 }
 
 const SWEEP_MS = 1000
+/** Bodies above this are not worth a copy. */
+const MAX_COPIED = 32 * 1024
 
 /**
  * HTTP/1.1 to one origin, over connections that are kept open: a request leaves in one write, and a reply is read without a
@@ -66,7 +68,7 @@ export class HttpClient implements HttpTransport {
   }
 
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
-    let text: string | Buffer
+    let text: Written
     try {
       if (this.#isOver || this.#closing !== undefined) throw destroyed()
       if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'too many requests wait')
@@ -194,10 +196,10 @@ function originOf({ protocol, host, hostname, port }: URL): Origin {
 }
 
 /**
- * A request as it goes out, head and body in one piece. Text has one byte for each character.
+ * A request as it goes out: head and body in one piece, or in several where it is large. Text has one byte for each character.
  * @throws ClientError when a part of it cannot be written as HTTP/1.1.
  */
-function requestText({ method, path, headers, body }: ClientRequest, host: string): string | Buffer {
+function requestText({ method, path, headers, body }: ClientRequest, host: string): Written {
   if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   for (const name in headers) {
@@ -209,8 +211,10 @@ function requestText({ method, path, headers, body }: ClientRequest, host: strin
   if (body === undefined) return `${head}\r\n`
   const length = lengthOf(body)
   head += `content-length: ${length}\r\n\r\n`
-  if (typeof body !== 'string')
-    return Buffer.concat([Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)])
+  if (typeof body !== 'string') {
+    const pieces = [Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)]
+    return length > MAX_COPIED ? pieces : Buffer.concat(pieces)
+  }
   // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.
   if (length === body.length) return head + body
   return Buffer.concat([Buffer.from(head, 'latin1'), Buffer.from(body)])

@@ -1,6 +1,6 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { lengthOf, inLines, type Written } from '../util/written.ts'
+import { lengthOf, inLines, writeTogether, type Written } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
@@ -156,11 +156,13 @@ export class ServerProcess {
   }
 
   #write(): void {
-    const lines = inLines(this.#queue)
+    const lines = inLines(this.#queue, this.#queued)
     this.#queue = []
     this.#queued = 0
     if (!this.#child.stdin.writable) return
-    this.#child.stdin.write(lines, this.#left)
+    const { stdin } = this.#child
+    if (typeof lines === 'string' || Buffer.isBuffer(lines)) stdin.write(lines, this.#left)
+    else writeTogether(stdin, lines, this.#left)
   }
 
   #observe(exited: () => void): void {

@@ -1,7 +1,11 @@
+import type { Writable } from 'node:stream'
+
 /** A message as it goes out: in pieces where its bytes are too many to be copied together. */
 export type Written = string | Buffer | readonly Buffer[]
 
 const LINE_END = Buffer.from('\n')
+/** Above this, lines are handed over one by one instead of copied together. */
+const MAX_JOINED = 64 * 1024
 
 /** Bytes of a message. */
 export function lengthOf(message: Written): number {
@@ -14,10 +18,23 @@ export function inOnePiece(message: Written): string | Buffer {
   return typeof message === 'string' || Buffer.isBuffer(message) ? message : Buffer.concat(message)
 }
 
-/** Joins messages, each on a line of its own. */
-export function inLines(messages: readonly Written[]): string | Buffer {
+/** Messages, each on a line of its own: in one piece, or in several where they are too many bytes to be copied together. */
+export function inLines(messages: readonly Written[], bytes: number): Written {
   if (messages.every(message => typeof message === 'string')) return `${messages.join('\n')}\n`
-  return Buffer.concat(messages.flatMap(message => [...piecesOf(message), LINE_END]))
+  const pieces = messages.flatMap(message => [...piecesOf(message), LINE_END])
+  return bytes > MAX_JOINED ? pieces : Buffer.concat(pieces)
+}
+
+/** Writes in one call of the system what stands in pieces; `written` runs when all of it has left. */
+export function writeTogether(
+  to: Writable,
+  pieces: readonly Buffer[],
+  written?: (error?: Error | null) => void,
+): void {
+  to.cork()
+  const last = pieces.length - 1
+  pieces.forEach((piece, nth) => void to.write(piece, nth === last ? written : undefined))
+  to.uncork()
 }
 
 function piecesOf(message: Written): readonly Buffer[] {

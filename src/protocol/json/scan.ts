@@ -46,8 +46,8 @@ export class ScanError extends Error {
   }
 }
 
-/** Called with the place of a member's key (quotes excluded) and of its value; false ends the walk. */
-type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => unknown
+/** Called with the place of a member's key (quotes excluded) and of its value. */
+type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
 /**
  * Walks the members of the JSON object that fills `bytes` between `start` and `end`, without parsing a value.
@@ -60,16 +60,14 @@ export function scanObject(bytes: Buffer, start: number, end: number, visit: Vis
   at = skipSpace(bytes, at + 1, end)
   if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
   for (;;) {
-    const after = member(bytes, at, end, visit)
-    if (after < 0) return
-    at = skipSpace(bytes, after, end)
+    at = skipSpace(bytes, member(bytes, at, end, visit), end)
     if (is(bytes, at, end, CLOSE_OBJECT)) return endOfInput(bytes, at + 1, end)
     if (!is(bytes, at, end, COMMA)) throw new ScanError('expected "," or "}"')
     at = skipSpace(bytes, at + 1, end)
   }
 }
 
-/** Visits the member that begins at `at`; returns where it ends, or -1 where the walk ends with it. */
+/** Visits the member that begins at `at`; returns where it ends. */
 function member(bytes: Buffer, at: number, end: number, visit: VisitMember): number {
   if (!is(bytes, at, end, QUOTE)) throw new ScanError('expected a member name')
   const keyEnd = skipString(bytes, at, end) - 1
@@ -77,7 +75,8 @@ function member(bytes: Buffer, at: number, end: number, visit: VisitMember): num
   if (!is(bytes, colon, end, COLON)) throw new ScanError('expected ":"')
   const valueStart = skipSpace(bytes, colon + 1, end)
   const valueEnd = skipValue(bytes, valueStart, end)
-  return visit(at + 1, keyEnd, valueStart, valueEnd) === false ? -1 : valueEnd
+  visit(at + 1, keyEnd, valueStart, valueEnd)
+  return valueEnd
 }
 
 function is(bytes: Buffer, at: number, end: number, byte: number): boolean {
@@ -119,7 +118,8 @@ export function skipSpace(bytes: Buffer, at: number, end: number): number {
   return at
 }
 
-function skipValue(bytes: Buffer, at: number, end: number): number {
+/** Where the value that begins at `at` ends. */
+export function skipValue(bytes: Buffer, at: number, end: number): number {
   const first = bytes[at]
   if (at >= end) throw new ScanError('the message ends early')
   if (first === QUOTE) return skipString(bytes, at, end)

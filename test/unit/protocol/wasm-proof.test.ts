@@ -175,12 +175,14 @@ describe('long JSON', () => {
       fc.property(long, numbers, fc.nat({ max: 70 }), (text, codes, shift) => {
         const whole = `${JSON.stringify(' '.repeat(shift) + text.toWellFormed()).slice(0, -1)}${escaped(codes)}"`
         const bytes = Buffer.from(`[${whole},"other"]`)
-        assert.equal(measureText(bytes, 2), (JSON.parse(whole) as string).length)
+        assert.equal(measureText(bytes, 2), 1 + Buffer.byteLength(whole))
+        assert.equal(proven.units, (JSON.parse(whole) as string).length)
       }),
       { numRuns: RUNS },
     )
     const pieces = `"${'é\\u00e9\\n🚀'.repeat(30_000)}"`
-    assert.equal(measureText(Buffer.from(pieces), 1), (JSON.parse(pieces) as string).length)
+    assert.equal(measureText(Buffer.from(pieces), 1), Buffer.byteLength(pieces))
+    assert.equal(proven.units, (JSON.parse(pieces) as string).length)
   })
 
   test('may have a number or a string that is longer than a piece', () => {

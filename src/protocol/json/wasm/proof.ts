@@ -33,7 +33,7 @@ interface Proof {
 }
 
 /** Findings of the last proof; one for all, as proving never yields. */
-export const proven = { tokens: 0, isRewritten: false }
+export const proven = { tokens: 0, isRewritten: false, units: 0 }
 
 let memory = new Uint8Array()
 /** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
@@ -112,18 +112,20 @@ export function countSigns(bytes: Uint8Array, most: number): number | undefined 
 }
 
 /**
- * Characters, as JavaScript counts them, of the string whose text begins at `from`, in bytes that are proven to be JSON;
- * undefined where this Node has no WebAssembly.
+ * Measures the string whose text begins at `from`, in bytes that are proven to be JSON. Returns where it ends, behind its
+ * quote, with its characters as JavaScript counts them in `proven.units`; -1 where this Node has no WebAssembly.
  */
-export function measureText(bytes: Uint8Array, from: number): number | undefined {
+export function measureText(bytes: Uint8Array, from: number): number {
   const module = load()
-  if (module === null) return undefined
+  if (module === null) return -1
   module.beginText()
-  for (let at = from; at < bytes.length; at += MOST) {
-    const piece = bytes.subarray(at, at + MOST)
+  let end = from
+  for (let size = FIRST; end < bytes.length; size = Math.min(MOST, 8 * size)) {
+    const piece = bytes.subarray(end, end + size)
     memory.set(piece)
-    module.measure(piece.length)
+    end += module.measure(piece.length)
     if (module.ended() === DONE) break
   }
-  return module.textUnits()
+  proven.units = module.textUnits()
+  return end
 }
