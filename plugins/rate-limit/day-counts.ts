@@ -3,6 +3,8 @@ import type { Quotas } from './quota.ts'
 
 /** Least time between two attempts while nothing can be counted. */
 const RETRY_MS = 1000
+/** The time that calls stay reserved for this process, once one was counted. */
+const RETURN_MS = 1000
 const DAY_MS = 86_400_000
 
 interface DayCountsOptions {
@@ -17,6 +19,7 @@ export class DayCounts {
   readonly #options: DayCountsOptions
   #quotas: Quotas | undefined = undefined
   #failedAt: number | undefined = undefined
+  #stopTimer: (() => void) | undefined = undefined
 
   constructor(options: DayCountsOptions) {
     this.#options = options
@@ -29,12 +32,20 @@ export class DayCounts {
 
   /** Counts one; false when another has taken the last meanwhile. */
   take(rule: string, key: string, max: number): boolean | undefined {
+    this.#stopTimer ??= this.#options.clock.after(RETURN_MS, () => this.#giveBack())
     return this.#tried(quotas => quotas.take(rule, key, max, Date.now()))
   }
 
   close(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
     this.#quotas?.close()
     this.#quotas = undefined
+  }
+
+  #giveBack(): void {
+    this.#stopTimer = undefined
+    if (this.#quotas !== undefined) this.#tried(quotas => (quotas.giveBack(), true))
   }
 
   #tried(count: (quotas: Quotas) => boolean): boolean | undefined {

@@ -208,9 +208,12 @@ function requestText({ method, path, headers, body }: ClientRequest, host: strin
       throw new ClientError('INVALID_ARG', `invalid ${TOKEN.test(name) ? name : 'name of a'} header`)
     head += `${name}: ${value}\r\n`
   }
-  if (body === undefined) return `${head}\r\n`
+  return body === undefined ? `${head}\r\n` : withBody(head, body)
+}
+
+function withBody(start: string, body: Written): Written {
   const length = lengthOf(body)
-  head += `content-length: ${length}\r\n\r\n`
+  const head = `${start}content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string') {
     const pieces = [Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)]
     return length > MAX_COPIED ? pieces : Buffer.concat(pieces)

@@ -75,8 +75,8 @@ async function flooding(): Promise<void> {
 }
 
 async function quota(): Promise<void> {
-  const day = await killedQuota(400, 5)
-  console.log('a quota of 400 a day, the gateway killed (-9) at odd moments:')
+  const day = await killedQuota(3000, 5)
+  console.log('a quota of 3,000 a day, the gateway killed (-9) at odd moments:')
   console.table([day])
   expect(day.counted === day.quota, 'the quota is spent to the last')
   expect(

@@ -64,14 +64,18 @@ export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
     if (announced > SMALL && announced <= maxBody) whole = Buffer.allocUnsafeSlow(announced)
     request.on('data', read)
     request.on('end', () => {
-      const body =
-        whole?.subarray(0, length) ?? (chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
+      const body = whole?.subarray(0, length) ?? joined(chunks)
       if (!room.keep(body)) return giveUp('no room')
       resolve(body)
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => resolve('gone'))
   })
+}
+
+function joined(chunks: readonly Buffer[]): Buffer {
+  const [first] = chunks
+  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
 }
 
 /** Part of the room for all that one body takes. */
