@@ -217,6 +217,19 @@ export interface Plan {
   readonly compared?: number
 }
 
+/** A tool as one client is shown it. */
+export interface Shown {
+  readonly client: string
+  /** False where it is not in the client's list. */
+  readonly isShown: boolean
+  /** Its name in that list. */
+  readonly name: string
+  /** Changes that were made for the client, in words. */
+  readonly notes: readonly string[]
+  /** Why it is not shown. */
+  readonly why?: string
+}
+
 /** A client that has been here. */
 export interface ClientRow {
   readonly client: string

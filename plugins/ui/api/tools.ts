@@ -1,5 +1,5 @@
-import { isObject, tokensIn } from '../../../src/plugin.ts'
-import type { ToolDetail, ToolRow, Tools } from '../types.ts'
+import { GatewayError, isObject, type JsonObject, tokensIn } from '../../../src/plugin.ts'
+import type { Shown, ToolDetail, ToolRow, Tools } from '../types.ts'
 import type { ApiHost } from './host.ts'
 import { ANY, missing, MOST_ROWS, type Question, type Route, ROWS } from './route.ts'
 
@@ -78,12 +78,59 @@ function askingRoutes({ control }: ApiHost, known: ReadTools): Route[] {
         tool: { type: 'string' },
         arguments: { type: 'object' },
         as: { type: 'string', description: 'A caller such as key:ci.' },
+        client: { type: 'string', description: 'Name of a client, as it calls itself.' },
       },
       required: ['tool'],
       answer: 'The steps and their end',
       run: ({ body }) => control('explain', { ...body }),
     },
+    {
+      method: 'POST',
+      name: 'shown',
+      summary:
+        'The form in which a client is shown a tool, as nobody in particular: its name there, and what was fitted.',
+      body: {
+        tool: { type: 'string', description: 'Real name of the tool.' },
+        server: { type: 'string', description: 'Name of its server.' },
+        client: { type: 'string', description: 'Name of a client, as it calls itself.' },
+      },
+      required: ['tool', 'server', 'client'],
+      answer: 'Whether the client has it in its list, its name there, and why it is another one',
+      run: ({ body }) => shownTo(control, body),
+    },
   ]
+}
+
+/** Asks for the list that a client is shown, and what was made of the tool on the way. */
+async function shownTo(control: ApiHost['control'], { tool, server, client }: JsonObject): Promise<Shown> {
+  const isMeant = (row: JsonObject): boolean => row.name === tool && row.upstream === server
+  const { tools } = await control('listing', { client })
+  const row = rowsIn(tools).find(isMeant)
+  const { changes } = await control('fit.report', { client }).catch(withoutFit)
+  const { original } =
+    (await control('catalogue.list', { kind: 'tools' }).then(({ entries }) =>
+      rowsIn(entries).find(isMeant),
+    )) ?? {}
+  const change = rowsIn(changes).find(
+    ({ upstream, name }) => upstream === server && (name === tool || name === original),
+  )
+  const { notes = [], unfit } = change ?? {}
+  return {
+    client: String(client),
+    isShown: row !== undefined,
+    name: String(row?.shown ?? tool),
+    notes: Array.isArray(notes) ? notes.map(String) : [],
+    ...(typeof unfit === 'string' ? { why: unfit } : {}),
+  }
+}
+
+function withoutFit(error: unknown): JsonObject {
+  if (error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN') return {}
+  throw error
+}
+
+function rowsIn(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 /** Rows of tools; what was worked out of a description is kept for as long as that. */

@@ -3,7 +3,8 @@
  * servers with 1,000 tools, 50 callers, 100,000 calls: time to the first view and to each page, memory of the page while calls go
  * on, and processor time of a call with a page open and without, in turns. It fails where one is over its bound.
  */
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
+import { loadavg } from 'node:os'
 import { chromium, type Page } from 'playwright-core'
 import { startTraffic, type Traffic } from './traffic.ts'
 
@@ -16,6 +17,7 @@ const MOST_SWITCH_MS = 150
 const MOST_GROWTH = 1.1
 const MOST_COST = 1.03
 
+const VIEWS = 4
 const ROUNDS = 5
 const PAGES = ['calls', 'tools', 'clients', 'config', 'overview'] as const
 const TITLES = {
@@ -32,22 +34,20 @@ const STEP_MS = 10_000
 const PER_SECOND = 250
 
 /** Pairs of turns: without a page, and with one. */
-const PAIRS = 14
-const CALLS_OF_TURN = 3000
-/** Ticks of the clock that processes are charged by, in microseconds. */
-const TICK_US = 10_000
+const PAIRS = 16
+const CALLS_OF_TURN = 1500
+const NANOS_PER_MICRO = 1000
 
 let isFine = true
 
-const traffic = await startTraffic(CALLS)
+const traffic = await startTraffic(Math.max(CALLS, 1))
 await inParts('calls', CALLS)
 const browser = await chromium.launch({
   executablePath: PROGRAM,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 })
 try {
-  const page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage()
-  await firstView(page, traffic)
+  const page = await firstView(traffic)
   await switches(page)
   await memory(page, traffic)
   await cost(page, traffic)
@@ -55,6 +55,11 @@ try {
   await browser.close()
   await traffic.stop()
 }
+console.log(
+  `       load of the machine: ${loadavg()
+    .map(load => load.toFixed(1))
+    .join(' ')}`,
+)
 console.log(isFine ? 'the page holds its bounds' : 'the page is over a bound')
 process.exit(isFine ? 0 : 1)
 
@@ -69,11 +74,13 @@ async function inParts(what: string, count: number): Promise<void> {
   console.log(`       ${count} ${what} in ${Math.round((performance.now() - began) / 1000)} s`)
 }
 
-/** Opens the link as a person does, in a browser that has nothing of the page yet; and again as one that has. */
-async function firstView(page: Page, { gateway }: Traffic): Promise<void> {
+/** Opens the link as a person does, each time in a browser that has nothing of the page yet. The best of them is the least disturbed. */
+async function firstView({ gateway }: Traffic): Promise<Page> {
   const times: number[] = []
-  for (let i = 0; i < 3; i++) {
-    await page.goto('about:blank')
+  let page: Page | undefined
+  for (let i = 0; i < VIEWS; i++) {
+    await page?.context().close()
+    page = await (await browser.newContext({ viewport: { width: 1440, height: 900 } })).newPage()
     const { url } = await gateway.control.request('ui.link')
     await page.goto(String(url), { waitUntil: 'commit' })
     times.push(
@@ -82,11 +89,12 @@ async function firstView(page: Page, { gateway }: Traffic): Promise<void> {
       ),
     )
   }
-  const rounded = times.map(Math.round)
   say(
-    Math.min(...times.slice(0, 1)) <= MOST_FIRST_MS,
-    `first view after ${rounded[0]} ms; again ${rounded.slice(1).join(', ')} ms (bound ${MOST_FIRST_MS})`,
+    Math.min(...times) <= MOST_FIRST_MS,
+    `first view after ${listed(times)} ms (bound ${MOST_FIRST_MS} for the best)`,
   )
+  if (page === undefined) throw new Error('no page was opened')
+  return page
 }
 
 async function switches(page: Page): Promise<void> {
@@ -101,10 +109,9 @@ async function switches(page: Page): Promise<void> {
         ),
       )
     }
-    const rounded = times.map(Math.round)
     say(
       median(times) <= MOST_SWITCH_MS,
-      `${TITLES[name]} after ${rounded[0]} ms, then ${rounded.slice(1).join(', ')} ms (bound ${MOST_SWITCH_MS} for the median)`,
+      `${TITLES[name]} after ${listed(times)} ms (bound ${MOST_SWITCH_MS} for the median)`,
     )
   }
 }
@@ -120,8 +127,8 @@ async function memory(page: Page, { keepCalling }: Traffic): Promise<void> {
   }
   await stop()
   const third = Math.floor(sizes.length / 3)
-  // What the first seconds fill is no growth.
-  const [early, late] = [median(sizes.slice(1, third + 1)), median(sizes.slice(-third))]
+  // The least of a while is what is kept; what the first seconds fill is no growth.
+  const [early, late] = [Math.min(...sizes.slice(1, third + 1)), Math.min(...sizes.slice(-third))]
   const text = sizes.map(size => size.toFixed(2)).join(' ')
   say(
     late <= early * MOST_GROWTH,
@@ -143,9 +150,9 @@ async function cost(page: Page, { gateway, call }: Traffic): Promise<void> {
   const closed: number[] = []
   const open: number[] = []
   const turn = async (into: number[]): Promise<void> => {
-    const before = await ticksOf(gateway.child.pid)
+    const before = await microsOf(gateway.child.pid)
     await call(CALLS_OF_TURN)
-    into.push(((await ticksOf(gateway.child.pid)) - before) * (TICK_US / CALLS_OF_TURN))
+    into.push(((await microsOf(gateway.child.pid)) - before) / CALLS_OF_TURN)
   }
   for (let pair = 0; pair < PAIRS; pair++) {
     for (const isOpen of pair % 2 === 0 ? [false, true] : [true, false]) {
@@ -162,11 +169,18 @@ async function cost(page: Page, { gateway, call }: Traffic): Promise<void> {
   )
 }
 
-/** Ticks that a process was charged with. Linux only. */
-async function ticksOf(pid: number | undefined): Promise<number> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return Number(fields[11]) + Number(fields[12])
+/** Processor time of a process over all of its threads, in microseconds. Linux only. */
+async function microsOf(pid: number | undefined): Promise<number> {
+  const threads = await readdir(`/proc/${pid}/task`)
+  const times = threads.map(async thread => {
+    const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
+    return Number(text.split(' ')[0])
+  })
+  return (await Promise.all(times)).reduce((sum, time) => sum + time, 0) / NANOS_PER_MICRO
+}
+
+function listed(times: readonly number[]): string {
+  return times.map(Math.round).join(', ')
 }
 
 function median(values: readonly number[]): number {

@@ -1,5 +1,4 @@
 import { html } from 'htm/preact'
-import { useState } from 'preact/hooks'
 import type { Json, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
 import { Act, Badge, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
@@ -7,6 +6,7 @@ import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '
 import { type Column, List, More } from '../table.ts'
 import { count } from '../texts.ts'
 import { Trial } from './trial.ts'
+import { Why } from './why.ts'
 
 const NONE = 'No server has listed such a tool yet. Servers that sleep are not woken for this page.'
 
@@ -92,8 +92,8 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
       <${Snippet} text=${JSON.stringify(value, undefined, 2)} label="Definition" />
     </details>
     <details>
-      <summary>Who may call it, and why</summary>
-      <${Why} tool=${name} />
+      <summary>Who sees it, by which name, and who may call it</summary>
+      <${Why} tool=${name} server=${data.upstream} />
     </details>
     ${
       acts
@@ -104,39 +104,4 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
         : null
     }
   </section>`
-}
-
-interface Explained {
-  readonly outcome: { readonly what: string; readonly text: string }
-  readonly steps: readonly {
-    readonly by: string
-    readonly at: string
-    readonly does: string
-    readonly text: string
-  }[]
-}
-
-/** Asks what a call would meet, for a caller that somebody types. */
-function Why({ tool }: { tool: string }): View {
-  const [as, setAs] = useState('anonymous')
-  const [answer, setAnswer] = useState<Explained>()
-  const ask = async (): Promise<void> => setAnswer(await post<Explained>('explain', { tool, as }))
-  return html`<div class="filters">
-      <${Field} label="Caller" value=${as} hint="key:ci" change=${setAs} />
-      <${Act} label="Explain" act=${ask} />
-    </div>
-    ${
-      answer === undefined
-        ? null
-        : html`<p>
-              <${Badge}
-                of=${answer.outcome.what}
-                tone=${answer.outcome.what === 'server' || answer.outcome.what === 'answered' ? 'good' : 'warn'}
-              />
-              ${answer.outcome.text}
-            </p>
-            <ol class="steps">
-              ${answer.steps.map(step => html`<li><span class="soft">${step.at} · ${step.by} ${step.does}</span> ${step.text}</li>`)}
-            </ol>`
-    }`
 }

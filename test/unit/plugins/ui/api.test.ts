@@ -123,6 +123,22 @@ describe('what the API tells of tools and clients', () => {
     assert.equal((why.outcome as JsonObject).what, 'refused')
   })
 
+  test('the name by which a client is shown a tool, and why it is another one', async t => {
+    const long = `a_tool_with_a_name_${'that_is_long_'.repeat(6)}`
+    const made = await setting(t, {}, { [long]: () => 'x' })
+    await (await made.client()).request('tools/list', {})
+    const { json, ask } = await made.opened()
+    const asked = { tool: `web__${long}`, server: 'web' }
+    const shown = await json('shown', { ...asked, client: 'cursor-vscode' })
+    assert.equal(shown.isShown, true, JSON.stringify(shown))
+    assert.ok(String(shown.name).length <= 64, String(shown.name))
+    assert.ok((shown.notes as string[]).length > 0)
+    const none = await json('shown', { tool: 'web__none', server: 'web', client: 'x' })
+    assert.equal(none.isShown, false)
+    const bad = await ask('shown', posted({ tool: 'x', client: 'x' }))
+    assert.equal(bad.status, 400)
+  })
+
   test('clients, servers and figures', async t => {
     const made = await setting(t)
     await (await made.client()).request(...call('web__echo', { text: 'x' }))

@@ -40,8 +40,14 @@ describe('who has no link', () => {
     'events',
     'openapi.json',
     'logs?name=web',
+    'tasks',
+    'task?id=x',
+    'output?id=x',
   ]
-  const POSTS = ['server', 'refresh', 'explain', 'run', 'answer', 'purge', 'reload', 'logout']
+  const POSTS = [
+    ...['server', 'refresh', 'explain', 'run', 'answer', 'purge', 'reload', 'logout'],
+    ...['plan', 'shown', 'approval', 'reply', 'cancel'],
+  ]
 
   test('reads nothing, and does nothing', async t => {
     const { origin, upstream } = await setting(t)
