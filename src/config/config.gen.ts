@@ -230,7 +230,7 @@ export interface HooksConfig {
  */
 export interface ProcessesConfig {
   /**
-   * Most processes at a time. Beyond it one that a session or caller has left idle longest makes room, and one that is being ended is waited for; where there is neither, callers are told that the server is busy.
+   * Most processes at a time. Beyond it one that a session or caller has left idle longest makes room, and one that is being ended is waited for; where there is neither, callers are told that the server is busy. Fifteen clients with ten servers of their own each are 150.
    */
   readonly max: number
   /**

@@ -1,28 +1,27 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { LAUNCHER } from '../../peers/gateway.ts'
-import { memoryOf } from './processes.ts'
+import { below, memoryOf } from './processes.ts'
+import type { Check } from './said.ts'
 import { pause } from './waits.ts'
 
 const STARTS = 9
 
 interface Place {
-  readonly socket: string
+  /** The command of `gateway attach --print-shim`. */
+  readonly shim: { readonly command: string; readonly args: readonly string[] }
   readonly config: string
   readonly env: Readonly<Record<string, string>>
   readonly folder: string
 }
 
 /** Time to the first answer and memory of a thin client, beside a Node that does nothing. */
-export async function cost(
-  { socket, config, env, folder }: Place,
-  check: (isRight: boolean, text: string) => void,
-): Promise<void> {
+export async function cost({ shim, config, env, folder }: Place, check: Check): Promise<void> {
   const node = ['-e', 'process.stdin.on("data", () => process.stdout.write("{}\\n"))']
   const rows = [
     ['node that does nothing', process.execPath, node],
     ['gateway attach', process.execPath, [LAUNCHER, 'attach', '-c', config]],
-    ['socat', 'socat', ['-', `UNIX-CONNECT:${socket}`]],
+    ['gateway attach --print-shim', shim.command, shim.args],
   ] as const
   const found: { ms: number; pss: number; rss: number }[] = []
   for (const [title, command, args] of rows) {
@@ -43,8 +42,8 @@ export async function cost(
     `an attached client takes ${(thin.rss / nothing.rss).toFixed(2)} times the memory of a Node that does nothing, and ${(thin.ms / nothing.ms).toFixed(2)} times its time`,
   )
   check(
-    socat.rss < nothing.rss / 4,
-    `with socat it takes ${(socat.rss / nothing.rss).toFixed(2)} times that memory`,
+    socat.pss < nothing.pss / 2,
+    `with a shell and socat it takes ${(socat.pss / nothing.pss).toFixed(2)} times that memory (PSS of its four processes)`,
   )
 }
 
@@ -65,7 +64,8 @@ async function started(
   await once(child.stdout, 'data')
   const ms = performance.now() - began
   await pause(200)
-  const { pss, rss } = await memoryOf([child.pid ?? 0])
+  const { pss, rss } = await memoryOf([child.pid ?? 0, ...(await below(child.pid ?? 0))])
+  child.stdin.end()
   child.kill('SIGKILL')
   await once(child, 'exit')
   return { ms, pss, rss }

@@ -1,9 +1,12 @@
 /**
- * Shows what one set of servers is worth: 15 attached clients of two SDKs before 34 servers. Counts processes and memory,
- * checks that servers of sessions and projects are kept apart over some thousand calls, kills the gateway with SIGKILL
- * under load, and measures what one attached client costs, with Node and with socat. Exits with 1 when anything is wrong.
+ * Shows what one set of servers is worth: 15 attached clients before 34 servers, which are Claude Code, Codex, Gemini CLI,
+ * opencode, and others of two SDKs. Counts processes and memory, checks that servers of sessions and projects are kept
+ * apart over 10,000 calls, kills the gateway with SIGKILL under load, and measures what one attached client costs, with
+ * Node and with socat. The real clients get the gateway by `gateway connect`, and a model server of our own tells them
+ * what to call; they come from npm at first use, into ~/.cache/tapgate-clients (or $TAPGATE_CLIENTS). Exits with 1 when
+ * anything is wrong.
  *
- *   npm run proof -- one-set       about two minutes; CALLS=10000 for more; Linux only, for its /proc
+ *   npm run proof -- one-set       about five minutes, and 1.2 GB the first time; CALLS=1000 for fewer; Linux only, for its /proc
  */
 import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
@@ -16,24 +19,17 @@ import { connectV1 } from '../../peers/sdk-v1-client.ts'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
 import { cost } from './cost.ts'
 import { below, memoryOf } from './processes.ts'
+import { RealTurns } from './real-turns.ts'
+import type { Said } from './said.ts'
 import { BACK_MS, pause, until } from './waits.ts'
 
 const CLIENTS = 15
 const SERVERS = 34
-const CALLS = Number(process.env.CALLS ?? 3000)
-/** Beyond the default of 64 the gateway ends processes of sessions that are idle: here each of 15 clients has two. */
-const PROCESSES = { max: 200 }
+const CALLS = Number(process.env.CALLS ?? 10_000)
 /** Servers of sessions and projects have one process for their lists, too. */
 const FOR_LISTS = 2
 const KILLS = 2
 const ECHO = fileURLToPath(new URL('echo-server.mjs', import.meta.url))
-
-interface Said {
-  readonly name: string
-  readonly pid: number
-  readonly cwd: string
-  readonly value: string
-}
 
 interface Attached {
   readonly project: string
@@ -47,11 +43,11 @@ const env = {
   PATH: process.env.PATH ?? '',
   HOME: folder,
   XDG_STATE_HOME: join(folder, 'state'),
-  XDG_RUNTIME_DIR: folder,
 }
 const config = join(folder, 'gateway.yaml')
 const shared = Array.from({ length: SERVERS }, (_, i) => `s${i + 1}`)
 let isFine = true
+let real: RealTurns | undefined
 
 function check(isRight: boolean, text: string): void {
   console.log(`${isRight ? 'ok   ' : 'WRONG'}  ${text}`)
@@ -59,18 +55,33 @@ function check(isRight: boolean, text: string): void {
 }
 
 try {
-  await writeFile(config, JSON.stringify({ version: 1, processes: PROCESSES, upstreams: upstreams() }), {
+  await writeFile(config, JSON.stringify({ version: 1, upstreams: upstreams() }), {
     mode: 0o600,
   })
   gateway('up')
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, (_, i) => attach(i)))
+  real = await RealTurns.prepare(folder, config, check)
+  await real.list(check)
+  const clients = await Promise.all(Array.from({ length: CLIENTS - real.count }, (_, i) => attach(i)))
+  await real.begin(shared)
   await processesAndMemory(clients)
-  await isolation(clients)
+  await real.open('measured')
+  const sessions = await isolation(clients)
+  await real.waiting('load')
+  await real.open('load')
   await kills(clients)
+  await real.waiting('back')
+  await real.open('back')
+  sessions.push(...(await real.judge(check)))
+  check(
+    sessions.length === CLIENTS && new Set(sessions).size === CLIENTS,
+    `isolation: session: ${new Set(sessions).size} processes for ${CLIENTS} clients, each its own`,
+  )
+  real.disconnect(check)
   await Promise.all(clients.map(client => client.close().catch(() => undefined)))
-  const { background } = JSON.parse(gateway('status', '--json')) as { background: { socket: string } }
-  await cost({ socket: background.socket, config, env, folder }, check)
+  const shim = JSON.parse(gateway('attach', '--print-shim', '--json')) as { command: string; args: string[] }
+  await cost({ shim, config, env, folder }, check)
 } finally {
+  await real?.stop()
   gateway('down')
   await rm(folder, { recursive: true, force: true })
 }
@@ -121,10 +132,10 @@ async function attach(index: number): Promise<Attached> {
 
 async function processesAndMemory(clients: readonly Attached[]): Promise<void> {
   // Every server is called once, so that all run.
-  for (const [i, server] of shared.entries()) await clients[i % CLIENTS]?.call(server, 'warm')
+  for (const [i, server] of shared.entries()) await clients[i % clients.length]?.call(server, 'warm')
   const pid = gatewayPid()
   const servers = (await below(pid)).filter(one => lineOf(one).includes(ECHO))
-  const shims = (await below(process.pid)).filter(one => lineOf(one).includes('attach'))
+  const shims = (await below(process.pid)).filter(one => lineOf(one).includes('attach -c'))
   const [core, all, thin] = await Promise.all([memoryOf([pid]), memoryOf(servers), memoryOf(shims)])
   const alone = (SERVERS / all.count) * CLIENTS
   const before = { count: CLIENTS * SERVERS, pss: alone * all.pss, rss: alone * all.rss }
@@ -159,13 +170,13 @@ function lineOf(pid: number): string {
 }
 
 /** Shared servers are the same for all, those of sessions are one each, and those of projects run where the client does. */
-async function isolation(clients: readonly Attached[]): Promise<void> {
+async function isolation(clients: readonly Attached[]): Promise<number[]> {
   const own = new Map<number, Set<number>>()
   const common = new Map<string, Set<number>>()
   const wrong: string[] = []
   let done = 0
   const all = clients.map(async (client, index) => {
-    for (let i = 0; i < Math.ceil(CALLS / CLIENTS); i++) {
+    for (let i = 0; i < Math.ceil(CALLS / clients.length); i++) {
       const server = serverFor(i, index)
       const value = `${index}-${i}`
       const said = await client.call(server, value)
@@ -180,16 +191,13 @@ async function isolation(clients: readonly Attached[]): Promise<void> {
   const pids = [...own.values()].flatMap(set => [...set])
   check(
     wrong.length === 0,
-    `${done} calls: each answer is the caller's, from the server that was asked${wrong.length > 0 ? `: ${wrong[0]}` : ''}`,
-  )
-  check(
-    pids.length === CLIENTS && new Set(pids).size === CLIENTS,
-    `isolation: session: ${new Set(pids).size} processes for ${CLIENTS} clients, each its own`,
+    `${done} calls of clients of SDKs: each answer is the caller's, from the server that was asked${wrong.length > 0 ? `: ${wrong[0]}` : ''}`,
   )
   check(
     [...common.values()].every(set => set.size === 1),
     'shared servers: one process each for all clients',
   )
+  return pids
 }
 
 /** In turns: the server of the session, the one of the project, and one that all share. */
@@ -228,7 +236,7 @@ async function kills(clients: readonly Attached[]): Promise<void> {
     const next = gatewayPid()
     check(
       times.every(Number.isFinite) && next !== pid,
-      `kill -9 number ${kill} under load: ${times.filter(Number.isFinite).length} of ${CLIENTS} clients go on, the last after ${(slowest / 1000).toFixed(1)} s; ${load.failed} calls that were under way ended with an error`,
+      `kill -9 number ${kill} under load: ${times.filter(Number.isFinite).length} of ${clients.length} clients go on, the last after ${(slowest / 1000).toFixed(1)} s; ${load.failed} calls that were under way ended with an error`,
     )
     const isLeft = (): boolean => before.some(one => lineOf(one).includes(ECHO))
     await until(() => !isLeft())
