@@ -11,8 +11,9 @@ export const commands: PluginCommands = {
     summary: 'Write what servers say of themselves into gateway.lock, for review.',
     description:
       'Takes in what is new. What has changed stays as it was accepted: see "lock diff" and "lock accept". Exit codes: 0 all is as the file says, 1 something has changed or cannot be asked, 3 the file cannot be used.',
-    examples: ['gateway lock', 'gateway lock --check', 'gateway lock --prune'],
+    examples: ['gateway lock', 'gateway lock files', 'gateway lock --check', 'gateway lock --prune'],
     gateway: 'any',
+    args: { upstream: { description: 'Of this one only.' } },
     flags: {
       check: {
         type: 'boolean',
@@ -25,7 +26,7 @@ export const commands: PluginCommands = {
       },
     },
     async run(call) {
-      const found = await load(call)
+      const found = await load(call, call.args.upstream)
       return call.flags.check === true ? checked(call, found) : written(call, found)
     },
   },

@@ -26,6 +26,11 @@ export const ERRORS = {
     rpc: RPC.internal,
   },
   GW_USAGE: { text: '{what}', hint: 'Run the command with --help.', exit: 2 },
+  GW_INTERRUPTED: {
+    text: 'stopped at a question: nothing was done',
+    hint: 'Run the command again; its flags say what needs no question.',
+    exit: 1,
+  },
   GW_TOOL_UNKNOWN: {
     text: 'there is no tool "{tool}"{meant}',
     hint: 'gateway tools lists what there is.',

@@ -1,4 +1,4 @@
-import { chmod, mkdir, unlink, writeFile } from 'node:fs/promises'
+import { mkdir, open, unlink } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { LoadedConfig } from '../../config/index.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
@@ -15,6 +15,8 @@ import { silentLog } from '../serve/logs.ts'
 import { answersIn, askedFor, type ValueFlags, withSecretsApart, type Secrets } from './answers.ts'
 import { type Edited, edited, tried, write } from './edit.ts'
 import { keyOf } from './inputs.ts'
+import { KeptAnswers } from './kept-answers.ts'
+import { withVersion } from './latest.ts'
 import { waysOf, type Way } from './packages.ts'
 import { Registry, type Place } from './registry.ts'
 import { nameFrom, type Target, targetOf, usage } from './target.ts'
@@ -27,6 +29,7 @@ export interface AddFlags extends ValueFlags {
   readonly registry?: string | undefined
   readonly name?: string | undefined
   readonly kind?: string | undefined
+  readonly fresh?: boolean | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean
 }
@@ -49,17 +52,22 @@ export async function fileOf(
   return flags.config === undefined ? configFile(flags, terminal) : resolve(terminal.cwd, flags.config)
 }
 
+/** Flags that choose a registry. */
+export interface RegistryFlags {
+  readonly config?: string | undefined
+  readonly registry?: string | undefined
+  /** Takes no answer that was kept. */
+  readonly fresh?: boolean | undefined
+}
+
 /** The registry that is meant. @throws GatewayError GW_REGISTRY_UNKNOWN where there is none */
-export async function registryOf(
-  flags: { readonly config?: string | undefined; readonly registry?: string | undefined },
-  terminal: Terminal,
-): Promise<Registry> {
+export async function registryOf(flags: RegistryFlags, terminal: Terminal): Promise<Registry> {
   const fetch = lazyFetch({ network: { private: [] } } as never, {
     clock: systemClock,
     log: silentLog(),
     environment: terminal.environment,
   })
-  return new Registry(await placeOf(flags, terminal), fetch)
+  return new Registry(await placeOf(flags, terminal), fetch, new KeptAnswers(terminal, flags.fresh === true))
 }
 
 async function placeOf(
@@ -100,7 +108,9 @@ export async function planAddition(
   host: NodeJS.Process,
 ): Promise<Adding> {
   const file = await fileOf(flags, terminal)
-  const target = targetOf(what, command)
+  const kept = new KeptAnswers(terminal, flags.fresh === true)
+  const versioned = await withVersion(what, kept, terminal, host)
+  const target = targetOf(versioned.what, command)
   const { way, suggested, notes } = await wayOf(target, flags, terminal)
   const name = flags.name ?? nameFrom(suggested)
   if (!/^[a-z][a-z0-9-]{0,31}$/.test(name))
@@ -111,7 +121,7 @@ export async function planAddition(
   const made = withExtras(way.upstream(answers), answers, known)
   const secrets = withSecretsApart(sandboxed(made, flags, terminal), name, way.inputs, answers)
   return {
-    ...{ file, name, way, secrets, notes },
+    ...{ file, name, way, secrets, notes: [...versioned.notes, ...notes] },
     edited: await edited(file, { name, upstream: secrets.upstream }),
   }
 }
@@ -208,9 +218,14 @@ async function withSecretFiles<T>(
     if (secrets.files.length > 0) await mkdir(directory, { recursive: true, mode: 0o700 })
     for (const { file: own, value } of secrets.files) {
       const path = join(directory, basename(own))
-      await writeFile(path, value, { mode: 0o600, flag: 'wx' })
+      const opened = await open(path, 'wx', 0o600)
       written.push(path)
-      await chmod(path, 0o600)
+      try {
+        await opened.writeFile(value)
+        await opened.chmod(0o600)
+      } finally {
+        await opened.close()
+      }
     }
     const result = await use()
     isKept = time === 'to stay'

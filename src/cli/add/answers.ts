@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline/promises'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type Answers, flagOf, type Input, keyOf, missing } from './inputs.ts'
 import { usage } from './target.ts'
@@ -30,23 +30,19 @@ export function answersIn(flags: ValueFlags): Map<string, string> {
 export async function askedFor(
   inputs: readonly Input[],
   answers: Map<string, string>,
-  { err }: Terminal,
+  terminal: Terminal,
   host: NodeJS.Process,
 ): Promise<void> {
   const open = missing(inputs, answers)
   if (open.length === 0) return
-  if (!host.stdin.isTTY || err.width === undefined)
+  if (!canAsk(terminal, host))
     throw usage(`it needs ${open.map(input => flagOf(input).replace('--env ', '--env-var ')).join(', ')}`)
-  const lines = createInterface({ input: host.stdin, output: host.stderr })
-  try {
-    for (const input of open)
-      answers.set(keyOf(input), await answerTo(input, question => lines.question(question)))
-  } finally {
-    lines.close()
-  }
+  await withQuestions(host, async ask => {
+    for (const input of open) answers.set(keyOf(input), await answerTo(input, ask))
+  })
 }
 
-async function answerTo(input: Input, ask: (question: string) => Promise<string>): Promise<string> {
+async function answerTo(input: Input, ask: Ask): Promise<string> {
   const { name, description, choices } = input
   const about = [description, choices.length > 0 ? `one of ${choices.join(', ')}` : '']
     .filter(part => part !== '')

@@ -69,8 +69,8 @@ export async function tried<T>(
   use: (source: LoadedConfig) => Promise<T>,
 ): Promise<T> {
   const draft = join(dirname(path), `.${basename(path, '.yaml')}-${randomUUID()}.try.yaml`)
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
   try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
     return await use(await loadSource({ config: draft }, terminal))
   } finally {
     await unlink(draft).catch(() => undefined)

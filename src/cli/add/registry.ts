@@ -4,6 +4,7 @@ import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import { listAt, textAt } from '../../util/plain-data.ts'
 import { didYouMean } from '../../util/suggest.ts'
 import { entryOf, type RegistryEntry } from './entry.ts'
+import { SaidNo, type KeptAnswers } from './kept-answers.ts'
 
 /** A registry: its API, or a file that holds what the API would say. */
 export type Place = { readonly file: string } | { readonly url: string }
@@ -17,10 +18,12 @@ const MOST = 1000
 export class Registry {
   readonly #place: Place
   readonly #fetch: Fetch
+  readonly #kept: KeptAnswers
 
-  constructor(place: Place, fetch: Fetch) {
+  constructor(place: Place, fetch: Fetch, kept: KeptAnswers) {
     this.#place = place
     this.#fetch = fetch
+    this.#kept = kept
   }
 
   /** Servers of which a name or description has all of the words, the newest version of each. */
@@ -84,10 +87,12 @@ export class Registry {
   async #ask(url: string, path: string): Promise<unknown> {
     try {
       const target = new URL(path, url.endsWith('/') ? url : `${url}/`)
-      const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
-      if (reply.status === 404) throw new Error('there is no such server')
-      if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
-      return await reply.json()
+      return await this.#kept.answer(target.href, async () => {
+        const reply = await this.#fetch(target, { namedBy: url, maxBytes: PAGE_BYTES })
+        if (reply.status === 404) throw new SaidNo('there is no such server')
+        if (!reply.ok) throw new Error(`HTTP ${reply.status}`)
+        return reply.json()
+      })
     } catch (error) {
       throw this.#error(reasonOf(error))
     }

@@ -1,13 +1,23 @@
-import { createInterface } from 'node:readline/promises'
 import { relative } from 'node:path'
 import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import { canAsk, isAgreedTo } from '../output/prompt.ts'
 import { table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { changedLines } from '../clients/connect.ts'
-import { type AddFlags, carryOut, fileOf, planAddition, registryOf, tryAddition, type Adding } from './add.ts'
+import {
+  type AddFlags,
+  type RegistryFlags,
+  carryOut,
+  fileOf,
+  planAddition,
+  registryOf,
+  tryAddition,
+  type Adding,
+} from './add.ts'
 import { edited, tried, write, type Edited } from './edit.ts'
 import { waysOf } from './packages.ts'
 import { usage } from './target.ts'
+import { pinned, type Pinned } from './pinned.ts'
 import type { Trial } from './trial.ts'
 
 interface SayFlags {
@@ -33,13 +43,25 @@ export async function add(given: Given, terminal: Terminal, host: NodeJS.Process
   const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
   if (say !== undefined && tools !== undefined) sayTools(adding.name, tools, say.out)
   const isWritten = await isAgreed(flags, terminal, host)
-  if (isWritten) await carryOut(adding, terminal)
-  sayOutcome(adding, tools, { isWritten, say }, terminal)
+  const pins = isWritten ? await written(adding, tools, terminal, host) : undefined
+  sayOutcome(adding, tools, { isWritten, pins, say }, terminal)
   return isWritten || flags['dry-run'] ? 0 : 1
+}
+
+/** Writes it, and pins what was looked at: nothing of what was not started. */
+async function written(
+  adding: Adding,
+  tools: Trial | undefined,
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<Pinned | undefined> {
+  await carryOut(adding, terminal)
+  return tools === undefined ? undefined : pinned(adding, host)
 }
 
 interface Outcome {
   readonly isWritten: boolean
+  readonly pins: Pinned | undefined
   /** Undefined where a program reads. */
   readonly say: Terminal | undefined
 }
@@ -47,11 +69,12 @@ interface Outcome {
 function sayOutcome(
   adding: Adding,
   tools: Trial | undefined,
-  { isWritten, say }: Outcome,
+  { isWritten, pins, say }: Outcome,
   { out }: Terminal,
 ): void {
-  if (say === undefined) out.line(JSON.stringify(plainAddition(adding, tools, isWritten), undefined, 2))
-  else if (isWritten) sayWritten(adding, say)
+  if (say === undefined)
+    out.line(JSON.stringify({ ...plainAddition(adding, tools, isWritten), pins }, undefined, 2))
+  else if (isWritten) sayWritten(adding, pins, say)
 }
 
 /** `gateway remove`. */
@@ -78,11 +101,7 @@ export async function remove(
 /** `gateway search`. */
 export async function search(
   words: readonly string[],
-  flags: {
-    readonly config?: string | undefined
-    readonly registry?: string | undefined
-    readonly json?: boolean | undefined
-  },
+  flags: RegistryFlags & { readonly json?: boolean | undefined },
   terminal: Terminal,
 ): Promise<number> {
   const { out } = terminal
@@ -146,30 +165,26 @@ function sayTools(name: string, { tools, tokens }: Trial, out: Output): void {
   if (tools.length > SHOWN_TOOLS) out.line(`  ${out.paint('dim', `and ${tools.length - SHOWN_TOOLS} more`)}`)
 }
 
-function sayWritten({ file, name, secrets, edited: { before } }: Adding, { out, cwd }: Terminal): void {
+function sayWritten({ file, name, secrets }: Adding, pins: Pinned | undefined, { out, cwd }: Terminal): void {
   out.line(`${out.paint('green', 'wrote')} ${relative(cwd, file)}`)
   for (const { file: own, place } of secrets.files)
     out.line(`  ${place} is in secrets/${own}, which only you can read`)
-  if (/^pins:/m.test(before.text ?? '')) out.line(`${out.paint('dim', 'pins:')} gateway lock`)
+  if (pins?.file !== undefined) out.line(`${out.paint('green', 'pinned')} in ${relative(cwd, pins.file)}`)
+  if (pins?.problem !== undefined)
+    out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${oneLine(pins.problem)})`)
   out.line(`${out.paint('dim', 'next:')} gateway reload, where one runs without --watch`)
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
 }
 
 async function isAgreed(
   { yes, 'dry-run': isDry }: SayFlags,
-  { err }: Terminal,
+  terminal: Terminal,
   host: NodeJS.Process,
 ): Promise<boolean> {
   if (isDry) return false
   if (yes) return true
-  if (!host.stdin.isTTY || err.width === undefined)
-    throw usage('nothing was written: there is nobody to ask here, so say --yes')
-  const lines = createInterface({ input: host.stdin, output: host.stderr })
-  try {
-    return /^y(es)?$/i.test((await lines.question('Write this? [y/N] ')).trim())
-  } finally {
-    lines.close()
-  }
+  if (!canAsk(terminal, host)) throw usage('nothing was written: there is nobody to ask here, so say --yes')
+  return isAgreedTo('Write this?', host)
 }
 
 function plainAddition(

@@ -1,11 +1,11 @@
-import { createInterface } from 'node:readline/promises'
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { didYouMean } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { shimLine } from '../background/shim.ts'
 import { configFile } from '../config-file.ts'
-import { table } from '../output/table.ts'
+import { canAsk, isAgreedTo } from '../output/prompt.ts'
+import { table, wrapped } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
 import { CLIENTS, isInstalled, type Client, type EntryValues } from './clients.ts'
@@ -128,20 +128,14 @@ function urlOf(text: string): string {
 async function isAgreed(
   count: number,
   { yes, 'dry-run': isDry }: ConnectFlags,
-  { err }: Terminal,
+  terminal: Terminal,
   host: NodeJS.Process,
 ): Promise<boolean> {
   if (count === 0 || isDry) return false
   if (yes) return true
-  if (!host.stdin.isTTY || err.width === undefined)
+  if (!canAsk(terminal, host))
     throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
-  const lines = createInterface({ input: host.stdin, output: host.stderr })
-  try {
-    const answer = await lines.question(`Write ${count === 1 ? 'this' : `these ${count} files`}? [y/N] `)
-    return /^y(es)?$/i.test(answer.trim())
-  } finally {
-    lines.close()
-  }
+  return isAgreedTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, host)
 }
 
 function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Terminal): number {
@@ -160,7 +154,9 @@ function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Ter
   for (const line of table(rows, out)) out.line(line)
   if (here.length === 0) out.line('no client was found on this machine')
   const others = found.filter(one => !here.includes(one)).map(({ client }) => client)
-  if (others.length > 0) out.line(`${out.paint('dim', 'not found here:')} ${others.join(', ')}`)
+  const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
+  if (others.length > 0)
+    for (const line of wrapped(out.paint('dim', 'not found here:'), names, out)) out.line(line)
   out.line(`${out.paint('dim', 'next:')} gateway connect ${here[0]?.client ?? 'cursor'} --dry-run`)
   return 0
 }

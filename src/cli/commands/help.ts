@@ -1,10 +1,11 @@
 import { loadHelpClass } from '@oclif/core/help'
 import { string } from '@oclif/core/args'
+import { gatewayError } from '../../errors/errors.ts'
 import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Help extends GatewayCommand {
   static override summary = 'Show help for a command.'
-  static override examples = ['gateway help serve', 'gateway help plugin new']
+  static override examples = ['gateway help serve', 'gateway help plugin new', 'gateway help --json']
   static override args = {
     command: string({ description: 'The command.', ignoreStdin: true }),
   }
@@ -12,9 +13,20 @@ export default class Help extends GatewayCommand {
   static override flags = JSON_FLAG
 
   async run(): Promise<void> {
-    const { argv } = await this.parse(Help)
+    const { argv, flags } = await this.parse(Help)
+    if (flags.json) return this.printJson({ commands: await this.#described(argv.map(String)) })
     const HelpClass = await loadHelpClass(this.config)
     const help = new HelpClass(this.config, this.config.pjson.oclif.helpOptions)
     await help.showHelp(argv as string[])
+  }
+
+  /** Commands whose names begin with these words, for programs; all of them where none are given. */
+  async #described(words: readonly string[]): Promise<object[]> {
+    const { commandTable } = await import('../completion/command-table.ts')
+    const loaded = this.config.commands.map(async command => [command.id, await command.load()] as const)
+    const rows = commandTable(Object.fromEntries(await Promise.all(loaded)))
+    const found = rows.filter(({ name }) => words.every((word, i) => name.split(' ')[i] === word))
+    if (found.length > 0) return found.map(({ name, summary, flags }) => ({ name, summary, flags }))
+    throw gatewayError('GW_USAGE', { what: `there is no command "${words.join(' ')}"` })
   }
 }

@@ -25,6 +25,22 @@ export function table(rows: readonly (readonly string[])[], output: Output, inde
   })
 }
 
+/** Words on lines of a terminal's width, all but the first below the end of the label; elsewhere on one line. */
+export function wrapped(label: string, words: readonly string[], { width = Infinity }: Output): string[] {
+  const lines: string[] = []
+  const indent = ' '.repeat(BELOW.length)
+  let line = label
+  for (const word of words) {
+    const next = `${line} ${word}`
+    if (line.trim() === '' || widthOf(next) <= width) line = next
+    else {
+      lines.push(line)
+      line = `${indent.slice(1)} ${word}`
+    }
+  }
+  return [...lines, line]
+}
+
 /** The same output, but nothing is cut for it: what matters to its end is left to the terminal to wrap. */
 export function uncut(output: Output): Output {
   return { ...output, width: undefined }

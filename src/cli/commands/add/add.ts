@@ -1,7 +1,7 @@
 import { string as argument } from '@oclif/core/args'
 import { boolean, string } from '@oclif/core/flags'
 import { CONFIG_FLAGS, GatewayCommand, JSON_FLAG } from '../../base-command.ts'
-import { REGISTRY_FLAG } from './search.ts'
+import { REGISTRY_FLAGS } from './search.ts'
 
 export default class Add extends GatewayCommand {
   static override summary =
@@ -14,6 +14,7 @@ export default class Add extends GatewayCommand {
     'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND [ARGS...]]'
   static override examples = [
     'gateway add io.github.owner/server',
+    'gateway add npm:@modelcontextprotocol/server-memory',
     'gateway add npm:@modelcontextprotocol/server-memory@2026.1.26',
     "gateway add https://mcp.example.com/mcp --header 'Authorization: Bearer ${WEB_TOKEN}'",
     'gateway add openapi:./petstore.json --name pets',
@@ -55,7 +56,7 @@ export default class Add extends GatewayCommand {
     'no-sandbox': boolean({ default: false, summary: 'Run it without a sandbox, also where there is one.' }),
     yes: boolean({ char: 'y', default: false, summary: 'Write without asking.' }),
     'dry-run': boolean({ default: false, summary: 'Show the change, and neither start nor write anything.' }),
-    ...REGISTRY_FLAG,
+    ...REGISTRY_FLAGS,
     config: CONFIG_FLAGS.config,
     ...JSON_FLAG,
   }

@@ -1,9 +1,10 @@
 import { string as argument } from '@oclif/core/args'
-import { string } from '@oclif/core/flags'
+import { boolean, string } from '@oclif/core/flags'
 import { CONFIG_FLAGS, GatewayCommand, JSON_FLAG } from '../../base-command.ts'
 
 /** The registry that is asked, for commands that ask one. */
-export const REGISTRY_FLAG = {
+export const REGISTRY_FLAGS = {
+  fresh: boolean({ summary: 'Ask anew, also where an answer of the last hour is kept.' }),
   registry: string({
     helpValue: '<url|file>',
     summary:
@@ -23,7 +24,7 @@ export default class Search extends GatewayCommand {
   static override args = {
     words: argument({ required: true, description: 'A word; more may follow.', ignoreStdin: true }),
   }
-  static override flags = { ...REGISTRY_FLAG, config: CONFIG_FLAGS.config, ...JSON_FLAG }
+  static override flags = { ...REGISTRY_FLAGS, config: CONFIG_FLAGS.config, ...JSON_FLAG }
 
   async run(): Promise<number> {
     const { argv, flags } = await this.parse(Search)

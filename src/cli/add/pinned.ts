@@ -1,0 +1,40 @@
+import { fromYaml } from '../../config/source/plain-yaml.ts'
+import { isObject } from '../../protocol/json/json.ts'
+import { textAt } from '../../util/plain-data.ts'
+import { outputOf } from '../background/own-program.ts'
+import type { Adding } from './add.ts'
+
+/** Where the definitions of a new server were pinned, or why they were not. */
+export type Pinned =
+  { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
+
+/** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
+export async function pinned(
+  { file, name, edited }: Adding,
+  host: NodeJS.Process,
+): Promise<Pinned | undefined> {
+  if (!hasPins(edited.after)) return undefined
+  const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
+  const said = parsed(text)
+  const lock = textAt(said, 'file')
+  if (exit === 0 && lock !== undefined) return { file: lock }
+  const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
+  return { problem: textAt(first, 'problem') ?? textAt(said, 'error', 'message') ?? 'they were not written' }
+}
+
+function hasPins(text: string): boolean {
+  try {
+    const config = fromYaml(text)
+    return isObject(config) && config.pins !== undefined
+  } catch {
+    return false
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
