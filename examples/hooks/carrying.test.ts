@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from 'tapgate/testing'
-import { open, run, shortFirst } from './carrying.ts'
+import { all, open, run, shortFirst } from './carrying.ts'
 
 test('unwrap: a call that carries another one becomes that one', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { add: ({ a }) => `got ${String(a)}` } }))
@@ -24,6 +24,19 @@ test('unwrap: a call that carries a request of another method becomes that one',
 
   assert.match(JSON.stringify(result?.content), /one/)
   assert.equal(web.received('resources/read')[0]?.params?.uri, 'memo://one')
+})
+
+test('callTool: a request calls tools of its caller, and each call is one of its own', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { one: () => 'first', two: () => 'second' } }))
+  const config = { filters: { tools: { deny: ['web__two'] } } }
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [all], config }))
+  const client = closeAfter(t, await testClient(gateway))
+
+  const args = { tools: ['web__one', 'web__two', 'all'] }
+  const { result } = await client.request('tools/call', { name: 'all', arguments: args })
+
+  assert.match(JSON.stringify(result?.content), /first.*Unknown tool: web__two.*Unknown tool: all/)
+  assert.equal(web.received('tools/call').length, 1)
 })
 
 test('rank: a search hears what the plugin thinks of the order', async t => {

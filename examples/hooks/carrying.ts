@@ -42,3 +42,21 @@ export const shortFirst: Plugin<never> = {
   },
 }
 // #endregion rank
+
+// #region callTool
+/** Answers calls of a tool `all`, whose arguments name several tools, with what each of them says. */
+export const all: Plugin<never> = {
+  name: 'all',
+  setup({ hooks }) {
+    hooks.request.tap({ methods: ['tools/call'], stage: 'transform' }, async exchange => {
+      const { name, arguments: args } = exchange.params ?? {}
+      if (name !== 'all' || !isObject(args) || !Array.isArray(args.tools)) return undefined
+      const answers = await Promise.all(args.tools.map(tool => exchange.callTool(String(tool), {})))
+      const texts = answers.map(one =>
+        'error' in one ? one.error.message : 'result' in one ? one.result.value() : '',
+      )
+      return answer({ content: [{ type: 'text', text: JSON.stringify(texts) }] })
+    })
+  },
+}
+// #endregion callTool

@@ -261,6 +261,7 @@ class QuietExchange implements Exchange {
   route: Exchange['route']
   readonly entry: Exchange['entry']
   readonly shown: Exchange['shown']
+  readonly callTool: Exchange['callTool']
   answer: Exchange['answer'] = undefined
   /** True if the server made a request of the client: its answer is then nobody else's. */
   hasAsked = false
@@ -279,6 +280,7 @@ class QuietExchange implements Exchange {
     this.route = of.route
     this.entry = of.entry
     this.shown = kind => of.shown(kind)
+    this.callTool = (name, args) => of.callTool(name, args)
   }
 
   get touched(): boolean {

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   type PluginApi,
 } from '../../src/plugin.ts'
+import { stubOf } from './code/stubs.ts'
 import { compactTool } from './compact.ts'
 import { findTools, type Wanted } from './find-tools.ts'
 import type { Surface } from './shown.ts'
@@ -33,7 +34,9 @@ export async function searched(surface: Surface, args: unknown, rank: PluginApi[
     [
       ...found.slice(0, wanted.limit).map(signature),
       ...others(found.slice(wanted.limit)),
-      `Call one with ${names.call}, or with ${names.read} where it only reads.`,
+      surface.runsCode
+        ? `Call them in a script with ${names.code}: await tools.${found[0]?.exposed ?? 'NAME'}({ … }).`
+        : `Call one with ${names.call}, or with ${names.read} where it only reads.`,
     ].join('\n'),
   )
 }
@@ -79,7 +82,9 @@ export async function described(surface: Surface, args: unknown): Promise<Answer
 
 async function describedTool(surface: Surface, name: string): Promise<string> {
   const entry = surface.find(name)
-  return entry === undefined ? unknownTool(surface, name) : describedIn(entry)
+  if (entry === undefined) return unknownTool(surface, name)
+  const stub = surface.runsCode ? stubOf(entry) : ''
+  return stub !== '' && tokensIn(stub) <= MOST_TOKENS ? stub : describedIn(entry)
 }
 
 /** The definition of a tool as text; one that is very long without the texts of its schema, and it says so. */
@@ -113,7 +118,8 @@ export function schemaOf({ exposed, value }: CatalogEntry): string {
   return Buffer.byteLength(text) <= most ? `Arguments of ${exposed}, without texts: ${text}` : ''
 }
 
-function said(text: string): Answer {
+/** A result of text. */
+export function said(text: string): Answer {
   return answer({ content: [{ type: 'text', text }] })
 }
 

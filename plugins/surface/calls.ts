@@ -10,6 +10,7 @@ import {
 import { described, failed, schemaOf, searched, unknownTool } from './answers.ts'
 import { isAboutArguments } from './arguments.ts'
 import { mayBeMeta, type Meta } from './meta-tools.ts'
+import type { Scripts } from './code/scripts.ts'
 import type { Surface } from './shown.ts'
 import { isReadOnly } from './signature.ts'
 
@@ -37,6 +38,7 @@ export function tapCalls(
   surfaceFor: (exchange: Exchange) => Promise<Surface | undefined>,
 ): void {
   const through = slot.exchange((): Through | undefined => undefined)
+  const scripts = slot.gateway((): { made?: Promise<Scripts> } => ({}))
 
   hooks.unwrap.tap({ methods: CALLS }, exchange => {
     const name = exchange.params?.name
@@ -44,7 +46,7 @@ export function tapCalls(
     return surfaceFor(exchange).then(async surface => {
       const meta = surface?.meta(name)
       if (surface === undefined || meta === undefined) return undefined
-      if (meta === 'search' || meta === 'describe') {
+      if (meta !== 'read' && meta !== 'call') {
         through.set(exchange, { surface, meta })
         return undefined
       }
@@ -59,6 +61,7 @@ export function tapCalls(
     const own = through.get(exchange)
     if (own === undefined || own.wanted !== undefined) return undefined
     if (own.problem !== undefined) return failed(own.problem)
+    if (own.meta === 'code') return scriptsIn(scripts).then(all => all.run(own.surface, exchange))
     const args = exchange.params?.arguments
     return own.meta === 'search' ? searched(own.surface, args, rank) : described(own.surface, args)
   })
@@ -66,6 +69,11 @@ export function tapCalls(
     const own = through.get(exchange)
     return own?.wanted === undefined ? undefined : taught(answer, exchange, own.surface, own.wanted)
   })
+}
+
+/** The scripts that run, loaded with the first one; a reload keeps them. */
+function scriptsIn(kept: { made?: Promise<Scripts> }): Promise<Scripts> {
+  return (kept.made ??= import('./code/scripts.ts').then(({ Scripts }) => new Scripts()))
 }
 
 /** The call in the arguments, or what is wrong with it. Models send inner arguments as text now and then. */

@@ -2,16 +2,17 @@ import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
 import { overview } from './overview.ts'
 
 /** Tools of our own by what they do. */
-export type Meta = 'search' | 'describe' | 'read' | 'call'
+export type Meta = 'search' | 'describe' | 'read' | 'call' | 'code'
 
 export const NAMES: Readonly<Record<Meta, string>> = {
   search: 'search_tools',
   describe: 'describe_tools',
   read: 'call_read_tool',
   call: 'call_tool',
+  code: 'run_code',
 }
 
-const ALL: readonly Meta[] = ['search', 'describe', 'read', 'call']
+const ALL: readonly Meta[] = ['search', 'describe', 'read', 'call', 'code']
 const TAILS = Object.values(NAMES)
 
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
@@ -35,22 +36,8 @@ export function searchTools(
   names: Readonly<Record<Meta, string>>,
   most: number,
 ): CatalogEntry[] {
-  const behind = overview(entries, most)
   return [
-    own(names.search, {
-      title: 'Search tools',
-      description: `Find tools among ${entries.length} that are not listed here. Say what is to be done, in a few words; then call what was found with ${names.read} or ${names.call}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
-      inputSchema: {
-        type: 'object',
-        properties: {
-          query: { type: 'string', description: 'What is to be done, such as "create an issue".' },
-          server: { type: 'string', description: 'Only tools of this server.' },
-          limit: { type: 'integer', minimum: 1, maximum: 20 },
-        },
-        required: ['query'],
-      },
-      annotations: READS,
-    }),
+    searchTool(entries, names.search, `with ${names.read} or ${names.call}`, most),
     describeTools(names.describe),
     own(names.read, {
       title: 'Call a tool that reads',
@@ -62,9 +49,50 @@ export function searchTools(
       title: 'Call a tool',
       description: `Call any tool that ${names.search} found.`,
       inputSchema: CALL,
-      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+      annotations: WRITES,
     }),
   ]
+}
+
+/** Our tools in front of these where scripts call them. */
+export function codeTools(
+  entries: readonly CatalogEntry[],
+  names: Readonly<Record<Meta, string>>,
+  most: number,
+  { timeoutMs, calls }: { readonly timeoutMs: number; readonly calls: number },
+): CatalogEntry[] {
+  return [
+    searchTool(entries, names.search, `in a script with ${names.code}`, most),
+    describeTools(names.describe),
+    own(names.code, {
+      title: 'Run a script',
+      description: `Run the body of an async JavaScript function that calls tools which ${names.search} found: \`const a = await tools.NAME({ … }); return a.items.length\`. A call gives the data of the result and throws where the tool fails; \`Promise.all\` makes many at once. Only what is returned, as JSON, and what console.log prints comes back: filter and count in the script. No imports, files, network or timers; ${calls} calls and ${Math.round(timeoutMs / 1000)} s at most.`,
+      inputSchema: {
+        type: 'object',
+        properties: { code: { type: 'string' } },
+        required: ['code'],
+      },
+      annotations: WRITES,
+    }),
+  ]
+}
+
+function searchTool(entries: readonly CatalogEntry[], name: string, how: string, most: number): CatalogEntry {
+  const behind = overview(entries, most)
+  return own(name, {
+    title: 'Search tools',
+    description: `Find tools among ${entries.length} that are not listed here. Say what is to be done, in a few words; then call what was found ${how}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
+    inputSchema: {
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'What is to be done, such as "create an issue".' },
+        server: { type: 'string', description: 'Only tools of this server.' },
+        limit: { type: 'integer', minimum: 1, maximum: 20 },
+      },
+      required: ['query'],
+    },
+    annotations: READS,
+  })
 }
 
 /** The tool that gives descriptions in full. */
@@ -82,6 +110,8 @@ export function describeTools(name: string): CatalogEntry {
 }
 
 const READS = { readOnlyHint: true, openWorldHint: false }
+
+const WRITES = { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true }
 
 const CALL = {
   type: 'object',

@@ -1,4 +1,12 @@
-import { globs, profileNames, type CatalogEntry, type Config, type ListingReader } from '../../src/plugin.ts'
+import {
+  globs,
+  parseDuration,
+  parseSize,
+  profileNames,
+  type CatalogEntry,
+  type Config,
+  type ListingReader,
+} from '../../src/plugin.ts'
 import { FULL_FOR, OWN_NAME } from './clients.ts'
 
 type Options = NonNullable<Config['surface']>
@@ -14,6 +22,8 @@ export interface Settings {
   readonly isPinned: (tool: Pick<CatalogEntry, 'exposed' | 'upstream'>) => boolean
   /** Tools that a search finds. */
   readonly results: number
+  /** Limits of a script. */
+  readonly code: { readonly timeoutMs: number; readonly calls: number; readonly memory: number }
 }
 
 /** Settings of a reader; `mode` is what its program wants, if that is known. */
@@ -25,7 +35,14 @@ export interface Surfaces {
   }
 }
 
-const FULL: Options = { mode: 'full', budget: 8000, pinned: [], results: 5, clients: {} }
+const FULL: Options = {
+  mode: 'full',
+  budget: 8000,
+  pinned: [],
+  results: 5,
+  clients: {},
+  code: { timeout: '30s', calls: 50, memory: '32MiB' },
+}
 
 /** Prepares the settings of all profiles, and of clients by their names. */
 export function surfacesOf(config: Config): Surfaces {
@@ -60,8 +77,13 @@ export function surfacesOf(config: Config): Surfaces {
   }
 }
 
-function settingsOf({ mode, budget, pinned, results }: Options, servers: ReadonlySet<string>): Settings {
+function settingsOf(
+  { mode, budget, pinned, results, code }: Options,
+  servers: ReadonlySet<string>,
+): Settings {
   const isNamed = globs(pinned)
   const isPinned: Settings['isPinned'] = ({ exposed, upstream }) => isNamed(exposed) || !servers.has(upstream)
-  return { mode, budget, isPinned, results }
+  const { timeout, calls, memory } = code
+  const limits = { timeoutMs: parseDuration(timeout), calls, memory: parseSize(memory) }
+  return { mode, budget, isPinned, results, code: limits }
 }

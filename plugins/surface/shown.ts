@@ -1,7 +1,7 @@
 import type { CatalogEntry } from '../../src/plugin.ts'
 import { compactTool } from './compact.ts'
 import { listTokens, toolTokens } from './cost.ts'
-import { describeTools, metaNames, searchTools, type Meta } from './meta-tools.ts'
+import { codeTools, describeTools, metaNames, searchTools, type Meta } from './meta-tools.ts'
 import type { Settings } from './settings.ts'
 import type { ToolIndex } from './search/ranking.ts'
 
@@ -22,7 +22,13 @@ export class Surface {
 
   /** Finds the tool of ours that has this name. */
   meta(name: string): Meta | undefined {
-    return (Object.keys(this.names) as Meta[]).find(meta => this.names[meta] === name)
+    const meta = (Object.keys(this.names) as Meta[]).find(one => this.names[one] === name)
+    return meta === 'code' && !this.runsCode ? undefined : meta
+  }
+
+  /** True where scripts call tools. */
+  get runsCode(): boolean {
+    return this.settings.mode === 'code'
   }
 
   find(name: string): CatalogEntry | undefined {
@@ -64,8 +70,9 @@ function formOf(surface: Surface): readonly CatalogEntry[] {
       describeTools(names.describe),
       ...entries.map(entry => (isPinned(entry) ? entry : compactTool(entry))),
     ]
-  const bare = listTokens(searchTools(entries, names, 0))
-  const own = searchTools(entries, names, Math.max(0, Math.min(OVERVIEW, budget - bare)))
+  const ours = (most: number): CatalogEntry[] =>
+    mode === 'code' ? codeTools(entries, names, most, settings.code) : searchTools(entries, names, most)
+  const own = ours(Math.max(0, Math.min(OVERVIEW, budget - listTokens(ours(0)))))
   return [...own, ...pinned(surface, budget - listTokens(own))]
 }
 

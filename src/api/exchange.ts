@@ -128,6 +128,11 @@ export interface Exchange {
   onCancel(listener: (reason: string) => void): () => void
   /** True if another call carried it in its arguments: what its headers say of a tool is about that one. Absent: it came as it is. */
   readonly isCarried?: boolean
+  /**
+   * Calls a tool for this request: a call of the same caller, by the name that it is shown, on the same way through rules, limits and
+   * audit as any other. Its client cannot be asked, and nothing is told to it. It ends with this request. Never rejects.
+   */
+  callTool(name: string, args: JsonObject): Promise<Answer>
   /** The list as this request's client is shown it: as it was last made, seconds ago at most where it is asked for all the time. */
   shown(kind: Kind): Promise<readonly CatalogEntry[]>
   /** Sends a notification that belongs to this request ahead of its answer. */

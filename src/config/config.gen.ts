@@ -18,11 +18,11 @@ export type PinsMode = 'off' | 'warn' | 'withhold' | 'strict'
  */
 export type CallerKeysConfig = readonly CallerKeyConfig[]
 /**
- * `full` shows every tool as it is. `compact` shows every tool with its first sentence and what its arguments must be. `search` shows tools that find, describe and call the others. `auto` is `full` while that fits the budget, and for clients that put off tools by themselves, else `search`.
+ * `full` shows every tool as it is. `compact` shows every tool with its first sentence and what its arguments must be. `search` shows tools that find, describe and call the others. `code` shows tools that find and describe the others, and `run_code`, which runs a short script that calls them. `auto` is `full` while that fits the budget, and for clients that put off tools by themselves, else `search`.
  */
-export type SurfaceMode = 'full' | 'compact' | 'search' | 'auto'
+export type SurfaceMode = 'full' | 'compact' | 'search' | 'code' | 'auto'
 /**
- * Tokens that the list of tools may take in the context of a model, as estimated: bytes by 3.6. In `search` mode no list is larger.
+ * Tokens that the list of tools may take in the context of a model, as estimated: bytes by 3.6. In the modes `search` and `code` no list is larger.
  */
 export type SurfaceBudget = number
 /**
@@ -2900,12 +2900,30 @@ export interface SurfaceConfig {
   readonly budget: SurfaceBudget
   readonly pinned: SurfacePinned
   readonly results: SurfaceResults
+  readonly code: SurfaceCode
   /**
    * The mode for clients by the name they say, as globs; the first that fits. It wins over the mode of a profile.
    */
   readonly clients: {
     readonly [k: string]: SurfaceMode
   }
+}
+/**
+ * Limits of one script of `run_code`, in the mode `code`. It runs in an engine and a thread of its own, without files, network or timers.
+ */
+export interface SurfaceCode {
+  /**
+   * Time of a script, the calls of tools in it included.
+   */
+  readonly timeout: string | number
+  /**
+   * Tools that a script may call, each of them a call like any other for rules, limits and the audit.
+   */
+  readonly calls: number
+  /**
+   * Memory of the values of a script.
+   */
+  readonly memory: string | number
 }
 /**
  * What is visible of all upstreams together. Names are the exposed ones, with prefix.

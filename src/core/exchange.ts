@@ -16,6 +16,7 @@ import type {
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
@@ -40,6 +41,8 @@ export interface Carrier {
   ask(exchange: Exchange, ask: Ask, send: Send | undefined): Promise<AskReply>
   /** Called with what came of an ask, whatever way it took. */
   asked?(exchange: Exchange, ask: Ask, reply: AskReply): void
+  /** Makes a call for an exchange, which ends with it. Absent where nothing can be called. */
+  callTool?(exchange: PipelineExchange, params: CarriedCall): Promise<Answer>
   /** Absent where nobody is shown anything. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
 }
@@ -106,6 +109,11 @@ export class PipelineExchange implements Exchange {
 
   shown(kind: Kind): Promise<readonly CatalogEntry[]> {
     return this.#carrier.shown?.(this, kind) ?? Promise.resolve([])
+  }
+
+  callTool(name: string, args: JsonObject): Promise<Answer> {
+    const answer = this.#carrier.callTool?.(this, { name, arguments: args })
+    return answer ?? Promise.resolve({ error: rpcError(RPC.internal, 'nothing can be called here') })
   }
 
   get remoteAddress(): string | undefined {

@@ -9,6 +9,7 @@ import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
 import { type Carrier, PipelineExchange } from './exchange.ts'
 import { Grace } from './grace.ts'
+import { callWithin } from './inner-calls.ts'
 import { Notifier } from './notifications/notifier.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
@@ -85,6 +86,7 @@ export class RuntimeGraph implements Graph {
       emit: (exchange, notification, send) => this.notifier.emit(exchange, notification, send),
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       shown: (exchange, kind) => this.#shown(exchange, kind),
+      callTool: (exchange, params) => callWithin(exchange, params, this),
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
   }

@@ -26,7 +26,14 @@ function entryOf(upstream: string, value: JsonObject & { readonly name: string }
 const LIVE = liveServers().flatMap(({ name, tools }) => tools.map(tool => entryOf(name, tool)))
 
 function settings(mode: Mode, budget: number, pinned: readonly string[] = []) {
-  const surface = { mode, budget, pinned, results: 5, clients: {} }
+  const surface = {
+    mode,
+    budget,
+    pinned,
+    results: 5,
+    clients: {},
+    code: { timeout: '30s', calls: 50, memory: '32MiB' },
+  }
   const upstreams = Object.fromEntries(LIVE.map(({ upstream }) => [upstream, {}]))
   const reader = { principal: ANONYMOUS, client: { name: 'test', version: '1' } }
   return surfacesOf({ surface, upstreams } as unknown as Config).of(reader)
