@@ -65,6 +65,24 @@ test('ps shows what runs, how much it does, and what is or was wrong', () => {
   ])
 })
 
+test('ps shows every era that a server is spoken to in', () => {
+  const instances = [
+    { pid: 11, startedAt: NOW - 5000, inFlight: 0 },
+    { pid: 12, era: 'legacy' as const, startedAt: NOW - 5000, inFlight: 0 },
+  ]
+  const runtime = { instances, restarts: 0, inFlight: 0 }
+  const both = { name: 'both', type: 'stdio', state: 'ready' as const, version: '2026-07-28' }
+  const gateway = { name: 'tapgate', version: '1.2.3', pid: 1, rss: 95e6 } as Ps['gateway']
+
+  const lines = psLines(
+    { gateway, listeners: [], upstreams: [{ ...both, era: 'modern', runtime }] },
+    NOW,
+    terminal,
+  )
+
+  assert.match(lines.at(-1) ?? '', /^both +ready +2026-07-28 modern\+legacy +11 \+1 /)
+})
+
 for (const width of [80, 130])
   test(`a gateway lines up at ${width} columns, and no word is cut`, () => {
     const problem =
