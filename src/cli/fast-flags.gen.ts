@@ -18,6 +18,8 @@ export const FAST_FLAGS = {
     set: { type: 'string', multiple: true },
     json: { type: 'boolean' },
     exec: { type: 'boolean' },
+    online: { type: 'boolean' },
+    within: { type: 'string' },
   },
   wrap: {
     name: { type: 'string' },

@@ -1,6 +1,7 @@
 import { onlooker } from '../core/session.ts'
 import type { Graph } from '../core/graph-types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
+import { tokensIn } from '../util/units.ts'
 
 /** One tool as a client is shown it. */
 interface ShownRow {
@@ -25,5 +26,14 @@ export async function shownList(graph: Graph, params: JsonObject): Promise<objec
   })
   const there = new Set(tools.map(({ name }) => name))
   const hidden = view.entries.filter(({ exposed }) => !there.has(exposed))
-  return { tools, hidden: hidden.map(({ exposed, upstream }) => ({ name: exposed, upstream })) }
+  const tokens = shown.entries.reduce(
+    (sum, { exposed, value }) => sum + tokensIn(JSON.stringify({ ...value, name: exposed })),
+    0,
+  )
+  return {
+    tools,
+    count: tools.length,
+    tokens,
+    hidden: hidden.map(({ exposed, upstream }) => ({ name: exposed, upstream })),
+  }
 }

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Problem } from '../../config/index.ts'
+import { gatewayError } from '../../errors/errors.ts'
 import { plural } from '../../util/plain-text.ts'
+import { parseDuration } from '../../util/units.ts'
 import { problemLine } from '../output/report.ts'
 import { warningLog } from '../serve/logs.ts'
 import { erasOf } from '../../gateway/inspect.ts'
@@ -25,19 +27,59 @@ interface Validation {
 /** The flags of `validate`: with `exec` the commands of the configuration run. */
 export type ValidateFlags = SourceFlags & { readonly exec?: boolean | undefined }
 
+/** Flags that only the command has. */
+interface SayFlags extends ValidateFlags {
+  readonly json?: boolean | undefined
+  /** Ask the servers too. */
+  readonly online?: boolean | undefined
+  /** Time that they have to start. */
+  readonly within?: string | undefined
+}
+
+/** Exit code where a server did not answer. */
+const UNREACHED = 4
+const WITHIN = '60s'
+
 /** Says whether a configuration is valid; returns the exit code. Rejects as `validate` does. */
-export async function sayValidation(
-  flags: ValidateFlags & { readonly json?: boolean | undefined },
-  terminal: Terminal,
-): Promise<number> {
+export async function sayValidation(flags: SayFlags, terminal: Terminal): Promise<number> {
+  if (flags.online === true) return sayOnline(flags, terminal)
   const validation = await validate(flags, terminal)
   if (flags.json === true) terminal.out.line(JSON.stringify(validation, undefined, 2))
   else {
-    for (const line of warningLines(validation.warnings, terminal)) terminal.err.line(line)
-    terminal.out.line(validationLine(validation, terminal))
-    for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
+    sayPlainly(validation, terminal)
   }
   return 0
+}
+
+function sayPlainly(validation: Validation, terminal: Terminal): void {
+  for (const line of warningLines(validation.warnings, terminal)) terminal.err.line(line)
+  terminal.out.line(validationLine(validation, terminal))
+  for (const [name, eras] of Object.entries(validation.eras)) terminal.out.line(`  ${name}: ${eras}`)
+}
+
+/** The same, and what the servers say: their lists are known then, so that rules about them can be checked. */
+async function sayOnline(flags: SayFlags, terminal: Terminal): Promise<number> {
+  const ms = durationOf(flags.within ?? WITHIN)
+  const offline = await validate({ ...flags, exec: true }, terminal)
+  const { askServers, isReached, onlineLines } = await import('./validate-online.ts')
+  const { warnings, ...online } = await askServers(await loadSource(flags, terminal), terminal, ms)
+  const known = new Set(warnings.map(({ pointer }) => pointer))
+  const others = offline.warnings.filter(({ pointer }) => pointer === '' || !known.has(pointer))
+  const validation = { ...offline, warnings: [...others, ...warnings] }
+  if (flags.json === true) terminal.out.line(JSON.stringify({ ...validation, online }, undefined, 2))
+  else {
+    sayPlainly(validation, terminal)
+    for (const line of onlineLines({ warnings, ...online }, terminal)) terminal.out.line(line)
+  }
+  return online.servers.every(isReached) ? 0 : UNREACHED
+}
+
+function durationOf(text: string): number {
+  try {
+    return parseDuration(text)
+  } catch {
+    throw gatewayError('GW_USAGE', { what: `--within "${text}" is no duration such as 30s` })
+  }
 }
 
 /** Loads the configuration and builds the graph. Rejects with a GatewayError that lists every problem. */
