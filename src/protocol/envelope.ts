@@ -9,12 +9,17 @@ const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 type EnvelopeKey = (typeof KEYS)[number]
 
 const PLACES = new Map<string, number>(KEYS.map((key, place) => [key, place]))
-/** The same by their length, as bytes: most messages are read without making a string of a key. */
-const BY_LENGTH = new Map<number, { readonly bytes: Buffer; readonly place: number }[]>()
-for (const [key, place] of PLACES)
-  BY_LENGTH.set(key.length, [...(BY_LENGTH.get(key.length) ?? []), { bytes: Buffer.from(key), place }])
-
-const LONGEST = Math.max(...BY_LENGTH.keys())
+/** The same for who asks with a constant, which costs nothing then. */
+const PLACE = { jsonrpc: 0, id: 1, method: 2, params: 3, result: 4, error: 5 } as const satisfies Readonly<
+  Record<EnvelopeKey, number>
+>
+const LONGEST = Math.max(...KEYS.map(key => key.length))
+/** The keys by their length, as bytes: most messages are read without making a string of a key. */
+const BY_LENGTH = Array.from({ length: LONGEST + 1 }, (_, length) =>
+  KEYS.flatMap((key, place) => (key.length === length ? { bytes: Buffer.from(key), place } : [])),
+)
+/** Texts above this are not remembered. */
+const SHORT = 64
 /** Every character of a key may be written as `\u0000`. */
 const LONGEST_ESCAPED = 6 * LONGEST
 /** No member of `params` that counts is longer, with every character as an escape. */
@@ -38,6 +43,9 @@ export class Envelope implements JsonReader {
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
   #entered = -1
+  /** JSON text of the last method that was read, and what it says. */
+  #lastMethod = EMPTY
+  #lastMethodText = ''
   #typeStart = -1
   #typeEnd = -1
   /** True where the result says `"isError": true`: a tool's own failure. */
@@ -71,11 +79,11 @@ export class Envelope implements JsonReader {
 
   /** Index at which a member's value begins; -1 when there is none. */
   start(key: EnvelopeKey): number {
-    return this.#starts[PLACES.get(key) as number] as number
+    return this.#starts[PLACE[key]] as number
   }
 
   end(key: EnvelopeKey): number {
-    return this.#ends[PLACES.get(key) as number] as number
+    return this.#ends[PLACE[key]] as number
   }
 
   /** The JSON text of a member's value. */
@@ -87,6 +95,19 @@ export class Envelope implements JsonReader {
   value(key: EnvelopeKey): unknown {
     const start = this.start(key)
     return start < 0 ? undefined : (JSON.parse(this.#bytes.toString('utf8', start, this.end(key))) as unknown)
+  }
+
+  /** The method, parsed. One is called again and again, so the last one is known by its bytes. */
+  method(): unknown {
+    const start = this.start('method')
+    const end = this.end('method')
+    if (start >= 0 && equals(this.#bytes, start, end, this.#lastMethod)) return this.#lastMethodText
+    const method = this.value('method')
+    if (typeof method === 'string' && end - start <= SHORT) {
+      this.#lastMethod = Buffer.from(this.#bytes.subarray(start, end))
+      this.#lastMethodText = method
+    }
+    return method
   }
 
   isVersion2(): boolean {
@@ -184,8 +205,7 @@ function refuseLookAlike(bytes: Buffer, start: number, end: number): void {
 }
 
 function placeOf(bytes: Buffer, start: number, end: number): number {
-  for (const key of BY_LENGTH.get(end - start) ?? NONE)
-    if (equals(bytes, start, end, key.bytes)) return key.place
+  for (const key of BY_LENGTH[end - start] ?? NONE) if (equals(bytes, start, end, key.bytes)) return key.place
   if (end - start > LONGEST_ESCAPED) return -1
   return hasEscape(bytes, start, end) ? (PLACES.get(keyText(bytes, start, end)) ?? -1) : -1
 }

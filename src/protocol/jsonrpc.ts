@@ -78,10 +78,15 @@ function refusedAs({ isSyntax, message }: ScanError): Malformed {
 
 /** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
-  for (const byte of bytes) {
-    if (byte > 0x20) return byte === OPEN_ARRAY
-  }
-  return false
+  const at = skipBlank(bytes)
+  return at < bytes.length && bytes[at] === OPEN_ARRAY
+}
+
+/** Index of the first byte that may mean something. By an index, as an iterator would cost as much as the rest. */
+function skipBlank(bytes: Buffer): number {
+  let at = 0
+  while (at < bytes.length && (bytes[at] as number) <= 0x20) at++
+  return at
 }
 
 /** The message that answers a request with a result, the result's bytes spliced in as they are. */
@@ -154,7 +159,7 @@ function interpret(bytes: Buffer, era: Era | undefined): Message {
 }
 
 function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
-  const method = envelope.value('method')
+  const method = envelope.method()
   const params = readParams(bytes)
   const known = id ?? null
   if (envelope.has('result') || envelope.has('error'))

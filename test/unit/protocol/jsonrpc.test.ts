@@ -41,6 +41,16 @@ describe('the strict envelope', () => {
     })
   })
 
+  test('reads each method, whatever the message before it called', () => {
+    const methods = ['ping', 'ping', 'pink', 'tools\\/call', 'tools/call', 'ping', 'x'.repeat(200), 'é']
+    const read = methods.map(method => parse(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`))
+    assert.deepEqual(
+      read.map(message => (message.kind === 'request' ? message.method : undefined)),
+      methods.map(method => JSON.parse(`"${method}"`) as unknown),
+    )
+    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":7}'), -32600)
+  })
+
   test('tells a notification by the absence of an id', () => {
     assert.deepEqual(parse('{"jsonrpc":"2.0","method":"x","params":{"a":1}}'), {
       kind: 'notification',
