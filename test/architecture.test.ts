@@ -48,7 +48,9 @@ test('every vendor has one home', () => {
 })
 
 test('what is imported at run time is a dependency', () => {
-  const { dependencies } = readJson('package.json') as { dependencies: Record<string, string> }
+  type Named = Record<string, string>
+  const manifest = readJson('package.json') as { dependencies: Named; peerDependencies: Named }
+  const dependencies = { ...manifest.dependencies, ...manifest.peerDependencies }
   // What the page is made of is built into one file, and is a part of the package.
   const loaded = sources.filter(({ file }) => partOf(file) !== 'page')
   const wrong = loaded.flatMap(({ file, imports }) =>

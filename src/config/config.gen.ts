@@ -107,6 +107,7 @@ export interface Config {
    * What is answered from memory; `false` turns the cache off.
    */
   readonly cache: CacheConfig | false
+  readonly cluster?: ClusterConfig
   /**
    * Lists in the form that each client can read: names, schemas and kinds of things; `false` shows every client the full form.
    */
@@ -2434,6 +2435,40 @@ export interface CacheConfig {
    * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
    */
   readonly meta: boolean
+}
+/**
+ * Other replicas of this gateway on other machines, behind any load balancer, with a Redis that all of them reach. They need the same `cluster.redis`, `cluster.keys` and `cluster.name`. Needs the package `@redis/client`.
+ */
+export interface ClusterConfig {
+  /**
+   * What replicas of one gateway have in common, and other gateways on the same Redis have not.
+   */
+  readonly name: string
+  /**
+   * URL of a Redis 7.0 or newer: `redis://`, or `rediss://` for TLS.
+   */
+  readonly redis: string
+  /**
+   * The key ring: the first seals and signs, all open. To rotate, add the new key as the last one everywhere, then put it first everywhere, then take the old one out.
+   */
+  readonly keys: {
+    /**
+     * Name of the key, which stands in what it signs.
+     */
+    readonly id: string
+    /**
+     * At least 32 random bytes as base64 or hex: `openssl rand -base64 32`.
+     */
+    readonly key: string
+  }[]
+  /**
+   * Address and port where other replicas hand requests on to this one, as `host:port`. Bearer tokens travel there: keep it on a private network, and never behind the load balancer.
+   */
+  readonly listen: string
+  /**
+   * How others reach `cluster.listen`, as `host:port`. Needed where that listens on every address; else it is that one.
+   */
+  readonly address?: string
 }
 /**
  * How lists are fitted to clients.

@@ -4,6 +4,7 @@ import { approve } from '../../plugins/approve/index.ts'
 import { audit } from '../../plugins/audit/index.ts'
 import { auth } from '../../plugins/auth/index.ts'
 import { callerKeys } from '../../plugins/caller-keys/index.ts'
+import { cluster } from '../../plugins/cluster/index.ts'
 import { cache } from '../../plugins/cache/index.ts'
 import { fit } from '../../plugins/fit/index.ts'
 import { forwardHeaders } from '../../plugins/forward-headers/index.ts'
@@ -43,6 +44,8 @@ export const builtins: readonly Plugin<never>[] = [
   callSse,
   callWs,
   openApi,
+  // Early: what others have is handed on before anybody here looks at it.
+  cluster,
   overload,
   oauth,
   callerKeys,

@@ -1,0 +1,155 @@
+import { type BesideOthers, canonical, type Clock, type Config, type Log } from '../../src/plugin.ts'
+import { addressOf, hostAndPort } from './address.ts'
+import { Directory, type Entry, type Shared } from './directory.ts'
+import { Entrance } from './entrance.ts'
+import { clusterError } from './errors.ts'
+import { KeyRing } from './key-ring.ts'
+import { storeKeys } from './keys.ts'
+import { Replicas } from './neighbours.ts'
+import { Replica } from './replica.ts'
+import { Sessions } from './sessions.ts'
+import type { Store } from './store/store.ts'
+import { Vouchers } from './vouchers.ts'
+
+export type ClusterConfig = NonNullable<Config['cluster']>
+
+/** Sections that say where a replica runs, and not what it is. */
+const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
+/** How long what others say of themselves holds for the owner's findings. */
+const LOOK_MS = 10_000
+
+/** A replica of a gateway with all its parts. It lives as long as the process, and reloads change its keys alone. */
+export class Cluster {
+  readonly ring: KeyRing
+  readonly replica: Replica
+  readonly directory: Directory
+  readonly sessions: Sessions
+  readonly neighbours: Replicas
+  readonly entrance: Entrance
+  readonly store: Store
+  /** True once its last user has stopped it. */
+  hasEnded = false
+  /** Replicas at the last look, this one among them. */
+  others: readonly Entry[] = []
+  readonly #options: ClusterConfig
+  readonly #clock: Clock
+  readonly #version: string
+  #config = ''
+  #keys: string
+  #isStarted = false
+  #users = 0
+  #forget: (() => void)[] = []
+
+  constructor(
+    options: ClusterConfig,
+    store: Store,
+    { clock, log, version }: { clock: Clock; log: Log; version: string },
+  ) {
+    this.#options = options
+    this.#keys = canonical(options.keys)
+    this.#clock = clock
+    this.#version = version
+    this.store = store
+    const ring = new KeyRing(options.name, options.keys)
+    const listeners = new Map<string, BesideOthers>()
+    const shared: Shared = { store, ring, clock, keys: storeKeys(options.name) }
+    const vouchers = new Vouchers(ring)
+    this.ring = ring
+    this.directory = new Directory(shared)
+    this.replica = new Replica(shared, log, {
+      lapsed: () => this.sessions.lookAgain(),
+      renamed: old => this.sessions.rename(old),
+      renewed: () => void this.sessions.tend(),
+    })
+    this.sessions = new Sessions(shared, { log, listeners, me: () => this.replica.id })
+    const every = (ms: number, run: () => void): (() => void) => this.#every(ms, run)
+    const { replica, directory, sessions } = this
+    this.neighbours = new Replicas({ ring, replica, directory, sessions, vouchers, listeners, every })
+    this.entrance = new Entrance({
+      vouchers,
+      log,
+      listeners,
+      isMine: id => replica.is(id),
+      arrived: (id, beside) => this.neighbours.arrived(id, beside),
+    })
+  }
+
+  /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another. */
+  become(options: ClusterConfig, config: Config): void {
+    if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
+    if (canonical(options.keys) !== this.#keys) this.sessions.writeAgain()
+    this.#keys = canonical(options.keys)
+    this.ring.become(options.keys)
+    this.#config = this.ring.digest(canonical(ofAllHosts(config)))
+    this.replica.describe({ config: this.#config })
+  }
+
+  /** Opens the entrance, and enters the directory. Goes on without Redis where that is away. */
+  async start(): Promise<void> {
+    this.#users++
+    if (this.#isStarted) return
+    this.#isStarted = true
+    await this.store.connect()
+    const { host, port } = hostAndPort(this.#options.listen) ?? { host: '127.0.0.1', port: 0 }
+    const bound = await this.entrance.start(host, port)
+    const address = this.#options.address ?? addressOf(host, bound)
+    const started = Date.now()
+    await this.replica.start({ address, started, version: this.#version, config: this.#config })
+    this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
+    await this.look()
+  }
+
+  /** Looks who is there. */
+  async look(): Promise<readonly Entry[]> {
+    try {
+      this.others = await this.directory.list()
+    } catch {
+      // What is known holds until somebody knows better.
+    }
+    return this.others
+  }
+
+  /** Has others take its sessions from now on; what is under way here is answered here. */
+  leave(): Promise<void> {
+    return this.replica.leave()
+  }
+
+  /** Ends with the last generation that uses it. */
+  async stop(): Promise<void> {
+    if (--this.#users > 0) return
+    this.hasEnded = true
+    for (const forget of this.#forget) forget()
+    this.neighbours.stop()
+    await this.leave()
+    this.entrance.stop()
+    this.store.close()
+  }
+
+  /** Ends one that was made and never started, as something else went wrong. */
+  closeUnused(): void {
+    if (this.#users > 0 || this.hasEnded) return
+    this.hasEnded = true
+    this.store.close()
+  }
+
+  #every(ms: number, run: () => void): () => void {
+    let forget = (): void => undefined
+    const turn = (): void => {
+      forget = this.#clock.after(ms, () => {
+        turn()
+        run()
+      })
+    }
+    turn()
+    return () => forget()
+  }
+}
+
+function isSameBut(one: ClusterConfig, other: ClusterConfig): boolean {
+  const without = ({ keys: _, ...rest }: ClusterConfig): string => canonical(rest)
+  return without(one) === without(other)
+}
+
+function ofAllHosts(config: Config): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(config).filter(([section]) => !OF_ONE_HOST.has(section)))
+}

@@ -1,0 +1,109 @@
+import { BoundedMap, isObject, type Clock } from '../../src/plugin.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { StoreKeys } from './keys.ts'
+import { ROSTER } from './store/scripts.ts'
+import type { Store } from './store/store.ts'
+
+/** Time in milliseconds for which an entry is not looked up again. */
+const FRESH_MS = 1000
+/** The same while the store is away. */
+const STALE_MS = 30_000
+const MOST = 1000
+
+/** One replica, as it says of itself. */
+export interface Entry {
+  readonly id: string
+  /** Where it takes what is handed on, as `host:port`. */
+  readonly address: string
+  /** In milliseconds since 1970. */
+  readonly started: number
+  readonly version: string
+  /** Another one for another configuration. */
+  readonly config: string
+}
+
+/** Result of a look-up. `lease` is what stands in the store, were it even forged. */
+export interface Found {
+  readonly entry: Entry | undefined
+  readonly lease: string
+}
+
+interface Known extends Found {
+  readonly at: number
+}
+
+export interface Shared {
+  readonly store: Store
+  readonly ring: KeyRing
+  readonly keys: StoreKeys
+  readonly clock: Clock
+}
+
+/** The replicas that live, by id. */
+export class Directory {
+  /** Entries that no replica of ours has written. */
+  forged = 0
+  readonly #shared: Shared
+  readonly #known = new BoundedMap<string, Known>({ max: MOST })
+  readonly #asked = new Map<string, Promise<Known>>()
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  /** Looks a replica up. Rejects while the store is away and nothing is known of it of late. */
+  async find(id: string): Promise<Found> {
+    const known = this.#known.get(id)
+    const now = this.#shared.clock.now()
+    if (known !== undefined && now - known.at < FRESH_MS) return known
+    try {
+      return await this.#ask(id)
+    } catch (error) {
+      if (known?.entry !== undefined && now - known.at < STALE_MS) return known
+      throw error
+    }
+  }
+
+  /** What is known of it may be wrong. */
+  forget(id: string): void {
+    this.#known.delete(id)
+  }
+
+  async list(): Promise<readonly Entry[]> {
+    const { store, keys } = this.#shared
+    const ids = await store.run(ROSTER, [keys.roster], [])
+    const found = await Promise.all((Array.isArray(ids) ? ids : []).map(id => this.find(String(id))))
+    return found.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
+  }
+
+  #ask(id: string): Promise<Known> {
+    const asked = this.#asked.get(id)
+    if (asked !== undefined) return asked
+    const asking = this.#read(id).finally(() => this.#asked.delete(id))
+    this.#asked.set(id, asking)
+    return asking
+  }
+
+  async #read(id: string): Promise<Known> {
+    const { store, ring, keys, clock } = this.#shared
+    const lease = (await store.get(keys.replica(id))) ?? ''
+    const entry = entryOf(ring.read('directory', lease))
+    const isItsOwn = entry?.id === id
+    if (lease !== '' && !isItsOwn) this.forged++
+    const known = { lease, entry: isItsOwn ? entry : undefined, at: clock.now() }
+    this.#known.set(id, known)
+    return known
+  }
+}
+
+function entryOf(value: unknown): Entry | undefined {
+  if (!isObject(value)) return undefined
+  const { id, address, started, version, config } = value
+  const isWhole =
+    typeof id === 'string' &&
+    typeof address === 'string' &&
+    typeof started === 'number' &&
+    typeof version === 'string' &&
+    typeof config === 'string'
+  return isWhole ? { id, address, started, version, config } : undefined
+}

@@ -1,0 +1,118 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type BesideOthers, type Handed, type Log, type Refusal, RPC } from '../../src/plugin.ts'
+import { clusterError } from './errors.ts'
+import type { Vouchers } from './vouchers.ts'
+
+const HANDED = 'x-tapgate-handed'
+const SESSION = 'mcp-session-id'
+const MAX_HEADER_BYTES = 32 * 1024
+const MAX_HEADERS = 130
+const HEADERS_MS = 10_000
+const KEEP_ALIVE_MS = 120_000
+const WARN_MS = 10_000
+
+/** Facts that decide what may enter. */
+export interface EntranceContext {
+  readonly vouchers: Vouchers
+  readonly log: Log
+  readonly listeners: ReadonlyMap<string, BesideOthers>
+  /** True for the ids that this replica has, or had. */
+  isMine(id: string): boolean
+  /** Whether a conversation is here, or with another replica by now. */
+  arrived(id: string, listener: BesideOthers): Promise<'here' | 'elsewhere' | Refusal>
+}
+
+/** Place where other replicas hand on what belongs to this one. Clients are to have no way to it. */
+export class Entrance {
+  taken = 0
+  refused = 0
+  readonly #context: EntranceContext
+  readonly #server: Server
+  #warnedAt = -Infinity
+
+  constructor(context: EntranceContext) {
+    this.#context = context
+    const { createServer } = process.getBuiltinModule('node:http')
+    this.#server = createServer(
+      {
+        requestTimeout: 0,
+        headersTimeout: HEADERS_MS,
+        keepAliveTimeout: KEEP_ALIVE_MS,
+        maxHeaderSize: MAX_HEADER_BYTES,
+      },
+      (request, response) => void this.#take(request, response),
+    )
+    this.#server.maxHeadersCount = MAX_HEADERS
+    this.#server.unref()
+  }
+
+  /** Opens it. Resolves with the port. */
+  async start(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', (cause: Error) =>
+        reject(clusterError('GW_CLUSTER_LISTEN', { address: `${host}:${port}`, why: cause.message, cause })),
+      )
+      this.#server.listen({ host, port, exclusive: true }, resolve)
+    })
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  stop(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.on('error', () => undefined)
+    request.on('error', () => undefined)
+    const { rawHeaders } = request
+    const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === HANDED)
+    const [, voucher = ''] = at < 0 ? [] : rawHeaders.splice(at, 2)
+    const read = this.#context.vouchers.read(voucher, request, id => this.#context.isMine(id))
+    if ('problem' in read) return this.#refuse(request, response, read.problem)
+    const listener = this.#context.listeners.get(read.handed.listener)
+    if (listener === undefined)
+      return this.#refuse(request, response, 'there is no listener of that name', 421)
+    try {
+      const where = await this.#whereIs(request, listener)
+      if (where === 'elsewhere') return answer(request, response, 421, 'not here')
+      if (where !== 'here') return answer(request, response, where.status, where.error.message)
+      this.taken++
+      listener.serve(request, response, read.handed satisfies Handed)
+    } catch {
+      answer(request, response, 503, 'it cannot be told now whose the session is')
+    }
+  }
+
+  #whereIs(
+    { headers, url = '' }: IncomingMessage,
+    listener: BesideOthers,
+  ): ReturnType<EntranceContext['arrived']> {
+    const id = headers[SESSION]
+    return typeof id !== 'string' || url.includes('sessionId=')
+      ? Promise.resolve('here')
+      : this.#context.arrived(id, listener)
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
+    this.refused++
+    const now = Date.now()
+    if (now - this.#warnedAt > WARN_MS) {
+      this.#warnedAt = now
+      const from = request.socket.remoteAddress
+      this.#context.log.warn('refuses what was handed on', { why, from, refused: this.refused })
+    }
+    answer(request, response, status, why)
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
+  request.resume()
+  if (response.destroyed) return
+  const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: RPC.internal, message } })
+  const own =
+    status === 421 ? { [HANDED]: 'no' } : status === 503 ? { 'retry-after': '1' } : { connection: 'close' }
+  response.writeHead(status, { 'content-type': 'application/json', ...own })
+  response.end(body)
+}

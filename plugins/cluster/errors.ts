@@ -1,0 +1,48 @@
+import { errorsOf, findingsOf, RPC } from '../../src/plugin.ts'
+
+/** Errors of replicas. */
+export const ERRORS = {
+  GW_CLUSTER_PACKAGE: {
+    text: 'cluster needs the package @redis/client, which cannot be loaded: {why}',
+    hint: 'Install it beside the gateway: npm install @redis/client.',
+    exit: 3,
+  },
+  GW_CLUSTER_KEY: {
+    text: 'the key "{id}" of cluster.keys is not 32 random bytes or more as base64 or hex',
+    hint: 'Make one with: openssl rand -base64 32.',
+    exit: 3,
+  },
+  GW_CLUSTER_LISTEN: {
+    text: 'cannot take requests of other replicas at {address}: {why}',
+    hint: 'Choose another cluster.listen.',
+    exit: 4,
+  },
+  GW_CLUSTER_CHANGED: {
+    text: 'of cluster, only its keys can be changed while the gateway runs',
+    hint: 'Restart this replica; the others serve meanwhile.',
+    exit: 3,
+  },
+  GW_CLUSTER_AWAY: {
+    text: 'Redis does not answer: {why}',
+    hint: 'Look at "gateway replicas" and at Redis itself. Sessions of this replica are served as ever.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+} as const
+
+export const clusterError = errorsOf(ERRORS)
+
+export const HEALTH = {
+  'cluster-store-away': {
+    level: 'warning',
+    text: 'Redis does not answer: sessions of other replicas cannot be looked up, and none is adopted',
+    fix: 'Look at Redis, and at cluster.redis',
+  },
+  'cluster-mixed': {
+    level: 'warning',
+    text: 'replicas differ: {what}',
+    fix: 'Give all replicas the same version and configuration; see: gateway replicas',
+  },
+} as const
+
+export const found = findingsOf(HEALTH)

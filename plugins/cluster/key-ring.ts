@@ -1,0 +1,177 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+import { clusterError } from './errors.ts'
+
+/** One key of the ring as it is configured. */
+export interface RingKey {
+  readonly id: string
+  readonly key: string
+}
+
+/** Uses of a key: what is made for one of them is worth nothing for another. */
+type Purpose = 'seal' | 'directory' | 'hand-on' | 'session' | 'id' | 'digest'
+
+const BYTES = 32
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** Bytes of an id's tag: one cannot be found by trying. */
+const ID_TAG_BYTES = 12
+const HEX = /^([0-9a-f]{2})+$/i
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
+const VERSION = 'v1'
+
+/** The bytes of a key; undefined where the text is too short, or not of random bytes. */
+export function keyBytes(text: string): Buffer | undefined {
+  const trimmed = text.trim()
+  const bytes = HEX.test(trimmed)
+    ? Buffer.from(trimmed, 'hex')
+    : BASE64.test(trimmed)
+      ? Buffer.from(trimmed, 'base64')
+      : undefined
+  return bytes !== undefined && bytes.length >= BYTES ? bytes : undefined
+}
+
+/** Keys of one gateway: the first seals and signs, all open. */
+export class KeyRing {
+  readonly #gateway: string
+  #keys: readonly DerivedKey[] = []
+
+  /** @throws GatewayError GW_CLUSTER_KEY */
+  constructor(gateway: string, keys: readonly RingKey[]) {
+    this.#gateway = gateway
+    this.become(keys)
+  }
+
+  /** Other keys from here on. What was made with one that is no longer there opens no more. */
+  become(keys: readonly RingKey[]): void {
+    this.#keys = keys.map(({ id, key }) => {
+      const bytes = keyBytes(key)
+      if (bytes === undefined) throw clusterError('GW_CLUSTER_KEY', { id })
+      return new DerivedKey(id, bytes, this.#gateway)
+    })
+  }
+
+  /** The keys of one purpose, the first one first. */
+  of(purpose: Purpose): readonly Buffer[] {
+    return this.#keys.map(key => key.of(purpose))
+  }
+
+  /** A value that everybody can read and nobody else can write. */
+  sign(purpose: Purpose, value: unknown): string {
+    const first = this.#first
+    const text = Buffer.from(JSON.stringify(value)).toString('base64url')
+    return [VERSION, first.id, macOf(first.of(purpose), text).toString('base64url'), text].join('.')
+  }
+
+  /** The value; undefined for what this ring has not signed for the same purpose. */
+  read(purpose: Purpose, signed: string): unknown {
+    const [version, id, mac = '', text = '', ...rest] = signed.split('.')
+    const key = this.#keys.find(one => one.id === id)
+    if (version !== VERSION || key === undefined || rest.length > 0) return undefined
+    if (!isSame(macOf(key.of(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
+    return jsonOf(Buffer.from(text, 'base64url'))
+  }
+
+  /** A value that nobody else can read. */
+  seal(purpose: Purpose, value: unknown, boundTo: string): string {
+    const first = this.#first
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', first.of(purpose), nonce).setAAD(Buffer.from(boundTo))
+    const text = Buffer.concat([cipher.update(JSON.stringify(value), 'utf8'), cipher.final()])
+    const bytes = Buffer.concat([nonce, cipher.getAuthTag(), text])
+    return [VERSION, first.id, bytes.toString('base64url')].join('.')
+  }
+
+  /** The value; undefined for what this ring has not sealed for the same purpose. */
+  open(purpose: Purpose, sealed: string, boundTo: string): unknown {
+    const [version, id, text = ''] = sealed.split('.')
+    const key = this.#keys.find(one => one.id === id)
+    const bytes = Buffer.from(text, 'base64url')
+    if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
+    const decipher = createDecipheriv('aes-256-gcm', key.of(purpose), bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(Buffer.from(boundTo))
+    decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES))
+    try {
+      return jsonOf(
+        Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]),
+      )
+    } catch {
+      return undefined
+    }
+  }
+
+  /** An id that begins so, which nobody else can make: for one that is forged nobody is asked. */
+  newId(prefix: string): string {
+    const id = prefix + randomBytes(24).toString('base64url')
+    return id + tagOf(this.#first.of('id'), id)
+  }
+
+  isOurs(id: string): boolean {
+    const length = (ID_TAG_BYTES / 3) * 4
+    const tag = Buffer.from(id.slice(-length))
+    const tagged = id.slice(0, -length)
+    return this.#keys.some(key => isSame(Buffer.from(tagOf(key.of('id'), tagged)), tag))
+  }
+
+  /** A short text that is another one for another value, and says nothing of it. */
+  digest(text: string): string {
+    return macOf(this.#first.of('digest'), text).toString('hex').slice(0, 12)
+  }
+
+  get #first(): DerivedKey {
+    const [first] = this.#keys
+    if (first === undefined) throw clusterError('GW_CLUSTER_KEY', { id: '' })
+    return first
+  }
+}
+
+class DerivedKey {
+  readonly id: string
+  readonly #bytes: Buffer
+  readonly #gateway: string
+  readonly #derived = new Map<Purpose, Buffer>()
+
+  constructor(id: string, bytes: Buffer, gateway: string) {
+    this.id = id
+    this.#bytes = bytes
+    this.#gateway = gateway
+  }
+
+  of(purpose: Purpose): Buffer {
+    const known = this.#derived.get(purpose)
+    if (known !== undefined) return known
+    const derived = Buffer.from(
+      hkdfSync('sha256', this.#bytes, this.#gateway, `tapgate cluster ${purpose}`, BYTES),
+    )
+    this.#derived.set(purpose, derived)
+    return derived
+  }
+}
+
+function macOf(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function tagOf(key: Buffer, id: string): string {
+  return macOf(key, id).subarray(0, ID_TAG_BYTES).toString('base64url')
+}
+
+function isSame(one: Buffer, other: Buffer): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8')) as unknown
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,232 @@
+import type { IncomingMessage } from 'node:http'
+import {
+  type BesideOthers,
+  BoundedMap,
+  type Handed,
+  type Neighbour,
+  type Neighbours,
+  type Refusal,
+  RPC,
+  type Sealing,
+  type Sought,
+  type Whereabouts,
+} from '../../src/plugin.ts'
+import { hostAndPort } from './address.ts'
+import type { Directory, Found } from './directory.ts'
+import type { KeyRing } from './key-ring.ts'
+import type { Replica } from './replica.ts'
+import type { Recorded, Sessions } from './sessions.ts'
+import type { Vouchers } from './vouchers.ts'
+
+const OF_REPLICA = /^(r[0-9a-f]{16})_/
+/** Sessions whose owner is not the one that their id names. */
+const MOST_ROUTES = 50_000
+/** Owners that a session may have had before we know the one it has. */
+const MOST_STEPS = 4
+/** How often those are looked for that a request waits for. */
+const WATCH_MS = 1000
+
+const LATER: Refusal = {
+  status: 503,
+  error: {
+    code: RPC.internal,
+    message: 'The replica that has the session cannot be found now; try again',
+    data: { code: 'GW_CLUSTER_AWAY' },
+  },
+  headers: { 'retry-after': '1' },
+}
+
+/** Parts of a replica that say where things are. */
+export interface Surroundings {
+  readonly ring: KeyRing
+  readonly replica: Replica
+  readonly directory: Directory
+  readonly sessions: Sessions
+  readonly vouchers: Vouchers
+  readonly listeners: Map<string, BesideOthers>
+  every(ms: number, run: () => void): () => void
+}
+
+/** Where a session is after all, or who was faster to take it. */
+type TakenOver = { readonly where: 'here' | Refusal } | { readonly owner: string }
+
+/** The other replicas, as listeners see them. */
+export class Replicas implements Neighbours {
+  /** Requests that were given to others. */
+  handedOn = 0
+  readonly #around: Surroundings
+  readonly #routes = new BoundedMap<string, string>({ max: MOST_ROUTES })
+  readonly #seeking = new Map<string, Promise<Whereabouts>>()
+  /** Those who wait for an answer of a replica, by its id. */
+  readonly #waiting = new Map<string, Set<() => void>>()
+  #stopWatching: (() => void) | undefined
+
+  constructor(around: Surroundings) {
+    this.#around = around
+  }
+
+  get sealing(): Sealing {
+    const { ring, replica } = this.#around
+    return {
+      get keys() {
+        return ring.of('seal')
+      },
+      get place() {
+        return replica.id
+      },
+    }
+  }
+
+  newId(): string {
+    const { ring, replica } = this.#around
+    return ring.newId(`${replica.id}_`)
+  }
+
+  join(listener: string, beside: BesideOthers): Sought {
+    this.#around.listeners.set(listener, beside)
+    return {
+      conversation: id => {
+        const [, place] = OF_REPLICA.exec(id) ?? []
+        if (place === undefined) return 'here'
+        if (beside.conversations.has(id) && this.#around.replica.isFresh) return 'here'
+        // A forged id is nobody's, and Redis does not hear of it.
+        return this.#around.ring.isOurs(id) ? this.#find(id, place, beside) : 'here'
+      },
+      work: place => (this.#around.replica.is(place) ? 'here' : this.#workOf(place)),
+    }
+  }
+
+  /** Looks whether a conversation is here that was handed on to this replica; never hands it on again. */
+  async arrived(id: string, beside: BesideOthers): Promise<'here' | 'elsewhere' | Refusal> {
+    const { replica, sessions } = this.#around
+    if (beside.conversations.has(id) && replica.isFresh) return 'here'
+    if (!replica.isFresh) await replica.renew()
+    if (beside.conversations.has(id)) return 'here'
+    const recorded = await sessions.read(id)
+    if (recorded === undefined) return 'here'
+    if (!replica.is(recorded.owner)) return 'elsewhere'
+    const where = await this.#seek(id, recorded.owner)
+    if (where === 'here') return where
+    return 'status' in where ? where : 'elsewhere'
+  }
+
+  stop(): void {
+    this.#stopWatching?.()
+  }
+
+  async #find(id: string, place: string, beside: BesideOthers): Promise<Whereabouts> {
+    if (beside.conversations.has(id)) {
+      // Its lease may have run out while this process slept: others may have the session.
+      await this.#around.replica.renew()
+      if (beside.conversations.has(id)) return 'here'
+    }
+    return this.#seek(id, this.#routes.get(id) ?? place)
+  }
+
+  /** Looks for the owner of a session once, however many wait for it. */
+  #seek(id: string, owner: string, dead?: Found): Promise<Whereabouts> {
+    const known = this.#seeking.get(id)
+    if (known !== undefined) return known
+    const seeking = this.#search(id, owner, dead)
+      .catch(() => LATER)
+      .finally(() => this.#seeking.delete(id))
+    this.#seeking.set(id, seeking)
+    return seeking
+  }
+
+  async #search(id: string, first: string, dead: Found | undefined): Promise<Whereabouts> {
+    const { replica, directory, sessions } = this.#around
+    let owner = first
+    let gone = dead
+    for (let step = 0; step < MOST_STEPS; step++) {
+      const found = gone ?? (await directory.find(owner))
+      if (!replica.is(owner) && gone === undefined && found.entry !== undefined)
+        return this.#neighbour(owner, found, id)
+      const recorded = await sessions.read(id)
+      // Nobody has it: the answer is that for any session that has ended.
+      if (recorded === undefined) return 'here'
+      if (recorded.owner !== owner) {
+        owner = recorded.owner
+        gone = undefined
+        this.#routes.set(id, owner)
+        continue
+      }
+      const taken = await this.#takeOver(id, recorded, found)
+      if ('where' in taken) return taken.where
+      gone = undefined
+      owner = taken.owner
+      this.#routes.set(id, owner)
+    }
+    return LATER
+  }
+
+  /** Takes a session over. Returns another owner, where somebody was faster. */
+  async #takeOver(id: string, recorded: Recorded, found: Found): Promise<TakenOver> {
+    const { replica, sessions, directory } = this.#around
+    if (replica.is(recorded.owner)) return this.#goOn(id, recorded, recorded.epoch)
+    const taken = await sessions.take(id, recorded, found.lease)
+    directory.forget(recorded.owner)
+    if (taken === undefined) return { where: 'here' }
+    return replica.is(taken.owner) ? this.#goOn(id, recorded, taken.epoch) : { owner: taken.owner }
+  }
+
+  async #goOn(id: string, recorded: Recorded, epoch: number): Promise<TakenOver> {
+    return { where: (await this.#around.sessions.goOn(id, recorded, epoch)) ?? 'here' }
+  }
+
+  async #workOf(place: string): Promise<Whereabouts> {
+    try {
+      const found = await this.#around.directory.find(place)
+      // What it kept has gone with it: the answer is that for what is too old.
+      return found.entry === undefined ? 'here' : this.#neighbour(place, found, undefined)
+    } catch {
+      return LATER
+    }
+  }
+
+  #neighbour(owner: string, found: Found, session: string | undefined): Neighbour | Refusal {
+    const address = hostAndPort(found.entry?.address ?? '')
+    if (address === undefined) return LATER
+    const { replica, vouchers, directory } = this.#around
+    this.handedOn++
+    return {
+      address,
+      voucher: (request: IncomingMessage, handed: Handed) =>
+        vouchers.write(request, handed, replica.id, owner),
+      onGone: listener => this.#onGone(owner, listener),
+      refused: () => {
+        directory.forget(owner)
+        // Nobody listens where it said that it does: it is dead, whatever its lease says.
+        return session === undefined ? 'here' : this.#seek(session, owner, { ...found, entry: undefined })
+      },
+      misdirected: () => {
+        directory.forget(owner)
+        if (session !== undefined) this.#routes.delete(session)
+      },
+    }
+  }
+
+  #onGone(owner: string, listener: () => void): () => void {
+    const waiting = this.#waiting.get(owner) ?? new Set()
+    this.#waiting.set(owner, waiting.add(listener))
+    this.#stopWatching ??= this.#around.every(WATCH_MS, () => this.#watch())
+    return () => {
+      waiting.delete(listener)
+      if (waiting.size === 0 && this.#waiting.get(owner) === waiting) this.#waiting.delete(owner)
+      if (this.#waiting.size > 0) return
+      this.#stopWatching?.()
+      this.#stopWatching = undefined
+    }
+  }
+
+  /** Ends the waiting for replicas whose lease has run out. */
+  #watch(): void {
+    for (const [owner, waiting] of this.#waiting)
+      this.#around.directory.find(owner).then(
+        ({ entry }) => {
+          if (entry === undefined) for (const end of [...waiting]) end()
+        },
+        () => undefined,
+      )
+  }
+}

@@ -1,0 +1,273 @@
+import {
+  isObject,
+  type BesideOthers,
+  type ConversationRecord,
+  type Exchange,
+  type Log,
+  type Principal,
+  type Session,
+} from '../../src/plugin.ts'
+import type { Shared } from './directory.ts'
+import { ADOPT, FORGET, HOLD, MOVE, READ, WRITE } from './store/scripts.ts'
+import type { Reply } from './store/store.ts'
+
+/** Bytes of one record: a client that says more of itself is not adopted. */
+const MOST_BYTES = 16 * 1024
+/** Requests that are made again for a session: subscriptions, and the level of logs. */
+const MOST_REQUESTS = 64
+/** Sessions in one command. */
+const BATCH = 200
+/** Records written at once after the store was away. */
+const MOST_WRITES = 100
+const HOLD_MS = 60_000
+/** A session that ends by itself does so before its record. */
+const MARGIN_MS = 3 * HOLD_MS
+
+/** A session as another replica needs to know it, and the listener that it is of. */
+interface Kept {
+  readonly listener: string
+  record: ConversationRecord
+  epoch: number
+  /** The record in the store is another one, or there is none. */
+  isUnwritten: boolean
+}
+
+/** Record of a session in the store. */
+export interface Recorded {
+  readonly owner: string
+  readonly epoch: number
+  readonly listener: string
+  readonly record: ConversationRecord
+}
+
+/** Requests that change what a session is, and those that take it back. */
+const UNDOES: Readonly<Record<string, string>> = { 'resources/unsubscribe': 'resources/subscribe' }
+
+/** The sessions of this replica, and their records, with which others go on when it is gone. */
+export class Sessions {
+  adopted = 0
+  readonly #shared: Shared
+  readonly #log: Log
+  readonly #me: () => string
+  readonly #listeners: ReadonlyMap<string, BesideOthers>
+  readonly #kept = new Map<string, Kept>()
+  #heldAt = -Infinity
+  #isFlushing = false
+
+  constructor(
+    shared: Shared,
+    { log, me, listeners }: { log: Log; me: () => string; listeners: ReadonlyMap<string, BesideOthers> },
+  ) {
+    this.#shared = shared
+    this.#log = log
+    this.#me = me
+    this.#listeners = listeners
+  }
+
+  get size(): number {
+    return this.#kept.size
+  }
+
+  /** Notes what a client has said that makes its session what it is. */
+  note({ session, method, params, answer }: Exchange): void {
+    if (answer === undefined || !('result' in answer)) return
+    const { id, listener } = session
+    const request = { method, params: plain(params) }
+    const kept = this.#kept.get(id)
+    if (method === 'initialize') {
+      if (kept !== undefined || this.#listeners.get(listener)?.conversations.has(id) !== true) return
+      const record = { ...whose(session), requests: [request] }
+      this.#kept.set(id, { listener, record, epoch: 1, isUnwritten: true })
+    } else {
+      if (kept === undefined) return
+      const requests = changed(kept.record.requests, request)
+      if (requests === undefined) return
+      kept.record = { ...kept.record, requests }
+      kept.isUnwritten = true
+    }
+    void this.#write(id).catch(() => undefined)
+  }
+
+  /** A session has ended here; whether it has for its client, `reason` says. */
+  ended({ id }: Session, reason: string): void {
+    if (!this.#kept.delete(id) || reason === 'shutdown') return
+    const { store, keys } = this.#shared
+    void store.run(FORGET, [keys.session(id)], [this.#me()]).catch(() => undefined)
+  }
+
+  /** Reads a record; undefined where there is none. */
+  async read(id: string): Promise<Recorded | undefined> {
+    const { store, keys, ring } = this.#shared
+    const reply = await store.run(READ, [keys.session(id)], [])
+    const [owner, epoch, sealed] = Array.isArray(reply) ? (reply as Reply[]) : []
+    if (typeof owner !== 'string' || typeof epoch !== 'number' || typeof sealed !== 'string') return undefined
+    const opened = ring.open('session', sealed, id)
+    if (!isObject(opened) || typeof opened.listener !== 'string') return undefined
+    return {
+      owner,
+      epoch,
+      listener: opened.listener,
+      record: opened.record as ConversationRecord,
+    }
+  }
+
+  /** Takes a session over, from one whose lease is known to be dead. Returns who has it then, and how often it changed hands. */
+  async take(
+    id: string,
+    { owner, epoch }: Recorded,
+    lease: string,
+  ): Promise<{ owner: string; epoch: number } | undefined> {
+    const { store, keys } = this.#shared
+    const args = [owner, String(epoch), this.#me(), String(this.#lifeOf()), lease]
+    const reply = await store.run(ADOPT, [keys.session(id), keys.replica(owner)], args)
+    const [winner, now] = Array.isArray(reply) ? (reply as Reply[]) : []
+    return typeof winner === 'string' ? { owner: winner, epoch: Number(now) } : undefined
+  }
+
+  /** Goes on with a session that is this replica's now. Returns why not, where its listener has no room for it. */
+  async goOn(
+    id: string,
+    { listener, record }: Recorded,
+    epoch: number,
+  ): ReturnType<BesideOthers['conversations']['adopt']> {
+    const conversations = this.#listeners.get(listener)?.conversations
+    if (conversations === undefined || conversations.has(id)) return undefined
+    this.#kept.set(id, { listener, record, epoch, isUnwritten: false })
+    try {
+      const refused = await conversations.adopt(id, record)
+      if (refused !== undefined) this.#kept.delete(id)
+      else this.adopted++
+      return refused
+    } catch (error) {
+      this.#kept.delete(id)
+      throw error
+    }
+  }
+
+  /** Looks which sessions are still this replica's, and lets go of the others. Returns whether there were some. */
+  async lookAgain(): Promise<boolean> {
+    const lost: string[] = []
+    for (const ids of this.#batches()) {
+      const said = await this.#hold(ids)
+      ids.forEach((id, index) => {
+        if (said[index] === 2) lost.push(id)
+        const kept = this.#kept.get(id)
+        if (said[index] === 0 && kept !== undefined) kept.isUnwritten = true
+      })
+    }
+    for (const id of lost) this.#drop(id)
+    if (lost.length > 0) this.#log.warn('lets go of sessions that others have', { sessions: lost.length })
+    return lost.length > 0
+  }
+
+  /** Has the store know this replica's sessions under its new id. */
+  async rename(old: string): Promise<void> {
+    const { store, keys } = this.#shared
+    for (const ids of this.#batches()) {
+      const said = await store.run(
+        MOVE,
+        ids.map(id => keys.session(id)),
+        [old, this.#me()],
+      )
+      const moved = Array.isArray(said) ? (said as Reply[]) : []
+      ids.forEach((id, index) => {
+        const kept = this.#kept.get(id)
+        if (kept === undefined) return
+        if (moved[index] === 1) kept.epoch++
+        else if (!kept.isUnwritten) this.#drop(id)
+      })
+    }
+  }
+
+  /** Has all records written again, as they are to be sealed with another key. */
+  writeAgain(): void {
+    for (const kept of this.#kept.values()) kept.isUnwritten = true
+  }
+
+  /** Keeps the records alive, and writes those that could not be written. */
+  async tend(): Promise<void> {
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    try {
+      const unwritten = [...this.#kept].filter(([, kept]) => kept.isUnwritten).slice(0, MOST_WRITES)
+      await Promise.all(unwritten.map(([id]) => this.#write(id)))
+      const now = this.#shared.clock.now()
+      if (now - this.#heldAt < HOLD_MS) return
+      this.#heldAt = now
+      await this.lookAgain()
+    } catch {
+      // The next renewal tries again.
+    } finally {
+      this.#isFlushing = false
+    }
+  }
+
+  #drop(id: string): void {
+    const kept = this.#kept.get(id)
+    this.#kept.delete(id)
+    if (kept !== undefined) this.#listeners.get(kept.listener)?.conversations.drop(id)
+  }
+
+  async #write(id: string): Promise<void> {
+    const kept = this.#kept.get(id)
+    if (kept === undefined) return
+    const { store, keys, ring } = this.#shared
+    const { listener, record, epoch } = kept
+    const sealed = ring.seal('session', { listener, record }, id)
+    if (sealed.length > MOST_BYTES) return
+    kept.isUnwritten = false
+    try {
+      const args = [this.#me(), String(epoch), sealed, String(this.#lifeOf())]
+      const reply = await store.run(WRITE, [keys.session(id)], args)
+      const [owner] = Array.isArray(reply) ? (reply as Reply[]) : []
+      if (owner !== this.#me()) this.#drop(id)
+    } catch (error) {
+      kept.isUnwritten = true
+      throw error
+    }
+  }
+
+  async #hold(ids: readonly string[]): Promise<readonly Reply[]> {
+    const { store, keys } = this.#shared
+    const said = await store.run(
+      HOLD,
+      ids.map(id => keys.session(id)),
+      [this.#me(), String(this.#lifeOf())],
+    )
+    return Array.isArray(said) ? (said as Reply[]) : []
+  }
+
+  *#batches(): Iterable<string[]> {
+    const ids = [...this.#kept.keys()]
+    for (let at = 0; at < ids.length; at += BATCH) yield ids.slice(at, at + BATCH)
+  }
+
+  #lifeOf(): number {
+    const idle = [...this.#listeners.values()].map(({ conversations }) => conversations.idleMs)
+    return Math.max(0, ...idle) + MARGIN_MS
+  }
+}
+
+function whose({ principal, label, profile }: Session): {
+  principal: Principal
+  label: string | undefined
+  profile: string | undefined
+} {
+  return { principal, label, profile }
+}
+
+function plain(params: Exchange['params']): Exchange['params'] {
+  return params === undefined ? undefined : (JSON.parse(JSON.stringify(params)) as Exchange['params'])
+}
+
+/** The requests with one more, in the place of the one that it makes needless; undefined where nothing changes. */
+function changed(
+  requests: ConversationRecord['requests'],
+  request: ConversationRecord['requests'][number],
+): ConversationRecord['requests'] | undefined {
+  const undone = UNDOES[request.method]
+  const method = undone ?? request.method
+  const rest = requests.filter(one => one.method !== method || one.params?.uri !== request.params?.uri)
+  if (undone !== undefined) return rest.length === requests.length ? undefined : rest
+  return rest.length >= MOST_REQUESTS ? undefined : [...rest, request]
+}

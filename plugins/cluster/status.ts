@@ -1,0 +1,88 @@
+import { durationText, type Figure, type HealthFinding, type JsonObject } from '../../src/plugin.ts'
+import type { Cluster } from './cluster.ts'
+import type { Entry } from './directory.ts'
+import { found } from './errors.ts'
+
+/** The replicas as their owner sees them. */
+export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
+  const { replica, sessions, neighbours, entrance, directory, store } = cluster
+  const entries = await cluster.look()
+  return {
+    self: replica.id,
+    store: store.isUp ? 'up' : 'away',
+    sessions: sessions.size,
+    adopted: sessions.adopted,
+    handedOn: neighbours.handedOn,
+    taken: entrance.taken,
+    refused: entrance.refused,
+    forged: directory.forged,
+    fenced: replica.fenced,
+    replicas: entries.map(entry => ({ ...entry, isSelf: entry.id === replica.id })),
+  }
+}
+
+export function findingsAbout(cluster: Cluster): HealthFinding[] {
+  const away = cluster.store.isUp ? [] : [found('cluster-store-away', {})]
+  const differences = [
+    differing(cluster.others, 'version', 'versions'),
+    differing(cluster.others, 'config', 'configurations'),
+  ].filter(text => text !== undefined)
+  return differences.length === 0 ? away : [...away, found('cluster-mixed', { what: differences.join(', ') })]
+}
+
+function differing(entries: readonly Entry[], key: 'version' | 'config', name: string): string | undefined {
+  const different = new Set(entries.map(entry => entry[key]))
+  return different.size > 1 ? `${different.size} ${name}` : undefined
+}
+
+export function figuresOf(cluster: Cluster): Figure[] {
+  const { replica, sessions, neighbours, entrance, directory, store, others } = cluster
+  return [
+    gauge('replicas', 'Replicas that live, at the last look.', others.length),
+    gauge('cluster_store_up', 'Whether Redis answers.', store.isUp ? 1 : 0),
+    gauge('cluster_sessions', 'Sessions of this replica that others can go on with.', sessions.size),
+    counter(
+      'cluster_handed_on',
+      'Requests given to the replica that has what they are about.',
+      neighbours.handedOn,
+    ),
+    counter('cluster_taken', 'Requests that other replicas gave to this one.', entrance.taken),
+    counter('cluster_refused', 'Requests that were handed on and not taken.', entrance.refused),
+    counter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
+    counter('cluster_adopted', 'Sessions that this replica went on with.', sessions.adopted),
+    counter('cluster_fenced', 'Times that this replica had to take another id.', replica.fenced),
+  ]
+}
+
+function gauge(name: string, help: string, value: number): Figure {
+  return { name: `tapgate_${name}`, type: 'gauge', help, samples: [{ value }] }
+}
+
+function counter(name: string, help: string, value: number): Figure {
+  return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
+}
+
+/** Rows of a table for people. */
+export function linesOf(status: JsonObject, now: number): string[] {
+  const replicas = status.replicas as readonly (Entry & { isSelf: boolean })[]
+  const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [
+    isSelf ? `${id} *` : id,
+    address,
+    version,
+    config,
+    durationText(Math.max(0, now - started)),
+  ])
+  const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
+  const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
+  const { store, sessions, adopted, handedOn, taken, refused, fenced } = status
+  return [
+    ...table.map(row =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    ),
+    '',
+    `Redis is ${String(store)}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
+  ]
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import type { RedisClientType } from '@redis/client'
+import type { Clock, Log } from '../../../src/plugin.ts'
+import { clusterError } from '../errors.ts'
+import { Circuit } from './circuit.ts'
+import type { Reply, Script, Store } from './store.ts'
+
+const COMMAND_MS = 250
+const CONNECT_MS = 1000
+const LEAST_PAUSE_MS = 100
+const MOST_PAUSE_MS = 2000
+const MOST_WAITING = 1000
+/** Begins what Redis itself refuses, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
+const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)[A-Z]+ /
+
+interface RedisOptions {
+  readonly url: string
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Redis as the store. Nothing waits for it for long: a command is refused while there is no connection. */
+export class RedisStore implements Store {
+  readonly #client: RedisClientType
+  readonly #circuit: Circuit
+  readonly #clock: Clock
+  readonly #shas = new Map<string, string>()
+
+  /** @throws GatewayError GW_CLUSTER_PACKAGE */
+  static async make(options: RedisOptions): Promise<RedisStore> {
+    return new RedisStore(await newClient(options), options)
+  }
+
+  private constructor(client: RedisClientType, { clock, log }: RedisOptions) {
+    this.#client = client
+    this.#clock = clock
+    this.#circuit = new Circuit(clock)
+    let wasAway = false
+    client.on('error', (error: Error) => {
+      if (!wasAway) log.warn('Redis is away', { code: 'GW_CLUSTER_AWAY', why: error.message })
+      wasAway = true
+    })
+    client.on('ready', () => {
+      if (wasAway) log.info('Redis is back')
+      wasAway = false
+      this.#circuit.answered()
+    })
+  }
+
+  get isUp(): boolean {
+    return this.#client.isReady && !this.#circuit.isOpen
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return ((await this.#send(['GET', key])) as string | null) ?? undefined
+  }
+
+  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply> {
+    const rest = [String(keys.length), ...keys, ...args]
+    try {
+      return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
+    } catch (error) {
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
+      return this.#send(['EVAL', script.lua, ...rest])
+    }
+  }
+
+  close(): void {
+    if (this.#client.isOpen) this.#client.destroy()
+  }
+
+  /** Waits a moment for the first connection; without one, the client goes on trying. */
+  async connect(): Promise<void> {
+    const connecting = this.#client.connect().then(
+      () => undefined,
+      () => undefined,
+    )
+    let forget = (): void => undefined
+    const late = new Promise<void>(resolve => (forget = this.#clock.after(CONNECT_MS, resolve)))
+    await Promise.race([connecting, late])
+    forget()
+  }
+
+  #shaOf({ name, lua }: Script): string {
+    const known = this.#shas.get(name) ?? createHash('sha1').update(lua).digest('hex')
+    this.#shas.set(name, known)
+    return known
+  }
+
+  async #send(command: string[]): Promise<Reply> {
+    if (!this.#client.isReady) throw away('there is no connection')
+    if (!this.#circuit.enter()) throw away('it is too slow')
+    let forget = (): void => undefined
+    const late = new Promise<never>((_, reject) => {
+      forget = this.#clock.after(COMMAND_MS, () => reject(away(`no answer in ${COMMAND_MS} ms`)))
+    })
+    try {
+      const sent = this.#client.sendCommand<Reply>(command)
+      sent.catch(() => undefined)
+      const reply = await Promise.race([sent, late])
+      this.#circuit.answered()
+      return reply
+    } catch (error) {
+      // An error that Redis itself tells is an answer.
+      if (error instanceof Error && OF_REDIS.test(error.message)) {
+        this.#circuit.answered()
+        throw error
+      }
+      this.#circuit.failed()
+      throw isAway(error) ? error : away(error instanceof Error ? error.message : String(error))
+    } finally {
+      forget()
+    }
+  }
+}
+
+function away(why: string): Error {
+  return clusterError('GW_CLUSTER_AWAY', { why })
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'GW_CLUSTER_AWAY'
+}
+
+async function newClient({ url }: RedisOptions): Promise<RedisClientType> {
+  try {
+    const { createClient } = await import('@redis/client')
+    return createClient({
+      url,
+      RESP: 2,
+      disableOfflineQueue: true,
+      commandsQueueMaxLength: MOST_WAITING,
+      maintNotifications: 'disabled',
+      socket: { connectTimeout: CONNECT_MS, reconnectStrategy: pauseAfter },
+    }) as unknown as RedisClientType
+  } catch (cause) {
+    throw clusterError('GW_CLUSTER_PACKAGE', { why: cause instanceof Error ? cause.message : '', cause })
+  }
+}
+
+/** Grows, and is another one each time, so that replicas do not come back all at once. */
+function pauseAfter(retries: number): number {
+  const most = Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(retries, 8))
+  return most / 2 + (Math.random() * most) / 2
+}

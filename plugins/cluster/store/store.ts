@@ -1,0 +1,32 @@
+/** Reply of a script. */
+export type Reply = string | number | null | readonly Reply[]
+
+/** One step that nothing comes between: for Redis in Lua, for the memory of one process in JavaScript. */
+export interface Script {
+  readonly name: string
+  readonly lua: string
+  run(memory: Tables, keys: readonly string[], args: readonly string[]): Reply
+}
+
+/** Memory as a script sees it. Times are in milliseconds; what has run out is not there. */
+export interface Tables {
+  readonly now: number
+  text(key: string): string | undefined
+  setText(key: string, value: string, ms: number): void
+  fields(key: string): Map<string, string> | undefined
+  setFields(key: string, fields: Readonly<Record<string, string>>): void
+  /** Scores by member; never runs out. */
+  scores(key: string): Map<string, number>
+  expire(key: string, ms: number): void
+  delete(key: string): void
+}
+
+/** Memory that all replicas share. Every verb rejects with GW_CLUSTER_AWAY while it cannot be reached, soon. */
+export interface Store {
+  readonly isUp: boolean
+  /** Never rejects: what cannot be reached now is tried again for as long as it is open. */
+  connect(): Promise<void>
+  get(key: string): Promise<string | undefined>
+  run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply>
+  close(): void
+}

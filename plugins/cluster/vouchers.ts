@@ -1,0 +1,70 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isObject, type ClientCertificate, type Handed } from '../../src/plugin.ts'
+import type { KeyRing } from './key-ring.ts'
+
+/** Time in milliseconds for which a voucher is good. */
+const LIFE_MS = 10_000
+/** What clocks of different machines may differ by. */
+const SKEW_MS = 20_000
+const MOST_NONCES = 200_000
+
+/** Proofs that a replica hands a request on: for one replica, one request and once. */
+export class Vouchers {
+  readonly #ring: KeyRing
+  /** Of late, and of before; together they reach back further than a voucher is good. */
+  #recent = new Set<string>()
+  #older = new Set<string>()
+  #turnedAt = Date.now()
+
+  constructor(ring: KeyRing) {
+    this.#ring = ring
+  }
+
+  write(request: IncomingMessage, handed: Handed, from: string, to: string): string {
+    const { listener: l, remoteAddress: r, certificate: c } = handed
+    const nonce = randomBytes(12).toString('base64url')
+    const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
+    return this.#ring.sign('hand-on', about)
+  }
+
+  /** What a voucher says, or why it is not taken. It counts once. */
+  read(
+    voucher: string,
+    request: IncomingMessage,
+    isMine: (id: string) => boolean,
+  ): { readonly handed: Handed } | { readonly problem: string } {
+    const about = this.#ring.read('hand-on', voucher)
+    if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
+    const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
+    if (typeof to !== 'string' || !isMine(to)) return { problem: 'it is for another replica' }
+    const now = Date.now()
+    if (!isInTime(about.e, now)) return { problem: 'it is too old, or clocks differ' }
+    if (about.d !== digestOf(request)) return { problem: 'it is for another request' }
+    if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
+    const from = typeof remoteAddress === 'string' ? remoteAddress : undefined
+    const proof = isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined
+    return { handed: { listener: String(listener), remoteAddress: from, certificate: proof } }
+  }
+
+  #isNew(nonce: string, now: number): boolean {
+    if (now - this.#turnedAt > LIFE_MS + 2 * SKEW_MS || this.#recent.size >= MOST_NONCES) {
+      this.#older = this.#recent
+      this.#recent = new Set()
+      this.#turnedAt = now
+    }
+    if (this.#recent.has(nonce) || this.#older.has(nonce)) return false
+    this.#recent.add(nonce)
+    return true
+  }
+}
+
+function isInTime(until: unknown, now: number): boolean {
+  return typeof until === 'number' && until >= now - SKEW_MS && until <= now + LIFE_MS + SKEW_MS
+}
+
+function digestOf({ method = '', url = '', headers }: IncomingMessage): string {
+  const hash = createHash('sha256')
+  for (const part of [method, url, headers.authorization ?? '']) hash.update(`${part.length}:${part}`)
+  return hash.digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { keyBytes, KeyRing } from '../../../../plugins/cluster/key-ring.ts'
+
+const key = (id: string): { id: string; key: string } => ({ id, key: randomBytes(32).toString('base64') })
+
+test('the first key seals and signs, all open, and one that is taken out opens nothing more', () => {
+  const [old, next] = [key('old'), key('next')]
+  const ring = new KeyRing('g', [old])
+  const sealed = ring.seal('session', { a: 1 }, 'id')
+  const signed = ring.sign('directory', { b: 2 })
+  const id = ring.newId('r0123456789abcdef_')
+
+  ring.become([old, next])
+  ring.become([next, old])
+  assert.deepEqual(ring.open('session', sealed, 'id'), { a: 1 })
+  assert.deepEqual(ring.read('directory', signed), { b: 2 })
+  assert.equal(ring.isOurs(id), true)
+  assert.match(ring.sign('directory', 1), /^v1\.next\./)
+
+  ring.become([next])
+  assert.equal(ring.open('session', sealed, 'id'), undefined)
+  assert.equal(ring.read('directory', signed), undefined)
+  assert.equal(ring.isOurs(id), false)
+})
+
+test('what is made for one purpose, one session or one gateway is worth nothing for another', () => {
+  const one = key('a')
+  const ring = new KeyRing('g', [one])
+  const sealed = ring.seal('session', 1, 'id')
+  const signed = ring.sign('directory', 1)
+
+  assert.equal(ring.open('session', sealed, 'other id'), undefined)
+  assert.equal(ring.open('seal', sealed, 'id'), undefined)
+  assert.equal(ring.read('hand-on', signed), undefined)
+  assert.equal(new KeyRing('other', [one]).read('directory', signed), undefined)
+  assert.equal(new KeyRing('g', [key('a')]).read('directory', signed), undefined)
+  for (const broken of ['', 'v1', 'v1.a', 'v1.a..', 'v1.a.x.e30', `${signed}.x`, signed.slice(0, -2)])
+    assert.equal(ring.read('directory', broken), undefined)
+})
+
+test('an id that was changed anywhere is not ours', () => {
+  const ring = new KeyRing('g', [key('a')])
+  const id = ring.newId('r0123456789abcdef_')
+
+  assert.equal(ring.isOurs(id), true)
+  for (const at of [1, 20, 40, id.length - 1]) {
+    const other = id[at] === 'a' ? 'b' : 'a'
+    assert.equal(ring.isOurs(id.slice(0, at) + other + id.slice(at + 1)), false)
+  }
+})
+
+test('a key is 32 random bytes or more as base64 or hex', () => {
+  assert.equal(keyBytes('00'.repeat(32))?.length, 32)
+  assert.equal(keyBytes(`${randomBytes(32).toString('base64')}\n`)?.length, 32)
+  assert.equal(keyBytes(randomBytes(32).toString('base64url'))?.length, 32)
+  assert.equal(keyBytes('a password that is long enough, but no key'), undefined)
+  assert.equal(keyBytes(randomBytes(31).toString('base64')), undefined)
+  assert.throws(() => new KeyRing('g', [{ id: 'x', key: 'short' }]), { code: 'GW_CLUSTER_KEY' })
+})
