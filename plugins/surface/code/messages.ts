@@ -11,8 +11,9 @@ export interface Limits {
   readonly resultLength: number
 }
 
-/** Message of the thread of a script: a call of a tool with arguments as JSON, or the end. */
+/** Message of the thread of a script: that its engine is there, a call of a tool with arguments as JSON, or the end. */
 export type FromSandbox =
+  | { readonly kind: 'begun' }
   | { readonly kind: 'call'; readonly id: number; readonly name: string; readonly args: string }
   | { readonly kind: 'end'; readonly hasFailed: boolean; readonly text: string }
 

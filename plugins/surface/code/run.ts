@@ -12,7 +12,8 @@ export interface Ended {
 
 /** What a thread may take beside the values of its script. */
 const THREAD = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16, stackSizeMb: 4 }
-/** Time that a thread may take to begin and to say its end. */
+/** Time that a thread may take to begin, on a machine with much to do, and to say its end. */
+const BEGIN_MS = 30_000
 const GRACE_MS = 2000
 
 /** Runs a script in a thread of its own, which is ended with it: nothing of one script is left for the next. Never rejects. */
@@ -37,9 +38,12 @@ export async function runScript(
   // A gateway that is gone needs no end of it.
   worker.unref()
   return new Promise(resolve => {
-    const timer = setTimeout(() => end(failed('it takes too long')), limits.ms + GRACE_MS)
+    const late = (): void => end(failed('it takes too long'))
+    let timer = setTimeout(late, BEGIN_MS)
     const cancelled = (): void => end(failed('it was cancelled'))
+    let isOver = false
     const end = (ended: Ended): void => {
+      isOver = true
       clearTimeout(timer)
       signal.removeEventListener('abort', cancelled)
       void worker.terminate()
@@ -48,7 +52,11 @@ export async function runScript(
     signal.addEventListener('abort', cancelled)
     let made = 0
     worker.on('message', (message: FromSandbox) => {
-      if (message.kind === 'end') end({ hasFailed: message.hasFailed, text: message.text })
+      if (isOver) return
+      if (message.kind === 'begun') {
+        clearTimeout(timer)
+        timer = setTimeout(late, limits.ms + GRACE_MS)
+      } else if (message.kind === 'end') end({ hasFailed: message.hasFailed, text: message.text })
       // Counted in the thread, too: nobody relies on what runs there.
       else if (++made <= limits.calls) void answer(worker, message, call)
     })

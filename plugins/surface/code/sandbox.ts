@@ -58,6 +58,7 @@ async function serve(port: MessagePort, { script, limits }: Task): Promise<void>
   const runtime = (await newQuickJSWASMModuleFromVariant(variant)).newRuntime()
   runtime.setMemoryLimit(limits.memory)
   runtime.setMaxStackSize(STACK)
+  port.postMessage({ kind: 'begun' } satisfies FromSandbox)
   new Script(port, runtime, limits).run(script)
 }
 

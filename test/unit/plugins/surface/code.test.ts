@@ -148,7 +148,8 @@ describe('a script that is wrong or hostile fails alone', () => {
   ]
   for (const [what, code, expected] of cases)
     test(what, async t => {
-      const { connect } = await serve(t, { surface: { mode: 'code', code: { timeout: '1s' } } })
+      const timeout = expected.source.includes('too long') ? '2s' : '30s'
+      const { connect } = await serve(t, { surface: { mode: 'code', code: { timeout } } })
       const client = await connect()
       const { text, hasFailed } = await run(client, code)
       assert.match(text, expected)
