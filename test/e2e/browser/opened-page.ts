@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import AxeBuilder from 'axe-core'
 import type { Page } from 'playwright-core'
 import { startChromium } from './chromium.ts'
 
@@ -22,4 +23,15 @@ export async function openPage(t: TestContext, link: string): Promise<OpenedPage
   await page.goto(link)
   await page.locator('h1').waitFor()
   return { page, requests, problems }
+}
+
+/** Rules of axe that do not hold, with where. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AxeBuilder.source)
+  const found = await page.evaluate(async () => {
+    const axe = (globalThis as unknown as { axe: typeof AxeBuilder }).axe
+    const { violations: list } = await axe.run()
+    return list.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
+  })
+  return found
 }

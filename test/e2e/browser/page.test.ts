@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
-import AxeBuilder from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { setting, type Setting } from '../../unit/plugins/ui/setting.ts'
 import { skip, startChromium } from './chromium.ts'
+import { violations } from './opened-page.ts'
 import { keepingProxy, strippingProxy } from './proxies.ts'
 
 const PAGES = ['overview', 'calls', 'tools', 'clients', 'approvals', 'cache', 'config', 'connect']
@@ -55,17 +55,6 @@ async function busy(t: TestContext): Promise<Setting> {
   for (const name of ['web__echo', 'web__boom', 'web__slow', 'web__echo'])
     await client.request('tools/call', { name, arguments: { text: 'hello' } })
   return made
-}
-
-/** Rules of axe that do not hold, with where. */
-async function violations(page: Page): Promise<string[]> {
-  await page.evaluate(AxeBuilder.source)
-  const found = await page.evaluate(async () => {
-    const axe = (globalThis as unknown as { axe: typeof AxeBuilder }).axe
-    const { violations: list } = await axe.run()
-    return list.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`)
-  })
-  return found
 }
 
 test(

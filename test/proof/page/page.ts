@@ -34,8 +34,8 @@ const STEP_MS = 10_000
 const PER_SECOND = 250
 
 /** Pairs of turns: without a page, and with one. */
-const PAIRS = 16
-const CALLS_OF_TURN = 1500
+const PAIRS = 12
+const CALLS_OF_TURN = 1000
 const NANOS_PER_MICRO = 1000
 
 let isFine = true

@@ -39,12 +39,12 @@ export function Plan(): View {
 function Outcome({ of }: { of: Answer }): View {
   const { problems, servers, compared = 0 } = of
   if (problems !== undefined)
-    return html`<h3>It is no configuration yet</h3>
+    return html`<h2>It is no configuration yet</h2>
       <ul class="problems">
         ${problems.map(problem => html`<li>${problem}</li>`)}
       </ul>`
   const kept = servers?.kept.length ?? 0
-  return html`<h3>${of.changes ? 'This would change' : 'Nothing would change'}</h3>
+  return html`<h2>${of.changes ? 'This would change' : 'Nothing would change'}</h2>
     ${
       of.changes
         ? html`<${List}
@@ -65,7 +65,7 @@ function Outcome({ of }: { of: Answer }): View {
 }
 
 const COLUMNS = [
-  { head: '', cell: ({ mark }: Change) => html`<${Badge} of=${mark} tone=${TONES[mark]} />` },
+  { head: 'Is', cell: ({ mark }: Change) => html`<${Badge} of=${mark} tone=${TONES[mark]} />` },
   { head: 'Of', cell: ({ kind }: Change) => kind },
   { head: 'What', isText: true, cell: ({ text }: Change) => text },
 ]

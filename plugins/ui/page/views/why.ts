@@ -20,6 +20,9 @@ interface Answer {
   readonly explained: Explained
 }
 
+/** Name of a client that calls itself nothing. */
+const UNKNOWN = 'unknown'
+
 const FINE: ReadonlySet<string> = new Set(['server', 'answered'])
 
 /** Asks how a client sees a tool, and what a call of it would meet, for a caller that somebody types. */
@@ -30,7 +33,7 @@ export function Why({ tool, server }: { tool: string; server: string }): View {
   const { data } = useAnswer<{ clients: ClientRow[] }>(urlOf('clients'))
   const names = [...new Set((data?.clients ?? []).map(one => one.client))].sort()
   const ask = async (): Promise<void> => {
-    const named = client === '' ? 'unknown' : client
+    const named = client === '' ? UNKNOWN : client
     const [shown, explained] = await Promise.all([
       post<Shown>('shown', { tool, server, client: named }),
       post<Explained>('explain', { tool, as, client: named }),
@@ -69,6 +72,7 @@ function Outcome({ shown, explained: { outcome, steps } }: Answer): View {
 }
 
 function listed({ client, isShown, name, why }: Shown): View {
-  if (isShown) return html`in the list of ${client} as <code>${name}</code>`
-  return `not in the list of ${client}${why === undefined ? '' : `: ${why}`}`
+  const whose = client === UNKNOWN ? 'a client that nobody knows' : client
+  if (isShown) return html`in the list of ${whose} as <code>${name}</code>`
+  return `not in the list of ${whose}${why === undefined ? '' : `: ${why}`}`
 }
