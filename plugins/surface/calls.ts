@@ -112,7 +112,9 @@ function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: st
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
   const { content } = answer.result.value()
   const list: unknown[] = Array.isArray(content) ? content : []
-  if (!isAboutArguments(entry.value.inputSchema, exchange.params?.arguments, textOf(list))) return undefined
+  // As the client gave them: the schema that it is shown may have other names than the server's.
+  const { arguments: given } = exchange.received ?? exchange.params ?? {}
+  if (!isAboutArguments(entry.value.inputSchema, given, textOf(list))) return undefined
   const text = schemaOf(entry)
   return text === ''
     ? undefined

@@ -300,3 +300,19 @@ test('what is said of tools and arguments that no server lists is a warning once
     ],
   )
 })
+
+test('a failure that is not about arguments is not taken for one because they were renamed', async t => {
+  const full = { content: [{ type: 'text', text: 'the disk is full' }], isError: true }
+  const schema = { type: 'object', properties: { body: { type: 'string' } }, required: ['body'] }
+  const web = closeAfter(
+    t,
+    await testUpstream({ tools: { write: { inputSchema: schema, run: () => full } } }),
+  )
+  const tools = { override: { write: { arguments: { body: { rename: 'text' } } } } }
+  const config = { surface: { mode: 'search' }, upstreams: { web: { type: 'http', url: web.url, tools } } }
+  const gateway = closeAfter(t, await testGateway({ config }))
+  const client = closeAfter(t, await testClient(gateway))
+  const inner = { name: 'web__write', arguments: { text: 'hi' } }
+  const { result } = await client.request('tools/call', { name: 'call_tool', arguments: inner })
+  assert.deepEqual(result?.content, full.content)
+})
