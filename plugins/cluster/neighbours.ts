@@ -144,7 +144,7 @@ export class Replicas implements Neighbours {
         return this.#neighbour(owner, found, id)
       const recorded = await sessions.read(id)
       // Nobody has it: the answer is that for any session that has ended.
-      if (recorded === undefined) return 'here'
+      if (recorded === undefined) return sessions.isComplete ? 'here' : LATER
       if (recorded.owner !== owner) {
         owner = recorded.owner
         gone = undefined

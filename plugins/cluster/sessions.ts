@@ -20,6 +20,8 @@ const BATCH = 200
 /** Records written at once after the store was away. */
 const MOST_WRITES = 100
 const HOLD_MS = 60_000
+/** Time in milliseconds in which owners write their sessions again to a store that came back empty. */
+const REFILL_MS = 5000
 /** A session that ends by itself does so before its record. */
 const MARGIN_MS = 3 * HOLD_MS
 
@@ -93,6 +95,12 @@ export class Sessions {
     if (!this.#kept.delete(id) || reason === 'shutdown') return
     const { store, keys } = this.#shared
     void store.run(FORGET, [keys.session(id)], [this.#me()]).catch(() => undefined)
+  }
+
+  /** False for a while after the store came back: a record that is not there may be written again yet. */
+  get isComplete(): boolean {
+    const { store, clock } = this.#shared
+    return store.upSince === undefined || clock.now() - store.upSince > REFILL_MS
   }
 
   /** Reads a record; undefined where there is none. */

@@ -11,6 +11,7 @@ interface Kept {
 export class MemoryStore implements Store {
   /** False to have it fail, as if it were away. */
   isUp = true
+  upSince: number | undefined
   readonly #clock: Pick<Clock, 'now'>
   readonly #kept = new Map<string, Kept>()
   readonly #scores = new Map<string, Map<string, number>>()

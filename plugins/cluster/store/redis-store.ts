@@ -25,6 +25,7 @@ export class RedisStore implements Store {
   readonly #circuit: Circuit
   readonly #clock: Clock
   readonly #shas = new Map<string, string>()
+  #upSince: number | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE */
   static async make(options: RedisOptions): Promise<RedisStore> {
@@ -43,12 +44,17 @@ export class RedisStore implements Store {
     client.on('ready', () => {
       if (wasAway) log.info('Redis is back')
       wasAway = false
+      this.#upSince = clock.now()
       this.#circuit.answered()
     })
   }
 
   get isUp(): boolean {
     return this.#client.isReady && !this.#circuit.isOpen
+  }
+
+  get upSince(): number | undefined {
+    return this.#upSince
   }
 
   async get(key: string): Promise<string | undefined> {
