@@ -1547,6 +1547,7 @@ export interface OpenApiUpstreamConfig {
    * What of its answers is kept, where that differs from `cache`; `false` keeps nothing.
    */
   readonly cache?: UpstreamCacheConfig | false
+  readonly callers?: CallerKeysConfig
   readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.

@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { mockApi } from '../../fixtures/openapi/mock-api.ts'
 import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { linesOf } from '../config/temp.ts'
 
@@ -51,6 +55,34 @@ for (const era of ['modern', 'legacy'] as const)
     ])
     assert.doesNotMatch(shown, /key-of-|of-all/)
   })
+
+test('calls of an HTTP API carry the key of their caller, and whom no entry fits is refused', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'tapgate-caller-keys-'))
+  cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
+  const responses = { 200: { description: 'fine' } }
+  const paths = { '/say': { get: { operationId: 'say', responses } } }
+  const document = { openapi: '3.0.3', info: { title: 'API', version: '1' }, paths }
+  writeFileSync(join(directory, 'api.json'), JSON.stringify(document))
+  const api = closeAfter(t, await mockApi(document, '/base'))
+  const web = { type: 'openapi', document: 'api.json', server: api.url, callers: CALLERS }
+  const headers = { 'X-Api-Key': 'of-all' }
+  const config = {
+    auth,
+    upstreams: { web: { ...web, headers } },
+    cache: { tools: { web__say: { ttl: '1m' } } },
+  }
+  const gateway = closeAfter(t, await testGateway({ directory, config }))
+  for (const made of [ann, bob, eve, ann]) {
+    const as = { headers: { authorization: `Bearer ${made?.key ?? ''}` } }
+    const client = closeAfter(t, await testClient(gateway, as))
+    const { error } = await client.request('tools/call', { name: 'web__say', arguments: {} })
+    assert.equal(error === undefined, made !== eve)
+  }
+
+  const sent = api.heard.map(({ request }) => request.headers['x-api-key'])
+  assert.deepEqual(sent, ['key-of-ann-1', 'key-of-bob-1', 'key-of-ann-1'].slice(0, sent.length))
+  assert.ok(sent.length === 2 || sent.length === 3, String(sent.length))
+})
 
 test('a key in the URL is that of the caller, beside those of the upstream', async t => {
   const asked: string[] = []
