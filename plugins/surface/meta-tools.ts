@@ -78,7 +78,7 @@ export function codeTools(
 }
 
 function searchTool(entries: readonly CatalogEntry[], name: string, how: string, most: number): CatalogEntry {
-  const behind = overview(entries, most)
+  const behind = overview(entries, most - AROUND)
   return own(name, {
     title: 'Search tools',
     description: `Find tools among ${entries.length} that are not listed here. Say what is to be done, in a few words; then call what was found ${how}.${behind === '' ? '' : ` Servers: ${behind}.`}`,
@@ -118,6 +118,9 @@ const CALL = {
   properties: { name: { type: 'string' }, arguments: { type: 'object' } },
   required: ['name'],
 }
+
+/** Tokens of the words around an overview. */
+const AROUND = 4
 
 /** A tool that no server has. */
 function own(name: string, value: JsonObject): CatalogEntry {
