@@ -17,6 +17,7 @@ export function check(config: unknown, report: Report): void {
     const oauth = valueAt(upstreams, name, 'oauth')
     if (typeof oauth !== 'object' || oauth === null) continue
     const pointer = pointerTo(pointerTo('/upstreams', name), 'oauth')
+    checkAddress(mapAt(upstreams, name), pointer, report)
     checkGrant(oauth, pointer, report)
     // A change by a plugin is checked on its own, without the sections beside it.
     if (hasListeners) checkCallers(config, oauth, pointer, report)
@@ -51,6 +52,17 @@ function checkPerson(config: unknown, report: Report): void {
       severity: 'warning',
     })
   }
+}
+
+/** A document must not choose where tokens go, and a login is made before it is read. */
+function checkAddress(upstream: object, pointer: string, report: Report): void {
+  if (textAt(upstream, 'type') !== 'openapi' || valueAt(upstream, 'server') !== undefined) return
+  report({
+    pointer,
+    on: 'key',
+    message: 'without "server" nobody knows which API its tokens are for',
+    hint: 'add "server", the URL that the paths of the document are appended to',
+  })
 }
 
 function checkGrant(oauth: object, pointer: string, report: Report): void {

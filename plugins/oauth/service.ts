@@ -7,7 +7,7 @@ import { authorizerOf } from './flow/authorizer.ts'
 import { DeviceLogins } from './flow/device.ts'
 import { Logins, type LoginsHost } from './flow/login.ts'
 import { UpstreamFlow } from './flow/upstream-flow.ts'
-import { isOfCaller, type OAuthUpstream } from './upstreams.ts'
+import { addressOf, isOfCaller, type OAuthUpstream } from './upstreams.ts'
 import { machineTokens } from './machine/tokens.ts'
 import type { Caller, Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
@@ -84,11 +84,13 @@ export class OAuthService {
   }
 
   /** Makes the flow of an upstream, in the place of one before. */
-  add(name: string, { url, headers, oauth, tls }: OAuthUpstream): UpstreamFlow {
+  add(name: string, spec: OAuthUpstream): UpstreamFlow {
+    const { headers, oauth, tls } = spec
+    const url = addressOf(spec)
     const { vault } = this
     const { clock, log, directory } = this.#api
     const flow = new UpstreamFlow(
-      { name, url, headers, oauth },
+      { name, url, headers, oauth, isApi: spec.type === 'openapi' },
       {
         ...{ vault, clock, log: log.child({ upstream: name }), directory },
         clientName: CLIENT_NAME,

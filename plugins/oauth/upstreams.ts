@@ -1,12 +1,22 @@
 import type { Config, UpstreamConfig } from '../../src/plugin.ts'
 import type { OAuthSpec } from './flow/upstream-flow.ts'
 
+/** Upstreams that are reached over a network: they have headers. */
+type Reached = Extract<UpstreamConfig, { readonly headers: object }>
+
 /** A spec with `oauth`. */
-export type OAuthUpstream = Extract<UpstreamConfig, { readonly url: string }> & { readonly oauth: OAuthSpec }
+export type OAuthUpstream = Reached & { readonly oauth: OAuthSpec }
 
 /** True for upstreams that log in. */
 export function hasOAuth(spec: UpstreamConfig): spec is OAuthUpstream {
   return 'oauth' in spec && spec.oauth !== undefined
+}
+
+/** URL that an upstream is reached at by its configuration: what its logins are for. `check` refuses one without. */
+export function addressOf(spec: OAuthUpstream): string {
+  const address = 'url' in spec ? spec.url : spec.server
+  if (address === undefined) throw new Error('an upstream with "oauth" needs "server"')
+  return address
 }
 
 /** True where callers log in to an upstream with a browser, each for itself. */

@@ -1171,7 +1171,7 @@ export interface UpstreamOAuthConfig {
    */
   readonly scopes?: readonly string[]
   /**
-   * The authorization server, to the letter. Must be one of those that the server names. Default: the first of them.
+   * The authorization server, to the letter. Must be one of those that the server names, where it names any. Default: the first of them.
    */
   readonly issuer?: string
   /**
@@ -1548,6 +1548,7 @@ export interface OpenApiUpstreamConfig {
    */
   readonly cache?: UpstreamCacheConfig | false
   readonly callers?: CallerKeysConfig
+  readonly oauth?: UpstreamOAuthConfig
   readonly pins?: PinsMode
   /**
    * Rules of `policy` may believe what this server says of its tools: `upstream.trusted` in their expressions. It changes nothing else.

@@ -67,9 +67,11 @@ export async function serverMetadata(host: DiscoveryHost, issuer: string): Promi
 async function resourceMetadata(host: DiscoveryHost, named: string | undefined): Promise<ResourceMetadata> {
   const urls = named === undefined ? resourceUrls(host.url) : [named]
   const found = await firstDocument(host, urls)
-  // Servers of 2025-03-26 are their own authorization server, and say nothing of a resource.
-  if (found === undefined && named === undefined)
-    return { resource: canonicalResource(host.url), servers: [new URL(host.url).origin], scopes: undefined }
+  // Servers of 2025-03-26 are their own authorization server, and say nothing of a resource. Of most APIs only their owners know.
+  if (found === undefined && named === undefined) {
+    const servers = [host.issuer ?? new URL(host.url).origin]
+    return { resource: canonicalResource(host.url), servers, scopes: undefined }
+  }
   if (found === undefined) throw unusable(host, `${named ?? ''} has no metadata of the resource`)
   const { resource } = found
   if (typeof resource !== 'string' || !covers(resource, host.url))

@@ -20,6 +20,8 @@ export interface FlowSpec {
   /** Headers of the configuration: what the server may want before it says that it wants a token. */
   readonly headers: Readonly<Record<string, string>>
   readonly oauth: OAuthSpec
+  /** True for an HTTP API that speaks no MCP. */
+  readonly isApi: boolean
 }
 
 /** Dependencies of the flow of one upstream. */
@@ -190,18 +192,10 @@ export class UpstreamFlow {
 
   /** Asks the server without a token, for its challenge. */
   async #probe(): Promise<Challenge> {
-    const { headers, url } = this.spec
+    const { headers, url, isApi } = this.spec
     if (!url.startsWith('http')) return challengeOf(undefined)
     try {
-      const response = await this.#host.fetchFrom(url, {
-        method: 'POST',
-        headers: {
-          ...headers,
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-        },
-        body: PING,
-      })
+      const response = await this.#host.fetchFrom(url, isApi ? { headers } : pinging(headers))
       return challengeOf(
         response.status === 401 ? (response.headers.get('www-authenticate') ?? undefined) : undefined,
       )
@@ -210,6 +204,16 @@ export class UpstreamFlow {
       return challengeOf(undefined)
     }
   }
+}
+
+/** Request of MCP that changes nothing; an API that speaks none is only read. */
+function pinging(headers: FlowSpec['headers']): {
+  readonly method: string
+  readonly headers: FlowSpec['headers']
+  readonly body: string
+} {
+  const accept = 'application/json, text/event-stream'
+  return { method: 'POST', headers: { ...headers, 'content-type': 'application/json', accept }, body: PING }
 }
 
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 'login', method: 'ping' })
