@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import AxeBuilder from 'axe-core'
-import type { Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { startChromium } from './chromium.ts'
 
 /** A page in a browser of its own, with all that it asked for and said. */
@@ -10,8 +10,25 @@ export interface OpenedPage {
   readonly problems: string[]
 }
 
+interface View {
+  readonly width?: number
+  readonly dark?: boolean
+}
+
 export async function openPage(t: TestContext, link: string): Promise<OpenedPage> {
-  const context = await (await startChromium(t)).newContext({ reducedMotion: 'reduce' })
+  return openIn(await startChromium(t), link)
+}
+
+export async function openIn(
+  browser: Browser,
+  link: string,
+  { width = 1440, dark = false }: View = {},
+): Promise<OpenedPage> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  })
   const page = await context.newPage()
   const requests: string[] = []
   const problems: string[] = []

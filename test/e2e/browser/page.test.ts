@@ -1,46 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { setting, type Setting } from '../../unit/plugins/ui/setting.ts'
 import { skip, startChromium } from './chromium.ts'
-import { violations } from './opened-page.ts'
+import { openIn, violations } from './opened-page.ts'
 import { keepingProxy, strippingProxy } from './proxies.ts'
 
 const PAGES = ['overview', 'calls', 'tools', 'clients', 'approvals', 'cache', 'config', 'connect']
-
-/** A page that is logged in, with all that it asked for and said. */
-interface Seen {
-  readonly page: Page
-  readonly requests: string[]
-  readonly problems: string[]
-}
-
-async function open(
-  browser: Browser,
-  link: string,
-  options: { width?: number; dark?: boolean } = {},
-): Promise<Seen> {
-  const { width = 1440, dark = false } = options
-  const context = await browser.newContext({
-    viewport: { width, height: 900 },
-    colorScheme: dark ? 'dark' : 'light',
-    reducedMotion: 'reduce',
-  })
-  const page = await context.newPage()
-  const requests: string[] = []
-  const problems: string[] = []
-  page.on('request', request => requests.push(request.url()))
-  page.on('pageerror', error => problems.push(error.message))
-  page.on('console', message => {
-    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
-  })
-  await page.goto(link)
-  await page.locator('h1').waitFor()
-  return { page, requests, problems }
-}
 
 async function goTo(page: Page, hash: string, title: RegExp): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(hash)}`)
@@ -65,7 +34,7 @@ test(
     const browser = await startChromium(t)
     for (const width of [1440, 390])
       for (const dark of [false, true]) {
-        const { page, requests, problems } = await open(browser, await made.link(), { width, dark })
+        const { page, requests, problems } = await openIn(browser, await made.link(), { width, dark })
         for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
           await goTo(page, `#/${name}`, new RegExp(`^${(name.split('?')[0] ?? '').slice(0, 4)}`, 'i'))
           const where = `${name} ${width} ${dark ? 'dark' : 'light'}`
@@ -85,7 +54,7 @@ test(
 
 test('calls appear as they happen, and one is opened and found again by its address', { skip }, async t => {
   const made = await busy(t)
-  const { page } = await open(await startChromium(t), await made.link())
+  const { page } = await openIn(await startChromium(t), await made.link())
   await goTo(page, '#/calls', /Calls/)
   await page.getByLabel('Tool').fill('slow')
   await page.locator('tbody tr').first().getByText('web__slow').waitFor()
@@ -103,7 +72,7 @@ test('calls appear as they happen, and one is opened and found again by its addr
 
 test('a tool is tried by keyboard alone: its form, its progress, its result', { skip }, async t => {
   const made = await busy(t)
-  const { page } = await open(await startChromium(t), await made.link())
+  const { page } = await openIn(await startChromium(t), await made.link())
   await goTo(page, '#/overview', /Overview/)
   const press = async (key: string, until: string, most = 60): Promise<void> => {
     for (let i = 0; i < most; i++) {
@@ -153,7 +122,7 @@ test('what servers and clients write is text, in every field', { skip }, async t
   const { result } = await client.request('tools/call', { name: 'bad__evil', arguments: { [evil]: evil } })
   assert.match(JSON.stringify(result), /owned/)
   await client.request('tools/call', { name: evil, arguments: { x: evil } })
-  const { page, problems } = await open(await startChromium(t), await made.link())
+  const { page, problems } = await openIn(await startChromium(t), await made.link())
   for (const name of [
     'overview',
     'calls',
@@ -189,7 +158,7 @@ test(
   async t => {
     const made = await busy(t)
     const browser = await startChromium(t)
-    const { page } = await open(browser, await made.link())
+    const { page } = await openIn(browser, await made.link())
     const other = closeAfter(t, await testGateway({ config: { ui: {} } }))
     const thief = await page.context().newPage()
     await thief.goto(new URL('/ui/', other.url).href)
@@ -230,7 +199,7 @@ test(
 
 test('a page that loses its gateway comes back to it by itself', { skip }, async t => {
   const made = await busy(t)
-  const { page } = await open(await startChromium(t), await made.link())
+  const { page } = await openIn(await startChromium(t), await made.link())
   await page.locator('.live', { hasText: 'live' }).waitFor()
   await page.context().setOffline(true)
   made.gateway.gateway.generation.graph.hooks.runner('stopping')?.(0)
@@ -249,7 +218,7 @@ for (const [what, config, proxy] of [
     const front = await proxy(t, made.origin, '/tools/gw')
     const token = new URL(await made.link()).hash
     const browser = await startChromium(t)
-    const { page, requests, problems } = await open(browser, `${front}/tools/gw/ui${token}`)
+    const { page, requests, problems } = await openIn(browser, `${front}/tools/gw/ui${token}`)
     await page.locator('td', { hasText: 'web' }).first().waitFor()
     await page.locator('.live', { hasText: /^live$/ }).waitFor()
     const [cookie] = await page.context().cookies(`${front}/tools/gw/ui/api/x`)
@@ -269,7 +238,7 @@ test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, 
   const hash = `sha256:${createHash('sha256').update(key).digest('hex')}`
   const made = await setting(t, { auth: { keys: [{ name: 'ada', hash, scopes: ['ui:read'] }] } })
   const front = await strippingProxy(t, made.origin, '/tools/gw')
-  const { page } = await open(await startChromium(t), `${front}/tools/gw/ui/`)
+  const { page } = await openIn(await startChromium(t), `${front}/tools/gw/ui/`)
   assert.deepEqual(await violations(page), [])
   await page.getByLabel(/API key/).fill('wrong-key-of-somebody')
   await page.getByRole('button', { name: 'Log in' }).click()
