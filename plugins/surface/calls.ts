@@ -3,6 +3,7 @@ import {
   refuse,
   RPC,
   type Answer,
+  type CatalogEntry,
   type Exchange,
   type JsonObject,
   type PluginApi,
@@ -30,13 +31,12 @@ interface Inner {
   readonly arguments: JsonObject
 }
 
+type SurfaceFor = (exchange: Exchange) => Promise<Surface | undefined>
+
 const CALLS = ['tools/call']
 
 /** Answers our tools, and lets the calls that stand in them take their place. */
-export function tapCalls(
-  { hooks, slot, rank }: PluginApi<never>,
-  surfaceFor: (exchange: Exchange) => Promise<Surface | undefined>,
-): void {
+export function tapCalls({ hooks, slot, rank }: PluginApi<never>, surfaceFor: SurfaceFor): void {
   const through = slot.exchange((): Through | undefined => undefined)
   const scripts = slot.gateway((): { made?: Promise<Scripts> } => ({}))
 
@@ -66,9 +66,44 @@ export function tapCalls(
     return own.meta === 'search' ? searched(own.surface, args, rank) : described(own.surface, args)
   })
   hooks.response.tap({ methods: CALLS, stage: 'transform' }, (answer, exchange) => {
+    if (!isFailure(answer) || exchange.decidedBy !== undefined) return undefined
     const own = through.get(exchange)
-    return own?.wanted === undefined ? undefined : taught(answer, exchange, own.surface, own.wanted)
+    if (own !== undefined)
+      return own.wanted === undefined ? undefined : taught(answer, exchange, own.surface, own.wanted)
+    return taughtDirectly(answer, exchange, surfaceFor)
   })
+}
+
+/** False for all answers but a few, so that those wait for nothing; the refusal of a plugin is no matter of arguments. */
+function isFailure(answer: Answer): boolean {
+  if ('error' in answer) return answer.error.code === RPC.invalidParams
+  return 'result' in answer && answer.result.isToolError
+}
+
+/** The same for a tool that was called by its name, unless the client has its schema as it is. */
+async function taughtDirectly(
+  answer: Answer,
+  exchange: Exchange,
+  surfaceFor: SurfaceFor,
+): Promise<Answer | undefined> {
+  const surface = await surfaceFor(exchange)
+  const entry = surface && calledIn(surface, exchange)
+  if (surface === undefined || entry === undefined) return undefined
+  const { inputSchema } = entry.value
+  const shown = await exchange.shown('tools')
+  const hasSchema = shown.some(
+    ({ exposed, value }) => exposed === entry.exposed && value.inputSchema === inputSchema,
+  )
+  return hasSchema ? undefined : taught(answer, exchange, surface, entry.exposed)
+}
+
+/** The tool of a call, by the name that the client gave; a name of its server's leads to the one that is shown. */
+function calledIn(surface: Surface, { received, route }: Exchange): CatalogEntry | undefined {
+  const name = received?.name
+  const named = typeof name === 'string' ? surface.find(name) : undefined
+  if (named !== undefined || route?.to !== 'one') return named
+  const { upstream, params } = route
+  return surface.entries.find(one => one.upstream === upstream && one.original === params?.name)
 }
 
 /** The scripts that run, loaded with the first one; a reload keeps them. */
@@ -108,7 +143,7 @@ async function refusal(surface: Surface, meta: Meta, name: string): Promise<stri
 /** A failure with what its caller needs to do better: similar names, or the schema of the arguments. */
 function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: string): Taught {
   const entry = surface.find(wanted)
-  if ('error' in answer) return taughtError(answer, exchange, surface, wanted)
+  if ('error' in answer) return taughtError(answer, surface, wanted)
   if (!('result' in answer) || entry === undefined || !answer.result.isToolError) return undefined
   const { content } = answer.result.value()
   const list: unknown[] = Array.isArray(content) ? content : []
@@ -123,19 +158,12 @@ function taught(answer: Answer, exchange: Exchange, surface: Surface, wanted: st
 
 type Taught = Answer | undefined | Promise<Answer | undefined>
 
-function taughtError(
-  answer: Extract<Answer, { error: unknown }>,
-  exchange: Exchange,
-  surface: Surface,
-  wanted: string,
-): Taught {
-  const { code, message, data } = answer.error
-  // The refusal of a plugin is about something else.
-  if (code !== RPC.invalidParams || exchange.decidedBy !== undefined) return undefined
+function taughtError(answer: Extract<Answer, { error: unknown }>, surface: Surface, wanted: string): Taught {
+  const { message, data } = answer.error
   const entry = surface.find(wanted)
   if (entry === undefined)
     return message.startsWith('Unknown tool')
-      ? unknownTool(surface, wanted).then(text => refuse(code, text, data))
+      ? unknownTool(surface, wanted).then(text => refuse(RPC.invalidParams, text, data))
       : undefined
   const text = schemaOf(entry)
   return text === '' ? undefined : { ...answer, error: { ...answer.error, message: `${message}\n${text}` } }
