@@ -141,6 +141,8 @@ export interface Calls {
   readonly calls: readonly CallRow[]
   /** Calls that are kept, whether they fit or not. */
   readonly kept: number
+  /** Id of the newest that is kept, whether it fits or not: `after` of the next question, which then looks at none twice. */
+  readonly newest: number
   /** Id for `before` of the next page; absent at the end. */
   readonly next?: number
 }

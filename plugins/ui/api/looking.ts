@@ -20,10 +20,10 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
         outcome:
           'ok, is_error, error, refused, cancelled, input_required, task, or failed for all that are not well.',
         before: 'Only calls before the one of this id.',
-        after: 'Only calls after the one of this id.',
+        after: 'Only calls after the one of this id, such as `newest` of the answer before.',
         limit: `At most so many, up to ${MOST_ROWS}.`,
       },
-      answer: 'Calls, and the id for the next page',
+      answer: 'Calls, the id of the newest that is kept, and the id for the next page',
       run({ text, count }) {
         const before = text('before') === undefined ? undefined : count('before', ANY)
         const after = count('after', ANY)
@@ -49,7 +49,7 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
       method: 'GET',
       name: 'events',
       summary:
-        'What happens, as it happens: calls, states of servers, changes. Many calls are one event, four a second at most, with their `count` and the last of them; `calls` with `after` has the others.',
+        'What happens, as it happens: calls, states of servers, changes. Many calls are one event, one a second at most, with their `count` and the last of them; `calls` with `after` has the others.',
       answer: 'A stream of events, each a JSON object',
       run({ reader, http }) {
         const stream = streams.open(reader)

@@ -4,7 +4,7 @@ import { rowOf } from './call-log.ts'
 import type { Streams } from './streams.ts'
 
 /** Time between two events about calls: many calls are told as one. */
-const EVERY_MS = 250
+const EVERY_MS = 1000
 
 /** Tells pages that there are new calls: at once, and again after a while however many come. A call that follows another costs a count. */
 export class CallFeed {

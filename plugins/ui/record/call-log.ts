@@ -55,15 +55,16 @@ export class CallLog {
   find({ limit, before, after = 0, ...wanted }: Wanted): Calls {
     const fits = fitting(wanted)
     const found: CallRow[] = []
-    const kept = Math.min(this.#next - 1, this.#max)
+    const newest = this.#next - 1
+    const kept = Math.min(newest, this.#max)
     const oldest = Math.max(this.#next - kept, after + 1)
     for (let id = Math.min(before ?? Infinity, this.#next) - 1; id >= oldest; id--) {
       const call = this.get(id)
       if (call === undefined || !fits(call)) continue
-      if (found.length === limit) return { calls: found, kept, next: id + 1 }
+      if (found.length === limit) return { calls: found, kept, newest, next: id + 1 }
       found.push(rowOf(call))
     }
-    return { calls: found, kept }
+    return { calls: found, kept, newest }
   }
 
   #newest(): CallDetail[] {

@@ -33,7 +33,7 @@ export async function startTraffic(kept: number): Promise<Traffic> {
       }),
     ),
   )
-  await clients[0]?.request('tools/list', {})
+  await wholeList(clients[0] as TestClient)
   let made = 0
   const one = async (): Promise<void> => {
     const at = made++
@@ -62,6 +62,29 @@ export async function startTraffic(kept: number): Promise<Traffic> {
       await upstream[Symbol.asyncDispose]()
     },
   }
+}
+
+const PAUSE_MS = 200
+const MOST_TRIES = 300
+
+/** Resolves once every server has said its tools: the first list leaves out those that are slow. */
+async function wholeList(client: TestClient): Promise<void> {
+  for (let i = 0; i < MOST_TRIES; i++) {
+    if ((await countOfTools(client)) >= SERVERS * TOOLS_EACH) return
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+  }
+  throw new Error('some servers have not said their tools')
+}
+
+async function countOfTools(client: TestClient): Promise<number> {
+  let count = 0
+  let cursor: unknown
+  do {
+    const { result } = await client.request('tools/list', cursor === undefined ? {} : { cursor })
+    if (Array.isArray(result?.tools)) count += result.tools.length
+    cursor = result?.nextCursor
+  } while (typeof cursor === 'string')
+  return count
 }
 
 const TENTH_MS = 100

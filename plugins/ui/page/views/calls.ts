@@ -24,15 +24,16 @@ const FILTERS = ['tool', 'caller', 'server', 'outcome'] as const
 export function Calls({ place }: PageProps): View {
   const { params } = place
   const filter = Object.fromEntries(FILTERS.map(name => [name, params.get(name) ?? '']))
+  const asked = { ...filter, limit: MOST_SHOWN }
   const [isHeld, hold] = useState(false)
   const [isReading, setReading] = useState(false)
-  const { data, problem, rows, further, hasMore } = useList<Answer, CallRow>(urlOf('calls', filter), {
+  const { data, problem, rows, further, hasMore } = useList<Answer, CallRow>(urlOf('calls', asked), {
     rowsOf: ({ calls }) => calls,
-    nextOf: ({ next }) => (next === undefined ? undefined : urlOf('calls', { ...filter, before: next })),
+    nextOf: ({ next }) => (next === undefined ? undefined : urlOf('calls', { ...asked, before: next })),
     // Calls that come meanwhile would push pages apart that somebody reads.
     on: isHeld || isReading ? [] : ['call'],
     newer: {
-      urlOf: ({ calls }) => urlOf('calls', { ...filter, after: calls[0]?.id ?? 0, limit: MOST_SHOWN }),
+      urlOf: ({ newest }) => urlOf('calls', { ...asked, after: newest }),
       merged: withNewer,
     },
   })
@@ -53,16 +54,16 @@ export function Calls({ place }: PageProps): View {
   </${Page}>`
 }
 
-/** Calls of the first page; older ones are on the next. */
-const MOST_SHOWN = 100
+/** Calls of a page; older ones are on the next. While a gateway is busy so many are sent each second. */
+const MOST_SHOWN = 50
 
 /** The first page with calls that came since. Where more came than it holds, it is of those alone. */
-function withNewer(known: Answer, { calls, kept, next }: Answer): Answer {
-  const newest = known.calls[0]?.id ?? 0
-  const all = next === undefined ? [...calls.filter(({ id }) => id > newest), ...known.calls] : [...calls]
+function withNewer(known: Answer, { calls, kept, newest, next }: Answer): Answer {
+  const all =
+    next === undefined ? [...calls.filter(({ id }) => id > known.newest), ...known.calls] : [...calls]
   const shown = all.slice(0, MOST_SHOWN)
   const further = all.length > MOST_SHOWN ? shown.at(-1)?.id : (next ?? known.next)
-  return { calls: shown, kept, ...(further === undefined ? {} : { next: further }) }
+  return { calls: shown, kept, newest, ...(further === undefined ? {} : { next: further }) }
 }
 
 function columns({ params }: Place): Column<CallRow>[] {
