@@ -61,7 +61,10 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     configFrom(ofProject(settings, cwd, heard.note), String(files[i]), remote, heard),
   )
   const config = merged(parts, files, heard)
-  const { tokens, upstreams } = tokensIn(config.upstreams as JsonObject, `./${secrets ?? ''}`)
+  const { tokens, upstreams } = tokensIn(
+    config.upstreams as JsonObject,
+    file => `\${file:./${secrets ?? ''}/${file}}`,
+  )
   const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))

@@ -29,10 +29,10 @@ interface Token {
   readonly file: string
 }
 
-/** The secrets that these upstreams hold as they are, and the same upstreams with each in a file of its own instead. */
+/** The secrets that these upstreams hold as they are, and the same upstreams with a placeholder for each instead. */
 export function tokensIn(
   upstreams: JsonObject,
-  directory: string,
+  placeholderOf: (file: string) => string,
   isWanted: (place: readonly string[], text: string) => boolean = () => true,
 ): { readonly tokens: readonly Token[]; readonly upstreams: JsonObject } {
   const tokens: Token[] = []
@@ -45,7 +45,7 @@ export function tokensIn(
       if (value === undefined || !isWanted(path, text)) return text
       const file = fileFor([name, ...path], tokens)
       tokens.push({ place: `${name}: ${path.join('.')}`, value, file })
-      return text.replaceAll(value, () => `\${file:${directory}/${file}}`)
+      return text.replaceAll(value, () => placeholderOf(file))
     }
     return [name, rewritten(spec, [], move)] as const
   })

@@ -23,6 +23,7 @@ export interface InitFlags {
   readonly 'dry-run': boolean
   readonly 'no-start': boolean
   readonly 'no-connect': boolean
+  readonly keyring: boolean
   readonly starter?: string | undefined
 }
 
@@ -32,8 +33,10 @@ export interface Initiated {
   readonly file: string | undefined
   readonly found: FoundHere['files']
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
-  /** Places that secrets stood at, which are in files of their own now. */
+  /** Places that secrets stood at. */
   readonly secrets: readonly string[]
+  /** Where they are now. */
+  readonly kept: Draft['kept']
   readonly variables: readonly string[]
   readonly notes: readonly string[]
   readonly text: string
@@ -65,7 +68,7 @@ interface Around {
 /**
  * Makes one gateway of what clients on this machine have: finds their servers, writes a configuration, starts it, and
  * connects the clients.
- * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_CONFIG_INVALID
+ * @throws GatewayError GW_USAGE, GW_FILE_EXISTS, GW_INIT, GW_KEYRING, GW_CONFIG_INVALID
  */
 export async function init(flags: InitFlags, around: Around): Promise<Initiated> {
   const { terminal, host, questions, step } = around
@@ -73,11 +76,13 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   step('looking for the servers of clients')
   const here = await findServers(terminal)
   const servers = await chosen(here, flags, questions)
-  const draft = draftOf(servers, terminal.environment, String(host.argv[1]), target)
+  const { environment } = terminal
+  const kept = flags.keyring ? 'keyring' : 'files'
+  const draft = draftOf(servers, { environment, launcher: String(host.argv[1]), target, kept })
   const result = resultOf(here, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
   await agree(flags, questions, target)
-  await writeDraft(draft, target, flags.force)
+  await writeDraft(draft, target, { force: flags.force, environment })
   step('checking the configuration')
   await validate({ config: target }, terminal)
   const problems: string[] = []
@@ -101,6 +106,7 @@ function resultOf({ files, notes }: FoundHere, servers: readonly FoundServer[], 
     found: files,
     servers: servers.map(({ name, from }) => ({ name, from })),
     secrets: draft.secrets.map(({ place }) => place),
+    kept: draft.kept,
     variables: draft.variables,
     notes,
     text: draft.text,

@@ -27,13 +27,13 @@ export async function sayInit(
 
 function lines(done: Initiated, terminal: Terminal): string[] {
   const { out, cwd } = terminal
-  const { file, servers, secrets, variables, notes, text } = done
+  const { file, servers, variables, notes, text } = done
   if (file === undefined) return text.trimEnd().split('\n')
   const config = shownFrom(cwd, file)
   const names = servers.map(({ name }) => name).join(', ')
   return [
     `${out.paint('green', 'wrote')} ${config}: ${plural(servers.length, 'server')} (${names})`,
-    ...secretLines(secrets, out),
+    ...secretLines(done, out),
     ...(variables.length > 0
       ? [
           `${out.paint('yellow', 'set')} ${variables.join(', ')} in the environment, then: gateway down; gateway up`,
@@ -48,11 +48,10 @@ function lines(done: Initiated, terminal: Terminal): string[] {
   ]
 }
 
-function secretLines(secrets: readonly string[], out: Terminal['out']): string[] {
+function secretLines({ secrets, kept }: Initiated, out: Terminal['out']): string[] {
   if (secrets.length === 0) return []
-  return [
-    `${out.paint('green', 'moved')} ${plural(secrets.length, 'secret')} into secrets/, which only you can read`,
-  ]
+  const place = kept === 'files' ? 'secrets/, which only you can read' : 'the keyring'
+  return [`${out.paint('green', 'moved')} ${plural(secrets.length, 'secret')} into ${place}`]
 }
 
 function startedLines({ started }: Initiated, out: Terminal['out']): string[] {

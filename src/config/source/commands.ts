@@ -1,8 +1,8 @@
 import { isPlain } from '../../util/plain-data.ts'
+import { forEntry, systemKeyring } from './keyring.ts'
 import type { Part } from './template.ts'
 import { locate, type Origin, type Tree } from './tree.ts'
 import { whyUntrusted } from './trust.ts'
-import { platformOf } from '../../util/platform.ts'
 
 /** A command that prints a secret. */
 export interface SecretCommand {
@@ -25,11 +25,6 @@ export const NOT_RUN: Outputs = new Map()
 /** Stands for what no command was run for. */
 const STAND_IN = 'not-run'
 
-const KEYRINGS: Readonly<Partial<Record<NodeJS.Platform, readonly string[]>>> = {
-  linux: ['secret-tool', 'lookup', 'service', 'tapgate', 'name', '{name}'],
-  darwin: ['security', 'find-generic-password', '-s', 'tapgate', '-a', '{name}', '-w'],
-}
-
 type Found =
   { readonly text: string; readonly isStandIn?: boolean } | { readonly why: string; readonly hint?: string }
 
@@ -42,7 +37,7 @@ export class Commands {
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
-    this.#keyring = keyringOf(tree) ?? KEYRINGS[platformOf().name]
+    this.#keyring = keyringOf(tree) ?? systemKeyring()?.lookup
   }
 
   /** Those whose output is not there yet. */
@@ -75,9 +70,8 @@ export class Commands {
   #lookup(name: string): readonly string[] | undefined {
     if (name === '') return ['']
     const command = this.#keyring
-    return command?.some(word => word.includes('{name}')) === false
-      ? [...command, name]
-      : command?.map(word => word.replaceAll('{name}', name))
+    if (command === undefined) return undefined
+    return command.some(word => word.includes('{name}')) ? forEntry(command, name) : [...command, name]
   }
 
   /** Reason not to run the commands of a file: commands that others may write must not run as us. */
