@@ -38,6 +38,7 @@ const CALLS: Readonly<Record<string, string>> = {
   disconnect: 'disconnect --all',
   bundle: 'bundle',
   doctor: 'doctor',
+  replicas: 'replicas',
   ps: 'ps',
   start: 'start who',
   stop: 'stop who',

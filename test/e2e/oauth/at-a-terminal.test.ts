@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
 import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
 import { type AtTerminal, atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway } from '../cli/run.ts'
@@ -34,7 +33,7 @@ test(
   async t => {
     const { cwd, server } = await place(t)
     const terminal = login(t, cwd, ['--no-browser'])
-    const page = await pageOf(terminal)
+    const page = await pageOf({ ...terminal, stderr: terminal.shown })
     assert.ok(page, terminal.shown())
     await terminal.shows(/address/)
     const address = await addressFor(page)
@@ -60,7 +59,7 @@ test('a pasted refusal is one, and Ctrl-C gives the login up', { skip: noTermina
   const { cwd, server } = await place(t)
   server.person.answer = 'no'
   const refused = login(t, cwd, ['--no-browser'])
-  const page = await pageOf(refused)
+  const page = await pageOf({ ...refused, stderr: refused.shown })
   assert.ok(page, refused.shown())
   await refused.shows(/address/)
   refused.type(await addressFor(page))
