@@ -52,7 +52,7 @@ class Writer {
     this.#bytes += PART_BYTES
     const isEnd = depth === 0 || open.includes(schema)
     const within = (inner: unknown): Plain => this.write(inner, depth - 1, [...open, schema])
-    const inner = isEnd ? {} : this.#inner(schema, within)
+    const inner = isEnd ? {} : this.#inner(schema, within, depth)
     return nullable(schema, { ...this.#own(schema), ...inner }, this.#use.isLoose)
   }
 
@@ -70,16 +70,20 @@ class Writer {
     return isLoose ? plain : { ...plain, ...demands(schema) }
   }
 
-  #inner(schema: Plain, within: (inner: unknown) => Plain): Plain {
+  #inner(schema: Plain, within: (inner: unknown) => Plain, depth: number): Plain {
     const inner: Plain = {}
     for (const key of ['allOf', 'anyOf', 'oneOf'] as const) {
       const branches = schema[key]
       if (!Array.isArray(branches) || branches.length === 0) continue
-      // Of what comes back, several may fit.
-      inner[this.#use.isLoose && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
+      // Of what comes back, several may fit; of branches that are cut, all do.
+      const maySeveral = this.#use.isLoose || depth === 1
+      inner[maySeveral && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
     }
     if (isObject(schema.items)) inner.items = within(schema.items)
     if (isObject(schema.properties)) Object.assign(inner, this.#properties(schema, schema.properties, within))
+    // A branch may want properties that stand beside it.
+    else if (!this.#use.isLoose && namesIn(schema.required).length > 0)
+      inner.required = namesIn(schema.required)
     return { ...inner, ...this.#additional(schema, within) }
   }
 

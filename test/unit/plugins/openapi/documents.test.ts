@@ -139,6 +139,22 @@ test('tools say what they read, what they repeat and what they destroy', async t
   assert.equal(tools.get('api__addPet')?.annotations.idempotentHint, false)
 })
 
+test('a body of which one or another property must be there says so', async t => {
+  const properties = { kind: { type: 'string' }, id: { type: 'integer' }, owner: { type: 'string' } }
+  const oneOf = [{ required: ['id'] }, { required: ['owner'] }]
+  const schema = { type: 'object', properties, required: ['kind'], oneOf }
+  const requestBody = { required: true, content: { 'application/json': { schema } } }
+  const responses = { 200: { description: 'fine' } }
+  const paths = { '/items': { post: { operationId: 'add', requestBody, responses } } }
+  const world = await worldOf(t, { openapi: '3.0.3', info: { title: 'API', version: '1' }, paths })
+
+  const [tool] = await toolsOf(world.client)
+  const { body } = tool?.inputSchema.properties as Record<string, JsonObject>
+  assert.deepEqual(body, schema)
+  assert.deepEqual(await callAll(world), [])
+  assert.deepEqual(JSON.parse(world.api.heard[0]?.request.body ?? ''), sampleOf(body))
+})
+
 test('globs of names, of methods and paths, and tags choose the operations', async t => {
   const document = example('3.0', 'petstore')
   const chosen = async (operations: JsonObject): Promise<string[]> => {
