@@ -91,6 +91,8 @@ test('a server asks whoever tries its tool, and gets the answer', async t => {
           ? { resultType: 'input_required', inputRequests: { who } }
           : JSON.stringify(inputResponses),
     },
+    // The page calls as a legacy client, to whom a server of both eras would be a legacy one: that never says `input_required`.
+    'modern',
   )
   const { ask, json } = await made.opened()
   const other = await made.opened()

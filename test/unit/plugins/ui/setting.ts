@@ -47,8 +47,9 @@ export async function setting(
   t: TestContext,
   config: JsonObject = {},
   tools: Readonly<Record<string, TestTool>> = {},
+  era: 'modern' | 'dual' = 'dual',
 ): Promise<Setting> {
-  const upstream = closeAfter(t, await testUpstream({ tools: { ...TOOLS, ...tools } }))
+  const upstream = closeAfter(t, await testUpstream({ tools: { ...TOOLS, ...tools }, era }))
   const gateway = closeAfter(
     t,
     await testGateway({ upstreams: { web: upstream }, config: { ui: { values: '*' }, ...config } }),
