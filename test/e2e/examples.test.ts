@@ -101,6 +101,15 @@ const RUNS: readonly Run[] = [
       ['files__read_text_file', { path: 'README.md' }, /# Surface/],
     ],
   },
+  { example: 'fit', calls: [['reference-server-for-everything__echo', HI, /Echo: hi/]] },
+  {
+    example: 'shape',
+    calls: [
+      ['everything__get-structured-content', { location: 'New York' }, /"sky":"\w+","celsius":\d+/],
+      ['everything__get-structured-content', { location: 'New York', _pick: 'humidity' }, /^\D*82\D*$/],
+      ['docs__read_text_file', { path: 'surface.md' }, /read_result has the whole/],
+    ],
+  },
   {
     example: 'routing',
     calls: [
