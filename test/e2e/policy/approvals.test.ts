@@ -118,7 +118,9 @@ test('the owner sees what waits at a terminal, and lets it run or not', async t 
   const waiting = async (): Promise<string> => {
     for (;;) {
       const { stdout } = await gateway(['approvals', 'list', '--json'], { cwd })
-      const [first] = (JSON.parse(stdout || '{"approvals":[]}') as { approvals: { id: string }[] }).approvals
+      // Until the gateway listens, that is an error in JSON.
+      const { approvals = [] } = JSON.parse(stdout) as { approvals?: { id: string }[] }
+      const [first] = approvals
       if (first !== undefined) return first.id
     }
   }
