@@ -27,6 +27,11 @@ export interface Bounds {
   readonly ttlMs: number
 }
 
+/** An id that people type after `gateway approvals approve`, where a `-` in front would make a flag of it. */
+export function newId(): string {
+  return randomBytes(9).toString('base64url').replace(/^-/, 'A')
+}
+
 /** The calls that wait. The first decision on one counts, and it waits no longer. */
 export class WaitingCalls {
   readonly #open = new Map<
@@ -43,7 +48,7 @@ export class WaitingCalls {
     const caller = callerKey(request.call.exchange.session)
     const own = this.calls.filter(call => call.caller === caller)
     if (this.#open.size >= open || own.length >= openPerCaller) return undefined
-    const id = randomBytes(9).toString('base64url')
+    const id = newId()
     const { promise, resolve } = Promise.withResolvers<Decision>()
     const since = Date.now()
     const call = {
