@@ -76,7 +76,7 @@ export class Profiles {
       const base = like === undefined ? UNKNOWN : (named(like) ?? UNKNOWN)
       return { isIt: globs(pattern.toLowerCase()), profile: { ...base, ...values, client: pattern } }
     })
-    const known = ROWS.map(row => ({ isIt: globs(row.match), profile: profileOf(row) }))
+    const known = ROWS.map(row => ({ isIt: globs([row.client, ...row.match]), profile: profileOf(row) }))
     this.#rows = [...mine, ...known]
     this.all = [...this.#rows.map(({ profile }) => profile), UNKNOWN]
   }

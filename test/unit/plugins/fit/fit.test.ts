@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { CLIENTS, Profiles } from '../../../../plugins/fit/profiles.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 
 const LONG = 'synchronize_all_customer_data_across_multiple_regional_systems'
@@ -82,6 +83,15 @@ test('a client behind a bridge is known by its own name', async t => {
   const names = (await toolsOf(await connect('claude-code (via mcp-remote 0.1.9)'))).map(({ name }) => name)
 
   assert.ok(!names.includes(`web__${LONG}`))
+})
+
+test('each client of the table is found by the name that the table has for it', () => {
+  const profiles = new Profiles({})
+
+  assert.deepEqual(
+    CLIENTS.map(client => profiles.of(client).client),
+    CLIENTS,
+  )
 })
 
 test('the configuration says what a client of another name takes', async t => {
