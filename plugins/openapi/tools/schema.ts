@@ -80,11 +80,16 @@ class Writer {
       inner[maySeveral && key === 'oneOf' ? 'anyOf' : key] = branches.map(within)
     }
     if (isObject(schema.items)) inner.items = within(schema.items)
-    if (isObject(schema.properties)) Object.assign(inner, this.#properties(schema, schema.properties, within))
-    // A branch may want properties that stand beside it.
-    else if (!this.#use.isLoose && namesIn(schema.required).length > 0)
-      inner.required = namesIn(schema.required)
-    return { ...inner, ...this.#additional(schema, within) }
+    const members = isObject(schema.properties)
+      ? this.#properties(schema, schema.properties, within)
+      : this.#wantedBeside(schema)
+    return { ...inner, ...members, ...this.#additional(schema, within) }
+  }
+
+  /** Names of properties that a branch wants, and that stand beside it. */
+  #wantedBeside(schema: Plain): Plain {
+    const required = this.#use.isLoose ? [] : namesIn(schema.required)
+    return required.length === 0 ? {} : { required }
   }
 
   #additional({ additionalProperties }: Plain, within: (inner: unknown) => Plain): Plain {
