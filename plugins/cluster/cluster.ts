@@ -15,7 +15,7 @@ export type ClusterConfig = NonNullable<Config['cluster']>
 
 /** Sections that say where a replica runs, and not what it is. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
-/** How long what others say of themselves holds for the owner's findings. */
+/** Time for which the entries of other replicas are kept for the owner's findings. */
 const LOOK_MS = 10_000
 
 /** A replica of a gateway with all its parts. It lives as long as the process, and reloads change its keys alone. */
@@ -104,7 +104,7 @@ export class Cluster {
     try {
       this.others = await this.directory.list()
     } catch {
-      // What is known holds until somebody knows better.
+      // The known replicas stay until the directory can be read again.
     }
     return this.others
   }

@@ -13,7 +13,7 @@ const MOST = 1000
 /** One replica, as it says of itself. */
 export interface Entry {
   readonly id: string
-  /** Where it takes what is handed on, as `host:port`. */
+  /** Address at which the replica takes requests that are handed on, as `host:port`. */
   readonly address: string
   /** In milliseconds since 1970. */
   readonly started: number
@@ -64,7 +64,7 @@ export class Directory {
     }
   }
 
-  /** What is known of it may be wrong. */
+  /** Drops the remembered entry of a replica, as it may be wrong. */
   forget(id: string): void {
     this.#known.delete(id)
   }

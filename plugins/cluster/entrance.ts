@@ -19,7 +19,7 @@ export interface EntranceContext {
   readonly listeners: ReadonlyMap<string, BesideOthers>
   /** True for the ids that this replica has, or had. */
   isMine(id: string): boolean
-  /** Whether a conversation is here, or with another replica by now. */
+  /** Tells if a conversation is here, or with another replica by now. */
   arrived(id: string, listener: BesideOthers): Promise<'here' | 'elsewhere' | Refusal>
 }
 

@@ -23,7 +23,7 @@ const OF_REPLICA = /^(r[0-9a-f]{16})_/
 const MOST_ROUTES = 50_000
 /** Owners that a session may have had before we know the one it has. */
 const MOST_STEPS = 4
-/** How often those are looked for that a request waits for. */
+/** Pause between two looks at the replicas whose answers are waited for. */
 const WATCH_MS = 1000
 
 const LATER: Refusal = {
@@ -47,7 +47,7 @@ export interface Surroundings {
   every(ms: number, run: () => void): () => void
 }
 
-/** Where a session is after all, or who was faster to take it. */
+/** Outcome of taking a session over: the place where it is, or the replica that was faster. */
 type TakenOver = { readonly where: 'here' | Refusal } | { readonly owner: string }
 
 /** The other replicas, as listeners see them. */
@@ -143,7 +143,7 @@ export class Replicas implements Neighbours {
       if (!replica.is(owner) && gone === undefined && found.entry !== undefined)
         return this.#neighbour(owner, found, id)
       const recorded = await sessions.read(id)
-      // Nobody has it: the answer is that for any session that has ended.
+      // No replica has the session: it is answered as any session that has ended.
       if (recorded === undefined) return sessions.isComplete ? 'here' : LATER
       if (recorded.owner !== owner) {
         owner = recorded.owner

@@ -223,7 +223,7 @@ const TRANSPORTS: ReadonlyMap<string, 'http' | 'sse'> = new Map([
 ])
 
 /** A remote of a `server.json`. */
-export function remoteWay(given: JsonObject): Found {
+function remoteWay(given: JsonObject): Found {
   const kind = textAt(given, 'type') ?? ''
   const template = textAt(given, 'url') ?? ''
   const type = TRANSPORTS.get(kind)

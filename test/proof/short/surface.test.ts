@@ -7,7 +7,7 @@ import type { Figure } from '../surface/figures.ts'
 
 function missed(figures: readonly Figure[]): string[] {
   return figures
-    .filter(({ isMet, isWish }) => !isMet && isWish !== true)
+    .filter(({ isMet, isOptional }) => !isMet && isOptional !== true)
     .map(({ what, value }) => `${what}: ${value}`)
 }
 

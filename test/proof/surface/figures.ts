@@ -9,13 +9,13 @@ export interface Figure {
   readonly target?: string
   readonly isMet: boolean
   /** True for a target that is known to be out of reach. */
-  readonly isWish?: boolean
+  readonly isOptional?: boolean
 }
 
 /** A share that should be at least so large. */
-export function share(what: string, value: number, least?: number, isWish = false): Figure {
+export function share(what: string, value: number, least?: number, isOptional = false): Figure {
   const target = least === undefined ? {} : { target: `≥ ${least.toFixed(2)}` }
-  return { what, value: value.toFixed(3), ...target, isMet: least === undefined || value >= least, isWish }
+  return { what, value: value.toFixed(3), ...target, isMet: least === undefined || value >= least, isOptional }
 }
 
 /** A number that should be at most so large. */
@@ -26,5 +26,5 @@ export function atMost(what: string, value: number, most: number, unit: string):
 
 /** Processor time, which says as much about the machine and its other work as about ours: it is told, and no fault. */
 export function time(what: string, ms: number, most: number): Figure {
-  return { ...atMost(what, ms, most, 'ms'), isWish: true }
+  return { ...atMost(what, ms, most, 'ms'), isOptional: true }
 }
