@@ -15,7 +15,13 @@ export interface Figure {
 /** A share that should be at least so large. */
 export function share(what: string, value: number, least?: number, isOptional = false): Figure {
   const target = least === undefined ? {} : { target: `≥ ${least.toFixed(2)}` }
-  return { what, value: value.toFixed(3), ...target, isMet: least === undefined || value >= least, isOptional }
+  return {
+    what,
+    value: value.toFixed(3),
+    ...target,
+    isMet: least === undefined || value >= least,
+    isOptional,
+  }
 }
 
 /** A number that should be at most so large. */
