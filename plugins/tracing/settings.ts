@@ -11,17 +11,22 @@ export const VARIABLES = [
   'OTEL_EXPORTER_OTLP_HEADERS',
   'OTEL_EXPORTER_OTLP_TRACES_HEADERS',
   'OTEL_EXPORTER_OTLP_TIMEOUT',
+  'OTEL_EXPORTER_OTLP_COMPRESSION',
+  'OTEL_EXPORTER_OTLP_TRACES_COMPRESSION',
   'OTEL_SERVICE_NAME',
   'OTEL_RESOURCE_ATTRIBUTES',
   'OTEL_TRACES_SAMPLER',
   'OTEL_TRACES_SAMPLER_ARG',
 ] as const
 
+type Compression = NonNullable<Options['compression']>
+
 /** Settings of one generation. */
 export interface Settings {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
+  readonly compression: Compression
   readonly resource: Readonly<Record<string, string>>
   readonly sampler: SamplerName
   readonly ratio: number
@@ -37,6 +42,7 @@ export function settingsOf(options: Options, variables: Variables, service: stri
     url: urlOf(options.endpoint, variables),
     headers: headersOf(options.headers, variables),
     timeoutMs: timeoutOf(options.timeout, variables.OTEL_EXPORTER_OTLP_TIMEOUT),
+    compression: compressionOf(options.compression, variables),
     resource: resourceOf(options, variables, service),
     ...samplerIn(options, variables),
   }
@@ -91,6 +97,12 @@ function timeoutOf(given: Options['timeout'], variable: string | undefined): num
   if (given !== undefined) return parseDuration(given)
   const ms = Number(variable)
   return isGiven(variable) && Number.isFinite(ms) && ms > 0 ? ms : TIMEOUT_MS
+}
+
+/** A name that nobody knows is none: the specification says to go on with the default. */
+function compressionOf(given: Compression | undefined, variables: Variables): Compression {
+  const named = variables.OTEL_EXPORTER_OTLP_TRACES_COMPRESSION ?? variables.OTEL_EXPORTER_OTLP_COMPRESSION
+  return given ?? (named === 'gzip' ? 'gzip' : 'none')
 }
 
 function resourceOf(

@@ -3039,6 +3039,10 @@ export interface TracingConfig {
    */
   readonly ratio?: number
   /**
+   * How batches are packed. `gzip` makes a tenth of the bytes, for a collector that is far; it takes a span some 7 µs of processor time more, in another thread. Without it `OTEL_EXPORTER_OTLP_TRACES_COMPRESSION` or `OTEL_EXPORTER_OTLP_COMPRESSION`, or `none`.
+   */
+  readonly compression?: 'none' | 'gzip'
+  /**
    * Names of spans and attributes: those of OpenTelemetry for MCP, which are in development.
    */
   readonly conventions: 'mcp-dev'

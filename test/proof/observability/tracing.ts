@@ -1,7 +1,7 @@
 /**
  * Callers and their collectors: `npm run proof -- tracing`, about half a minute. The same calls through one gateway without
- * traces and others whose collector is quick, silent or dead, in turns, in one process: processor time of a call, and the
- * slowest of a hundred. It fails where a collector that is silent or dead costs more than one that is quick.
+ * traces and others whose collector is quick, silent or dead, in turns, in one process: processor time of a call – of the
+ * thread that carries it, and of all threads –, and the slowest of a hundred. It fails where a collector that is silent or dead costs more than one that is quick.
  */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,8 +20,9 @@ const CALLS = 4000
 const ROUNDS = 12
 /** Rounds that only warm up. */
 const WARM = 3
-/** Calls between two turns of the event loop. */
-const BETWEEN = 500
+/** Calls between two pauses, in which batches go out; what they write fits the queue. */
+const BETWEEN = 200
+const PAUSE_MS = 2
 const SPANS_OF_CALL = 2
 /** For what was begun to be sent. */
 const REST_MS = 150
@@ -34,6 +35,8 @@ const TOOLS = 3
 
 interface Figures {
   readonly micros: number[]
+  /** Of the thread that carries calls. */
+  readonly own: number[]
   readonly slow: number[]
 }
 
@@ -52,18 +55,18 @@ const KINDS: Readonly<Record<string, object>> = {
   activity: { activity: { file: join(directory, 'activity.db') } },
   // Last, as what it leaves to collect is counted where the next begins.
   'quick collector': { tracing: { endpoint: quick } },
+  'the same, gzip': { tracing: { endpoint: quick, compression: 'gzip' } },
 }
 
 const found = await measured()
 const base = found.get('no traces')
 for (const [title, figures] of found) {
-  const micros = median(figures.micros)
-  const spans =
-    title === 'quick collector'
-      ? `, ${((micros - median(base?.micros ?? [])) / SPANS_OF_CALL).toFixed(2)} µs a span`
-      : ''
+  const [own, micros, slow] = [median(figures.own), median(figures.micros), median(figures.slow)]
+  const aSpan = (mine: number, bare: readonly number[] = []): string =>
+    ((mine - median(bare)) / SPANS_OF_CALL).toFixed(2)
   console.log(
-    `${title.padEnd(18)} ${micros.toFixed(2)} µs a call, p99 ${median(figures.slow).toFixed(1)} µs${spans}`,
+    `${title.padEnd(18)} ${own.toFixed(2)} µs a call (${micros.toFixed(2)} in all threads), p99 ${slow.toFixed(1)} µs; ` +
+      `a span ${aSpan(own, base?.own)} µs (${aSpan(micros, base?.micros)})`,
   )
 }
 const bound = MORE * median(found.get('quick collector')?.slow ?? [])
@@ -79,12 +82,13 @@ async function measured(): Promise<Map<string, Figures>> {
   const roads = await Promise.all(
     Object.entries(KINDS).map(async ([title, sections]) => [title, await roadWith(sections)] as const),
   )
-  const all = new Map<string, Figures>(roads.map(([title]) => [title, { micros: [], slow: [] }]))
+  const all = new Map<string, Figures>(roads.map(([title]) => [title, { micros: [], own: [], slow: [] }]))
   for (let round = 0; round < ROUNDS; round++)
     for (const [title, travel] of roads) {
-      const { micros, slow } = await oneRound(travel)
+      const { micros, own, slow } = await oneRound(travel)
       if (round < WARM) continue
       all.get(title)?.micros.push(micros)
+      all.get(title)?.own.push(own)
       all.get(title)?.slow.push(slow)
     }
   return all
@@ -92,19 +96,24 @@ async function measured(): Promise<Map<string, Figures>> {
 
 async function oneRound(
   travel: () => Promise<unknown>,
-): Promise<{ readonly micros: number; readonly slow: number }> {
+): Promise<{ readonly micros: number; readonly own: number; readonly slow: number }> {
   const times: number[] = []
-  const before = process.cpuUsage()
+  const before = { process: process.cpuUsage(), thread: process.threadCpuUsage() }
   for (let call = 0; call < CALLS; call++) {
     const began = performance.now()
     await travel()
     times.push(performance.now() - began)
-    if (call % BETWEEN === BETWEEN - 1) await new Promise(resolve => setImmediate(resolve))
+    if (call % BETWEEN === BETWEEN - 1) await passed(PAUSE_MS)
   }
   await passed(REST_MS)
-  const { user, system } = process.cpuUsage(before)
+  const [all, thread] = [process.cpuUsage(before.process), process.threadCpuUsage(before.thread)]
   times.sort((a, b) => a - b)
-  return { micros: (user + system) / CALLS, slow: (times[Math.floor(CALLS * 0.99)] ?? 0) * 1000 }
+  const perCall = ({ user, system }: typeof all): number => (user + system) / CALLS
+  return {
+    micros: perCall(all),
+    own: perCall(thread),
+    slow: (times[Math.floor(CALLS * 0.99)] ?? 0) * 1000,
+  }
 }
 
 async function roadWith(sections: object): Promise<() => Promise<unknown>> {

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
 import { isObject, type JsonObject } from '../../../../src/protocol/json/json.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
@@ -41,7 +42,8 @@ export async function collector(t: TestContext, answer: Answer = ACCEPTS): Promi
   const requests: { headers: IncomingMessage['headers']; body: string }[] = []
   const waiting = new Set<() => void>()
   const server = createServer((request, response) => {
-    void text(request).then(body => {
+    const { 'content-encoding': packed } = request.headers
+    void text(packed === 'gzip' ? request.pipe(createGunzip()) : request).then(body => {
       requests.push({ headers: request.headers, body })
       assert.equal(request.url, '/v1/traces')
       spans.push(...spansIn(body))

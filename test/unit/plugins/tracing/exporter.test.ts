@@ -45,6 +45,7 @@ function exporterTo(
     url: `${url}/v1/traces`,
     headers: {},
     timeoutMs: 60_000,
+    compression: 'none' as const,
     queue: 4,
     batch: 2,
     everyMs: 5,
@@ -116,6 +117,18 @@ describe('an exporter', () => {
       to.requests.map(({ body }) => spansIn(body).length),
       [2, 1],
     )
+  })
+
+  test('packs batches where it is asked to, and the collector reads the same spans', async t => {
+    const to = await collector(t)
+    const { exporter, counts } = exporterTo(t, to.url, { compression: 'gzip' })
+
+    for (let n = 0; n < 3; n++) exporter.add(SPAN)
+    await to.got(3)
+    await until(() => counts.sent === 3)
+
+    assert.ok(to.requests.every(({ headers }) => headers['content-encoding'] === 'gzip'))
+    assert.deepEqual(to.spans[2], JSON.parse(SPAN))
   })
 
   test('drops and counts what is too much while the collector is silent, and ends in time', async t => {

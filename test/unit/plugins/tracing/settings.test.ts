@@ -72,6 +72,7 @@ describe('tracing', () => {
       environment: {
         OTEL_EXPORTER_OTLP_ENDPOINT: to.url,
         OTEL_EXPORTER_OTLP_HEADERS: 'x-team=a%20b',
+        OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
         OTEL_SERVICE_NAME: 'my-gateway',
         OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=prod,service.name=other',
         OTEL_TRACES_SAMPLER: 'always_on',
@@ -83,6 +84,7 @@ describe('tracing', () => {
     const [{ headers, body } = { headers: {}, body: '' }] = to.requests
 
     assert.equal(headers['x-team'], 'a b')
+    assert.equal(headers['content-encoding'], 'gzip')
     assert.match(body, /"service.name","value":{"stringValue":"my-gateway"}/)
     assert.match(body, /"deployment.environment.name","value":{"stringValue":"prod"}/)
     assert.equal(headers['content-type'], 'application/json')
