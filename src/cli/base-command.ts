@@ -57,11 +57,6 @@ export const ASK_FLAGS = {
 export abstract class GatewayCommand extends Command {
   protected readonly terminal: Terminal = terminalOf(process)
 
-  /** The text after `--json`. */
-  protected printJson(value: unknown): void {
-    this.terminal.out.line(JSON.stringify(value, undefined, 2))
-  }
-
   protected override catch(error: Error): Promise<never> {
     return Promise.reject(error)
   }

@@ -72,8 +72,7 @@ function sayOutcome(
   { isWritten, pins, say }: Outcome,
   { out }: Terminal,
 ): void {
-  if (say === undefined)
-    out.line(JSON.stringify({ ...plainAddition(adding, tools, isWritten), pins }, undefined, 2))
+  if (say === undefined) out.json({ ...plainAddition(adding, tools, isWritten), pins })
   else if (isWritten) sayWritten(adding, pins, say)
 }
 
@@ -92,7 +91,7 @@ export async function remove(
   const isWritten = await isAgreed(flags, terminal, host)
   if (isWritten)
     await write(file, change, now => tried(now.before, now.after, terminal, () => Promise.resolve()))
-  if (flags.json) out.line(JSON.stringify({ file, name, removed: isWritten }, undefined, 2))
+  if (flags.json) out.json({ file, name, removed: isWritten })
   else if (isWritten)
     out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}, without ${name}`)
   return isWritten || flags['dry-run'] ? 0 : 1
@@ -117,7 +116,7 @@ export async function search(
       description: entry.description,
     }
   })
-  if (flags.json) out.line(JSON.stringify({ servers: found }, undefined, 2))
+  if (flags.json) out.json({ servers: found })
   else sayFound(found, out)
   return 0
 }

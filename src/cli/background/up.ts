@@ -36,7 +36,7 @@ export async function sayUp(
 ): Promise<number> {
   const result = await up(flags, terminal, host)
   const { out, cwd } = terminal
-  if (flags.json) out.line(JSON.stringify(result, undefined, 2))
+  if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
     out.line(

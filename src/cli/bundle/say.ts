@@ -11,7 +11,7 @@ export async function sayBundle(
   const { out, cwd } = terminal
   const bundle = await writeBundle(flags, terminal, host)
   if (flags.json) {
-    out.line(JSON.stringify(bundle, undefined, 2))
+    out.json(bundle)
     return
   }
   const { file, config, size } = bundle

@@ -62,7 +62,7 @@ function sayOutcome(
   terminal: Terminal,
 ): void {
   const written = plans.map(plan => plain(plan, isWanted))
-  if (json) terminal.out.line(JSON.stringify(written, undefined, 2))
+  if (json) terminal.out.json(written)
   else if (isWanted) sayWritten(writes, terminal)
 }
 
@@ -79,7 +79,7 @@ export async function sayDisconnect(
   const undone: Undone[] = []
   for (const connected of await connections.all())
     if (flags.all || clients.has(connected.client)) undone.push(await undo(connected, connections))
-  if (flags.json) terminal.out.line(JSON.stringify(undone, undefined, 2))
+  if (flags.json) terminal.out.json(undone)
   else sayUndone(undone, terminal)
   return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
@@ -141,7 +141,7 @@ async function isAgreed(
 function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Terminal): number {
   const { out } = terminal
   if (json) {
-    out.line(JSON.stringify(found, undefined, 2))
+    out.json(found)
     return 0
   }
   const here = found.filter(({ isInstalled, connected }) => isInstalled || connected.length > 0)

@@ -1,7 +1,6 @@
 import { constants } from 'node:fs'
-import { access, chmod, lstat, readFile, realpath, rename, stat, unlink, writeFile } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { makeDirectory } from '../../util/make-directory.ts'
+import { access, lstat, readFile, realpath, rename, stat } from 'node:fs/promises'
+import { writeWhole } from '../../util/storage/write-whole.ts'
 
 const LARGEST = 4 * 1024 * 1024
 const BOM = '\uFEFF'
@@ -56,14 +55,5 @@ function textOf(bytes: Buffer): string {
 
 /** Writes settings whole or not at all, with the mode they had. */
 export async function writeSettingsFile({ path, hasMark, mode }: SettingsFile, text: string): Promise<void> {
-  await makeDirectory(dirname(path), 0o700)
-  const draft = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
-  try {
-    await writeFile(draft, `${hasMark ? BOM : ''}${text}`, { mode, flag: 'wx' })
-    await chmod(draft, mode)
-    await rename(draft, path)
-  } catch (error) {
-    await unlink(draft).catch(() => undefined)
-    throw error
-  }
+  await writeWhole(path, Buffer.from(`${hasMark ? BOM : ''}${text}`), rename, mode)
 }

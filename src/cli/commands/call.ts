@@ -42,7 +42,7 @@ export default class Call extends GatewayCommand {
     const given = await readArguments({ json: flags.args, pairs, stdin: process.stdin })
     const result = await callTool(flags, args.tool, given, this.terminal)
     const { exitCode, resultLines } = await import('../local/call.ts')
-    if (flags.json) this.printJson(result)
+    if (flags.json) this.terminal.out.json(result)
     else for (const line of resultLines(result, this.terminal.out)) this.terminal.out.line(line)
     return exitCode(result)
   }

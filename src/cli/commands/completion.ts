@@ -25,7 +25,7 @@ export default class Completion extends GatewayCommand {
     const loaded = this.config.commands.map(async command => [command.id, await command.load()] as const)
     const commands = Object.fromEntries(await Promise.all(loaded))
     const script = completionScript(args.shell, this.config.bin, commands)
-    if (flags.json) return this.printJson({ shell: args.shell, script })
+    if (flags.json) return this.terminal.out.json({ shell: args.shell, script })
     this.terminal.out.line(script)
   }
 }

@@ -14,7 +14,7 @@ export default class Errors extends GatewayCommand {
     const { errorLines, knownErrors, oneError } = await import('../local/errors.ts')
     const all = await knownErrors(flags, this.terminal)
     const shown = args.code === undefined ? all : oneError(args.code, all)
-    if (flags.json) return this.printJson(shown)
+    if (flags.json) return this.terminal.out.json(shown)
     for (const line of errorLines(shown, this.terminal.out)) this.terminal.out.line(line)
   }
 }

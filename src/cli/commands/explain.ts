@@ -37,7 +37,7 @@ export default class Explain extends GatewayCommand {
     const { args, flags } = await this.parse(Explain)
     const { explainTool, explanationLines } = await import('../local/explain.ts')
     const explanation = await explainTool(args.tool, flags, this.terminal)
-    if (flags.json) return this.printJson(explanation)
+    if (flags.json) return this.terminal.out.json(explanation)
     for (const line of explanationLines(explanation, this.terminal)) this.terminal.out.line(line)
   }
 }

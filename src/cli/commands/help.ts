@@ -14,7 +14,7 @@ export default class Help extends GatewayCommand {
 
   async run(): Promise<void> {
     const { argv, flags } = await this.parse(Help)
-    if (flags.json) return this.printJson({ commands: await this.#described(argv.map(String)) })
+    if (flags.json) return this.terminal.out.json({ commands: await this.#described(argv.map(String)) })
     const HelpClass = await loadHelpClass(this.config)
     const help = new HelpClass(this.config, this.config.pjson.oclif.helpOptions)
     await help.showHelp(argv as string[])

@@ -49,7 +49,7 @@ export default class Import extends GatewayCommand {
       files: argv.map(String),
       cwd: this.terminal.cwd,
     })
-    if (flags.json) return this.printJson(imported)
+    if (flags.json) return this.terminal.out.json(imported)
     for (const line of importLines(imported, this.terminal)) this.terminal.out.line(line)
     for (const note of imported.notes)
       this.terminal.err.line(`${this.terminal.err.paint('yellow', 'note')} ${note}`)

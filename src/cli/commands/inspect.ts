@@ -27,7 +27,7 @@ export default class Inspect extends GatewayCommand {
     const { flags } = await this.parse(Inspect)
     const { inspect, inspectionLines } = await import('../local/inspect.ts')
     const inspection = await inspect(flags, flags.live && !flags.offline, this.terminal)
-    if (flags.json) return this.printJson(inspection)
+    if (flags.json) return this.terminal.out.json(inspection)
     for (const line of inspectionLines(inspection, flags.origins, this.terminal)) this.terminal.out.line(line)
   }
 }

@@ -30,7 +30,7 @@ export default class Logs extends GatewayCommand {
     const { followLines, logText, recentLines } = await import('../remote/steer.ts')
     if (flags.follow) return followLines(args.upstream, flags, this.terminal)
     const lines = await recentLines(args.upstream, flags, this.terminal)
-    if (flags.json) return this.printJson({ lines })
+    if (flags.json) return this.terminal.out.json({ lines })
     for (const line of lines) this.terminal.out.line(logText(line, this.terminal))
   }
 }

@@ -27,7 +27,7 @@ export default class Plan extends GatewayCommand {
     const { makePlan, planLines, WOULD_CHANGE } = await import('../local/plan.ts')
     const { changesAnything } = await import('../../gateway/plan/differences.ts')
     const plan = await makePlan(flags, this.terminal)
-    if (flags.json) this.printJson(plan)
+    if (flags.json) this.terminal.out.json(plan)
     else for (const line of planLines(plan, this.terminal)) this.terminal.out.line(line)
     return changesAnything(plan) ? WOULD_CHANGE : 0
   }

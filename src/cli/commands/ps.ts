@@ -25,7 +25,7 @@ export default class Ps extends GatewayCommand {
     if (flags.all) return this.#all(flags.json)
     if (flags.watch) return watchPs(flags, this.terminal)
     const now = await ps(flags, this.terminal)
-    if (flags.json) return this.printJson(now)
+    if (flags.json) return this.terminal.out.json(now)
     const lines = flags.quiet
       ? now.upstreams.map(({ name }) => name)
       : psLines(now, Date.now(), this.terminal)
@@ -38,7 +38,7 @@ export default class Ps extends GatewayCommand {
       import('../remote/ps.ts'),
     ])
     const all = await allRunning(this.terminal)
-    if (json) return this.printJson(all)
+    if (json) return this.terminal.out.json(all)
     const blocks = all.map(one => [...psLines(one, Date.now(), this.terminal), ''])
     for (const line of blocks.length === 0 ? ['no gateway runs'] : blocks.flat()) this.terminal.out.line(line)
   }

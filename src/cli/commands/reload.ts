@@ -13,7 +13,7 @@ export default class Reload extends GatewayCommand {
     const { flags } = await this.parse(Reload)
     const { changeLines, reloadRunning } = await import('../remote/steer.ts')
     const changes = await reloadRunning(flags, this.terminal)
-    if (flags.json) return this.printJson(changes)
+    if (flags.json) return this.terminal.out.json(changes)
     for (const line of changeLines(changes, this.terminal.out)) this.terminal.out.line(line)
   }
 }

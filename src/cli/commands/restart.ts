@@ -15,7 +15,7 @@ export default class Restart extends GatewayCommand {
     const { args, flags } = await this.parse(Restart)
     const { steer, steerLine } = await import('../remote/steer.ts')
     const status = await steer('restart', args.upstream, flags, this.terminal)
-    if (flags.json) return this.printJson(status)
+    if (flags.json) return this.terminal.out.json(status)
     this.terminal.out.line(steerLine(status, this.terminal))
   }
 }

@@ -28,11 +28,11 @@ export default class Tools extends GatewayCommand {
     const tools = await listTools(flags, args.pattern, this.terminal)
     if (flags.tokens) {
       const costs = costsOf(tools)
-      if (flags.json) return this.printJson(costs)
+      if (flags.json) return this.terminal.out.json(costs)
       for (const line of costLines(costs, this.terminal)) this.terminal.out.line(line)
       return
     }
-    if (flags.json) return this.printJson({ tools })
+    if (flags.json) return this.terminal.out.json({ tools })
     for (const line of toolLines(tools, this.terminal)) this.terminal.out.line(line)
   }
 }

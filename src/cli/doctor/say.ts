@@ -32,7 +32,7 @@ export async function sayDoctor(flags: DoctorFlags, terminal: Terminal, machine:
   const mended = flags.fix ? await mendAll(first.findings, flags['dry-run']) : []
   const isMended = mended.length > 0 && !flags['dry-run']
   const now = isMended ? await examine(flags, terminal, machine) : first
-  if (flags.json) terminal.out.line(JSON.stringify(plain(now, mended, flags), undefined, 2))
+  if (flags.json) terminal.out.json(plain(now, mended, flags))
   else for (const line of lines(now, mended, flags, terminal)) terminal.out.line(line)
   return EXITS[now.level]
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { rename, writeFile } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { basename, dirname, relative, resolve, sep } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
@@ -11,6 +11,7 @@ import { readSettings } from './read.ts'
 import { convert } from './server.ts'
 import { tokensIn, writeTokens } from './tokens.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
+import { writeWhole } from '../../util/storage/write-whole.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 interface ImportOptions {
@@ -68,7 +69,8 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
-    await replace(target, text)
+    // For its owner alone: settings may hold secrets.
+    await writeWhole(target, Buffer.from(text), rename)
   }
   const connect = parts.map(({ format }, i) => connectLine(resolve(cwd, String(files[i])), format, target))
   return {
@@ -162,13 +164,6 @@ function textOf(config: JsonObject, from: readonly string[]): string {
     `# Made from ${oneLine(names)} by "gateway import".`,
   ]
   return `${head.join('\n')}\n${toYaml(config)}`
-}
-
-/** Whole or not at all, and for its owner only: settings may hold secrets. */
-async function replace(target: string, text: string): Promise<void> {
-  const draft = `${target}.${process.pid}.new`
-  await writeFile(draft, text, { mode: 0o600 })
-  await rename(draft, target)
 }
 
 /** Variables that a text wants filled in. */

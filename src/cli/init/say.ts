@@ -16,7 +16,7 @@ export async function sayInit(
   try {
     const done = await init(flags, { terminal, host, questions, step: spinner.say })
     spinner.end()
-    if (flags.json) terminal.out.line(JSON.stringify(done, undefined, 2))
+    if (flags.json) terminal.out.json(done)
     else for (const line of lines(done, terminal)) terminal.out.line(line)
     return done.problems.length > 0 ? 1 : 0
   } finally {

@@ -44,7 +44,7 @@ const WITHIN = '60s'
 export async function sayValidation(flags: SayFlags, terminal: Terminal): Promise<number> {
   if (flags.online === true) return sayOnline(flags, terminal)
   const validation = await validate(flags, terminal)
-  if (flags.json === true) terminal.out.line(JSON.stringify(validation, undefined, 2))
+  if (flags.json === true) terminal.out.json(validation)
   else {
     sayPlainly(validation, terminal)
   }
@@ -66,7 +66,7 @@ async function sayOnline(flags: SayFlags, terminal: Terminal): Promise<number> {
   const known = new Set(warnings.map(({ pointer }) => pointer))
   const others = offline.warnings.filter(({ pointer }) => pointer === '' || !known.has(pointer))
   const validation = { ...offline, warnings: [...others, ...warnings] }
-  if (flags.json === true) terminal.out.line(JSON.stringify({ ...validation, online }, undefined, 2))
+  if (flags.json === true) terminal.out.json({ ...validation, online })
   else {
     sayPlainly(validation, terminal)
     for (const line of onlineLines({ warnings, ...online }, terminal)) terminal.out.line(line)

@@ -20,7 +20,7 @@ export async function report(
   commandNames: CommandNames,
 ): Promise<number> {
   const error = await knownError(thrown, commandNames)
-  if (wantsJson(argv)) terminal.out.line(JSON.stringify({ error: errorData(error) }, undefined, 2))
+  if (wantsJson(argv)) terminal.out.json({ error: errorData(error) })
   else for (const line of errorLines(error, terminal)) terminal.err.line(line)
   return error.entry.exit ?? 1
 }

@@ -6,6 +6,8 @@ type Style = Parameters<typeof styleText>[0]
 export interface Output {
   /** Writes text and a line end. */
   line(text?: string): void
+  /** Writes a value as indented JSON, as commands do with `--json`. */
+  json(value: unknown): void
   /** Colours text where colours are wanted. */
   paint(style: Style, text: string): string
   /** Columns of the terminal; undefined where there is none. */
@@ -35,8 +37,10 @@ function outputOf(stream: NodeJS.WriteStream, environment: Terminal['environment
   // A reader that went away (`| head`) is no failure of ours.
   stream.on('error', () => {})
   const colour = stream.isTTY && !environment['NO_COLOR'] && stream.getColorDepth(environment) > 2
+  const line = (text = ''): void => void stream.write(`${text}\n`)
   return {
-    line: (text = '') => void stream.write(`${text}\n`),
+    line,
+    json: value => line(JSON.stringify(value, undefined, 2)),
     paint: (style, text) => (colour ? styleText(style, text, { validateStream: false }) : text),
     width: stream.isTTY ? Math.max(40, stream.columns || 80) : undefined,
   }

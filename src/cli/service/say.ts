@@ -17,14 +17,13 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Node
   const { out } = terminal
   const { name, file, text, kind } = service
   if (flags['dry-run'] === true) {
-    if (flags.json)
-      out.line(JSON.stringify({ name, file, text, runs: kind.enable(file, name) }, undefined, 2))
+    if (flags.json) out.json({ name, file, text, runs: kind.enable(file, name) })
     else for (const line of [`# ${file}`, ...text.trimEnd().split(/\r?\n/)]) out.line(line)
     return 0
   }
   const ran = await install(service, terminal)
   const failed = ran.some(({ why }) => why !== undefined)
-  if (flags.json) out.line(JSON.stringify({ name, file, ran }, undefined, 2))
+  if (flags.json) out.json({ name, file, ran })
   else {
     out.line(`${out.paint('green', 'wrote')} ${file} (${kind.title})`)
     for (const line of ranLines(ran, terminal)) out.line(line)
@@ -48,8 +47,7 @@ export async function sayUninstall(
   const service = await serviceOf(flags, terminal, host)
   const { out } = terminal
   const { isGone, ran } = await uninstall(service, terminal)
-  if (flags.json)
-    out.line(JSON.stringify({ name: service.name, file: service.file, removed: isGone, ran }, undefined, 2))
+  if (flags.json) out.json({ name: service.name, file: service.file, removed: isGone, ran })
   else if (isGone) for (const line of [...ranLines(ran, terminal), `removed ${service.file}`]) out.line(line)
   else out.line(`there is no service of this configuration: ${service.file}`)
   return isGone ? 0 : NOT_THERE
@@ -64,7 +62,7 @@ export async function sayServiceStatus(
   const service = await serviceOf(flags, terminal, host)
   const { out } = terminal
   const state = await stateOf(service, terminal)
-  if (flags.json) out.line(JSON.stringify({ name: service.name, file: service.file, ...state }, undefined, 2))
+  if (flags.json) out.json({ name: service.name, file: service.file, ...state })
   else if (!state.isInstalled) out.line(`not installed: ${service.file}; gateway service install writes it`)
   else {
     out.line(

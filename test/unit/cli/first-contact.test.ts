@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { checkLongNames } from '../../../src/config/checks/tool-names.ts'
 import type { Finding } from '../../../src/util/finding.ts'
 import { summaryLines } from '../../../src/cli/serve/summary.ts'
-import type { Output } from '../../../src/cli/output/terminal.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { outputTo } from '../fixtures/silent-terminal.ts'
 
-const OUT: Output = { width: undefined, line: () => undefined, paint: (_style, text) => text }
+const OUT = outputTo()
 const HASH = 'sha256:6ca13d52ca70c883e0f0bb101e425a89e8624de51db2d2392593af6a84118090'
 
 function longNames(config: object, tools: readonly string[]): Finding[] {

@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { knownError, report } from '../../../src/cli/output/report.ts'
-import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
+import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
 
 test('warnings beside errors are labelled, and counted apart', async t => {
   const cwd = directoryWith(t, { 'gateway.yaml': 'cash: true\nupstreams:\n  a:\n  b:\n' })
   const lines: string[] = []
-  const output: Output = {
-    line: text => lines.push(text ?? ''),
-    paint: (_style, text) => text,
-    width: undefined,
-  }
+  const output = outputTo(lines)
   const terminal: Terminal = { cwd, environment: {}, out: output, err: output }
 
   const thrown: unknown = await loadConfig({ cwd, environment: { HOME: cwd } }).catch(

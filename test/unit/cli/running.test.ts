@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { amountText, durationText } from '../../../src/util/plain-text.ts'
-import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { cacheLines, purgeLine } from '../../../plugins/cache/commands.ts'
 import { table, uncut } from '../../../src/cli/output/table.ts'
 import { psLines } from '../../../src/cli/remote/ps.ts'
 import { changeLines, steerLine, logText } from '../../../src/cli/remote/steer.ts'
 import type { Ps } from '../../../src/cli/remote/running-gateways.ts'
+import { outputTo } from '../fixtures/silent-terminal.ts'
 
-const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
+const out = outputTo()
 const terminal: Terminal = { cwd: '/home/me', environment: {}, out, err: out }
 const printing = { out, table: (rows: string[][]) => table(rows, uncut(out)) } as never
 const NOW = 1_800_000_000_000

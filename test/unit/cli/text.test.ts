@@ -14,6 +14,7 @@ function output(width?: number): Output {
   const line = (): void => undefined
   return {
     line,
+    json: line,
     paint: (style, text) => (width === undefined ? text : styleText(style, text, { validateStream: false })),
     width,
   }

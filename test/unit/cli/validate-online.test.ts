@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { sayValidation } from '../../../src/cli/local/validate.ts'
-import type { Output } from '../../../src/cli/output/terminal.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const LONG = 'synchronize_all_customer_data_across_multiple_regional_systems_again'
 
@@ -28,13 +28,8 @@ async function run(
   const file = join(cwd, 'gateway.yaml')
   await writeFile(file, yaml)
   const lines = { out: [] as string[], err: [] as string[] }
-  const to = (kind: 'out' | 'err'): Output => ({
-    line: (text = '') => void lines[kind].push(text),
-    paint: (_style, text) => text,
-    width: undefined,
-  })
   const environment = { HOME: cwd, XDG_STATE_HOME: join(cwd, 'state'), PATH: process.env.PATH ?? '' }
-  const terminal = { cwd, environment, out: to('out'), err: to('err') }
+  const terminal = { cwd, environment, out: outputTo(lines.out), err: outputTo(lines.err) }
   const code = await sayValidation({ config: file, online: true, ...flags }, terminal)
   assert.equal(existsSync(join(cwd, 'audit.jsonl')), false)
   return { code, out: lines.out.join('\n'), err: lines.err.join('\n') }

@@ -4,15 +4,16 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { stateDirectory } from '../../../src/cli/serve/state-directory.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
-import type { Output, Terminal } from '../../../src/cli/output/terminal.ts'
+import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { createGateway } from '../../../src/index.ts'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { directoryWith } from './temp.ts'
+import { outputTo } from '../fixtures/silent-terminal.ts'
 
 const TOOLS = { read_file: () => 'a', write_file: () => 'b', delete_file: () => 'c' }
-const out: Output = { line: () => undefined, paint: (_style, text) => text, width: undefined }
+const out = outputTo()
 
 describe('what names a tool that no server lists', () => {
   it('is a warning at its place as soon as the list is known, while the server runs and from what was saved', async t => {

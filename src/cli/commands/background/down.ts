@@ -13,7 +13,7 @@ export default class Down extends GatewayCommand {
     const { flags } = await this.parse(Down)
     const { down } = await import('../../background/up.ts')
     const stopped = await down(flags, this.terminal)
-    if (flags.json) this.printJson(stopped)
+    if (flags.json) this.terminal.out.json(stopped)
     else this.terminal.out.line(`stopped pid ${stopped.pid}`)
   }
 }

@@ -12,7 +12,7 @@ export default class Status extends GatewayCommand {
     const { flags } = await this.parse(Status)
     const { status, statusLines } = await import('../../background/up.ts')
     const now = await status(flags, this.terminal)
-    if (flags.json) return this.printJson(now)
+    if (flags.json) return this.terminal.out.json(now)
     for (const line of statusLines(now, this.terminal)) this.terminal.out.line(line)
   }
 }

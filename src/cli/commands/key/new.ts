@@ -21,7 +21,7 @@ export default class KeyNew extends GatewayCommand {
     const { flags } = await this.parse(KeyNew)
     const { keyLines, makeKey } = await import('../../scaffold/new-key.ts')
     const made = makeKey(flags.name, flags.scope ?? [])
-    if (flags.json) return this.printJson(made)
+    if (flags.json) return this.terminal.out.json(made)
     for (const line of keyLines(made, this.terminal)) this.terminal.out.line(line)
   }
 }

@@ -31,7 +31,7 @@ export default class PluginNew extends GatewayCommand {
       cwd: this.terminal.cwd,
       own: { name, version, root },
     })
-    if (flags.json) return this.printJson(written)
+    if (flags.json) return this.terminal.out.json(written)
     for (const line of nextSteps(written, this.terminal)) this.terminal.out.line(line)
   }
 }

@@ -21,6 +21,7 @@ import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 const REGISTRY = fileURLToPath(new URL('../../../fixtures/registry/servers.json', import.meta.url))
 const MEMORY = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'))
@@ -60,11 +61,7 @@ function roomOf(t: TestContext, text: string | undefined = WRITTEN): Room {
   const file = join(directory, 'gateway.yaml')
   if (text !== undefined) writeFileSync(file, text, { mode: 0o640 })
   const lines: string[] = []
-  const output = {
-    line: (line = '') => void lines.push(line),
-    paint: (_style: unknown, plain: string) => plain,
-    width: undefined,
-  }
+  const output = outputTo(lines)
   const terminal = {
     cwd: directory,
     environment: { PATH: process.env.PATH, HOME: directory },

@@ -6,6 +6,7 @@ import { test, type TestContext } from 'node:test'
 import { KeptAnswers, SaidNo } from '../../../../src/cli/add/kept-answers.ts'
 import type { Terminal } from '../../../../src/cli/output/terminal.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 const HOUR = 3_600_000
 
@@ -18,11 +19,7 @@ function room(t: TestContext) {
   })
   const said: string[] = []
   let asked = 0
-  const output = {
-    line: (text = '') => void said.push(text),
-    paint: (_: unknown, text: string) => text,
-    width: undefined,
-  }
+  const output = outputTo(said)
   const terminal: Terminal = { cwd: home, environment: { XDG_STATE_HOME: home }, out: output, err: output }
   const directory = join(home, 'tapgate/registries')
   return {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { add, search } from '../../../../src/cli/add/say.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 type Answer = (url: URL, response: ServerResponse) => void
 
@@ -37,11 +38,7 @@ async function registryOf(t: TestContext, answer: Answer) {
   const config = join(directory, 'gateway.yaml')
   writeFileSync(config, 'version: 1\nlisteners:\n  main: { type: http, port: 0 }\nupstreams: {}\n')
   const lines: string[] = []
-  const out = {
-    line: (line = '') => void lines.push(line),
-    paint: (_style: unknown, plain: string) => plain,
-    width: undefined,
-  }
+  const out = outputTo(lines)
   const environment = { PATH: process.env.PATH, HOME: directory }
   const terminal = { cwd: directory, environment, out, err: out }
   const registry = `http://127.0.0.1:${(server.address() as AddressInfo).port}/base`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentLines } from '../../../../plugins/agents/agent-lines.ts'
 import { table } from '../../../../src/cli/output/table.ts'
+import { outputTo } from '../../fixtures/silent-terminal.ts'
 
 const WHY =
   'it wants a login: run "codex login" in a terminal, with the HOME that the log of the gateway names'
@@ -22,7 +23,7 @@ const AGENTS = {
 
 /** The lines as a terminal of this width has them. */
 function shown(width: number | undefined): string[] {
-  const out = { width, line: () => undefined, paint: (_style: unknown, text: string) => text }
+  const out = { ...outputTo(), width }
   return agentLines(AGENTS, { out, table: rows => table(rows, { ...out, width: undefined }) })
 }
 

@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { runAgent } from '../../../../plugins/agents/run-agent.ts'
 import { filledIn } from '../../../../src/cli/local/fill-in.ts'
-import type { Output } from '../../../../src/cli/output/terminal.ts'
+import type { CommandOutput } from '../../../../src/plugin.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 
 const DECISION = {
@@ -31,7 +31,11 @@ async function answered(
     if (line === undefined) stdin.end()
     else stdin.write(`${line}\n`)
   })
-  const out: Output = { line: text => void stderr.write(`${text}\n`), paint: (_, text) => text, width: 80 }
+  const out: CommandOutput = {
+    line: text => void stderr.write(`${text}\n`),
+    paint: (_, text) => text,
+    width: 80,
+  }
   const call = {
     err: out,
     fillIn: async (schema: unknown) => (stdin.isTTY ? filledIn(schema, host) : undefined),
