@@ -38,6 +38,9 @@ type SecureConnect = (options: {
 
 const READ_BYTES = 64 * 1024
 
+/** A read of so much has been waiting for us: more is on its way. */
+const LARGE = READ_BYTES / 4
+
 const KEEP_ALIVE_PROBE_MS = 60_000
 
 /** Longest life of an idle connection where the server says nothing. */
@@ -110,6 +113,14 @@ export class Connection implements Carrier, ReaderEars {
       return handler.onError(why)
     }
     this.#fail(why)
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
   }
 
   /** Ends it, and the request that is on it. */
@@ -185,11 +196,14 @@ export class Connection implements Carrier, ReaderEars {
 
   #read(bytes: Buffer): void {
     if (this.#isOver) return
+    const handler = bytes.length < LARGE ? undefined : this.#handler
+    const began = handler === undefined ? 0 : performance.now()
     try {
       this.#reader.push(bytes)
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)))
     }
+    if (handler !== undefined && handler === this.#handler) handler.onRead?.(began, this)
   }
 
   #ended(): void {

@@ -45,6 +45,9 @@ export type ReplyHeaders = Readonly<Partial<Record<ReadName, string>>>
 export interface Carrier {
   /** Gives up a reply that nobody waits for; `why` goes to its handler's `onError`. Nothing happens once it is over. */
   abort(handler: ReplyHandler, why: Error): void
+  /** Reads no more until `resume`, where it can. */
+  pause?(): void
+  resume?(): void
 }
 
 /** Hears what comes of one request: `onSend`, `onHead`, `onBody` for each piece, then `onEnd` – or `onError`, once, at any time. */
@@ -55,6 +58,8 @@ export interface ReplyHandler {
   onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void
   /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */
   onBody(bytes: Buffer, carrier: Carrier): void
+  /** A large read has been handled, which began at that time, and more of the reply is to come. */
+  onRead?(began: number, carrier: Carrier): void
   onEnd(): void
   onError(error: Error): void
 }

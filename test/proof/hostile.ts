@@ -9,7 +9,7 @@
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
 import { makeKey } from '../../src/cli/scaffold/new-key.ts'
@@ -75,13 +75,20 @@ async function prove(): Promise<void> {
   const idle = await probeOf(url)
   const most = Math.max(2 * quiet.p99, 20)
   console.log(
-    `quiet: p50 ${quiet.p50.toFixed(1)} ms, p99 ${quiet.p99.toFixed(1)} ms, lag ${idle.lag.toFixed(0)} ms, ` +
+    `load average ${loadavg()
+      .map(one => one.toFixed(1))
+      .join(
+        ' ',
+      )} · quiet: p50 ${quiet.p50.toFixed(1)} ms, p99 ${quiet.p99.toFixed(1)} ms, lag ${idle.lag.toFixed(0)} ms, ` +
       `${mib(idle.rss)} MiB; a healthy caller's p99 may be ${most.toFixed(1)} ms\n`,
   )
   for (const phase of wanted()) {
     writeFileSync(file, phase.mode ?? 'well')
     await refresh(url)
-    const { figures, alone, tally, lag, rss } = await underAttack(url, phase)
+    const { figures, alone, tally, lag, work, rss, heap, external, collection } = await underAttack(
+      url,
+      phase,
+    )
     const grown = rss - idle.rss
     const holds =
       lag <= MOST_LAG_MS &&
@@ -91,7 +98,8 @@ async function prove(): Promise<void> {
       tally.leaks === 0
     isFine &&= holds
     console.log(
-      `${phase.title.padEnd(46)} lag ${lag.toFixed(0).padStart(4)} ms · +${mib(grown).padStart(4)} MiB · healthy p50 ` +
+      `${phase.title.padEnd(46)} lag ${lag.toFixed(0).padStart(4)} ms (own work ${work.toFixed(0)}, collections ${collection.toFixed(0)}) · ` +
+        `+${mib(grown).padStart(4)} MiB (heap ${mib(heap)}, messages ${mib(external)}) · healthy p50 ` +
         `${figures.p50.toFixed(1).padStart(5)} p99 ${figures.p99.toFixed(1).padStart(6)} ms (direct p99 ` +
         `${alone.p99.toFixed(1).padStart(6)}), ${figures.failed} of ${figures.count} failed · ${tally.sent} sent ${JSON.stringify(tally.answers)}, ${tally.leaks} leaked · ` +
         (holds ? 'holds' : 'DOES NOT HOLD'),
@@ -114,13 +122,13 @@ async function refresh(url: string): Promise<void> {
 async function underAttack(
   url: string,
   { attack }: Phase,
-): Promise<{ figures: Figures; alone: Figures; tally: Tally; lag: number; rss: number }> {
-  const most = { lag: 0, rss: 0 }
+): Promise<Probe & { figures: Figures; alone: Figures; tally: Tally }> {
+  const most = { lag: 0, work: 0, rss: 0, heap: 0, external: 0, collection: 0 }
   await probeOf(url)
   const look = async (): Promise<void> => {
-    const { lag, rss } = await probeOf(url)
-    most.lag = Math.max(most.lag, lag)
-    most.rss = Math.max(most.rss, rss)
+    const found = await probeOf(url)
+    for (const name of ['lag', 'work', 'rss', 'heap', 'external', 'collection'] as const)
+      most[name] = Math.max(most[name], found[name])
   }
   const timer = setInterval(() => void look().catch(() => undefined), 250)
   const [tally, figures, alone] = await Promise.all([

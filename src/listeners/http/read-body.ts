@@ -4,6 +4,7 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
+import { afterTurn, isInTurn } from './turns.ts'
 
 /** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
 const PATIENCE = 8
@@ -43,6 +44,7 @@ export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
     let whole = undefined as Buffer | undefined
     let chunks: Buffer[] = []
     let length = 0
+    let isWhole = false
     const giveUp = (why: Unread): void => {
       request.off('data', read)
       chunks = []
@@ -62,14 +64,21 @@ export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
     const announced = Number(headers.own['content-length'] ?? 0)
     if (!room.reach(announced)) return giveUp('no room')
     if (announced > SMALL && announced <= maxBody) whole = Buffer.allocUnsafeSlow(announced)
-    request.on('data', read)
-    request.on('end', () => {
+    const finish = (): void => {
       const body = whole?.subarray(0, length) ?? joined(chunks)
       if (!room.keep(body)) return giveUp('no room')
       resolve(body)
+    }
+    request.on('data', read)
+    request.on('end', () => {
+      isWhole = true
+      if (isInTurn(owner, length)) finish()
+      else void afterTurn(owner, finish).then(() => resolve('gone'))
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
-    request.on('close', () => resolve('gone'))
+    request.on('close', () => {
+      if (!isWhole) resolve('gone')
+    })
   })
 }
 

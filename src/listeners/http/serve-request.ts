@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { clientKey } from '../../transport/backlog.ts'
+import { clientKey, SMALL } from '../../transport/backlog.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
 import { credentialsOf, identify, pathOf } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
@@ -14,6 +14,7 @@ import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
 import { openEventStream, takeMessage } from './sse.ts'
+import { afterTurn, isInTurn } from './turns.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
@@ -123,7 +124,14 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
     swallow(arrival.request, arrival.context.settings.maxBody)
     return sendRefusal(arrival.response, BEHIND)
   }
-  return route(arrival)
+  return isDue(arrival) ? route(arrival) : afterTurn(arrival, () => route(arrival))
+}
+
+/** True if a request goes on now. One with a small body has its turn once that is there; a large one is not read before. */
+function isDue(arrival: Arrival): boolean {
+  const { request, headers, place } = arrival
+  const isSmall = request.method === 'POST' && Number(headers.own['content-length'] ?? 0) <= SMALL
+  return isSmall || isProbe(place) || isInTurn(arrival, 0)
 }
 
 /** True if the caller leaves so much unread that it is not given more to read. */

@@ -1,6 +1,8 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
+import { callerKey } from '../../plugin.ts'
+import { loopTurns } from '../../transport/loop-turns.ts'
 import type { Pending, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
@@ -16,6 +18,12 @@ import { type Body, EventBody, type Position, startOfStream, WholeBody } from '.
 
 /** Longest body of a receipt that is read, so that its connection can be used again. */
 const MAX_BODY = 64 * 1024
+
+/** Bytes above which an answer takes a while to read. */
+const LARGE = 64 * 1024
+
+/** The caller of the gateway's own requests. */
+const OWN = ''
 
 /** Dependencies of a reply: the transport that it belongs to. */
 export interface ReplyHost {
@@ -47,6 +55,8 @@ export class Reply implements ReplyHandler {
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
   #isAborted = false
+  /** True while a large text waits for its caller's turn. */
+  #isWaiting = false
   #takeBackCut: (() => void) | undefined
 
   constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
@@ -81,7 +91,19 @@ export class Reply implements ReplyHandler {
     this.#body =
       isFine && isEventStream(headers)
         ? new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
-        : new WholeBody(limit, text => (isFine ? this.#answered(text) : this.#refused(text)), length)
+        : new WholeBody(limit, text => (isFine ? this.#arrived(text) : this.#refused(text)), length)
+  }
+
+  onRead(began: number, carrier: Carrier): void {
+    if (!loopTurns.isShared) return
+    carrier.pause?.()
+    loopTurns.readOn(this.#caller, began, () => carrier.resume?.())
+  }
+
+  /** The key of whoever reads the answer. */
+  get #caller(): string {
+    const { call } = this.#pending
+    return call === undefined ? OWN : callerKey(call.exchange.session)
   }
 
   onBody(bytes: Buffer): void {
@@ -96,6 +118,7 @@ export class Reply implements ReplyHandler {
   onEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
+    if (this.#isWaiting) return
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#broke(new Error('it ended early'))
   }
@@ -106,6 +129,13 @@ export class Reply implements ReplyHandler {
     if (this.#carrier === undefined) return this.#unsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
     if (!canResume) this.#broke(error)
+  }
+
+  /** Reads an answer, a large one when it is its caller's turn. */
+  #arrived(text: Buffer): void {
+    if (text.length <= LARGE || loopTurns.mayRunReply(this.#caller)) return this.#answered(text)
+    this.#isWaiting = true
+    loopTurns.wait(this.#caller, { run: () => void (this.#pending.open && this.#answered(text)) })
   }
 
   #answered(text: Buffer): void {

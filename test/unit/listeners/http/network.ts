@@ -106,9 +106,10 @@ export interface OldStream {
   close(): void
 }
 
-export async function openOldStream(url: URL): Promise<OldStream> {
+export async function openOldStream(url: URL, own: Record<string, string> = {}): Promise<OldStream> {
   const stopper = new AbortController()
-  const response = await fetch(url, { headers: { accept: 'text/event-stream' }, signal: stopper.signal })
+  const headers = { accept: 'text/event-stream', ...own }
+  const response = await fetch(url, { headers, signal: stopper.signal })
   const { Readable } = await import('node:stream')
   const body = Readable.fromWeb(response.body as never)
   body.on('error', () => undefined)

@@ -1,0 +1,39 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { clientKey } from '../../transport/backlog.ts'
+import { loopTurns } from '../../transport/loop-turns.ts'
+import type { RequestHeaders } from './request-headers.ts'
+
+/** A request, and who sent it. */
+interface Owner {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly headers: Pick<RequestHeaders, 'caller'>
+}
+
+/** True if so many bytes of a request are to be handled now: it is its caller's turn, or nobody has to wait for one. */
+export function isInTurn(owner: Owner, bytes: number): boolean {
+  return loopTurns.isQuiet(bytes) || loopTurns.mayRun(callerOf(owner), bytes)
+}
+
+/** Handles a request when it is its caller's turn, unless the client has gone by then. Nothing is read from its connection meanwhile. */
+export function afterTurn<T>(owner: Owner, work: () => T | Promise<T>): Promise<T | undefined> {
+  const { request, response } = owner
+  const { socket } = request
+  socket.pause()
+  return new Promise((resolve, reject) => {
+    const run = (): void => {
+      socket.resume()
+      if (response.destroyed) return resolve(undefined)
+      try {
+        resolve(work())
+      } catch (error) {
+        reject(error instanceof Error ? error : new Error(String(error)))
+      }
+    }
+    loopTurns.wait(callerOf(owner), { run })
+  })
+}
+
+function callerOf({ request, headers }: Owner): string {
+  return clientKey(headers.caller, request.socket.remoteAddress)
+}

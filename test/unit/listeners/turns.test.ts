@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, test, type TestContext } from 'node:test'
+import type { Credentials, HttpReply, HttpRequest, Principal } from '../../../src/api/index.ts'
+import { ANONYMOUS } from '../../../src/plugin.ts'
+import { until } from '../fixtures/upstream-bench.ts'
+import { defaultAnswer, type FakeGate, type Seen } from './http/fake-gate.ts'
+import { JSON_HEADERS, modern } from './http/client.ts'
+import { openOldStream, serveAll, talk } from './http/network.ts'
+import { modern as modernMessage, pipe } from './stdio/client.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
+
+// The clock's timers keep no process alive, and on pipes nothing else does.
+const alive = setInterval(() => undefined, 1000)
+after(() => clearInterval(alive))
+
+const FLOOD = 150
+/** Requests by which a caller is known to be there. */
+const PRIMER = 20
+
+/** Sends so many requests at once. */
+type Send = (count: number) => void
+
+/** Two callers of one gateway, of whose requests it notes the order; each of them takes it a while. */
+class Callers {
+  readonly seen: string[] = []
+  onFirst: () => void = () => undefined
+
+  note(who: string): void {
+    this.seen.push(who)
+    const end = performance.now() + 1
+    while (performance.now() < end);
+    if (this.seen.length === 1) this.onFirst()
+  }
+
+  answersFrom(gate: FakeGate, who: (seen: Seen) => string): void {
+    gate.answering = seen => {
+      if (seen.inbound.method !== 'initialize') this.note(who(seen))
+      return defaultAnswer(seen)
+    }
+  }
+}
+
+function named(subject: string): Principal {
+  return { ...ANONYMOUS, issuer: 'test', subject }
+}
+
+function authenticate({ header }: Credentials): Principal {
+  return named(header('authorization')[0] ?? '')
+}
+
+async function served(t: TestContext, callers: Callers): Promise<(path: string) => URL> {
+  const { gate, at } = await serveAll(t, { limits: { connections: 999, sessions: 999 } })
+  const serve = async (request: HttpRequest): Promise<HttpReply> => {
+    await request.body()
+    callers.note(request.caller.subject)
+    return { status: 200, body: '{}' }
+  }
+  Object.assign(gate, { authenticate, serve })
+  callers.answersFrom(gate, ({ session }) => session.principal.subject)
+  return at
+}
+
+function text(path: string, who: string, { headers, body }: ReturnType<typeof modern>): string {
+  const all = { host: '127.0.0.1', authorization: who, ...headers, 'content-length': Buffer.byteLength(body) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}
+
+/** Sends requests one behind the other on one connection. */
+async function posting(t: TestContext, url: URL, made: (n: number) => string): Promise<Send> {
+  const socket = connect(Number(url.port), url.hostname)
+  cleanup(t, () => socket.destroy())
+  socket.on('error', () => undefined).resume()
+  await once(socket, 'connect')
+  let last = 0
+  return count => void socket.write(Array.from({ length: count }, () => made(++last)).join(''))
+}
+
+type Road = (t: TestContext, callers: Callers) => Promise<(who: string) => Promise<Send>>
+
+const overHttp =
+  (path: string): Road =>
+  async (t, callers) => {
+    const at = await served(t, callers)
+    return who => posting(t, at(path), n => text(path, who, modern('tools/list', {}, n)))
+  }
+
+const ROADS: Readonly<Record<string, Road>> = {
+  HTTP: overHttp('/mcp'),
+  'the path of a plugin, such as REST': overHttp('/api/tools'),
+  'posts to an event stream': async (t, callers) => {
+    const at = await served(t, callers)
+    return async who => {
+      const stream = await openOldStream(at('/sse'), { authorization: who })
+      cleanup(t, () => stream.close())
+      return posting(t, at('/sse'), id => {
+        const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list' })
+        return text(stream.endpoint, who, { headers: JSON_HEADERS, body })
+      })
+    }
+  },
+  'a WebSocket': async (t, callers) => {
+    const at = await served(t, callers)
+    return async who => {
+      const client = await talk(at('/ws'), { headers: { authorization: who } })
+      let last = 0
+      return count => {
+        for (let n = 0; n < count; n++) client.send(modernMessage('tools/list', ++last))
+      }
+    }
+  },
+  'a pipe': async (_t, callers) => {
+    await Promise.resolve()
+    return async who => {
+      const client = await pipe()
+      callers.answersFrom(client.gate, () => who)
+      let last = 0
+      return count => client.send(...Array.from({ length: count }, () => modernMessage('tools/list', ++last)))
+    }
+  },
+}
+
+for (const [name, road] of Object.entries(ROADS))
+  test(`a caller that asks once is not behind the flood of another over ${name}`, async t => {
+    const callers = new Callers()
+    const opened = await road(t, callers)
+    const [modest, greedy] = [await opened('modest'), await opened('greedy')]
+    for (const send of [modest, greedy]) send(PRIMER)
+    await until(() => callers.seen.length === 2 * PRIMER, 'both are known')
+    callers.seen.length = 0
+    callers.onFirst = () => modest(1)
+
+    greedy(FLOOD)
+    await until(() => callers.seen.length === FLOOD + 1, 'all are answered')
+
+    const before = callers.seen.indexOf('modest')
+    assert.ok(before < FLOOD / 3, `it came behind ${before} of ${FLOOD}`)
+  })
+
+test('a pipe is not read further while its messages wait for their turn, and its end comes behind them', async t => {
+  const callers = new Callers()
+  const [greedy, modest] = [await pipe(), await pipe()]
+  cleanup(t, () => modest.listener.stop(0))
+  callers.answersFrom(greedy.gate, () => 'greedy')
+  callers.answersFrom(modest.gate, () => 'modest')
+  for (const [at, client] of [modest, greedy].entries())
+    client.send(...Array.from({ length: PRIMER }, (_, n) => modernMessage('tools/list', at * PRIMER + n)))
+  await until(() => callers.seen.length === 2 * PRIMER, 'both are known')
+  callers.seen.length = 0
+  let wasPaused = false
+  callers.onFirst = () => {
+    modest.send(modernMessage('tools/list', 'last'))
+    setImmediate(() => (wasPaused = greedy.input.isPaused()))
+  }
+
+  greedy.send(...Array.from({ length: FLOOD }, (_, n) => modernMessage('tools/list', PRIMER * 2 + n)))
+  greedy.input.end()
+  await until(() => callers.seen.length === FLOOD + 1, 'all are answered')
+
+  assert.equal(wasPaused, true)
+})

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Loop, LoopTurns, type WaitingWork } from '../../../src/transport/loop-turns.ts'
+
+const MIB = 1024 * 1024
+
+/** An event loop whose time passes as work takes it, and that turns when it is told so. */
+class FakeLoop implements Loop {
+  time = 10_000
+  #callbacks: (() => void)[] = []
+
+  now(): number {
+    return this.time
+  }
+
+  afterArrivals(callback: () => void): void {
+    this.#callbacks.push(callback)
+  }
+
+  afterPromises(callback: () => void): void {
+    callback()
+  }
+
+  turn(): void {
+    for (const callback of this.#callbacks.splice(0)) callback()
+  }
+}
+
+interface Setting {
+  readonly loop: FakeLoop
+  readonly turns: LoopTurns
+  readonly done: string[]
+  /** A message of the caller that its name begins with arrives, whose work takes some time. */
+  arrives(name: string, ms: number, bytes?: number): void
+  /** Turns the loop until nothing waits; returns what each turn did. */
+  settle(): string[]
+}
+
+function setting(): Setting {
+  const loop = new FakeLoop()
+  const turns = new LoopTurns(loop)
+  const done: string[] = []
+  const work = (name: string, ms: number) => (): void => {
+    loop.time += ms
+    done.push(name)
+  }
+  const arrives = (name: string, ms: number, bytes = 0): void => {
+    const caller = name.charAt(0)
+    if (turns.isQuiet(bytes) || turns.mayRun(caller, bytes)) work(name, ms)()
+    else turns.wait(caller, { run: work(name, ms) })
+  }
+  const settle = (): string[] => {
+    const each: string[] = []
+    while (turns.waiting > 0) {
+      const before = done.length
+      loop.turn()
+      each.push(done.slice(before).join(' '))
+    }
+    return each
+  }
+  return { loop, turns, done, arrives, settle }
+}
+
+/** Two callers have each sent so many messages that it counts whose turn it is. */
+function shared(): Setting {
+  const made = setting()
+  for (let n = 0; n < 40; n++) made.arrives(n % 2 === 0 ? 'a' : 'b', 0)
+  made.loop.turn()
+  made.done.length = 0
+  return made
+}
+
+test('a caller alone never waits, however much it sends', () => {
+  const { arrives, turns, done } = setting()
+
+  for (let n = 0; n < 1000; n++) arrives('a', 5, MIB)
+
+  assert.equal(done.length, 1000)
+  assert.equal(turns.waiting, 0)
+})
+
+test('while little arrives nobody waits, and the clock is not read', () => {
+  const { turns, loop } = shared()
+  loop.time += 100
+  turns.mayRun('a', 0)
+  loop.now = () => assert.fail('the clock was read')
+
+  assert.deepEqual(
+    Array.from({ length: 6 }, () => turns.isQuiet(100)),
+    Array.from({ length: 6 }, () => true),
+  )
+})
+
+test('beside others a caller that sends without end waits after a few milliseconds, and who sends little goes first', () => {
+  const { arrives, done, settle } = shared()
+
+  for (let n = 0; n < 20; n++) arrives(`a${n}`, 1)
+  arrives('b0', 1)
+  const before = done.join(' ')
+  const after = settle()
+
+  assert.equal(before, 'a0 a1 a2 a3')
+  assert.equal(after[0], 'b0 a4 a5 a6')
+  assert.equal(after.slice(1).join(' '), Array.from({ length: 13 }, (_, n) => `a${n + 7}`).join(' '))
+})
+
+test('one large message fills a turn, and the next waits behind what others have sent meanwhile', () => {
+  const { arrives, done, settle } = shared()
+
+  for (let n = 0; n < 4; n++) arrives(`a${n}`, 40, 4 * MIB)
+  arrives('b0', 1)
+
+  assert.equal(done.join(' '), 'a0')
+  assert.deepEqual(settle(), ['b0 a1', 'a2', 'a3'])
+})
+
+test('of several callers that wait the one that has used least is next', () => {
+  const { arrives, settle } = shared()
+  for (const name of ['a0', 'a1', 'b0', 'a2', 'b1', 'c0']) arrives(name, 3)
+
+  assert.deepEqual(settle(), ['c0 b0', 'b1 a2'])
+})
+
+test('nothing else is begun in a turn behind work that goes on after it', () => {
+  const { arrives, turns, settle, done } = shared()
+  arrives('a0', 10)
+  const run = (name: string): WaitingWork => ({ ms: 20, run: () => void done.push(name) })
+  turns.wait('a', run('a1'))
+  turns.wait('a', run('a2'))
+  turns.wait('b', run('b1'))
+
+  assert.deepEqual(settle(), ['b1', 'a1', 'a2'])
+})
+
+test('work that is taken back is not done, and work that throws stops nobody', () => {
+  const { arrives, turns, done, loop } = shared()
+  arrives('a0', 10)
+  const gone = { run: () => void done.push('gone') }
+  turns.wait('a', gone)
+  turns.wait('a', {
+    run: () => {
+      throw new Error('broken')
+    },
+  })
+  turns.wait('b', { run: () => void done.push('b1') })
+  turns.wait('a', { run: () => void done.push('a1') })
+
+  assert.equal(turns.leave(gone), true)
+  assert.equal(turns.leave(gone), false)
+  while (turns.waiting > 0)
+    try {
+      loop.turn()
+    } catch (error) {
+      assert.match(String(error), /broken/)
+    }
+
+  assert.deepEqual(done, ['a0', 'b1', 'a1'])
+})
+
+test('what a caller has used is forgotten with time', () => {
+  const { arrives, loop, settle } = shared()
+  arrives('a0', 100)
+  for (const name of ['a1', 'b0']) arrives(name, 1)
+  const before = settle()
+  for (let n = 0; n < 12; n++) {
+    loop.time += 300
+    arrives('b1', 0, MIB)
+    arrives('c1', 0, MIB)
+    loop.turn()
+  }
+  arrives('c2', 9, MIB)
+  arrives('b2', 5)
+  arrives('a2', 5)
+
+  assert.deepEqual(before, ['b0 a1'])
+  assert.deepEqual(settle(), ['a2', 'b2'])
+})
