@@ -156,8 +156,20 @@ export interface Plugin<Options = unknown> {
    * in the one too that has the servers which all share.
    */
   readonly scope?: 'replica' | 'shared'
-  /** First-party plugins only: the part of its options that each of several processes gets, or why there cannot be several. */
-  share?(options: Options, processes: number): { readonly options: unknown } | { readonly refused: string }
+  /**
+   * First-party plugins only: the part of its options that one of several processes gets, the first of which has number 1, or
+   * why there cannot be several.
+   */
+  share?(
+    options: Options,
+    processes: number,
+    number: number,
+  ): { readonly options: unknown } | { readonly refused: string }
+  /**
+   * First-party plugins only: options of its section for the processes of one gateway on this machine, where the file has none.
+   * `directory` is theirs alone, and has room for sockets.
+   */
+  amongProcesses?(place: { readonly directory: string }): unknown
   /**
    * First-party plugins only: not undefined for a server that one of several processes has for all. With `tokens` that one must
    * know the tokens with which callers came.

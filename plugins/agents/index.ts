@@ -11,12 +11,24 @@ export const agents: Plugin<AgentsConfig> = {
   errors: ERRORS,
   writes,
   commands: () => import('./commands.ts'),
-  share: () => ({ refused: 'agents keep their conversations in one process' }),
+  scope: 'shared',
+  ownership: ({ type }) => (isOfAgents(type) ? { tokens: false } : undefined),
+  ownerVerbs: ['list', 'probe', 'route', 'run', 'tasks', 'status', 'output', 'reply', 'cancel'].map(
+    verb => `agents.${verb}`,
+  ),
   async setup(api) {
+    if (api.sharedState?.role === 'asks') {
+      const { joinAgents } = await import('./among-workers.ts')
+      return joinAgents(api, api.sharedState)
+    }
     const { setUp } = await import('./setup.ts')
     const { openRuntime } = await import('./runtime.ts')
     setUp(api, openRuntime)
   },
+}
+
+function isOfAgents(type: string): boolean {
+  return type === 'agents'
 }
 
 /** The directories where tasks work, and those that a sandbox lets agents write to. */

@@ -12,7 +12,7 @@ import { routing } from './scheduling/routing.ts'
  * @throws GatewayError for what could never work, so that a reload keeps what runs
  */
 export function allAgents(api: PluginApi<AgentsConfig>): AgentSettings[] {
-  const agents = declared(api)
+  const agents = declaredAgents(api)
   for (const agent of agents) checkProgram(agent, api)
   if (agents.length > 0 && api.options.roots === undefined) api.log.warn(NO_ROOTS)
   return agents
@@ -36,7 +36,8 @@ function checkProgram(
   }
 }
 
-function declared({ config, options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
+/** The same, whether they can be run or not. */
+export function declaredAgents({ config, options, directory }: PluginApi<AgentsConfig>): AgentSettings[] {
   const { registry, defaults, commands, roots } = options
   for (const root of roots ?? []) {
     if (statSync(resolve(directory, root), { throwIfNoEntry: false })?.isDirectory() === true) continue

@@ -1,17 +1,13 @@
 import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tasks.ts'
-import {
-  gatewayError,
-  type Config,
-  type ListenerConfig,
-  type PluginApi,
-  type UpstreamConfig,
-} from '../../src/plugin.ts'
+import type { PluginApi } from '../../src/plugin.ts'
+import { UPSTREAM, withAgents } from './added.ts'
 import { allAgents } from './load-agents.ts'
-import { CallbackTokens, CALLBACK_LISTENER, CALLBACK_SPEC, openCallback } from './mcp/callback.ts'
+import { keepTokens } from './mcp/callback-elsewhere.ts'
+import { CallbackTokens, openCallback } from './mcp/callback.ts'
 import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './control-verbs.ts'
-import type { AgentSettings, AgentsConfig } from './types/settings.ts'
+import type { AgentsConfig } from './types/settings.ts'
 
 /** State that all generations share. */
 interface Kept {
@@ -21,15 +17,12 @@ interface Kept {
   readonly foreground: Foreground
 }
 
-/** Name of the upstream, and of its type. */
-const UPSTREAM = 'agents'
-
 /** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
 const ANSWERED = 0.7
 
 /** Puts the face before the work, and both into the gateway. */
 export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): void {
-  const { options, hooks, slot, clock } = api
+  const { options, hooks, slot, clock, sharedState } = api
   const agents = allAgents(api)
   const kept = slot.gateway(newKept)
   const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
@@ -38,12 +31,14 @@ export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): v
   const begun = (task: string, caller: Caller): void => callers.note(task, caller)
   const parts: McpParts = { service, clock, foreground, callers, begun }
 
-  hooks.configure.tap(config => withAgents(config, options, agents))
+  const keeps = sharedState?.role === 'keeps' ? sharedState : undefined
+  if (keeps !== undefined) keepTokens(keeps, kept.callbackTokens)
+  hooks.configure.tap(config => withAgents(config, options, keeps === undefined ? agents : []))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.adopt(api, agents))
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.figures.tap(figures => [...figures, ...runtime.figures()])
-  if (agents.some(({ callback }) => callback !== undefined))
+  if (keeps === undefined && agents.some(({ callback }) => callback !== undefined))
     openCallback(hooks, kept.callbackTokens, UPSTREAM)
   answerVerbs(hooks, parts)
 }
@@ -53,24 +48,4 @@ function newKept(): Kept {
   const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
   callers.callbackTokens = callbackTokens
   return { runtime: undefined, callers, callbackTokens, foreground: new Foreground() }
-}
-
-/** The face is an upstream like any other; agents that may call back have a listener of their own. */
-function withAgents(config: Config, { prefix }: AgentsConfig, agents: readonly AgentSettings[]): Config {
-  const isTaken =
-    config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
-  if (isTaken) {
-    const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
-    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
-  }
-  // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
-  const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
-  const listener: Record<string, ListenerConfig> = agents.some(({ callback }) => callback !== undefined)
-    ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }
-    : {}
-  return {
-    ...config,
-    upstreams: { ...config.upstreams, [UPSTREAM]: upstream },
-    listeners: { ...config.listeners, ...listener },
-  }
 }

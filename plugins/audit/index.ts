@@ -25,6 +25,8 @@ type AuditOptions = NonNullable<Config['audit']>
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit', records: true },
+  // Where shared servers and agents run, things happen that are no exchange.
+  scope: 'shared',
   errors: ERRORS,
   share,
   commands: () => import('./commands.ts'),

@@ -1,5 +1,6 @@
+import { join } from 'node:path'
 import { type BesideOthers, canonical, type Clock, type Config, type Log } from '../../src/plugin.ts'
-import { addressOf, hostAndPort } from './address.ts'
+import { hostAndPort } from './address.ts'
 import { Directory, type Entry, type Shared } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
@@ -12,6 +13,19 @@ import type { Store } from './store/store.ts'
 import { Vouchers } from './vouchers.ts'
 
 export type ClusterConfig = NonNullable<Config['cluster']>
+
+/** Options of replicas that are processes of one machine, which no file has. */
+export interface HostOptions {
+  readonly name: string
+  readonly keys: ClusterConfig['keys']
+  /** Directory of the sockets at which they hand on to each other. */
+  readonly sockets: string
+}
+
+/** True where the memory of the process that started them is what the replicas share. */
+export function isOfHost(options: ClusterConfig | HostOptions): options is HostOptions {
+  return 'sockets' in options
+}
 
 /** Sections that say where a replica runs, and not what it is. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
@@ -31,7 +45,7 @@ export class Cluster {
   hasEnded = false
   /** Replicas at the last look, this one among them. */
   others: readonly Entry[] = []
-  readonly #options: ClusterConfig
+  readonly #options: ClusterConfig | HostOptions
   readonly #clock: Clock
   readonly #version: string
   #config = ''
@@ -41,7 +55,7 @@ export class Cluster {
   #forget: (() => void)[] = []
 
   constructor(
-    options: ClusterConfig,
+    options: ClusterConfig | HostOptions,
     store: Store,
     { clock, log, version }: { clock: Clock; log: Log; version: string },
   ) {
@@ -75,7 +89,7 @@ export class Cluster {
   }
 
   /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another. */
-  become(options: ClusterConfig, config: Config): void {
+  become(options: ClusterConfig | HostOptions, config: Config): void {
     if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     if (canonical(options.keys) !== this.#keys) this.sessions.writeAgain()
     this.#keys = canonical(options.keys)
@@ -90,13 +104,24 @@ export class Cluster {
     if (this.#isStarted) return
     this.#isStarted = true
     await this.store.connect()
-    const { host, port } = hostAndPort(this.#options.listen) ?? { host: '127.0.0.1', port: 0 }
-    const bound = await this.entrance.start(host, port)
-    const address = this.#options.address ?? addressOf(host, bound)
+    const address = await this.#enter()
     const started = Date.now()
     await this.replica.start({ address, started, version: this.#version, config: this.#config })
     this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
     await this.look()
+  }
+
+  /** Opens the entrance. Resolves with the address that others find it at. */
+  async #enter(): Promise<string> {
+    const options = this.#options
+    if (isOfHost(options)) return this.entrance.start({ path: join(options.sockets, this.replica.id) })
+    const bound = await this.entrance.start(hostAndPort(options.listen) ?? { host: '127.0.0.1', port: 0 })
+    return options.address ?? bound
+  }
+
+  /** True where the replicas are processes of one machine. */
+  get isOfHost(): boolean {
+    return isOfHost(this.#options)
   }
 
   /** Looks who is there. */
@@ -145,8 +170,8 @@ export class Cluster {
   }
 }
 
-function isSameBut(one: ClusterConfig, other: ClusterConfig): boolean {
-  const without = ({ keys: _, ...rest }: ClusterConfig): string => canonical(rest)
+function isSameBut(one: ClusterConfig | HostOptions, other: ClusterConfig | HostOptions): boolean {
+  const without = ({ keys: _, ...rest }: ClusterConfig | HostOptions): string => canonical(rest)
   return without(one) === without(other)
 }
 

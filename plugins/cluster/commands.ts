@@ -1,14 +1,15 @@
 import type { PluginCommands } from '../../src/plugin.ts'
-import { linesOf } from './status.ts'
+import { eachOnce, linesOf } from './status.ts'
 
 export const commands: PluginCommands = {
   replicas: {
     summary: 'Show the replicas of this gateway, as one of them sees them.',
-    description: 'With cluster only. The replica that answers has a star.',
+    description:
+      'With cluster or --workers only. The replica that answers has a star, or each process of its machine.',
     examples: ['gateway replicas', 'gateway replicas --json'],
     gateway: 'running',
     async run(call) {
-      const status = await call.withGateway('running', ask => ask('cluster.replicas'))
+      const status = eachOnce(await call.withGateway('running', ask => ask('cluster.replicas')))
       call.print(status, () => linesOf(status, Date.now()))
     },
   },

@@ -13,7 +13,7 @@ const MOST = 1000
 /** One replica, as it says of itself. */
 export interface Entry {
   readonly id: string
-  /** Address at which the replica takes requests that are handed on, as `host:port`. */
+  /** Address at which the replica takes requests that are handed on, as `host:port` or `unix:` and a path. */
   readonly address: string
   /** In milliseconds since 1970. */
   readonly started: number
@@ -62,6 +62,13 @@ export class Directory {
       if (known?.entry !== undefined && now - known.at < STALE_MS) return known
       throw error
     }
+  }
+
+  /** True for one that has neither a lease nor given it back: what it had begun is answered by nobody. */
+  async isDead(id: string): Promise<boolean> {
+    if ((await this.find(id)).entry !== undefined) return false
+    const { store, keys } = this.#shared
+    return (await store.get(keys.left(id))) === undefined
   }
 
   /** Drops the remembered entry of a replica, as it may be wrong. */

@@ -1,6 +1,8 @@
+import { chmod } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type BesideOthers, type Handed, type Log, type Refusal, RPC } from '../../src/plugin.ts'
+import { addressOf, socketAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { Vouchers } from './vouchers.ts'
 
@@ -47,15 +49,19 @@ export class Entrance {
     this.#server.unref()
   }
 
-  /** Opens it. Resolves with the port. */
-  async start(host: string, port: number): Promise<number> {
+  /** Opens it. Resolves with the address at which it is found. */
+  async start(place: { host: string; port: number } | { path: string }): Promise<string> {
+    const named = 'path' in place ? socketAddress(place.path) : addressOf(place.host, place.port)
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause: Error) =>
-        reject(clusterError('GW_CLUSTER_LISTEN', { address: `${host}:${port}`, why: cause.message, cause })),
+        reject(clusterError('GW_CLUSTER_LISTEN', { address: named, why: cause.message, cause })),
       )
-      this.#server.listen({ host, port, exclusive: true }, resolve)
+      this.#server.listen({ ...place, exclusive: true }, resolve)
     })
-    return (this.#server.address() as AddressInfo).port
+    if (!('path' in place)) return addressOf(place.host, (this.#server.address() as AddressInfo).port)
+    // Only this user may hand on.
+    await chmod(place.path, 0o600)
+    return named
   }
 
   stop(): void {

@@ -23,8 +23,8 @@ export const ERRORS = {
     exit: 3,
   },
   GW_CLUSTER_AWAY: {
-    text: 'Redis does not answer: {why}',
-    hint: 'Look at "gateway replicas" and at Redis itself. Sessions of this replica are served as ever.',
+    text: 'the memory that replicas share does not answer: {why}',
+    hint: 'Look at "gateway replicas", and at Redis itself where cluster is set. Sessions of this replica are served as ever.',
     http: 503,
     rpc: RPC.internal,
   },
@@ -35,8 +35,8 @@ export const clusterError = errorsOf(ERRORS)
 export const HEALTH = {
   'cluster-store-away': {
     level: 'warning',
-    text: 'Redis does not answer: sessions of other replicas cannot be looked up, and none is adopted',
-    fix: 'Look at Redis, and at cluster.redis',
+    text: 'what replicas share does not answer: sessions of other replicas cannot be looked up, and none is adopted',
+    fix: 'Look at Redis and at cluster.redis, or at the primary of --workers',
   },
   'cluster-mixed': {
     level: 'warning',

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { check } from './check.ts'
-import type { Cluster } from './cluster.ts'
+import type { Cluster, HostOptions } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
+import { shareOf } from './share.ts'
+import type { Store } from './store/store.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
@@ -16,9 +19,19 @@ export const cluster: Plugin<ClusterConfig> = {
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
-  share: () => ({ refused: 'cluster makes replicas of single processes: leave --workers out' }),
+  scope: 'shared',
+  share: (options, processes, number) => shareOf(options, processes, number),
+  amongProcesses: ({ directory }): HostOptions => ({
+    name: 'processes',
+    keys: [{ id: 'start', key: randomBytes(32).toString('base64') }],
+    sockets: directory,
+  }),
   async setup(api) {
-    const { hooks, config, options } = api
+    const { hooks, config, options, sharedState, clock } = api
+    if (sharedState?.role === 'keeps') {
+      const { keepStore } = await import('./store/primary-store.ts')
+      return keepStore(sharedState, clock)
+    }
     const { figuresOf, findingsAbout, replicasOf } = await import('./status.ts')
     const made = await clusterOf(api)
     let isUsed = false
@@ -41,18 +54,28 @@ export const cluster: Plugin<ClusterConfig> = {
 }
 
 /** The one of this process, whichever generation asks. */
-async function clusterOf({ slot, options, clock, log }: PluginApi<ClusterConfig>): Promise<Cluster> {
+async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
+  const { slot, options, clock, log } = api
   const { Cluster: Made } = await import('./cluster.ts')
-  const { RedisStore } = await import('./store/redis-store.ts')
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
-  const store = await RedisStore.make({ url: options.redis, clock, log })
+  const store = await storeFor(api)
   try {
     return (kept.cluster = new Made(options, store, { clock, log, version: ownPackage().version }))
   } catch (error) {
     store.close()
     throw error
   }
+}
+
+/** Memory that the replicas share: of the process that started them, where they are of one machine, or else Redis. */
+async function storeFor({ options, sharedState, clock, log }: PluginApi<ClusterConfig>): Promise<Store> {
+  if ('sockets' in options && sharedState?.role === 'asks') {
+    const { PrimaryStore } = await import('./store/primary-store.ts')
+    return new PrimaryStore(sharedState, clock)
+  }
+  const { RedisStore } = await import('./store/redis-store.ts')
+  return RedisStore.make({ url: options.redis, clock, log })
 }
 
 /** False where a server keeps state for each session that another replica could not go on with. */

@@ -2,6 +2,8 @@
 export interface StoreKeys {
   readonly roster: string
   replica(id: string): string
+  /** There for a while when a replica has left by itself. */
+  left(id: string): string
   session(id: string): string
 }
 
@@ -10,6 +12,7 @@ export function storeKeys(gateway: string): StoreKeys {
   return {
     roster: `${prefix}replicas`,
     replica: id => `${prefix}replica:${id}`,
+    left: id => `${prefix}left:${id}`,
     session: id => `${prefix}s:${id}`,
   }
 }

@@ -11,7 +11,7 @@ import {
   type Sought,
   type Whereabouts,
 } from '../../src/plugin.ts'
-import { hostAndPort } from './address.ts'
+import { reachOf } from './address.ts'
 import type { Directory, Found } from './directory.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { Replica } from './replica.ts'
@@ -185,7 +185,7 @@ export class Replicas implements Neighbours {
   }
 
   #neighbour(owner: string, found: Found, session: string | undefined): Neighbour | Refusal {
-    const address = hostAndPort(found.entry?.address ?? '')
+    const address = reachOf(found.entry?.address ?? '')
     if (address === undefined) return LATER
     const { replica, vouchers, directory } = this.#around
     this.handedOn++
@@ -219,12 +219,13 @@ export class Replicas implements Neighbours {
     }
   }
 
-  /** Ends the waiting for replicas whose lease has run out. */
+  /** Ends the waiting for replicas whose lease has run out. One that stops answers what it has begun. */
   #watch(): void {
+    const { directory } = this.#around
     for (const [owner, waiting] of this.#waiting)
-      this.#around.directory.find(owner).then(
-        ({ entry }) => {
-          if (entry === undefined) for (const end of [...waiting]) end()
+      directory.isDead(owner).then(
+        isDead => {
+          if (isDead) for (const end of [...waiting]) end()
         },
         () => undefined,
       )

@@ -5,6 +5,8 @@ import { LEASE, LEAVE } from './store/scripts.ts'
 
 const LEASE_MS = 5000
 const RENEW_MS = 1500
+/** Time in milliseconds for which others know that it has not died: longer than any grace. */
+const LEFT_MS = 600_000
 /** A lease that is older may have run out before a request is answered. */
 const FRESH_MS = LEASE_MS - 1000
 
@@ -87,7 +89,8 @@ export class Replica {
     this.#forget()
     await this.#renewing
     const { store, keys } = this.#shared
-    await store.run(LEAVE, [keys.replica(this.#id), keys.roster], [this.#value, this.#id]).catch(() => 0)
+    const names = [keys.replica(this.#id), keys.roster, keys.left(this.#id)]
+    await store.run(LEAVE, names, [this.#value, this.#id, String(LEFT_MS)]).catch(() => 0)
   }
 
   #say(): void {

@@ -9,6 +9,7 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
   const entries = await cluster.look()
   return {
     self: replica.id,
+    sharedIn: cluster.isOfHost ? 'the primary' : 'Redis',
     store: store.isUp ? 'up' : 'away',
     sessions: sessions.size,
     adopted: sessions.adopted,
@@ -62,9 +63,19 @@ function counter(name: string, help: string, value: number): Figure {
   return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }
 
+type Row = Entry & { readonly isSelf: boolean }
+
+/** What several processes say of the replicas, with each of them once. */
+export function eachOnce(status: JsonObject): JsonObject {
+  const rows = new Map<string, Row>()
+  for (const row of status.replicas as readonly Row[])
+    rows.set(row.id, { ...row, isSelf: row.isSelf || rows.get(row.id)?.isSelf === true })
+  return { ...status, replicas: [...rows.values()] }
+}
+
 /** Rows of a table for people. */
 export function linesOf(status: JsonObject, now: number): string[] {
-  const replicas = status.replicas as readonly (Entry & { isSelf: boolean })[]
+  const replicas = status.replicas as readonly Row[]
   const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [
     isSelf ? `${id} *` : id,
     address,
@@ -74,7 +85,9 @@ export function linesOf(status: JsonObject, now: number): string[] {
   ])
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
-  const { store, sessions, adopted, handedOn, taken, refused, fenced } = status
+  const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced } = status
+  const memory = String(sharedIn)
+  const said = memory.slice(0, 1).toUpperCase() + memory.slice(1)
   return [
     ...table.map(row =>
       row
@@ -83,6 +96,6 @@ export function linesOf(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `Redis is ${String(store)}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
+    `${said} is ${String(store)}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
   ]
 }

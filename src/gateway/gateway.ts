@@ -127,7 +127,6 @@ async function surround(
       Promise.reject(new Error('no verb can be run while plugins are set up')),
     builtins: inside.builtins,
     upstream: inside.upstream,
-    neighbours: inside.neighbours,
     sharedState: inside.sharedState,
     upstreamSays: (name, notification, upstream, isMeant) => {
       live.generations?.says(name, notification, upstream, isMeant)
@@ -290,25 +289,29 @@ export class Gateway {
     this.#logs.over(upstreams)
   }
 
-  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
-  async close(): Promise<void> {
+  /**
+   * Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. `others`
+   * ends processes whose clients this one serves, once its plugins know that it stops.
+   */
+  async close(others?: () => Promise<unknown>): Promise<void> {
     if (this.#life.isClosed) return
     this.#life.isClosed = true
     this.#life.ending.abort()
     // The clock's timers do not keep the process alive, and it must live until everything has ended.
     const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
-      await this.#end()
+      await this.#end(others)
     } finally {
       clearInterval(alive)
     }
   }
 
-  async #end(): Promise<void> {
+  async #end(others: (() => Promise<unknown>) | undefined): Promise<void> {
     await this.#generations.quiet()
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
     graph.hooks.runner('stopping')?.(grace)
+    await others?.()
     await this.#listeners.stop(grace)
     this.#gate.shut()
     this.#around.parking.end()

@@ -73,8 +73,6 @@ export interface Surroundings {
   readonly builtins?: readonly Plugin<never>[] | undefined
   /** Keeper of what must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
-  /** Those of a process that is started as one of several. */
-  readonly neighbours?: Neighbours | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
@@ -185,7 +183,7 @@ function assemble(
   const identity = identityOf(loaded)
   const { seal, parking, tasks, unlisted, log, clock } = around
   const { hide } = around.secrets
-  const neighbours = around.neighbours ?? hooks.runner('neighbours')?.() ?? undefined
+  const neighbours = hooks.runner('neighbours')?.() ?? undefined
   if (neighbours !== undefined) seal.shareWith(neighbours.sealing)
   const graph = new RuntimeGraph({
     config: loaded.config,

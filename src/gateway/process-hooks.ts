@@ -1,4 +1,4 @@
-import type { Gate, Neighbours, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import type { Gate, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { Surroundings } from './generation.ts'
 
 /** Parts that differ in a process that is one of several of a gateway. */
@@ -11,5 +11,4 @@ export interface Inside {
   readonly said?: Surroundings['upstreamSays']
   /** The gate as listeners see it. */
   readonly wrapGate?: (gate: Gate) => Gate
-  readonly neighbours?: Neighbours
 }

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from './json/json.ts'
 
-/** A process of several of one gateway: `w3` is a worker on this machine, `r` and sixteen hex digits a replica anywhere. */
-const PLACE = String.raw`(w\d{1,3}|r[0-9a-f]{16})`
+/** A process of several of one gateway, on this machine or on another. */
+const PLACE = '(r[0-9a-f]{16})'
 
 const OF_SESSION = new RegExp(`^${PLACE}_`)
 

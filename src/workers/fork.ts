@@ -25,13 +25,26 @@ export interface Forked {
 
 const LINE_FD = 4
 
+/** Use that a worker makes of stdin and stdout: a client is there, a client of another worker is there, or none. */
+type PipeUse = 'own' | 'others' | 'none'
+
+const PIPES = {
+  own: ['inherit', 'inherit'],
+  others: ['ignore', 'ignore'],
+  none: ['ignore', 'inherit'],
+} as const satisfies Record<PipeUse, readonly string[]>
+
 /** Starts one more process that accepts where the others do. */
-export function forkWorker({ file, args }: Program, environment: Record<string, string>): Forked {
+export function forkWorker(
+  { file, args }: Program,
+  environment: Record<string, string>,
+  pipe: PipeUse,
+): Forked {
   cluster.setupPrimary({
     exec: file,
     args: [...args],
     serialization: 'advanced',
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'],
+    stdio: [...PIPES[pipe], 'inherit', 'ipc', 'pipe'],
   })
   const worker = cluster.fork(environment)
   const { process: child } = worker

@@ -22,17 +22,42 @@ export function isOwned(spec: UpstreamConfig, count: number): boolean {
   return concurrency > 0 && concurrency < count
 }
 
+/** True for the name of an upstream that a plugin adds to the owner's process, too. */
+export function isAddedToOwner(name: string): boolean {
+  return builtins.some(
+    ({ scope, claims }) => scope === 'shared' && claims?.adds?.upstreams?.includes(name) === true,
+  )
+}
+
 /** True where the owner of a server exchanges the tokens of callers for others, and so must be told them. */
 export function ownerNeedsTokens(spec: UpstreamConfig): boolean {
   return builtins.some(plugin => plugin.ownership?.(spec)?.tokens === true)
 }
 
+/** Sections that the processes of one gateway have where the file has none, by name. */
+export type Sections = Readonly<Record<string, unknown>>
+
+/** Makes the sections that processes of one machine need of each other, once for as long as they are together. */
+export function sectionsAmong(directory: string): Sections {
+  return Object.fromEntries(
+    builtins.flatMap(({ claims, amongProcesses }) =>
+      claims?.section === undefined || amongProcesses === undefined
+        ? []
+        : [[claims.section, amongProcesses({ directory })]],
+    ),
+  )
+}
+
 /** Configuration of the owner: the servers that all workers share, and nothing that clients see. */
-export function forOwner({ config, ...loaded }: LoadedConfig, count: number): LoadedConfig {
+export function forOwner(
+  { config, ...loaded }: LoadedConfig,
+  count: number,
+  sections: Sections = {},
+): LoadedConfig {
   const upstreams = Object.entries(config.upstreams).filter(([, spec]) => isOwned(spec, count))
   return {
     ...loaded,
-    config: { ...config, listeners: {}, plugins: {}, upstreams: Object.fromEntries(upstreams) },
+    config: { ...sections, ...config, listeners: {}, plugins: {}, upstreams: Object.fromEntries(upstreams) },
   }
 }
 
@@ -51,23 +76,46 @@ export interface Share {
   readonly owned: readonly string[]
 }
 
-/** Configuration that each worker runs: all of it, with its share of what is bounded. */
-export function forWorker({ config, ...loaded }: LoadedConfig, count: number): Share {
-  const listeners = mapped(config.listeners, spec => listenerShare(spec, count))
+/** One of the workers, in what it differs from the others. */
+interface OneWorker {
+  readonly number: number
+  /** True where a client on a pipe is this one's. */
+  readonly hasPipe: boolean
+  readonly sections: Sections
+}
+
+const FIRST: OneWorker = { number: 1, hasPipe: true, sections: {} }
+
+/** Configuration that one worker runs: all of it, with its share of what is bounded. */
+export function forWorker(
+  { config, ...loaded }: LoadedConfig,
+  count: number,
+  { number, hasPipe, sections }: OneWorker = FIRST,
+): Share {
+  const own = Object.entries(config.listeners).filter(
+    ([, { type }]) => type === 'http' || (number === 1 && (hasPipe || type !== 'stdio')),
+  )
+  const listeners = mapped(Object.fromEntries(own), spec => listenerShare(spec, count))
   const upstreams = mapped(config.upstreams, spec =>
     isOwned(spec, count) ? leftToOwner(spec) : upstreamShare(spec, count),
   )
   const owned = Object.keys(config.upstreams).filter(name => isOwnedBy(config, name, count))
-  const shares = sharesOf(config, count).flatMap(({ section, share }) =>
+  const shares = sharesOf(config, count, number).flatMap(({ section, share }) =>
     'options' in share ? [[section, share.options]] : [],
   )
-  const divided = { ...config, listeners, upstreams, ...Object.fromEntries(shares), state: false } as Config
+  const parts = Object.fromEntries(shares) as Sections
+  const divided = { ...sections, ...config, listeners, upstreams, ...parts, state: false } as Config
   return { loaded: { ...loaded, config: divided }, owned }
 }
 
 function isOwnedBy({ upstreams }: Config, name: string, count: number): boolean {
   const spec = upstreams[name]
   return spec !== undefined && isOwned(spec, count)
+}
+
+/** True where a client on stdin and stdout is listened to. */
+export function hasPipe({ listeners }: Config): boolean {
+  return Object.values(listeners).some(({ type }) => type === 'stdio')
 }
 
 /** @throws GatewayError GW_WORKERS when something in it would not be right with several workers. */
@@ -84,7 +132,8 @@ function problems(config: Config, count: number): string[] {
 }
 
 function listenerProblems(name: string, spec: ListenerConfig, count: number): string[] {
-  if (spec.type !== 'http') return [`listener "${name}" is a pipe, which only one process can read`]
+  // The first worker has them.
+  if (spec.type !== 'http') return []
   return SHARED_OUT.filter(key => spec.limits[key] < count).map(
     key => `listeners.${name}.limits.${key} is less than one for each worker`,
   )
@@ -94,11 +143,12 @@ function listenerProblems(name: string, spec: ListenerConfig, count: number): st
 function sharesOf(
   config: Config,
   count: number,
+  number = 1,
 ): { section: string; share: ReturnType<NonNullable<Plugin['share']>> }[] {
   return builtins.flatMap(plugin => {
     const { section } = plugin.claims ?? {}
     const options = section === undefined ? undefined : config[section]
-    const share = options === undefined ? undefined : plugin.share?.(options as never, count)
+    const share = options === undefined ? undefined : plugin.share?.(options as never, count, number)
     return section === undefined || share === undefined ? [] : [{ section, share }]
   })
 }

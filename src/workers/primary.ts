@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { builtins } from '../gateway/builtins.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import type { Gate, JsonObject, TextReply } from '../api/index.ts'
@@ -17,11 +16,21 @@ import { ProcessTable } from '../processes/cleanup/own-processes.ts'
 import { systemClock } from '../util/clock.ts'
 import { createLog } from '../util/log.ts'
 import { parseDuration } from '../util/units.ts'
-import { checkWorkers, forOwner, forWorker, withThoseOf, type Share } from './partition.ts'
+import {
+  checkWorkers,
+  forOwner,
+  forWorker,
+  hasPipe,
+  sectionsAmong,
+  withThoseOf,
+  type Sections,
+  type Share,
+} from './partition.ts'
+import { ClientPipe } from './client-pipe.ts'
 import { forkWorker, markedFor, type Program } from './fork.ts'
 import { merged, ownReply } from './proxy/gather.ts'
 import { Owner } from './proxy/upstream-host.ts'
-import { makePlace, removePlace, type Place } from './socket-directory.ts'
+import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
 import { controlAll } from './control.ts'
 import { WorkerProcess, type Listening } from './worker-process.ts'
 import type { Beginning } from './worker.ts'
@@ -32,6 +41,8 @@ interface WorkersOptions extends GatewayOptions {
   readonly program: Program
   readonly load: () => Promise<LoadedConfig>
 }
+
+const LATE_PIPE = 'its processes were started without a client on stdin: restart it for a stdio listener'
 
 /** Beside the grace: what a worker that stops may take for all else. */
 const STOP_MS = 5000
@@ -44,13 +55,14 @@ const STOP_MS = 5000
 export async function createWorkers(source: LoadedConfig, options: WorkersOptions): Promise<Workers> {
   const { count } = options
   checkWorkers(source.config, count)
-  const place = await makePlace()
+  const directory = await makeSocketDirectory()
+  const sections = sectionsAmong(directory)
   const heard: { gateway?: Gateway; gate?: Gate } = {}
   const owner = new Owner(() => {
     if (heard.gateway === undefined) throw gatewayError('GW_STOPPING')
     return heard.gateway.generation.graph
   })
-  const gateway = await makeGateway(forOwner(source, count), options, {
+  const gateway = await makeGateway(forOwner(source, count, sections), options, {
     builtins: builtins.filter(({ scope }) => scope === 'shared'),
     sharedState: plugin => owner.sharedState(plugin),
     said: (name, notification, upstream, isMeant) => {
@@ -59,14 +71,16 @@ export async function createWorkers(source: LoadedConfig, options: WorkersOption
     wrapGate: gate => (heard.gate = gate),
   })
   heard.gateway = gateway
-  return new Workers(source, options, { gateway, gate: heard.gate, owner, place })
+  return new Workers(source, options, { gateway, gate: heard.gate, owner, directory, sections })
 }
 
 interface Parts {
   readonly gateway: Gateway
   readonly gate: Gate | undefined
   readonly owner: Owner
-  readonly place: Place
+  /** Directory of the sockets between the workers. */
+  readonly directory: string
+  readonly sections: Sections
 }
 
 /** The same face as a gateway of one process has. */
@@ -75,26 +89,31 @@ class Workers {
   readonly #gateway: Gateway
   readonly #gate: Gate | undefined
   readonly #owner: Owner
-  readonly #place: Place
+  readonly #directory: string
+  readonly #sections: Sections
   readonly #events: Events
   readonly #table: ProcessTable
-  readonly #key = randomBytes(32)
   readonly #all: readonly WorkerProcess[]
   readonly #log
   /** Configuration that each worker began with, by its number. */
   readonly #begunWith = new Map<number, LoadedConfig>()
+  /** Absent where no client is on stdin and stdout. */
+  readonly #pipe: ClientPipe | undefined
   #source: LoadedConfig
   #last: Promise<unknown> = Promise.resolve()
   #isClosed = false
   #startedAt: number | undefined
 
-  constructor(source: LoadedConfig, options: WorkersOptions, { gateway, gate, owner, place }: Parts) {
+  constructor(source: LoadedConfig, options: WorkersOptions, parts: Parts) {
+    const { gateway, gate, owner, directory, sections } = parts
     this.#source = source
     this.#options = options
     this.#gateway = gateway
     this.#gate = gate
     this.#owner = owner
-    this.#place = place
+    this.#directory = directory
+    this.#sections = sections
+    this.#pipe = hasPipe(source.config) ? new ClientPipe() : undefined
     const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
     this.#log = log
     this.#events = new Events(log)
@@ -120,7 +139,14 @@ class Workers {
   #fork(number: number): ReturnType<typeof forkWorker> {
     const { environment = {}, program } = this.#options
     const mark = this.#table.prepare(this.#source.directory, `worker-${number}`, environment)
-    const forked = forkWorker(program, markedFor(environment, mark))
+    const pipe = this.#pipe
+    const takesPipe = number === 1 && pipe?.isHere === true
+    const use = pipe === undefined ? 'none' : takesPipe ? 'own' : 'others'
+    const forked = forkWorker(program, markedFor(environment, mark), use)
+    if (takesPipe) {
+      pipe.given()
+      void forked.ended.then(() => pipe.lose())
+    }
     this.#owner.serve(forked.stream)
     this.#table.add(forked)
     void forked.ended.then(() => this.#table.delete(forked, undefined))
@@ -129,19 +155,23 @@ class Workers {
 
   #beginning(number: number): Beginning {
     const { count } = this.#options
-    const { directory, token } = this.#place
     this.#begunWith.set(number, this.#source)
-    return { number, count, key: this.#key, directory, token, ...this.#share(this.#source) }
+    return { number, count, directory: this.#directory, ...this.#share(this.#source, number) }
   }
 
-  #share(source: LoadedConfig): Share {
-    return forWorker(source, this.#options.count)
+  #share(source: LoadedConfig, number: number): Share {
+    const own = { number, hasPipe: number === 1 && this.#pipe?.isServed === true, sections: this.#sections }
+    return forWorker(source, this.#options.count, own)
+  }
+
+  #ofOwner(source: LoadedConfig): LoadedConfig {
+    return forOwner(source, this.#options.count, this.#sections)
   }
 
   /** One that began while the configuration was another is told of this one. */
   async #catchUp(worker: WorkerProcess): Promise<void> {
     if (this.#begunWith.get(worker.number) === this.#source) return
-    await worker.request('reload', this.#share(this.#source)).catch((error: unknown) =>
+    await worker.request('reload', this.#share(this.#source, worker.number)).catch((error: unknown) =>
       this.#log.error('a worker runs with an older configuration', {
         worker: worker.number,
         reason: reasonOf(error),
@@ -150,6 +180,7 @@ class Workers {
   }
 
   async #serve(what: string, value: unknown): Promise<unknown> {
+    if (what === 'client gone') return this.#pipe?.end()
     if (what !== 'gather') throw gatewayError('GW_VERB_UNKNOWN', { verb: what, known: 'gather' })
     const replies = new Map<string, TextReply>()
     if (this.#gate !== undefined) replies.set('0', await ownReply(this.#gate, value))
@@ -162,8 +193,11 @@ class Workers {
     return merged(replies, value, this.#source.config)
   }
 
-  get listeners(): readonly Listening[] {
-    return this.#all.find(({ listeners }) => listeners.length > 0)?.listeners ?? []
+  /** Those of the first worker, which has all that there are. */
+  get listeners(): readonly (Listening & { readonly ended?: Promise<void> })[] {
+    const found = this.#all.find(({ listeners }) => listeners.length > 0)?.listeners ?? []
+    const { ended } = this.#pipe ?? {}
+    return found.map(one => (one.type === 'stdio' && ended !== undefined ? { ...one, ended } : one))
   }
 
   /** The processes that accept, as `ps` shows them. */
@@ -184,8 +218,11 @@ class Workers {
     return this.#startedAt
   }
 
-  /** Never: none of them has a pipe. */
-  readonly ended = new Promise<void>(() => undefined)
+  /** Resolves when the client on the pipe has gone; never where there is another listener. */
+  get ended(): Promise<void> {
+    const isAll = Object.values(this.#source.config.listeners).every(({ type }) => type === 'stdio')
+    return (isAll ? this.#pipe?.ended : undefined) ?? new Promise(() => undefined)
+  }
 
   on<E extends keyof GatewayEvents>(event: E, listener: (event: GatewayEvents[E]) => void): () => void {
     return event === 'log' ? this.#gateway.on(event, listener) : this.#events.on(event, listener)
@@ -232,6 +269,8 @@ class Workers {
       const before = this.#source
       const source = await this.#options.load()
       checkWorkers(source.config, this.#options.count)
+      if (this.#pipe === undefined && hasPipe(source.config))
+        throw gatewayError('GW_WORKERS', { workers: this.#options.count, why: LATE_PIPE })
       await this.#replace(before, source)
       const changes = changesOf(before.config, source.config)
       this.#events.emit('reloaded', { source, changes })
@@ -244,16 +283,17 @@ class Workers {
   }
 
   async #replace(before: LoadedConfig, source: LoadedConfig): Promise<void> {
-    const { count } = this.#options
-    const [next, old] = [forOwner(source, count), forOwner(before, count)]
+    const [next, old] = [this.#ofOwner(source), this.#ofOwner(before)]
     const meanwhile = withThoseOf(next, old)
     await this.#gateway.reload(meanwhile)
     this.#source = source
-    const told = await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(source))))
+    const told = await Promise.allSettled(
+      this.#all.map(worker => tell(worker, this.#share(source, worker.number))),
+    )
     const refused = told.find(result => result.status === 'rejected')
     if (refused !== undefined) {
       this.#source = before
-      await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(before))))
+      await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(before, worker.number))))
       await this.#gateway.reload(old)
       throw refused.reason
     }
@@ -266,10 +306,9 @@ class Workers {
     this.#isClosed = true
     await this.#last
     const graceMs = parseDuration(this.#source.config.shutdown.grace)
-    await Promise.all(this.#all.map(worker => worker.close(graceMs + STOP_MS)))
-    await this.#gateway.close()
+    await this.#gateway.close(() => Promise.all(this.#all.map(worker => worker.close(graceMs + STOP_MS))))
     this.#table.retire()
-    await removePlace(this.#place)
+    await removeSocketDirectory(this.#directory)
   }
 }
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import type { Gate, JsonObject, Log, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
@@ -7,22 +8,16 @@ import type { Inside } from '../gateway/process-hooks.ts'
 import { deepFreeze } from '../util/plain-data.ts'
 import { ownEnds } from './fork.ts'
 import { Channel } from './ipc/control-channel.ts'
-import { type Share, isOwned } from './partition.ts'
-import { HandedRequests } from './proxy/forwarded-requests.ts'
+import { type Share, isAddedToOwner, isOwned } from './partition.ts'
 import { OwnerLine } from './proxy/host-client.ts'
-import { gatherFor, ownReply } from './proxy/gather.ts'
-import { Peers } from './proxy/peers.ts'
-import { RoutingGate } from './proxy/routing-gate.ts'
+import { gathering, ownReply } from './proxy/gather.ts'
 
 /** First message to a worker. */
 export interface Beginning extends Share {
   readonly number: number
   readonly count: number
-  /** Of the seal that all share. */
-  readonly key: Uint8Array
-  /** Directory of the workers' sockets, and the token that a connecting process sends first. */
+  /** Directory of the sockets between the workers. */
   readonly directory: string
-  readonly token: string
 }
 
 /** Dependencies of a worker's process. */
@@ -48,6 +43,10 @@ export function runWorker(options: WorkerOptions): Promise<number> {
     // Those of a terminal reach all its processes; the primary says what is to be done about them.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) host.on(signal, () => undefined)
     stray(options, resolve, worker)
+    const starter = host.ppid
+    host.once('exit', () => {
+      if (host.ppid !== starter) worker.orphaned()
+    })
   })
 }
 
@@ -95,8 +94,8 @@ class Worker {
   #running: Running | undefined
   #owned: ReadonlySet<string> = new Set()
   #dialled: ReadonlySet<string> = new Set()
-  #stops: (() => void)[] = []
   #ending: Promise<void> | undefined
+  #directory: string | undefined
 
   constructor(options: WorkerOptions, owner: OwnerLine) {
     this.#options = options
@@ -111,6 +110,11 @@ class Worker {
     return handler(this.#running, value)
   }
 
+  /** Takes the directory of the sockets away, as the primary has died that would have done it. */
+  orphaned(): void {
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true })
+  }
+
   end(): Promise<void> {
     this.#ending ??= this.#end()
     return this.#ending
@@ -118,11 +122,11 @@ class Worker {
 
   async #end(): Promise<void> {
     await this.#running?.gateway.close()
-    for (const stop of this.#stops) stop()
   }
 
   async #begin(beginning: Beginning): Promise<unknown> {
-    const { number } = beginning
+    const { number, directory } = beginning
+    this.#directory = directory
     const { environment } = this.#options
     const become = (share: Share): LoadedConfig => this.#become(share)
     const loaded = become(beginning)
@@ -132,12 +136,14 @@ class Worker {
       if (held.gate === undefined) throw gatewayError('GW_STOPPING')
       return held.gate
     }
-    const inside = await this.#inside(beginning, gate, made => (held.gate = made))
+    const inside = this.#inside(beginning, made => (held.gate = made))
     const log = this.#options.log.child({ worker: number })
     const gateway = await makeGateway(loaded, { log, environment }, inside)
     collectAfterReloads(gateway)
     this.#running = { gateway, gate, become }
     await gateway.start()
+    const pipe = gateway.listeners.find(({ type }) => type === 'stdio')
+    void pipe?.ended?.then(() => this.#ask('client gone', undefined)).catch(() => undefined)
     return gateway.listeners.map(({ name, type, url }) => ({ name, type, url }))
   }
 
@@ -148,32 +154,21 @@ class Worker {
     return deepFreeze(loaded)
   }
 
-  async #inside(
-    { number, count, key, directory, token }: Beginning,
-    gate: () => Gate,
-    made: (gate: Gate) => void,
-  ): Promise<Inside> {
-    const place = { directory, token }
-    const neighbours = new HandedRequests({ number, count, place, key })
-    const peers = new Peers(number, place, gate)
-    await Promise.all([neighbours.start(), peers.start()])
-    this.#stops = [() => neighbours.stop(), () => peers.stop()]
+  #inside({ count }: Beginning, made: (gate: Gate) => void): Inside {
     return {
       upstream: (spec, context) => this.#upstream(spec, context, count),
       sharedState: plugin => this.#owner.sharedState(plugin),
       wrapGate: inner => {
         made(inner)
-        const gather = gatherFor(() => this.#running?.gateway.generation.graph.config, this.#ask)
-        return new RoutingGate(inner, number, peers, gather)
+        return gathering(inner, () => this.#running?.gateway.generation.graph.config, this.#ask)
       },
-      neighbours,
     }
   }
 
   /** Refuses an owned upstream that a plugin adds: it is in no file, so it is not among those that the owner runs. */
   #upstream(spec: UpstreamConfig, context: UpstreamContext, workers: number): Upstream | undefined {
     const { name } = context
-    if (this.#owned.has(name)) return this.#owner.upstream(spec, context)
+    if (this.#owned.has(name) || isAddedToOwner(name)) return this.#owner.upstream(spec, context)
     if (!isOwned(spec, workers)) return undefined
     // A worker's share may be less than one for each.
     if (this.#dialled.has(name)) return undefined

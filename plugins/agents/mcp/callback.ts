@@ -1,5 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import {
+  BoundedMap,
   type Credentials,
   gatewayError,
   globs,
@@ -18,8 +19,9 @@ const MARK = 'tapgate:agent:'
 
 const TOKEN_BYTES = 32
 
-/** Tokens in use at once. */
+/** Tokens in use at once, and those that are remembered. */
 const MAX_OPEN = 1000
+const MAX_KNOWN = 10_000
 
 /** Name of the listener for agents alone. */
 export const CALLBACK_LISTENER = 'agents-callback'
@@ -41,10 +43,20 @@ const REFUSED: Refusal = {
   headers: { 'www-authenticate': 'Bearer' },
 }
 
+/** Knows the agents that come back, be their tokens kept here or by another process. */
+export interface CallbackGrants {
+  /** URL at which agents find the gateway. */
+  listensAt(url: string | undefined): void
+  /** The grant of whoever comes with a token of this digest to this path. */
+  enter(digest: string, path: string): Grant | undefined | Promise<Grant | undefined>
+  /** The grant of the agent that came; undefined for all other callers. */
+  grantOf(principal: Principal): Grant | undefined
+}
+
 /** Lets agents in by their tokens, and shows them what their owners see, as far as they may use it. */
-export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
+export function openCallback(hooks: PluginHooks, callbackTokens: CallbackGrants, upstream: string): void {
   hooks.listening.tap(({ name, url }) => {
-    if (name === CALLBACK_LISTENER) callbackTokens.url = url
+    if (name === CALLBACK_LISTENER) callbackTokens.listensAt(url)
   })
   hooks.authenticate.tap({ stage: 'identify', listeners: [CALLBACK_LISTENER] }, credentials =>
     identify(credentials, callbackTokens),
@@ -67,18 +79,15 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens,
   })
 }
 
-function identify(credentials: Credentials, callbackTokens: CallbackTokens): Principal | Refusal {
+async function identify(credentials: Credentials, grants: CallbackGrants): Promise<Principal | Refusal> {
   const sent = credentials.header('authorization')
   const token = sent.length === 1 ? /^bearer ([\w-]{1,256})$/i.exec(sent[0] ?? '')?.[1] : undefined
-  const grant = token === undefined ? undefined : callbackTokens.find(token)
-  // Beside MCP, other plugins may serve what is not for agents.
-  if (grant === undefined || credentials.path !== grant.path) return REFUSED
-  grant.wasUsed = true
-  return grant.principal
+  const grant = token === undefined ? undefined : await grants.enter(digestOf(token), credentials.path)
+  return grant?.principal ?? REFUSED
 }
 
 /** One session of one task, as the gateway knows whoever comes with its token. */
-interface Grant {
+export interface Grant {
   readonly task: string
   readonly root: string
   readonly depth: number
@@ -88,16 +97,33 @@ interface Grant {
   readonly profile: string | undefined
   /** Path of the endpoint that the token is for. */
   readonly path: string
+  /** Globs of the tools that its agent may use: of each list, one must fit. */
+  readonly tools: readonly (readonly string[])[]
   readonly permits: (tool: string) => boolean
-  wasUsed: boolean
+}
+
+/** True for a tool that each of the lists lets through. */
+export function permitting(tools: Grant['tools']): Grant['permits'] {
+  const lists = tools.map(list => globs(list))
+  return tool => lists.every(fits => fits(tool))
+}
+
+/** The scope that keeps an agent apart from its owner, by which its grant is found in any process. */
+export function markOf({ scopes }: Principal): string | undefined {
+  return scopes.find(scope => scope.startsWith(MARK))
 }
 
 type Visit = Parameters<Callback['open']>[0]
 
+interface OpenGrant extends Grant {
+  wasUsed: boolean
+}
+
 /** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
-export class CallbackTokens implements Callback {
-  readonly #grants = new Map<string, Grant>()
-  readonly #byPrincipal = new WeakMap<Principal, Grant>()
+export class CallbackTokens implements Callback, CallbackGrants {
+  readonly #grants = new Map<string, OpenGrant>()
+  /** Those of late too: what came with a token may go on after its end. */
+  readonly #byMark = new BoundedMap<string, Grant>({ max: MAX_KNOWN })
   readonly #identityOf: (task: string) => CallerIdentity | undefined
   /** URL at which agents find the gateway; undefined while nobody listens. */
   url: string | undefined
@@ -116,7 +142,7 @@ export class CallbackTokens implements Callback {
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
     const digest = digestOf(token)
     this.#grants.set(digest, grant)
-    this.#byPrincipal.set(grant.principal, grant)
+    this.#byMark.set(markOf(grant.principal) ?? '', grant)
     return {
       server: {
         type: 'http',
@@ -131,11 +157,15 @@ export class CallbackTokens implements Callback {
     }
   }
 
-  #grantFor({ task, root, depth, agent }: Visit, identity: CallerIdentity, path: string): Grant | undefined {
+  #grantFor(
+    { task, root, depth, agent }: Visit,
+    identity: CallerIdentity,
+    path: string,
+  ): OpenGrant | undefined {
     if (agent.callback === undefined) return undefined
-    const own = globs(agent.callback.tools)
     // An agent that an agent called sees no more than that one.
     const outer = this.grantOf(identity.principal)
+    const tools = [agent.callback.tools, ...(outer?.tools ?? [])]
     const { issuer, client, subject, scopes } = identity.principal
     const marked = [...scopes.filter(scope => !scope.startsWith(MARK)), `${MARK}${randomUUID()}`]
     return {
@@ -146,19 +176,31 @@ export class CallbackTokens implements Callback {
       principal: Object.freeze({ issuer, client, subject, scopes: Object.freeze(marked), delegate: task }),
       profile: identity.profile,
       path,
-      permits: outer === undefined ? own : tool => own(tool) && outer.permits(tool),
+      tools,
+      permits: permitting(tools),
       wasUsed: false,
     }
   }
 
-  /** Finds the grant of a token while its session lives. */
-  find(token: string): Grant | undefined {
-    return this.#grants.get(digestOf(token))
+  listensAt(url: string | undefined): void {
+    this.url = url
   }
 
-  /** The grant of the agent that came; undefined for all other callers. */
+  /** Finds the grant of a token while its session lives. Beside MCP, other plugins may serve what is not for agents. */
+  enter(digest: string, path: string): Grant | undefined {
+    const grant = this.#grants.get(digest)
+    if (grant === undefined || grant.path !== path) return undefined
+    grant.wasUsed = true
+    return grant
+  }
+
+  /** The grant of the agent that came; undefined for all other callers. @throws GatewayError where that is not known any more */
   grantOf(principal: Principal): Grant | undefined {
-    return this.#byPrincipal.get(principal)
+    const mark = markOf(principal)
+    if (mark === undefined) return undefined
+    const grant = this.#byMark.get(mark)
+    if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent has ended' })
+    return grant
   }
 }
 

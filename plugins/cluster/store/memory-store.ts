@@ -7,6 +7,9 @@ interface Kept {
   readonly until: number
 }
 
+/** Entries at which those are looked for that have run out. */
+const SWEPT_AT = 1000
+
 /** The memory of one process as the store of several replicas in it. */
 export class MemoryStore implements Store {
   /** False to have it fail, as if it were away. */
@@ -15,6 +18,7 @@ export class MemoryStore implements Store {
   readonly #clock: Pick<Clock, 'now'>
   readonly #kept = new Map<string, Kept>()
   readonly #scores = new Map<string, Map<string, number>>()
+  #sweepAt = SWEPT_AT
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
@@ -38,6 +42,10 @@ export class MemoryStore implements Store {
     this.#scores.clear()
   }
 
+  delete(key: string | undefined): void {
+    if (key !== undefined) this.#kept.delete(key)
+  }
+
   close(): void {
     // Others may use it still.
   }
@@ -47,8 +55,16 @@ export class MemoryStore implements Store {
     return Promise.resolve(say())
   }
 
+  /** Drops what has run out and is asked for by nobody, whenever there is twice as much as there was. */
+  #sweep(now: number): void {
+    if (this.#kept.size < this.#sweepAt) return
+    for (const [key, { until }] of this.#kept) if (until <= now) this.#kept.delete(key)
+    this.#sweepAt = Math.max(SWEPT_AT, 2 * this.#kept.size)
+  }
+
   #tables(): Tables {
     const now = this.#clock.now()
+    this.#sweep(now)
     const read = (key: string): Kept['value'] | undefined => {
       const kept = this.#kept.get(key)
       if (kept === undefined || kept.until > now) return kept?.value

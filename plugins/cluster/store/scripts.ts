@@ -24,13 +24,15 @@ return v==false and 1 or 2`,
   },
 }
 
-/** Ends a lease: `replica`, `roster`; value, id → 1, or 0 where it is somebody else's. */
+/** Ends a lease: `replica`, `roster`, `left`; value, id, ms for which it is known → 1, or 0 where it is somebody else's. */
 export const LEAVE: Script = {
   name: 'leave',
   lua: `redis.call('ZREM',KEYS[2],ARGV[2])
+if KEYS[3] then redis.call('SET',KEYS[3],'1','PX',ARGV[3]) end
 if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0`,
-  run(memory, [replica = '', roster = ''], [value, id = '']) {
+  run(memory, [replica = '', roster = '', left], [value, id = '', ms]) {
     memory.scores(roster).delete(id)
+    if (left !== undefined) memory.setText(left, '1', Number(ms))
     if (memory.text(replica) !== value) return 0
     memory.delete(replica)
     return 1

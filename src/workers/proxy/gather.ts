@@ -3,7 +3,6 @@ import type { Gate, HttpReply, HttpRequest, TextReply } from '../../api/index.ts
 import { ANONYMOUS } from '../../api/principal.ts'
 import { builtins } from '../../gateway/builtins.ts'
 import type { Plugin } from '../../plugin.ts'
-import type { Gather } from './routing-gate.ts'
 
 /** A page as its reader asked for it, and where. */
 interface Asked {
@@ -16,16 +15,31 @@ interface Asked {
 /** Plugins that make one answer of those of all processes, such as figures. */
 const MERGING = builtins.filter(({ merge }) => merge !== undefined)
 
-/** Gives the answers of all processes as one, instead of that of the one that was asked: the primary collects them. */
-export function gatherFor(
+/** The gate of a process as its listeners see it: of some paths it gives the answers of all processes as one, which the primary collects. */
+export function gathering(
+  gate: Gate,
   config: () => Config | undefined,
   ask: (what: string, value: unknown) => Promise<unknown>,
-): Gather {
-  return request => {
-    if (mergeAt(request.path, config()) === undefined) return undefined
-    const { path, method, listener } = request
-    const asked: Asked = { path, method, listener, accept: request.header('accept') }
-    return ask('gather', asked) as Promise<HttpReply>
+): Gate {
+  return {
+    info: gate.info,
+    openSession: init => gate.openSession(init),
+    closeSession: (session, reason) => gate.closeSession(session, reason),
+    run: (session, inbound) => gate.run(session, inbound),
+    notified: (session, notification) => gate.notified(session, notification),
+    admit: listener => gate.admit(listener),
+    authenticate: credentials => gate.authenticate(credentials),
+    refused: (refusal, credentials) => gate.refused(refusal, credentials),
+    readiness: caller => gate.readiness(caller),
+    status: () => gate.status(),
+    health: () => gate.health(),
+    figures: () => gate.figures(),
+    serve(request) {
+      if (mergeAt(request.path, config()) === undefined) return gate.serve(request)
+      const { path, method, listener } = request
+      const asked: Asked = { path, method, listener, accept: request.header('accept') }
+      return ask('gather', asked) as Promise<HttpReply>
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { authority, type Certificate } from '../../unit/fixtures/certificates.ts'
 import { secureFetch } from '../../unit/listeners/tls/secure-client.ts'
-import { twoWorkers, workerOf } from '../workers/setting.ts'
+import { twoWorkers, placeOf } from '../workers/setting.ts'
 import { directory, gateway, serving } from './run.ts'
 
 const ours = authority('Servers CA')
@@ -82,7 +82,7 @@ test('a caller with a certificate is the same one at every worker', async t => {
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
   const opened = await post({ method: 'initialize', params })
   const session = String(opened.headers['mcp-session-id'])
-  assert.ok(workerOf(session) !== undefined, opened.text)
+  assert.ok(placeOf(session) !== undefined, opened.text)
   // Connections go round: some of these arrive at the other worker, and are handed on.
   for (let turn = 0; turn < 4; turn++) {
     assert.equal((await post({ method: 'tools/list' }, { 'mcp-session-id': session })).status, 200)

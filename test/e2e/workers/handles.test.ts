@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { skipOne, twoWorkers, workerOf } from './setting.ts'
+import { placeOf, skipOne, twoWorkers } from './setting.ts'
 
 function saidOf(result: JsonObject | undefined): JsonObject {
   return ((result?._meta as JsonObject | undefined)?.['io.tapgate/result'] ?? {}) as JsonObject
@@ -18,7 +18,7 @@ test('a handle opens in every worker, as tool and as resource', async t => {
   const { url } = await twoWorkers(t, { upstreams, cache: false, shape: { maxTokens: 200 } })
   const made = closeAfter(t, await testClient(url))
   const { handle, uri } = saidOf(await call(made, 'web__long', {}))
-  assert.ok(typeof handle === 'string' && workerOf(handle) !== undefined)
+  assert.ok(typeof handle === 'string' && placeOf(handle) !== undefined)
 
   for (let time = 0; time < 4; time++) {
     // One connection each, which goes to the workers in turn.

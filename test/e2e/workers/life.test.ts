@@ -5,17 +5,22 @@ import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 import { processesWith } from '../../fixtures/processes.ts'
 import { directory, gateway } from '../cli/run.ts'
-import { everything, skipOne, twoWorkers, until, workerOf, type Running } from './setting.ts'
+import { everything, skipOne, twoWorkers, until, placeOf, type Running } from './setting.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const ECHO = { name: 'test_echo', arguments: { message: 'hello' } }
 
 /** A legacy client of each worker, by the worker's number. */
-async function sessionsOf({ url }: Running): Promise<Map<number, Awaited<ReturnType<typeof testClient>>>> {
+async function sessionsOf({
+  url,
+  ps,
+}: Running): Promise<Map<number, Awaited<ReturnType<typeof testClient>>>> {
   const found = new Map<number, Awaited<ReturnType<typeof testClient>>>()
   await until(async () => {
     const client = await testClient(url, { era: 'legacy' })
-    const number = workerOf(client.initialized?.headers['mcp-session-id']) ?? 0
+    const place = placeOf(client.initialized?.headers['mcp-session-id'])
+    const { workers } = await ps()
+    const number = workers.find(({ load }) => load.replica === place)?.worker ?? 0
     if (found.has(number)) await client.close()
     else found.set(number, client)
     await skipOne(url)
@@ -149,11 +154,12 @@ test('nothing is left when the primary is killed', { skip: process.platform !== 
 })
 
 test('what only one process can do is refused with --workers', async t => {
-  const whole = { version: 1, listeners: { main: { type: 'http', port: 0 } }, upstreams: {} }
+  const limits = { connections: 1 }
+  const whole = { version: 1, listeners: { main: { type: 'http', port: 0, limits } }, upstreams: {} }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(whole) })
 
-  const { code, stderr } = await gateway(['serve', '--workers', '2', '--stdio'], { cwd })
+  const { code, stderr } = await gateway(['serve', '--workers', '2'], { cwd })
 
   assert.equal(code, 3)
-  assert.match(stderr, /GW_WORKERS.*listener "stdio" is a pipe/)
+  assert.match(stderr, /GW_WORKERS.*limits\.connections is less than one for each worker/)
 })

@@ -4,7 +4,7 @@ import { fetch, type Response } from 'undici'
 import type { JsonObject } from '../../../src/plugin.ts'
 import { closeAfter, testClient, type TestClient } from '../../../src/testing/index.ts'
 import { taskServer } from '../../fixtures/tasks.ts'
-import { everything, skipOne, twoWorkers, until, workerOf } from './setting.ts'
+import { everything, skipOne, twoWorkers, until, placeOf } from './setting.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
@@ -15,8 +15,8 @@ async function oneEach(url: string, options: object = {}): Promise<TestClient[]>
   const clients: TestClient[] = []
   for (let tries = 0; tries < 6 && clients.length < 2; tries++) {
     const client = await testClient(url, { era: 'legacy', ...options })
-    const number = workerOf(client.initialized?.headers['mcp-session-id'])
-    const isNew = clients.every(other => workerOf(other.initialized?.headers['mcp-session-id']) !== number)
+    const place = placeOf(client.initialized?.headers['mcp-session-id'])
+    const isNew = clients.every(other => placeOf(other.initialized?.headers['mcp-session-id']) !== place)
     if (isNew) clients.push(client)
     else await client.close()
     await skipOne(url)
@@ -28,7 +28,7 @@ async function oneEach(url: string, options: object = {}): Promise<TestClient[]>
 test('two workers are one gateway to clients of both eras', async t => {
   const tasks = await taskServer('legacy')
   cleanup(t, () => tasks.stop())
-  const { url } = await twoWorkers(t, {
+  const { url, ps } = await twoWorkers(t, {
     listeners: { main: { type: 'http', port: 0, sse: {} } },
     metrics: {},
     rateLimit: {
@@ -65,7 +65,9 @@ test('two workers are one gateway to clients of both eras', async t => {
   })
 
   await t.test('an id that no worker has given out is nobody’s, whichever worker it names', async () => {
-    for (const id of ['w1_guessed', 'w2_guessed', 'w3_guessed', 'w999_guessed', 'guessed'])
+    const places = (await ps()).workers.map(({ load }) => load.replica)
+    assert.equal(places.length, 2)
+    for (const id of [...places.map(place => `${place}_guessed`), `r${'0'.repeat(16)}_guessed`, 'guessed'])
       for (let turn = 0; turn < 2; turn++) {
         const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
         const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
@@ -138,7 +140,7 @@ test('two workers are one gateway to clients of both eras', async t => {
         arguments: { seconds: 30 },
       })
       const { taskId } = begun.result ?? {}
-      assert.ok(workerOf(taskId), JSON.stringify(begun))
+      assert.ok(placeOf(taskId), JSON.stringify(begun))
       if (turn === 1) await skipOne(url)
       const seen = await client.request('tasks/get', { taskId })
       assert.equal(seen.result?.status, 'working', JSON.stringify(seen))
@@ -147,7 +149,8 @@ test('two workers are one gateway to clients of both eras', async t => {
       const ended = await client.request('tasks/get', { taskId })
       assert.equal(ended.result?.status, 'cancelled', JSON.stringify(ended))
     }
-    const { error } = await client.request('tasks/get', { taskId: 'w1.guessed' })
+    const [first] = (await ps()).workers
+    const { error } = await client.request('tasks/get', { taskId: `${String(first?.load.replica)}.guessed` })
     assert.match(String(error?.message), /Unknown task/)
   })
 

@@ -29,6 +29,8 @@ export interface Ps {
     readonly pid: number
     readonly restarts: number
     readonly sessions: number
+    readonly running: number
+    readonly load: { readonly replica: string }
   }[]
 }
 
@@ -56,10 +58,9 @@ export async function skipOne(url: string): Promise<void> {
   await response.text()
 }
 
-/** The worker whose a session or a sealed value is. */
-export function workerOf(id: unknown): number | undefined {
-  const [, number] = /^w(\d+)[._]/.exec(String(id)) ?? []
-  return number === undefined ? undefined : Number(number)
+/** The process whose a session or a sealed value is, as a replica of this machine. */
+export function placeOf(id: unknown): string | undefined {
+  return /^(r[0-9a-f]{16})[._]/.exec(String(id))?.[1]
 }
 
 /** Resolves once this holds. */

@@ -13,7 +13,10 @@ function loaded(more: JsonObject): LoadedConfig {
 
 test('what would not be right with several workers is refused, with all that is wrong', () => {
   const wrong: readonly (readonly [JsonObject, RegExp])[] = [
-    [{ listeners: { pipe: { type: 'stdio' } } }, /listener "pipe" is a pipe/],
+    [
+      { listeners: { main: { type: 'http', limits: { connections: 1 } } } },
+      /main\.limits\.connections is less/,
+    ],
     [{ audit: { file: 'a.jsonl' } }, /put \{pid\} in its name/],
     [{ audit: { chain: true } }, /audit\.chain needs/],
     [{ listeners: { main: { type: 'http', limits: { sessionsPerPrincipal: 1 } } } }, /sessionsPerPrincipal/],
@@ -62,4 +65,40 @@ test('what is bounded for a whole gateway is shared out, so that no more comes o
   assert.deepEqual([sessions, sessionsPerPrincipal, connections], [50, 3, 1])
   assert.deepEqual(config.cache && [config.cache.maxEntries, config.cache.maxBytes], [500, 512])
   assert.equal(config.state, false, 'the owner alone keeps what outlives it')
+})
+
+test('a client on a pipe, and programs at a socket, are the first worker’s', () => {
+  const source = loaded({
+    listeners: {
+      main: { type: 'http' },
+      pipe: { type: 'stdio' },
+      programs: { type: 'socket', path: './programs.sock' },
+    },
+  })
+  const namesOf = (number: number, hasPipe: boolean): string[] =>
+    Object.keys(forWorker(source, 2, { number, hasPipe, sections: {} }).loaded.config.listeners)
+
+  assert.deepEqual(namesOf(1, true), ['main', 'pipe', 'programs'])
+  assert.deepEqual(
+    namesOf(1, false),
+    ['main', 'programs'],
+    'its first process has died, and the client with it',
+  )
+  assert.deepEqual(namesOf(2, false), ['main'])
+})
+
+test('each worker of a cluster takes what is handed on at a port of its own', () => {
+  const key = { id: 'a', key: Buffer.alloc(32, 1).toString('base64') }
+  const of = (more: JsonObject): LoadedConfig =>
+    loaded({ cluster: { redis: 'redis://r', keys: [key], ...more } })
+  const third = (more: JsonObject): unknown => {
+    const one = { number: 3, hasPipe: false, sections: { cluster: 'of the machine' } }
+    const { listen, address } = forWorker(of(more), 4, one).loaded.config.cluster ?? {}
+    return [listen, address]
+  }
+
+  assert.deepEqual(third({}), ['127.0.0.1:0', undefined])
+  const named = { listen: '0.0.0.0:7900', address: '[::1]:7900' }
+  assert.deepEqual(third(named), ['0.0.0.0:7902', '[::1]:7902'])
+  assert.throws(() => checkWorkers(of({ listen: '127.0.0.1:65534' }).config, 4), { code: 'GW_WORKERS' })
 })

@@ -12,9 +12,8 @@ import {
 } from '../../../src/plugin.ts'
 import { Frames, KIND } from '../../../src/workers/ipc/frame-codec.ts'
 import { Line, type LineHost, type Maker } from '../../../src/workers/ipc/rpc.ts'
-import { conversationOf } from '../../../src/protocol/places.ts'
+import { conversationOf, placeOfConversation, placeOfWork } from '../../../src/protocol/places.ts'
 import { Seal } from '../../../src/core/seal.ts'
-import { whoseSession, whoseWork } from '../../../src/workers/affinity.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 const NOTHING: LineHost = {
@@ -177,7 +176,8 @@ function sealOf(key: Buffer, place: string): Seal {
 
 test('what one worker has sealed the others open; what only one holds says whose it is, and cannot be said to be another’s', () => {
   const key = Buffer.alloc(32, 7)
-  const [first, second] = [sealOf(key, 'w1'), sealOf(key, 'w2')]
+  const [one, two] = ['r0000000000000001', 'r0000000000000002']
+  const [first, second] = [sealOf(key, one), sealOf(key, two)]
 
   const cursor = first.close({ offset: 1 }, 'bound')
   const parked = first.close({ parked: { id: 'x', round: 1 } }, 'bound')
@@ -186,11 +186,10 @@ test('what one worker has sealed the others open; what only one holds says whose
   assert.deepEqual(second.open(cursor, 'bound'), { offset: 1 })
   assert.deepEqual(second.open(parked, 'bound'), { parked: { id: 'x', round: 1 } })
   assert.equal(second.open(parked, 'another'), undefined)
-  assert.equal(second.open(parked.replace('w1.', 'w2.'), 'bound'), undefined)
-  assert.equal(sealOf(Buffer.alloc(32, 8), 'w1').open(cursor, 'bound'), undefined)
-  assert.doesNotMatch(cursor, /^w\d/)
-  const work = (params: JsonObject): number | undefined =>
-    whoseWork({ method: 'm', params, emit: () => undefined })
+  assert.equal(second.open(parked.replace(`${one}.`, `${two}.`), 'bound'), undefined)
+  assert.equal(sealOf(Buffer.alloc(32, 8), one).open(cursor, 'bound'), undefined)
+  assert.doesNotMatch(cursor, /^r0/)
+  const work = (params: JsonObject): string | undefined => placeOfWork(params)
   assert.deepEqual(
     [
       work({ requestState: parked }),
@@ -200,16 +199,16 @@ test('what one worker has sealed the others open; what only one holds says whose
       work({ requestState: 7 }),
       work({}),
     ],
-    [1, 2, undefined, 2, undefined, undefined],
+    [one, two, undefined, two, undefined, undefined],
   )
   assert.deepEqual(
     [
-      whoseSession(conversationOf('w12_abc', '/mcp')),
-      whoseSession(conversationOf('abc', '/messages?sessionId=w2_x')),
-      whoseSession(conversationOf(undefined, '/messages?sessionId=w2_x')),
-      whoseSession(conversationOf('w1234_x', '/')),
-      whoseSession('r0123456789abcdef_x'),
+      placeOfConversation(conversationOf(`${one}_abc`, '/mcp')),
+      placeOfConversation(conversationOf('abc', `/messages?sessionId=${two}_x`)),
+      placeOfConversation(conversationOf(undefined, `/messages?sessionId=${two}_x`)),
+      placeOfConversation(conversationOf('r00000000000000012_x', '/')),
+      placeOfConversation('w1_x'),
     ],
-    [12, undefined, 2, undefined, undefined],
+    [one, undefined, two, undefined, undefined],
   )
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { MemoryStore } from '../../../../plugins/cluster/store/memory-store.ts'
+import { keepStore, PrimaryStore } from '../../../../plugins/cluster/store/primary-store.ts'
 import { RedisStore } from '../../../../plugins/cluster/store/redis-store.ts'
 import {
   ADOPT,
@@ -14,6 +15,8 @@ import {
   WRITE,
 } from '../../../../plugins/cluster/store/scripts.ts'
 import type { Store } from '../../../../plugins/cluster/store/store.ts'
+import type { SharedStateAnswers } from '../../../../src/api/index.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { createLog } from '../../../../src/util/log.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -24,6 +27,14 @@ const log = createLog({ level: 'error', format: 'json', write: () => undefined }
 
 const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Store>>> = {
   memory: () => Promise.resolve(new MemoryStore(clock)),
+  primary: () => {
+    const kept: { answers?: SharedStateAnswers } = {}
+    keepStore({ role: 'keeps', serve: answers => void (kept.answers = answers) }, clock)
+    const from = {}
+    const ask = async (question: JsonObject): Promise<JsonObject> =>
+      structuredClone((await kept.answers?.answer(structuredClone(question), from)) ?? {})
+    return Promise.resolve(new PrimaryStore({ role: 'asks', ask }, clock))
+  },
   redis: async t => {
     const { url } = await redisFor(t)
     const store = await connected(url)
