@@ -27,6 +27,7 @@ import type {
   Handles,
   HttpSide,
   SharedState,
+  SharedStore,
   Log,
   Programs,
   Session,
@@ -97,6 +98,11 @@ export interface PluginApi<Options = unknown> {
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
   readonly state: string | undefined
+  /**
+   * Memory that this gateway has in common with other processes that are the same gateway: workers of one host, or replicas.
+   * Undefined where it is one process, and so nothing need be shared. The same for as long as it serves this generation.
+   */
+  readonly shared?: SharedStore | undefined
   /** Absent where the gateway is one process, and for plugins that are not built in: each process has its own of those. */
   readonly sharedState?: SharedState | undefined
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
@@ -194,6 +200,8 @@ export interface Plugin<Options = unknown> {
   reads?(config: Config): readonly string[]
   /** Plugins that must be installed too, and are set up first. */
   readonly requires?: readonly string[]
+  /** True if it is set up ahead of all others, as they get what it gives: for taps of `sharedStore`. */
+  readonly early?: boolean
   /** Reads its options once, prepares its look-ups, taps. A throw or rejection stops the start. */
   setup(api: PluginApi<Options>): void | Promise<void>
 }
@@ -283,6 +291,9 @@ export { shapeOf } from './protocol/json/shape.ts'
 export { didYouMean } from './util/suggest.ts'
 export { ownPackage } from './util/version.ts'
 export { BoundedMap, type Bounds } from './util/bounded-map.ts'
+export { SharedMemory } from './util/storage/shared-memory.ts'
+export type * from './util/storage/shared-store.ts'
+export { sliceMs, slicesOf } from './util/storage/shared-store.ts'
 export { collectGarbage } from './util/process/collect-garbage.ts'
 export { FairQueue } from './util/fair-queue.ts'
 export { findProgram } from './util/find-program.ts'

@@ -9,7 +9,8 @@ import { storeKeys } from './keys.ts'
 import { Replicas } from './neighbours.ts'
 import { Replica } from './replica.ts'
 import { Sessions } from './sessions.ts'
-import type { Store } from './store/store.ts'
+import type { SharingStore, Store } from './store/store.ts'
+import { RedisShared } from './shared/redis-shared.ts'
 import { Vouchers } from './vouchers.ts'
 
 export type ClusterConfig = NonNullable<Config['cluster']>
@@ -41,6 +42,8 @@ export class Cluster {
   readonly neighbours: Replicas
   readonly entrance: Entrance
   readonly store: Store
+  /** What plugins of all replicas share; undefined where it is the memory of the process that started them. */
+  readonly shared: RedisShared | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
   /** Replicas at the last look, this one among them. */
@@ -69,6 +72,8 @@ export class Cluster {
     const shared: Shared = { store, ring, clock, keys: storeKeys(options.name) }
     const vouchers = new Vouchers(ring)
     this.ring = ring
+    const sharers = (): number => this.others.length
+    this.shared = isSharing(store) ? new RedisShared({ name: options.name, store, ring, sharers }) : undefined
     this.directory = new Directory(shared)
     this.replica = new Replica(shared, log, {
       lapsed: () => this.sessions.lookAgain(),
@@ -168,6 +173,10 @@ export class Cluster {
     turn()
     return () => forget()
   }
+}
+
+function isSharing(store: Store): store is SharingStore {
+  return 'subscribe' in store
 }
 
 function isSameBut(one: ClusterConfig | HostOptions, other: ClusterConfig | HostOptions): boolean {

@@ -15,6 +15,7 @@ const TELLING = ['initialize', 'resources/subscribe', 'resources/unsubscribe', '
 export const cluster: Plugin<ClusterConfig> = {
   name: 'cluster',
   claims: { section: 'cluster' },
+  early: true,
   errors: ERRORS,
   health: HEALTH,
   check,
@@ -37,6 +38,7 @@ export const cluster: Plugin<ClusterConfig> = {
     let isUsed = false
 
     hooks.neighbours.tap(() => made.neighbours)
+    hooks.sharedStore.tap(() => made.shared)
     hooks.ready.tap(() => {
       made.become(options, config)
       isUsed = true

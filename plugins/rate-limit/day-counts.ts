@@ -5,7 +5,6 @@ import type { Quotas } from './quota.ts'
 const RETRY_MS = 1000
 /** The time that calls stay reserved for this process, once one was counted. */
 const RETURN_MS = 1000
-const DAY_MS = 86_400_000
 
 interface DayCountsOptions {
   readonly open: (directory: string) => Quotas
@@ -78,9 +77,4 @@ export class DayCounts {
       this.#quotas = undefined
     }
   }
-}
-
-/** Milliseconds until the next day begins (UTC). */
-export function untilTomorrow(now: number): number {
-  return DAY_MS - (now % DAY_MS)
 }

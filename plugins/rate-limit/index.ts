@@ -12,18 +12,8 @@ import {
 import { ERRORS } from './errors.ts'
 import { DayCounts } from './day-counts.ts'
 import { explainLimits } from './explain.ts'
-import {
-  admitKept,
-  answersFor,
-  leaveKept,
-  enter,
-  leave,
-  placesOf,
-  refusal,
-  take,
-  type Held,
-  type Taken,
-} from './kept.ts'
+import { enter, leave, placesOf, refusal, take, type Taken } from './taken.ts'
+import type { SharedState } from './shared/shared-counting.ts'
 import { countsOf, Rule, type Counts, type Subject, type Uncounted } from './rule.ts'
 
 type RateLimitConfig = NonNullable<Config['rateLimit']>
@@ -46,12 +36,10 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit', records: true },
   errors: ERRORS,
-  scope: 'shared',
   async setup(api) {
     const { hooks, slot, options } = api
     const rules = await rulesOf(api)
-    const count = countingOf(api, rules)
-    if (count === undefined) return
+    const count = await countingOf(api, rules)
     const early = rules.filter(rule => !rule.isLate)
     const late = rules.filter(rule => rule.isLate)
     explainLimits(hooks, rules, count === HERE)
@@ -103,24 +91,22 @@ const HERE: Counting = {
   leave,
 }
 
-/** Undefined where this process counts for others, and has no requests of its own. */
-function countingOf(
-  { sharedState, slot }: PluginApi<RateLimitConfig>,
+/** Counts in this process where it is alone, and else in what all of them share. */
+async function countingOf(
+  { shared, clock, hooks, slot }: PluginApi<RateLimitConfig>,
   rules: readonly Rule[],
-): Counting | undefined {
-  if (sharedState === undefined) return HERE
-  if (sharedState.role === 'asks')
-    return {
-      admit: (asked, subject, uncounted) => admitKept(sharedState, asked, subject, uncounted),
-      leave: taken => leaveKept(sharedState, taken),
-    }
-  sharedState.serve(
-    answersFor(
-      rules,
-      slot.gateway((): Held => new Map()),
-    ),
-  )
-  return undefined
+): Promise<Counting> {
+  const kept = slot.gateway((): { state?: SharedState } => ({}))
+  if (shared === undefined) return HERE
+  const { SharedCounting, newSharedState } = await import('./shared/shared-counting.ts')
+  const counting = new SharedCounting((kept.state ??= newSharedState(shared, clock)), shared, rules)
+  let isUsed = false
+  hooks.ready.tap(() => {
+    isUsed = true
+    counting.begin()
+  })
+  hooks.close.tap(() => (isUsed ? counting.end() : undefined))
+  return counting
 }
 
 /** Chooses what happens where a day cannot be counted: reading goes on; calls in a caller's name follow `onFailure`. */

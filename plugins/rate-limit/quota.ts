@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
+import { dayOf } from './days.ts'
 import { deadOwners, removeReserve, Reserve, usedBy } from './reserve.ts'
 
 const BUSY_MS = 2000
@@ -189,10 +190,6 @@ export class Quotas {
 /** Names of rules are configured, and have no line ends. */
 function idOf(rule: string, key: string): string {
   return `${rule}\n${key}`
-}
-
-function dayOf(time: number): string {
-  return new Date(time).toISOString().slice(0, 10)
 }
 
 /** Opens the counts in a directory, which is made for the owner alone where there is none. */

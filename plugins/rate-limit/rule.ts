@@ -8,7 +8,8 @@ import {
   principalKey,
   type Session,
 } from '../../src/plugin.ts'
-import { type DayCounts, untilTomorrow } from './day-counts.ts'
+import type { DayCounts } from './day-counts.ts'
+import { untilTomorrow } from './days.ts'
 
 const MINUTE_MS = 60_000
 
@@ -20,7 +21,7 @@ const MOST_INSTANTS = 4_000_000
 
 const FIRST_SIZE = 8
 
-type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
+export type RuleConfig = NonNullable<Config['rateLimit']>['rules'][string]
 
 /** The parts of a request that decide whose count it is on. */
 export interface Subject {
@@ -38,6 +39,8 @@ export interface Full {
   readonly retryAfterMs: number
   /** There may be room, but the disk cannot be read or written now. */
   readonly isUncounted?: boolean
+  /** There may be room, but what replicas count together cannot be reached now. */
+  readonly isStoreLost?: boolean
 }
 
 /** Fate of a request whose day cannot be counted now. */
@@ -52,7 +55,7 @@ export interface Counts {
 }
 
 /** Advised wait where nobody can say when one of those under way will end. */
-const SOON_MS = 1000
+export const SOON_MS = 1000
 
 /** The counts of a rule, taken over from before where its limit is the same. */
 export function countsOf({ perMinute }: RuleConfig, before: Counts | undefined): Counts {
@@ -123,6 +126,10 @@ export class Rule {
     return parts.join(', ')
   }
 
+  get spec(): RuleConfig {
+    return this.#spec
+  }
+
   get hasInFlight(): boolean {
     return this.#spec.inFlight !== undefined
   }
@@ -141,10 +148,10 @@ export class Rule {
 
   /** Why there is no room; undefined when there is. Nothing is counted yet. */
   full(key: string, uncounted: Uncounted): Full | undefined {
-    return this.#crowded(key) ?? this.#hurried(key) ?? this.#spent(key, uncounted)
+    return this.crowded(key) ?? this.#hurried(key) ?? this.spent(key, uncounted)
   }
 
-  #crowded(key: string): Full | undefined {
+  crowded(key: string): Full | undefined {
     const { inFlight } = this.#spec
     return inFlight === undefined || (this.#counts.running.get(key) ?? 0) < inFlight
       ? undefined
@@ -157,7 +164,7 @@ export class Rule {
     return wait === 0 ? undefined : { allowed: `${perMinute} a minute`, retryAfterMs: wait }
   }
 
-  #spent(key: string, uncounted: Uncounted): Full | undefined {
+  spent(key: string, uncounted: Uncounted): Full | undefined {
     const { perDay } = this.#spec
     if (perDay === undefined) return undefined
     return fullDay(perDay, this.#days?.hasRoom(this.name, key, perDay), uncounted)
@@ -165,11 +172,16 @@ export class Rule {
 
   /** Counts one. Only a day's last may have been taken by another process meanwhile. */
   take(key: string, uncounted: Uncounted): Full | undefined {
-    const { perDay } = this.#spec
-    const full =
-      perDay === undefined ? undefined : fullDay(perDay, this.#days?.take(this.name, key, perDay), uncounted)
+    const full = this.takeDay(key, uncounted)
     if (full === undefined) this.#counts.windows?.take(key, this.#clock.now())
     return full
+  }
+
+  /** Counts one of the day alone. */
+  takeDay(key: string, uncounted: Uncounted): Full | undefined {
+    const { perDay } = this.#spec
+    if (perDay === undefined) return undefined
+    return fullDay(perDay, this.#days?.take(this.name, key, perDay), uncounted)
   }
 
   enter(key: string): void {
@@ -265,10 +277,10 @@ export class Windows {
     return this.#keys.size
   }
 
-  /** Milliseconds until there is room; 0 when there is. */
-  wait(key: string, now: number): number {
+  /** Milliseconds until there is room, for so many of them; 0 when there is. */
+  wait(key: string, now: number, max = this.#max): number {
     const instants = this.#keys.get(key)
-    if (instants === undefined || instants.countAt(now) < this.#max) return 0
+    if (instants === undefined || instants.countAt(now) < max) return 0
     return Math.max(1, Math.ceil(instants.oldest + MINUTE_MS - now))
   }
 

@@ -2741,7 +2741,7 @@ export interface RateLimitConfig {
     readonly [k: string]: RateLimitRuleConfig
   }
   /**
-   * While a day cannot be counted, because a disk is full for instance: refuse the calls that it counts, or answer them uncounted. Lists and other reading go on either way.
+   * While a day cannot be counted, because a disk is full or Redis is away: refuse the calls that it counts, or answer them uncounted. Lists and other reading go on either way.
    */
   readonly onFailure: 'refuse' | 'continue'
   /**
@@ -2774,15 +2774,19 @@ export interface RateLimitRuleConfig {
    */
   readonly upstreams?: string | readonly string[]
   /**
-   * Most in any 60 seconds.
+   * Most in any 60 seconds, over all workers and replicas.
    */
   readonly perMinute?: number
   /**
-   * Most in a day (UTC). Kept on disk, so that a restart forgets nothing.
+   * Most in a day (UTC). Kept on disk, so that a restart forgets nothing; with `cluster` in Redis.
    */
   readonly perDay?: number
   /**
-   * Most at the same time.
+   * With `cluster`, while Redis is away: `share` has each replica allow its part of `perMinute`, `refuse` refuses what is not reserved yet. A day is refused either way, unless `onFailure` says otherwise.
+   */
+  readonly onStoreLoss: 'share' | 'refuse'
+  /**
+   * Most at the same time. With `cluster`, at each replica.
    */
   readonly inFlight?: number
 }

@@ -213,6 +213,12 @@ export const ERRORS = {
     hint: 'docs/workers.md says what several workers share and what they do not; without --workers it runs as it is.',
     exit: 3,
   },
+  GW_SHARED_AWAY: {
+    text: 'what several processes of this gateway keep in common cannot be reached: {why}',
+    hint: 'Try again. With cluster, look at Redis; see: gateway replicas.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_WORKER_GONE: {
     text: 'the worker has ended',
     hint: 'Another process takes its place; try again. The log says how it ended.',

@@ -128,6 +128,7 @@ async function surround(
     builtins: inside.builtins,
     upstream: inside.upstream,
     sharedState: inside.sharedState,
+    shared: inside.shared,
     upstreamSays: (name, notification, upstream, isMeant) => {
       live.generations?.says(name, notification, upstream, isMeant)
       inside.said?.(name, notification, upstream, isMeant)

@@ -3,6 +3,7 @@ import type {
   RootsOfClients,
   Clock,
   SharedState,
+  SharedStore,
   Log,
   Neighbours,
   Notification,
@@ -73,6 +74,8 @@ export interface Surroundings {
   readonly builtins?: readonly Plugin<never>[] | undefined
   /** Keeper of what must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
+  /** Memory that it shares with others, in a process that is started as one of several. */
+  readonly shared?: SharedStore | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
@@ -137,7 +140,7 @@ async function build(
   const { directory: place, isShared } = around.state
   const state = (plugin: Plugin<never>): string | undefined =>
     isShared && plugin.sharesState !== true ? undefined : place
-  const { sharedState } = around
+  const { sharedState, shared } = around
   const warnings: Problem[] = []
   const warn = (problem: Problem): void => void warnings.push(problem)
   const api = {
@@ -156,6 +159,7 @@ async function build(
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),
     sharedState,
+    shared,
     locate,
     warn,
   }

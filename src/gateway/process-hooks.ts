@@ -1,4 +1,4 @@
-import type { Gate, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import type { Gate, SharedStore, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { Surroundings } from './generation.ts'
 
 /** Parts that differ in a process that is one of several of a gateway. */
@@ -7,6 +7,8 @@ export interface Inside {
   /** Makes upstreams that another process owns; undefined for those of this one. */
   readonly upstream?: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined
   readonly sharedState?: Surroundings['sharedState']
+  /** Memory that this process shares with the others. */
+  readonly shared?: SharedStore | undefined
   /** Hears, too, what upstreams say that belongs to no request. */
   readonly said?: Surroundings['upstreamSays']
   /** The gate as listeners see it. */

@@ -28,6 +28,7 @@ import type {
   Refusal,
   Route,
   Session,
+  SharedStore,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
@@ -66,6 +67,8 @@ export interface HookTaps {
   createListener: (spec: ListenerConfig, context: ListenerContext) => Listener | Undecided
   /** Other processes that are this gateway, too. Asked when listeners are opened; must be the same object as long as they are. */
   neighbours: () => Neighbours | Undecided
+  /** Memory that several processes of this gateway share. Asked while plugins are set up: its plugin is `early`. */
+  sharedStore: () => SharedStore | Undecided
   dispatch: (next: Dispatch, upstream: Upstream) => Dispatch | Undecided
   ready: () => MaybePromise<void>
   listening: (listener: Listener) => void
@@ -146,6 +149,7 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   starting: { kind: 'syncBail' },
   createListener: { kind: 'syncBail', by: 'key' },
   neighbours: { kind: 'syncBail' },
+  sharedStore: { kind: 'syncBail' },
   dispatch: { kind: 'syncWaterfall', mirrored: true, patience: 'person' },
   ready: { kind: 'async', patience: 'short' },
   listening: { kind: 'sync', safe: true },

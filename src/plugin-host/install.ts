@@ -2,13 +2,14 @@ import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Fetch, Handles, SharedState, Log, Programs } from '../api/index.ts'
+import type { Clock, Config, Fetch, Handles, Log, Programs, SharedState, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
 import type { Plugin, PluginApi } from '../plugin.ts'
 import type { PrivatePlace } from '../util/private-place.ts'
 import type { Chosen } from './resolve.ts'
+import { storeOf } from './plugin-store.ts'
 import type { SlotTable } from './slots.ts'
 
 /** A plugin may load much before it begins. */
@@ -32,6 +33,8 @@ interface InstallContext {
   state(plugin: Plugin<never>): string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
   readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
+  /** Memory that the process shares with others, where no plugin has one that reaches further. */
+  readonly shared?: SharedStore | undefined
   hide(text: string): string
   /** Hides a value that came while the gateway runs. */
   keepSecret(value: string): void
@@ -79,6 +82,7 @@ async function setUp(
     hide,
     keepSecret,
     sharedState,
+    shared,
     locate,
     warn,
   }: InstallContext,
@@ -105,11 +109,9 @@ async function setUp(
       state: state(plugin),
       hide,
       keepSecret,
-      record: event => hooks.runner('recorded')?.(event),
-      approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
-      clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
-      rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
+      ...asking(hooks),
       sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
+      shared: storeOf(plugin.name, given(hooks) ?? shared),
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
@@ -119,6 +121,26 @@ async function setUp(
   } catch (cause) {
     throw await setupFailure(one, cause, locate)
   }
+}
+
+/** The questions that a plugin asks the taps of the others. */
+function asking(hooks: Hooks): Pick<PluginApi, 'record' | 'approve' | 'clientFacts' | 'rank'> {
+  return {
+    record: event => hooks.runner('recorded')?.(event),
+    approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
+    clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
+    rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
+  }
+}
+
+/** The store of the plugins that have been set up so far. */
+function given(hooks: Hooks): SharedStore | undefined {
+  if (hooks.taps('sharedStore').length === 0) return undefined
+  for (const { run } of hooks.each('sharedStore')) {
+    const store = run()
+    if (store !== undefined) return store
+  }
+  return undefined
 }
 
 /** Wraps what setup threw: an error of ours keeps its code, and one about the plugin's options gets their place. */

@@ -98,7 +98,7 @@ function isPlugin(value: unknown): value is Plugin<never> {
   return isObject(value) && typeof value.setup === 'function'
 }
 
-/** Puts required plugins first, keeping the order otherwise. */
+/** Puts early plugins first, and required ones ahead of those that need them, keeping the order otherwise. */
 export function ordered(chosen: readonly Chosen[]): Chosen[] {
   const byName = new Map<string, Chosen>()
   for (const one of chosen) {
@@ -108,6 +108,8 @@ export function ordered(chosen: readonly Chosen[]): Chosen[] {
     byName.set(name, one)
   }
   const done = new Set<Chosen>()
+  const isEarly = ({ plugin }: Chosen): boolean => plugin.early === true
+  for (const one of chosen.filter(isEarly)) place(one, byName, done, [])
   for (const one of chosen) place(one, byName, done, [])
   return [...done]
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { builtins } from '../gateway/builtins.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import type { Gate, JsonObject, TextReply } from '../api/index.ts'
@@ -93,6 +94,7 @@ class Workers {
   readonly #sections: Sections
   readonly #events: Events
   readonly #table: ProcessTable
+  readonly #key = randomBytes(32)
   readonly #all: readonly WorkerProcess[]
   readonly #log
   /** Configuration that each worker began with, by its number. */
@@ -156,7 +158,7 @@ class Workers {
   #beginning(number: number): Beginning {
     const { count } = this.#options
     this.#begunWith.set(number, this.#source)
-    return { number, count, directory: this.#directory, ...this.#share(this.#source, number) }
+    return { number, count, directory: this.#directory, key: this.#key, ...this.#share(this.#source, number) }
   }
 
   #share(source: LoadedConfig, number: number): Share {

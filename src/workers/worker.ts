@@ -18,6 +18,8 @@ export interface Beginning extends Share {
   readonly count: number
   /** Directory of the sockets between the workers. */
   readonly directory: string
+  /** Key of what workers seal for each other. */
+  readonly key: Uint8Array
 }
 
 /** Dependencies of a worker's process. */
@@ -154,10 +156,11 @@ class Worker {
     return deepFreeze(loaded)
   }
 
-  #inside({ count }: Beginning, made: (gate: Gate) => void): Inside {
+  #inside({ count, key }: Beginning, made: (gate: Gate) => void): Inside {
     return {
       upstream: (spec, context) => this.#upstream(spec, context, count),
       sharedState: plugin => this.#owner.sharedState(plugin),
+      shared: this.#owner.shared(key, count),
       wrapGate: inner => {
         made(inner)
         return gathering(inner, () => this.#running?.gateway.generation.graph.config, this.#ask)

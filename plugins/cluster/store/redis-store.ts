@@ -3,7 +3,8 @@ import type { RedisClientType } from '@redis/client'
 import type { Clock, Log } from '../../../src/plugin.ts'
 import { clusterError } from '../errors.ts'
 import { Circuit } from './circuit.ts'
-import type { Reply, Script, Store } from './store.ts'
+import type { Lua, Reply, SharingStore } from './store.ts'
+import { Subscriber } from './subscriber.ts'
 
 const COMMAND_MS = 250
 const CONNECT_MS = 1000
@@ -20,11 +21,12 @@ interface RedisOptions {
 }
 
 /** Redis as the store. Nothing waits for it for long: a command is refused while there is no connection. */
-export class RedisStore implements Store {
+export class RedisStore implements SharingStore {
   readonly #client: RedisClientType
   readonly #circuit: Circuit
   readonly #clock: Clock
   readonly #shas = new Map<string, string>()
+  readonly #subscriber: Subscriber
   #upSince: number | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE */
@@ -36,6 +38,7 @@ export class RedisStore implements Store {
     this.#client = client
     this.#clock = clock
     this.#circuit = new Circuit(clock)
+    this.#subscriber = new Subscriber(() => client.duplicate())
     let wasAway = false
     client.on('error', (error: Error) => {
       if (!wasAway) log.warn('Redis is away', { code: 'GW_CLUSTER_AWAY', why: error.message })
@@ -61,7 +64,7 @@ export class RedisStore implements Store {
     return ((await this.#send(['GET', key])) as string | null) ?? undefined
   }
 
-  async run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply> {
+  async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {
     const rest = [String(keys.length), ...keys, ...args]
     try {
       return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
@@ -71,7 +74,13 @@ export class RedisStore implements Store {
     }
   }
 
+  /** Hears what is published at a channel; `missed` is called whenever something may have been lost. */
+  subscribe(channel: string, heard: (text: string) => void, missed = (): void => undefined): () => void {
+    return this.#subscriber.add(channel, heard, missed)
+  }
+
   close(): void {
+    this.#subscriber.close()
     if (this.#client.isOpen) this.#client.destroy()
   }
 
@@ -87,7 +96,7 @@ export class RedisStore implements Store {
     forget()
   }
 
-  #shaOf({ name, lua }: Script): string {
+  #shaOf({ name, lua }: Lua): string {
     const known = this.#shas.get(name) ?? createHash('sha1').update(lua).digest('hex')
     this.#shas.set(name, known)
     return known

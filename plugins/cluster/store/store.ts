@@ -1,10 +1,14 @@
 /** Reply of a script. */
 export type Reply = string | number | null | readonly Reply[]
 
-/** One step that nothing comes between: for Redis in Lua, for the memory of one process in JavaScript. */
-export interface Script {
+/** One step in Redis that nothing comes between. */
+export interface Lua {
   readonly name: string
   readonly lua: string
+}
+
+/** The same, for the memory of one process in JavaScript, too. */
+export interface Script extends Lua {
   run(memory: Tables, keys: readonly string[], args: readonly string[]): Reply
 }
 
@@ -31,4 +35,10 @@ export interface Store {
   get(key: string): Promise<string | undefined>
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply>
   close(): void
+}
+
+/** A store that runs scripts for plugins, too, and passes on what they tell each other. */
+export interface SharingStore extends Store {
+  run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply>
+  subscribe(channel: string, heard: (text: string) => void, missed?: () => void): () => void
 }

@@ -4,11 +4,13 @@ import type {
   JsonObject,
   Notification,
   SharedState,
+  SharedStore,
   Upstream,
   UpstreamConfig,
   UpstreamContext,
 } from '../../api/index.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
+import { SharedOverLine } from './shared-over-line.ts'
 import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
 
 /** Delay in milliseconds until the owner is told that a session is over. */
@@ -20,6 +22,7 @@ export class OwnerLine implements OwnerSide {
   readonly #upstreams = new Map<string, Set<WeakRef<OwnedUpstream>>>()
   readonly #states = new Map<string, OwnedState>()
   readonly #ended: string[] = []
+  #shared: SharedOverLine | undefined
   #greeted: () => void = () => undefined
   /** Resolves once it is known how every upstream does. */
   readonly ready = new Promise<void>(resolve => (this.#greeted = resolve))
@@ -30,6 +33,11 @@ export class OwnerLine implements OwnerSide {
       note: note => this.#hear(note),
       closed,
     })
+  }
+
+  /** Memory of the primary, which all workers share. `key` seals, and `workers` says how many there are. */
+  shared(key: Uint8Array, workers: number): SharedStore {
+    return (this.#shared ??= new SharedOverLine(this.#line, key, workers))
   }
 
   /** Sessions that are over go along, which saves a message for each that is one request long. */
@@ -69,7 +77,8 @@ export class OwnerLine implements OwnerSide {
     }
   }
 
-  #hear({ states, changed, said, tell, notification, meant, session }: JsonObject): void {
+  #hear({ states, changed, said, tell, notification, meant, session, topic, text }: JsonObject): void {
+    if (topic !== undefined) return this.#shared?.hear(String(topic), String(text))
     if (Array.isArray(states)) return this.#become(states as OwnedState[], changed)
     const told = notification as Notification
     for (const upstream of this.#of(String(said ?? tell)))

@@ -18,8 +18,10 @@ import type { Graph } from '../../core/graph-types.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'
 import { Payload } from '../../protocol/payload.ts'
+import { SharedMemory } from '../../util/storage/shared-memory.ts'
 import { Line, type Served } from '../ipc/rpc.ts'
 import { readSession } from '../ipc/serialize.ts'
+import { answerShared, Subscriptions } from './shared-over-line.ts'
 
 /** Passes notifications and asks on as they are: the hooks for them run in the worker. */
 const STRAIGHT: Carrier = {
@@ -33,6 +35,9 @@ export class Owner {
   readonly #lines = new Map<Line, Map<string, Session>>()
   readonly #sharedStates = new Map<string, SharedStateAnswers>()
 
+  /** Memory that the workers share. */
+  readonly #memory = new SharedMemory({ now: () => performance.now() })
+
   constructor(graph: () => Graph) {
     this.#graph = graph
   }
@@ -45,14 +50,20 @@ export class Owner {
   /** Serves a new worker over this stream; it hears at once how every upstream does. */
   serve(stream: Duplex): Line {
     const sessions = new Map<string, Session>()
+    const subscriptions = new Subscriptions(note => line.note(note))
     const line: Line = new Line(stream, {
-      serve: (request, served) => this.#serve(request, served, line, sessions),
+      serve: (request, served) =>
+        typeof request.shared === 'string'
+          ? answerShared(this.#memory.of(line), request, subscriptions)
+          : this.#serve(request, served, line, sessions),
       note: ({ ended }) => {
         for (const id of ended as string[]) this.#ended(id, sessions)
       },
       closed: () => {
         this.#lines.delete(line)
         for (const id of [...sessions.keys()]) this.#ended(id, sessions)
+        subscriptions.end()
+        this.#memory.gone(line)
         for (const sharedState of this.#sharedStates.values()) sharedState.gone(line)
       },
     })

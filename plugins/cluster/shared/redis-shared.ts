@@ -1,0 +1,123 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  type Counted,
+  type CountRequest,
+  gatewayError,
+  type HoldRequest,
+  type PermitRequest,
+  type Permits,
+  type PutOptions,
+  reasonOf,
+  type SharedStore,
+  sliceMs,
+  slicesOf,
+} from '../../../src/plugin.ts'
+import type { KeyRing } from '../key-ring.ts'
+import type { Lua, Reply, SharingStore } from '../store/store.ts'
+import { COUNT, DELETE, GET, HOLD_OF, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+
+/** Sorts of what is kept under a key: each has keys of its own. */
+type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
+
+const HASH_BYTES = 18
+
+interface SharedOptions {
+  readonly name: string
+  readonly store: SharingStore
+  readonly ring: KeyRing
+  /** How many replicas there are. */
+  readonly sharers: () => number
+}
+
+/** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
+export class RedisShared implements SharedStore {
+  readonly spans = 'hosts'
+  readonly #options: SharedOptions
+  readonly #me = randomBytes(8).toString('hex')
+
+  constructor(options: SharedOptions) {
+    this.#options = options
+  }
+
+  get isUp(): boolean {
+    return this.#options.store.isUp
+  }
+
+  get sharers(): number {
+    return this.#options.sharers()
+  }
+
+  async get(key: string): Promise<string | undefined> {
+    return textOf(await this.#run(GET, 'value', key))
+  }
+
+  async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
+    const [how, is] = when === undefined ? ['always', ''] : when === 'absent' ? [when, ''] : ['is', when.is]
+    return (await this.#run(PUT, 'value', key, value, ms, how, is)) === 1
+  }
+
+  async take(key: string): Promise<string | undefined> {
+    return textOf(await this.#run(TAKE, 'value', key))
+  }
+
+  async delete(key: string, is?: string): Promise<boolean> {
+    return (await this.#run(DELETE, 'value', key, is === undefined ? 'always' : 'is', is ?? '')) === 1
+  }
+
+  async permits(key: string, request: PermitRequest): Promise<Permits> {
+    const { most, ms, wanted, unused = 0, ahead = 0, owed = 0 } = request
+    const forMs = sliceMs(ms)
+    const [got, waitMs] = numbersOf(
+      await this.#run(PERMITS, 'permits', key, forMs, slicesOf(ms), most, wanted, ahead, owed, unused),
+    )
+    return { got, forMs, waitMs }
+  }
+
+  async count(key: string, { by, ms, most = -1, ahead = 0, from = 0 }: CountRequest): Promise<Counted> {
+    const [got, total] = numbersOf(await this.#run(COUNT, 'count', key, by, ms, most, ahead, from))
+    return { got, total }
+  }
+
+  async hold(key: string, { wanted, most, ms }: HoldRequest): Promise<number> {
+    return Number(await this.#run(HOLD_OF, 'hold', key, this.#me, wanted, most, ms))
+  }
+
+  async publish(topic: string, text: string): Promise<void> {
+    await this.#run(PUBLISH, 'topic', topic, text)
+  }
+
+  subscribe(topic: string, heard: (text: string) => void, missed?: () => void): () => void {
+    return this.#options.store.subscribe(this.#keyOf('topic', topic), heard, missed)
+  }
+
+  seal(text: string, boundTo: string): string {
+    return this.#options.ring.seal('shared', text, boundTo)
+  }
+
+  open(sealed: string, boundTo: string): string | undefined {
+    return textOf(this.#options.ring.open('shared', sealed, boundTo))
+  }
+
+  async #run(script: Lua, sort: Sort, key: string, ...args: (string | number)[]): Promise<Reply> {
+    try {
+      return await this.#options.store.run(script, [this.#keyOf(sort, key)], args.map(String))
+    } catch (cause) {
+      throw gatewayError('GW_SHARED_AWAY', { why: reasonOf(cause), cause })
+    }
+  }
+
+  /** Keys of limits are spread: nothing reads two of them in one step. */
+  #keyOf(sort: Sort, key: string): string {
+    const hash = createHash('sha256').update(key).digest().subarray(0, HASH_BYTES).toString('base64url')
+    return `tg:${this.#options.name}:${sort}:${hash}`
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function numbersOf(reply: Reply): [number, number] {
+  const [one, other] = Array.isArray(reply) ? (reply as Reply[]) : []
+  return [Number(one ?? 0), Number(other ?? 0)]
+}

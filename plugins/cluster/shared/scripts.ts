@@ -1,0 +1,99 @@
+import type { Lua } from '../store/store.ts'
+
+/** Keeps a value: `value`; text, ms, when (`always`, `absent`, `is`), the one that it must be → 1, or 0 where it is not so. */
+export const PUT: Lua = {
+  name: 'put',
+  lua: `if ARGV[3]=='absent' then return redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2],'NX') and 1 or 0 end
+if ARGV[3]=='is' and redis.call('GET',KEYS[1])~=ARGV[4] then return 0 end
+redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1`,
+}
+
+/** Gets a value: `value` → text or nothing. */
+export const GET: Lua = { name: 'get', lua: `return redis.call('GET',KEYS[1])` }
+
+/** Gets a value and deletes it: `value` → text or nothing. */
+export const TAKE: Lua = { name: 'take', lua: `return redis.call('GETDEL',KEYS[1])` }
+
+/** Deletes a value: `value`; when (`always`, `is`), the one that it must be → 1, or 0 where it is not there. */
+export const DELETE: Lua = {
+  name: 'delete',
+  lua: `if ARGV[1]=='is' and redis.call('GET',KEYS[1])~=ARGV[2] then return 0 end
+return redis.call('DEL',KEYS[1])`,
+}
+
+/**
+ * Takes permits of a window: numbers by slice; slice in ms, slices that count, most, wanted, ahead, owed,
+ * unused → {got, ms to wait}. The
+ * clock is that of the store. Slices of a time to come are there when it was set back: they count for one window at most.
+ */
+export const PERMITS: Lua = {
+  name: 'permits',
+  lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
+local S,N,most,want=tonumber(ARGV[1]),tonumber(ARGV[2]),tonumber(ARGV[3]),tonumber(ARGV[4])
+local ahead,owed,back=tonumber(ARGV[5]),tonumber(ARGV[6]),tonumber(ARGV[7])
+local cur=math.floor(now/S)
+local all=redis.call('HGETALL',KEYS[1])
+local at,n={},{}
+for i=1,#all,2 do local s=tonumber(all[i])
+  if s<=cur-N or s>cur+N then redis.call('HDEL',KEYS[1],all[i]) else at[#at+1]=s n[s]=tonumber(all[i+1]) end end
+table.sort(at)
+for _,s in ipairs(at) do
+  if back==0 then break end
+  local b=math.min(back,n[s]) back=back-b n[s]=n[s]-b
+  if n[s]==0 then redis.call('HDEL',KEYS[1],string.format('%d',s)) else redis.call('HSET',KEYS[1],string.format('%d',s),string.format('%d',n[s])) end end
+local sum=owed
+for _,s in ipairs(at) do sum=sum+n[s] end
+local room=math.max(0,most-sum)
+local need=math.min(want,room)
+local got=need+math.min(ahead,math.floor((room-need)/4))
+if got+owed>0 then
+  if not n[cur] then at[#at+1]=cur n[cur]=0 end
+  n[cur]=n[cur]+got+owed
+  redis.call('HSET',KEYS[1],string.format('%d',cur),string.format('%d',n[cur])) end
+redis.call('PEXPIRE',KEYS[1],(N+1)*S)
+if sum+got<most then return {got,0} end
+local first=cur
+for _,s in ipairs(at) do if n[s]>0 and s<first then first=s end end
+return {got,math.max(0,(first+N)*S-now)}`,
+}
+
+/** Adds to a number: `number`; by, ms, most or -1, ahead, what it begins with → {got, total}. */
+export const COUNT: Lua = {
+  name: 'count',
+  lua: `local by,most,ahead,from=tonumber(ARGV[1]),tonumber(ARGV[3]),tonumber(ARGV[4]),tonumber(ARGV[5])
+local known=redis.call('GET',KEYS[1])
+local v=known and tonumber(known) or from
+local got=by+ahead
+if most>=0 then
+  local room=math.max(0,most-v)
+  local need=math.min(by,room)
+  got=need+math.min(ahead,math.floor((room-math.max(0,need))/4)) end
+v=math.max(0,v+got)
+local text=string.format('%.0f',v)
+if known then redis.call('SET',KEYS[1],text,'KEEPTTL') else redis.call('SET',KEYS[1],text,'PX',ARGV[2]) end
+return {got,v}`,
+}
+
+/** Holds of a bounded thing: numbers by holder; me, wanted, most, ms → number held. */
+export const HOLD_OF: Lua = {
+  name: 'hold-of',
+  lua: `local t=redis.call('TIME') local now=t[1]*1000+math.floor(t[2]/1000)
+local want,most,ms=tonumber(ARGV[2]),tonumber(ARGV[3]),tonumber(ARGV[4])
+local others,mine=0,0
+local all=redis.call('HGETALL',KEYS[1])
+for i=1,#all,2 do
+  local n,u=string.match(all[i+1],'^(%d+):(%d+)$')
+  if not n or tonumber(u)<=now then redis.call('HDEL',KEYS[1],all[i])
+  elseif all[i]==ARGV[1] then mine=tonumber(n) else others=others+tonumber(n) end end
+local held=math.min(want,math.max(mine,most-others))
+if held<=0 then redis.call('HDEL',KEYS[1],ARGV[1]) return 0 end
+redis.call('HSET',KEYS[1],ARGV[1],string.format('%d:%d',held,now+ms))
+redis.call('PEXPIRE',KEYS[1],math.max(ms,redis.call('PTTL',KEYS[1])))
+return held`,
+}
+
+/** Tells all that listen: `channel`; text → number of them. */
+export const PUBLISH: Lua = {
+  name: 'publish',
+  lua: `return redis.call('PUBLISH',KEYS[1],ARGV[1])`,
+}

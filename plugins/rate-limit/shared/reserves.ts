@@ -1,0 +1,264 @@
+import { BoundedMap, type Clock } from '../../../src/plugin.ts'
+import type { Full } from '../rule.ts'
+
+const MOST_KEYS = 100_000
+/** Time for which a caller that came again is worth a batch, and after which what is left of one is given back. */
+const BATCH_MS = 1000
+/** Least time between two questions about a count that is full. */
+const QUIET_MS = 250
+
+/** Numbers that are asked for together. */
+export interface Question {
+  /** Needed by those who wait. */
+  readonly wanted: number
+  /** For later, as far as there is plenty. */
+  readonly ahead: number
+  /** Let in without asking, while the store was away. */
+  readonly owed: number
+  /** Got before and not used. */
+  readonly unused: number
+}
+
+export interface Batch {
+  readonly got: number
+  /** Milliseconds, from before it was asked for, in which it must be used. */
+  readonly forMs: number
+  readonly waitMs: number
+}
+
+/** Decision about one call: it is let in, or why not. */
+export type Verdict = Full | undefined
+
+/** The count of one limit that all processes share. */
+export interface SharedCount {
+  /** Most that are got ahead of use. */
+  readonly ahead: number
+  /** Time in milliseconds that calls wait for the store until it is decided here; undefined: as long as it takes. */
+  readonly patienceMs: number | undefined
+  ask(key: string, question: Question): Promise<Batch>
+  /** Decides here, while the store is away. */
+  decide(key: string): Verdict
+  /** True if what is decided here must be told to the store later. */
+  readonly owes: boolean
+  full(waitMs: number): Full
+  /** One was let in, whoever decided it. */
+  used(key: string): void
+}
+
+/** Notes whether the store answers in time, so that calls do not wait for one that does not. */
+export class StoreHealth {
+  isAway = false
+  #lookAt = -Infinity
+
+  lost(now: number): void {
+    this.isAway = true
+    this.#lookAt = now + BATCH_MS
+  }
+
+  back(): void {
+    this.isAway = false
+  }
+
+  /** True once a second: somebody is to look whether it answers again. */
+  mayLook(now: number): boolean {
+    if (now < this.#lookAt) return false
+    this.#lookAt = now + BATCH_MS
+    return true
+  }
+}
+
+interface State {
+  readonly key: string
+  left: number
+  /** Time until which what is left may be used. */
+  until: number
+  /** Number let in since the last question, and when that was. */
+  used: number
+  askedAt: number
+  owed: number
+  /** No question before this time, as it is full; and the time when there may be room. */
+  fullUntil: number
+  roomAt: number
+  isAsking: boolean
+  readonly waiting: ((verdict: Verdict) => void)[]
+}
+
+/**
+ * Batches of a count that all processes share: most calls are let in from what was got ahead, and cost no question. Who comes once
+ * gets one; who comes often gets twice what was used last. What is not used in a second is given back.
+ */
+export class Reserves {
+  readonly #count: SharedCount
+  readonly #health: StoreHealth
+  readonly #clock: Clock
+  readonly #states: BoundedMap<string, State>
+  /** Keys with something to give back or to tell. */
+  readonly #open = new Set<State>()
+  #stopTimer: (() => void) | undefined
+
+  constructor(count: SharedCount, health: StoreHealth, clock: Clock) {
+    this.#count = count
+    this.#health = health
+    this.#clock = clock
+    this.#states = new BoundedMap({
+      max: MOST_KEYS,
+      onForget: (_, state) => void this.#settle(state),
+    })
+  }
+
+  /** Lets one in, or says why not; a promise where the store must be asked. */
+  take(key: string): Verdict | Promise<Verdict> {
+    const now = this.#clock.now()
+    const state = this.#states.use(key) ?? this.#newState(key)
+    if (state.left > 0 && now < state.until) {
+      this.#useOne(state)
+      return undefined
+    }
+    if (now < state.fullUntil) return this.#count.full(state.roomAt - now)
+    if (this.#count.patienceMs !== undefined && this.#health.isAway) {
+      if (!state.isAsking && this.#health.mayLook(now)) void this.#send(state, 0)
+      return this.#decide(state)
+    }
+    return new Promise(resolve => {
+      state.waiting.push(resolve)
+      this.#ask(state)
+    })
+  }
+
+  /** Takes one back that was let in, as something else refused it. */
+  giveBack(key: string): void {
+    const state = this.#states.get(key)
+    if (state === undefined) return
+    state.left++
+    this.#keepOpen(state)
+  }
+
+  /** Gives all back that was got and not used. */
+  async close(): Promise<void> {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    await Promise.all([...this.#open].map(state => this.#settle(state)))
+  }
+
+  #newState(key: string): State {
+    const state: State = {
+      key,
+      left: 0,
+      until: -Infinity,
+      used: 0,
+      askedAt: -Infinity,
+      owed: 0,
+      fullUntil: -Infinity,
+      roomAt: -Infinity,
+      isAsking: false,
+      waiting: [],
+    }
+    this.#states.set(key, state)
+    return state
+  }
+
+  #useOne(state: State): void {
+    state.left--
+    this.#note(state)
+    if (state.left > 0) return
+    this.#open.delete(state)
+    // The next one is not to wait.
+    if (this.#count.ahead > 0) this.#ask(state)
+  }
+
+  #note(state: State): void {
+    state.used++
+    this.#count.used(state.key)
+  }
+
+  #decide(state: State): Verdict {
+    const verdict = this.#count.decide(state.key)
+    if (verdict !== undefined) return verdict
+    this.#note(state)
+    if (this.#count.owes) {
+      state.owed++
+      this.#keepOpen(state)
+    }
+    return undefined
+  }
+
+  #ask(state: State): void {
+    if (state.isAsking) return
+    const now = this.#clock.now()
+    const isBusy = now - state.askedAt < BATCH_MS
+    const ahead = isBusy ? Math.min(this.#count.ahead, 2 * state.used) : 0
+    if (ahead === 0 && state.waiting.length === 0) return
+    state.used = 0
+    state.askedAt = now
+    void this.#send(state, ahead)
+  }
+
+  async #send(state: State, ahead: number): Promise<void> {
+    state.isAsking = true
+    const question = { wanted: state.waiting.length, ahead, owed: state.owed, unused: state.left }
+    state.left = 0
+    this.#open.delete(state)
+    const at = this.#clock.now()
+    const { patienceMs } = this.#count
+    const forget =
+      patienceMs === undefined ? () => undefined : this.#clock.after(patienceMs, () => this.#lost(state))
+    try {
+      const batch = await this.#count.ask(state.key, question)
+      state.isAsking = false
+      if (patienceMs === undefined || this.#clock.now() - at < patienceMs) this.#health.back()
+      this.#answered(state, question, batch, at)
+    } catch {
+      state.isAsking = false
+      state.left += question.unused
+      this.#lost(state)
+    } finally {
+      forget()
+      if (state.left > 0 || state.owed > 0) this.#keepOpen(state)
+    }
+  }
+
+  #answered(state: State, question: Question, { got, forMs, waitMs }: Batch, at: number): void {
+    state.owed -= question.owed
+    // Those that were let in here while the answer was late are among those that it is about.
+    const covered = Math.min(state.owed, got)
+    state.owed -= covered
+    let left = got - covered
+    for (; left > 0 && state.waiting.length > 0; left--) {
+      this.#note(state)
+      state.waiting.shift()?.(undefined)
+    }
+    state.left = left
+    state.until = at + forMs
+    const isFull = got < question.wanted || (got === 0 && waitMs > 0)
+    if (!isFull) return state.waiting.length > 0 ? this.#ask(state) : undefined
+    const now = this.#clock.now()
+    state.fullUntil = now + Math.min(waitMs, QUIET_MS)
+    state.roomAt = now + waitMs
+    for (const resolve of state.waiting.splice(0)) resolve(this.#count.full(waitMs))
+  }
+
+  /** The store is away, or late: those who wait are decided about here. */
+  #lost(state: State): void {
+    this.#health.lost(this.#clock.now())
+    for (const resolve of state.waiting.splice(0)) resolve(this.#decide(state))
+  }
+
+  /** Gives back and tells what is open. */
+  async #settle(state: State): Promise<void> {
+    this.#open.delete(state)
+    if (state.isAsking || (state.left === 0 && state.owed === 0)) return
+    await this.#send(state, 0)
+  }
+
+  #keepOpen(state: State): void {
+    this.#open.add(state)
+    this.#stopTimer ??= this.#clock.after(BATCH_MS, () => this.#sweep())
+  }
+
+  #sweep(): void {
+    this.#stopTimer = undefined
+    const now = this.#clock.now()
+    for (const state of [...this.#open]) if (now - state.askedAt >= BATCH_MS) void this.#settle(state)
+    if (this.#open.size > 0) this.#stopTimer ??= this.#clock.after(BATCH_MS, () => this.#sweep())
+  }
+}

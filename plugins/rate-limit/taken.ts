@@ -1,0 +1,59 @@
+import { type Answer, refuse } from '../../src/plugin.ts'
+import { rateLimitError } from './errors.ts'
+import type { Full, Rule, Subject, Uncounted } from './rule.ts'
+
+/** A rule that a request is on, and under which key. */
+export interface Taken {
+  readonly rule: Rule
+  readonly key: string
+}
+
+/** The rules that are about a subject, each with the key of its count. */
+export function placesOf(rules: readonly Rule[], subject: Subject): Taken[] {
+  const places: Taken[] = []
+  for (const rule of rules) {
+    const key = rule.isOfTools && subject.tool === '' ? undefined : rule.keyOf(subject)
+    if (key !== undefined) places.push({ rule, key })
+  }
+  return places
+}
+
+/** Counts one on each of them, or on none when one is full: that one, and why. */
+export function take(
+  places: readonly Taken[],
+  uncounted: Uncounted,
+): (Full & { readonly rule: string }) | undefined {
+  for (const { rule, key } of places) {
+    const full = rule.full(key, uncounted)
+    if (full !== undefined) return { ...full, rule: rule.name }
+  }
+  for (const { rule, key } of places) {
+    const full = rule.take(key, uncounted)
+    if (full !== undefined) return { ...full, rule: rule.name }
+  }
+  return undefined
+}
+
+/** Notes those that bound what is under way. */
+export function enter(taken: readonly Taken[]): Taken[] {
+  const entered = taken.filter(({ rule }) => rule.hasInFlight)
+  for (const { rule, key } of entered) rule.enter(key)
+  return entered
+}
+
+export function leave(entered: readonly Taken[]): void {
+  for (const { rule, key } of entered) rule.leave(key)
+}
+
+export function refusal(full: Full & { readonly rule: string }): Answer {
+  const { rule, allowed, retryAfterMs } = full
+  const error =
+    full.isUncounted === true
+      ? rateLimitError('GW_QUOTA_STATE', { rule })
+      : full.isStoreLost === true
+        ? rateLimitError('GW_LIMIT_STORE', { rule })
+        : rateLimitError('GW_RATE_LIMITED', { rule, allowed })
+  const { rpc = 0, http = 429 } = error.entry
+  const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1000)) }
+  return refuse(rpc, error.message, { code: error.code, retryAfterMs }, { status: http, headers })
+}

@@ -1,0 +1,68 @@
+import type { SharedStore } from '../api/index.ts'
+
+const MOST_KEY = 1024
+const MOST_VALUE = 256 * 1024
+const MOST_MS = 366 * 86_400_000
+/** Largest number that every store counts exactly. */
+const MOST_COUNT = 2 ** 50
+
+/** The shared store as one plugin has it: with keys and topics of its own, and within bounds. */
+export function storeOf(plugin: string, store: SharedStore | undefined): SharedStore | undefined {
+  if (store === undefined) return undefined
+  const own = (key: string): string => {
+    if (key.length < 1 || key.length > MOST_KEY) throw new RangeError(`a key has 1 to ${MOST_KEY} characters`)
+    return `${plugin} ${key}`
+  }
+  return {
+    get isUp() {
+      return store.isUp
+    },
+    get spans() {
+      return store.spans
+    },
+    get sharers() {
+      return Math.max(1, store.sharers)
+    },
+    get: async key => store.get(own(key)),
+    put: async (key, value, options) => {
+      if (value.length > MOST_VALUE) throw new RangeError(`a value has ${MOST_VALUE} characters at most`)
+      inTime(options.ms)
+      return store.put(own(key), value, options)
+    },
+    take: async key => store.take(own(key)),
+    delete: async (key, is) => store.delete(own(key), is),
+    permits: async (key, request) => {
+      inTime(request.ms)
+      few(request.most, request.wanted, request.unused, request.ahead, request.owed)
+      return store.permits(own(key), request)
+    },
+    count: async (key, request) => {
+      inTime(request.ms)
+      few(request.most, request.ahead, request.from, Math.abs(request.by))
+      return store.count(own(key), request)
+    },
+    hold: async (key, request) => {
+      inTime(request.ms)
+      few(request.most, request.wanted)
+      return store.hold(own(key), request)
+    },
+    publish: async (topic, text) => {
+      if (text.length > MOST_VALUE) throw new RangeError(`a text has ${MOST_VALUE} characters at most`)
+      return store.publish(own(topic), text)
+    },
+    subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
+    seal: (text, boundTo) => store.seal(text, own(boundTo)),
+    open: (sealed, boundTo) => store.open(sealed, own(boundTo)),
+  }
+}
+
+function inTime(ms: number): void {
+  if (!Number.isInteger(ms) || ms < 1 || ms > MOST_MS)
+    throw new RangeError(`a time has 1 to ${MOST_MS} whole milliseconds`)
+}
+
+function few(...numbers: readonly (number | undefined)[]): void {
+  for (const number of numbers)
+    if (number !== undefined && !(Number.isInteger(number) && number >= 0 && number <= MOST_COUNT))
+      throw new RangeError(`a count is a whole number of 0 to ${MOST_COUNT}`)
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { minuteMeter, type Surroundings } from '../../../../plugins/rate-limit/shared/meters.ts'
+import {
+  type Question,
+  Reserves,
+  type SharedCount,
+  StoreHealth,
+} from '../../../../plugins/rate-limit/shared/reserves.ts'
+import { gatewayError, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { ManualClock } from './manual-clock.ts'
+
+const WINDOW_MS = 1000
+
+/** A count of so many in each second, of which several processes have a part. */
+function counted(store: SharedStore, most: number, more: Partial<SharedCount> = {}): SharedCount {
+  return {
+    ahead: most < 20 ? 0 : Math.min(Math.floor(most / 10), 50),
+    patienceMs: 100,
+    owes: true,
+    ask: (key, question) => store.permits(key, { most, ms: WINDOW_MS, ...question }),
+    decide: () => ({ allowed: '', retryAfterMs: 1 }),
+    full: waitMs => ({ allowed: '', retryAfterMs: waitMs }),
+    used: () => undefined,
+    ...more,
+  }
+}
+
+/** Lets all that is under way in memory come to its end. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 8; turn++) await Promise.resolve()
+}
+
+test('three processes that are asked 1,000 times a second let through 95 to 100 in each second', async () => {
+  const clock = new ManualClock()
+  const memory = new SharedMemory({ now: () => clock.now() })
+  const questions: Question[] = []
+  const reserves = [1, 2, 3].map(() => {
+    const store = memory.of({})
+    const ask: SharedCount['ask'] = (key, question) => {
+      questions.push(question)
+      return store.permits(key, { most: 100, ms: WINDOW_MS, ...question })
+    }
+    return new Reserves(counted(store, 100, { ask }), new StoreHealth(), clock)
+  })
+  const passes: number[] = []
+
+  for (let ms = 0; ms < 6000; ms++) {
+    void Promise.resolve(reserves[ms % 3]?.take('k')).then(verdict => {
+      if (verdict === undefined) passes.push(clock.now())
+    })
+    await settled()
+    clock.advance(1)
+  }
+
+  for (const at of passes)
+    assert.ok(passes.filter(one => one >= at && one < at + WINDOW_MS).length <= 100, 'in no window too many')
+  for (let second = 0; second < 6; second++) {
+    const passed = passes.filter(at => at >= second * 1000 && at < (second + 1) * 1000).length
+    assert.ok(passed <= 100, `${passed} in second ${second}`)
+  }
+  assert.ok(passes.length >= 6 * 95, `${passes.length} in six seconds`)
+  assert.ok(questions.length < 6000 / 8, `${questions.length} questions for 6,000 asks`)
+})
+
+test('a small limit is asked for call by call, and one who comes seldom gets no batch', async () => {
+  const clock = new ManualClock()
+  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const questions: Question[] = []
+  const asking = (most: number): Reserves =>
+    new Reserves(
+      counted(store, most, {
+        ask: (key, question) => {
+          questions.push(question)
+          return store.permits(key, { most, ms: WINDOW_MS, ...question })
+        },
+      }),
+      new StoreHealth(),
+      clock,
+    )
+  const small = asking(10)
+  for (let call = 0; call < 5; call++) assert.equal(await small.take('small'), undefined)
+  assert.deepEqual(
+    questions.map(({ wanted, ahead }) => [wanted, ahead]),
+    Array.from({ length: 5 }, () => [1, 0]),
+  )
+
+  questions.length = 0
+  const large = asking(500)
+  for (let call = 0; call < 3; call++) {
+    assert.equal(await large.take('large'), undefined)
+    clock.advance(3000)
+  }
+  assert.deepEqual(
+    questions.map(({ ahead }) => ahead),
+    [0, 0, 0],
+  )
+})
+
+test('what was got and not used is given back after a second, and at the end', async () => {
+  const clock = new ManualClock()
+  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const room = async (): Promise<number> => {
+    const { got } = await store.permits('k', { most: 200, ms: 60_000, wanted: 200 })
+    await store.permits('k', { most: 200, ms: 60_000, wanted: 0, unused: got })
+    return got
+  }
+  const count = counted(store, 200, {
+    ask: (key, question) => store.permits(key, { most: 200, ms: 60_000, ...question }),
+  })
+  const reserves = new Reserves(count, new StoreHealth(), clock)
+  for (let call = 0; call < 10; call++) assert.equal(await reserves.take('k'), undefined)
+  await settled()
+  assert.ok((await room()) < 190, 'some are reserved')
+
+  clock.advance(1000)
+  await settled()
+  clock.advance(1000)
+  await settled()
+  assert.equal(await room(), 190)
+
+  for (let call = 0; call < 5; call++) assert.equal(await reserves.take('k'), undefined)
+  await settled()
+  await reserves.close()
+  assert.equal(await room(), 185)
+})
+
+test('one that was let in and refused by something else is there for the next', async () => {
+  const clock = new ManualClock()
+  const store = new SharedMemory({ now: () => clock.now() }).of({})
+  const reserves = new Reserves(counted(store, 1), new StoreHealth(), clock)
+
+  assert.equal(await reserves.take('k'), undefined)
+  reserves.giveBack('k')
+  assert.equal(await reserves.take('k'), undefined)
+  assert.notEqual(await reserves.take('k'), undefined)
+})
+
+/** A store that can be away, or late. */
+function unsteady(
+  clock: ManualClock,
+  sharers: number,
+): { store: SharedStore; is: 'up' | 'away' | 'late'; asked: number } {
+  const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers, spans: 'hosts' }).of({})
+  const state = {
+    is: 'up' as 'up' | 'away' | 'late',
+    asked: 0,
+    store: {
+      ...memory,
+      sharers,
+      permits: async (key: string, request: Parameters<SharedStore['permits']>[1]) => {
+        state.asked++
+        if (state.is === 'away') throw gatewayError('GW_SHARED_AWAY', { why: 'a test' })
+        if (state.is === 'late') await new Promise<void>(resolve => clock.after(200, resolve))
+        return memory.permits(key, request)
+      },
+    },
+  }
+  return state
+}
+
+function aroundOf(store: SharedStore, clock: ManualClock): Surroundings {
+  return { store, clock, health: new StoreHealth() }
+}
+
+test('while the store is away each process allows its part, and tells of it later', async () => {
+  const clock = new ManualClock()
+  const away = unsteady(clock, 3)
+  const spec = { per: [], perMinute: 30, onStoreLoss: 'share' as const }
+  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  away.is = 'away'
+
+  const verdicts = []
+  for (let call = 0; call < 12; call++) verdicts.push(await meter.take('k', 'refuse'))
+  assert.equal(verdicts.filter(verdict => verdict === undefined).length, 10)
+  assert.equal(verdicts.at(-1)?.retryAfterMs, 60_000)
+  assert.ok(away.asked < 3, 'it is not asked for each call')
+
+  away.is = 'up'
+  for (let second = 0; second < 3; second++) {
+    clock.advance(1000)
+    await settled()
+    void meter.take('k', 'refuse')
+    await settled()
+  }
+  const other = await away.store.permits('minute few k', { most: 30, ms: 60_000, wanted: 30 })
+  assert.ok(other.got <= 20, `the ten are counted: ${other.got}`)
+})
+
+test('with "refuse" nothing is let in that is not reserved', async () => {
+  const clock = new ManualClock()
+  const away = unsteady(clock, 3)
+  const spec = { per: [], perMinute: 30, onStoreLoss: 'refuse' as const }
+  const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
+  for (let call = 0; call < 3; call++) assert.equal(await meter.take('k', 'refuse'), undefined)
+  await settled()
+  away.is = 'away'
+
+  const verdicts = []
+  for (let call = 0; call < 20; call++) verdicts.push(await meter.take('k', 'refuse'))
+
+  assert.ok(verdicts.filter(verdict => verdict === undefined).length <= 3, 'what was reserved')
+  assert.equal(verdicts.at(-1)?.isStoreLost, true)
+})
+
+test('calls do not wait for a store that is late, and what it says late counts', async () => {
+  const clock = new ManualClock()
+  const late = unsteady(clock, 1)
+  const spec = { per: [], perMinute: 5, onStoreLoss: 'share' as const }
+  const meter = minuteMeter('few', spec, aroundOf(late.store, clock))
+  late.is = 'late'
+
+  let first: unknown = 'waits'
+  void Promise.resolve(meter.take('k', 'refuse')).then(verdict => (first = verdict))
+  clock.advance(100)
+  await settled()
+  assert.equal(first, undefined)
+  assert.equal(meter.take('k', 'refuse'), undefined, 'the next one waits for nothing')
+  clock.advance(200)
+  await settled()
+  late.is = 'up'
+  clock.advance(1000)
+  await settled()
+  void meter.take('k', 'refuse')
+  await settled()
+  clock.advance(1000)
+  await settled()
+
+  const { got } = await late.store.permits('minute few k', { most: 5, ms: 60_000, wanted: 5 })
+  assert.equal(got, 2)
+})

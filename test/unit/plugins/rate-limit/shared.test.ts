@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { type JsonObject, type Plugin, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import {
+  closeAfter,
+  testClient,
+  testGateway,
+  testUpstream,
+  type TestClient,
+  type TestGateway,
+} from '../../../../src/testing/index.ts'
+
+const alice = makeKey('alice', [])
+const bob = makeKey('bob', [])
+const AUTH = {
+  keys: [
+    { name: 'alice', hash: alice.hash },
+    { name: 'bob', hash: bob.hash },
+  ],
+}
+
+interface Processes {
+  readonly gateways: readonly TestGateway[]
+  readonly release: () => void
+  /** Resolves when so many slow calls have reached their server. */
+  readonly underWay: (count: number) => Promise<void>
+  client(index: number, key?: string): Promise<TestClient>
+}
+
+/** So many gateways that share a memory, before one server. */
+async function processes(
+  t: TestContext,
+  { count, rules, spans }: { count: number; rules: JsonObject; spans: SharedStore['spans'] },
+): Promise<Processes> {
+  const waiting: (() => void)[] = []
+  const tools = {
+    read: () => 'rows',
+    add: () => 'added',
+    slow: () => new Promise<string>(resolve => waiting.push(() => resolve('done'))),
+  }
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const memory = new SharedMemory({ now: () => performance.now(), spans, sharers: () => count })
+  const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }
+  const gateways: TestGateway[] = []
+  for (let index = 0; index < count; index++) {
+    const me = {}
+    const shares: Plugin<never> = {
+      name: 'shares',
+      early: true,
+      setup: ({ hooks }) => {
+        hooks.sharedStore.tap(() => memory.of(me))
+        hooks.close.tap(() => memory.gone(me))
+      },
+    }
+    gateways.push(closeAfter(t, await testGateway({ config, plugins: [shares] })))
+  }
+  return {
+    gateways,
+    underWay: async count => {
+      const deadline = Date.now() + 20_000
+      while (waiting.length < count) {
+        assert.ok(Date.now() < deadline, `${waiting.length} of ${count} are under way`)
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    },
+    release: () => waiting.splice(0).forEach(resolve => resolve()),
+    client: async (index, key = alice.key) => {
+      const headers = { authorization: `Bearer ${key}` }
+      return closeAfter(t, await testClient(gateways[index]?.url ?? '', { headers }))
+    },
+  }
+}
+
+async function call(client: TestClient | undefined, tool = 'read'): Promise<string> {
+  const reply = await client?.request('tools/call', { name: `web__${tool}`, arguments: {} })
+  return String((reply?.error?.data as JsonObject | undefined)?.code ?? 'ok')
+}
+
+function ok(codes: readonly string[]): number {
+  return codes.filter(code => code === 'ok').length
+}
+
+for (const spans of ['host', 'hosts'] as const) {
+  test(`${spans}: three processes together let through what the rule allows, and no more`, async t => {
+    const { client } = await processes(t, { count: 3, spans, rules: { few: { tools: '*', perMinute: 60 } } })
+    const clients = await Promise.all([0, 1, 2].map(index => client(index)))
+
+    const codes: string[] = []
+    for (let round = 0; round < 10; round++)
+      codes.push(...(await Promise.all(clients.flatMap(one => [1, 2, 3, 4].map(() => call(one))))))
+
+    assert.ok(ok(codes) <= 60 && ok(codes) >= 50, `${ok(codes)} of 60`)
+    assert.equal(codes.length - ok(codes), codes.filter(code => code === 'GW_RATE_LIMITED').length)
+    assert.equal(await call(await client(1, bob.key)), 'ok', 'another caller has a count of its own')
+  })
+}
+
+test('hosts: a day is exact over replicas', async t => {
+  const { client } = await processes(t, {
+    count: 3,
+    spans: 'hosts',
+    rules: { few: { tools: '*', perDay: 40 } },
+  })
+  const clients = await Promise.all([0, 1, 2].map(index => client(index)))
+
+  const codes: string[] = []
+  const deadline = Date.now() + 30_000
+  // What one replica has reserved and does not use comes back after a second.
+  while (ok(codes) < 40 && Date.now() < deadline)
+    codes.push(...(await Promise.all(clients.flatMap(one => [1, 2, 3].map(() => call(one))))))
+  for (const one of clients) codes.push(await call(one))
+
+  assert.equal(ok(codes), 40)
+  assert.equal(codes.at(-1), 'GW_RATE_LIMITED')
+})
+
+test('host: calls at a time are counted over all, and those of a process that ends are free', async t => {
+  const { client, release, gateways, underWay } = await processes(t, {
+    count: 2,
+    spans: 'host',
+    rules: { few: { tools: '*', inFlight: 2 } },
+  })
+  const [one, other] = [await client(0), await client(1)]
+
+  const first = call(one, 'slow')
+  const second = call(other, 'slow')
+  await underWay(2)
+  assert.equal(await call(one), 'GW_RATE_LIMITED')
+  assert.equal(await call(other), 'GW_RATE_LIMITED')
+  release()
+  assert.deepEqual(await Promise.all([first, second]), ['ok', 'ok'])
+  assert.equal(await call(other), 'ok')
+
+  void call(one, 'slow').catch(() => undefined)
+  void call(one, 'slow').catch(() => undefined)
+  await underWay(2)
+  assert.equal(await call(other), 'GW_RATE_LIMITED')
+  const closing = gateways[0]?.gateway.close()
+  release()
+  await closing
+  const deadline = Date.now() + 20_000
+  while ((await call(other)) !== 'ok') assert.ok(Date.now() < deadline, 'they are free again')
+})
+
+test('a call that one rule refuses is not counted by another', async t => {
+  const rules = { all: { tools: '*', perMinute: 5 }, one: { tools: 'web__read', perMinute: 1 } }
+  const { client } = await processes(t, { count: 1, spans: 'hosts', rules })
+  const one = await client(0)
+
+  const reads = []
+  for (let round = 0; round < 4; round++) reads.push(await call(one))
+  const others = []
+  for (let round = 0; round < 5; round++) others.push(await call(one, 'add'))
+
+  assert.deepEqual(reads, ['ok', ...Array.from({ length: 3 }, () => 'GW_RATE_LIMITED')])
+  assert.deepEqual(others, ['ok', 'ok', 'ok', 'ok', 'GW_RATE_LIMITED'])
+})

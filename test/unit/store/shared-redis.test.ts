@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { redisFor, skip } from '../../fixtures/redis.ts'
+import { onRedis, pause, until } from './shared-setting.ts'
+
+test(
+  'redis: while it is away every verb is refused, and afterwards who listens is told and hears again',
+  { skip },
+  async t => {
+    const redis = await redisFor(t)
+    const { shared } = await onRedis(t, redis)
+    const heard: string[] = []
+    let missed = 0
+    cleanup(
+      t,
+      shared.subscribe(
+        'a',
+        text => heard.push(text),
+        () => missed++,
+      ),
+    )
+    await until(() => missed === 1)
+
+    await redis.stop()
+    const asked = [
+      () => shared.get('k'),
+      () => shared.put('k', 'v', { ms: 1000 }),
+      () => shared.take('k'),
+      () => shared.delete('k'),
+      () => shared.permits('k', { most: 1, ms: 1000, wanted: 1 }),
+      () => shared.count('k', { by: 1, ms: 1000 }),
+      () => shared.hold('k', { wanted: 1, most: 1, ms: 1000 }),
+      () => shared.publish('a', 'lost'),
+    ]
+    for (const ask of asked) await assert.rejects(ask, { code: 'GW_SHARED_AWAY' })
+    assert.equal(shared.isUp, false)
+
+    await redis.start()
+    await until(() => missed > 1 && shared.isUp)
+    await until(async () => {
+      await shared.publish('a', 'x').catch(() => undefined)
+      await pause(20)
+      return heard.includes('x')
+    })
+    assert.equal(heard.includes('lost'), false)
+  },
+)
+
+test(
+  'redis: keys say nothing of what they are for, and a slice of a time to come is forgotten',
+  { skip },
+  async t => {
+    const redis = await redisFor(t)
+    const { shared } = await onRedis(t, redis)
+    await shared.put('https://issuer alice', 'v', { ms: 60_000 })
+    await shared.permits('alice', { most: 5, ms: 60_000, wanted: 5 })
+
+    const keys = await redis.ask('KEYS', '*')
+    assert.equal(keys.includes('alice'), false)
+    const key = /tg:g:permits:\S+/.exec(keys)?.[0] ?? ''
+    const [slice = ''] = /(?<=\r\n)\d{6,}(?=\r\n)/.exec(await redis.ask('HGETALL', key)) ?? []
+    // As if the clock of Redis had been set back by a day.
+    await redis.ask('HDEL', key, slice)
+    await redis.ask('HSET', key, String(Number(slice) + 86_400), '5')
+    assert.equal((await shared.permits('alice', { most: 5, ms: 60_000, wanted: 5 })).got, 5)
+  },
+)

@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { storeOf } from '../../../src/plugin-host/plugin-store.ts'
+import type { SharedStore } from '../../../src/plugin.ts'
+import { systemClock as clock } from '../../../src/util/clock.ts'
+import { SharedMemory } from '../../../src/util/storage/shared-memory.ts'
+import { redisFor, skip } from '../../fixtures/redis.ts'
+import { KEY, onRedis, overLine, pause, until } from './shared-setting.ts'
+
+/** Two processes that share a store, and the end of the second. */
+interface Two {
+  readonly one: SharedStore
+  readonly other: SharedStore
+  end(): void
+}
+
+const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Two>>> = {
+  memory: () => {
+    const memory = new SharedMemory({ now: () => clock.now() })
+    const second = {}
+    const two = { one: memory.of({}), other: memory.of(second), end: () => memory.gone(second) }
+    return Promise.resolve(two)
+  },
+  line: t => {
+    const memory = new SharedMemory({ now: () => clock.now(), key: KEY })
+    const [one, other] = [overLine(t, memory), overLine(t, memory)]
+    return Promise.resolve({ one: one.store, other: other.store, end: () => other.line.close() })
+  },
+  redis: async t => {
+    const redis = await redisFor(t)
+    const [one, other] = [await onRedis(t, redis), await onRedis(t, redis)]
+    return { one: one.shared, other: other.shared, end: () => other.store.close() }
+  },
+}
+
+for (const [name, make] of Object.entries(MAKERS)) {
+  const options = { skip: name === 'redis' ? skip : false }
+  const ms = 60_000
+
+  test(
+    `${name}: a value is there for both until it ends, is taken by one, and changes only as was said`,
+    options,
+    async t => {
+      const { one, other } = await make(t)
+
+      assert.equal(await one.get('k'), undefined)
+      assert.equal(await one.put('k', 'é\u0000"', { ms }), true)
+      assert.equal(await other.get('k'), 'é\u0000"')
+      assert.equal(await other.put('k', 'b', { ms, when: 'absent' }), false)
+      assert.equal(await other.put('k', 'b', { ms, when: { is: 'x' } }), false)
+      assert.equal(await other.put('k', 'b', { ms, when: { is: 'é\u0000"' } }), true)
+      assert.equal(await one.delete('k', 'x'), false)
+      assert.equal(await one.get('k'), 'b')
+      const taken = await Promise.all([one.take('k'), other.take('k'), one.take('k')])
+      assert.deepEqual(taken.sort(), ['b', undefined, undefined])
+      assert.equal(await one.delete('k'), false)
+      assert.equal(await one.put('k', '', { ms: 30, when: 'absent' }), true)
+      assert.equal(await other.get('k'), '')
+      await until(async () => (await other.get('k')) === undefined)
+      assert.equal(await other.put('k', 'c', { ms, when: { is: '' } }), false)
+      const locks = await Promise.all(['1', '2'].map(me => one.put('lock', me, { ms, when: 'absent' })))
+      assert.deepEqual(locks.sort(), [false, true])
+    },
+  )
+
+  test(
+    `${name}: permits are never more than the limit, and unused ones can be given back`,
+    options,
+    async t => {
+      const { one, other } = await make(t)
+      const asked = { most: 100, ms }
+
+      assert.deepEqual(await one.permits('p', { ...asked, wanted: 10, ahead: 8 }), {
+        got: 18,
+        forMs: 1000,
+        waitMs: 0,
+      })
+      assert.equal((await other.permits('p', { ...asked, wanted: 70 })).got, 70)
+      assert.equal(
+        (await one.permits('p', { ...asked, wanted: 4, ahead: 50 })).got,
+        6,
+        'a quarter of the rest',
+      )
+      assert.equal((await one.permits('p', { ...asked, wanted: 0, unused: 2 })).got, 0)
+      const last = await other.permits('p', { ...asked, wanted: 50, ahead: 50 })
+      assert.equal(last.got, 8)
+      assert.ok(last.waitMs > ms - 2000 && last.waitMs <= ms + 3000)
+      assert.equal((await one.permits('p', { ...asked, wanted: 1 })).got, 0)
+      assert.equal((await one.permits('q', { ...asked, wanted: 1, owed: 99 })).got, 1)
+      assert.equal((await one.permits('q', { ...asked, wanted: 1, owed: 99 })).got, 0)
+      const many = await Promise.all(
+        Array.from({ length: 60 }, (_, index) =>
+          (index % 2 === 0 ? one : other).permits('r', { ...asked, wanted: 3 }),
+        ),
+      )
+      assert.equal(
+        many.reduce((sum, permits) => sum + permits.got, 0),
+        100,
+      )
+    },
+  )
+
+  test(
+    `${name}: in no window are there more permits than its limit, and soon after it there are some again`,
+    options,
+    async t => {
+      const { one, other } = await make(t)
+      const [most, window] = [20, 300]
+      const taken: number[] = []
+      const began = clock.now()
+
+      while (clock.now() - began < 1500)
+        for (const store of [one, other]) {
+          const { got } = await store.permits('w', { most, ms: window, wanted: 3 })
+          // Taken at the latest now: an answer that was late lets no more into a window.
+          taken.push(...Array.from({ length: got }, () => clock.now()))
+        }
+
+      assert.ok(taken.length > most, 'there were some again')
+      assert.ok(taken.length <= most * (Math.ceil((clock.now() - began) / window) + 1))
+    },
+  )
+
+  test(`${name}: a count ends, stops at its bound, and knows what it has been`, options, async t => {
+    const { one, other } = await make(t)
+
+    assert.deepEqual(await one.count('n', { by: 3, ms }), { got: 3, total: 3 })
+    assert.deepEqual(await other.count('n', { by: 5, ms, most: 7 }), { got: 4, total: 7 })
+    assert.deepEqual(await other.count('n', { by: 1, ms, most: 7, ahead: 9 }), { got: 0, total: 7 })
+    assert.deepEqual(await other.count('n', { by: -4, ms, most: 7 }), { got: -4, total: 3 })
+    assert.deepEqual(await one.count('n', { by: 1, ms, most: 24, ahead: 9 }), { got: 6, total: 9 })
+    assert.deepEqual(await one.count('fresh', { by: 1, ms, most: 9, from: 8 }), { got: 1, total: 9 })
+    assert.deepEqual(await one.count('fresh', { by: 1, ms, most: 9, from: 8 }), { got: 0, total: 9 })
+    await one.count('short', { by: 1, ms: 200 })
+    await until(async () => (await one.count('short', { by: 1, ms: 200 })).total === 1)
+    const many = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        (index % 2 === 0 ? one : other).count('m', { by: 1, ms, most: 30 }),
+      ),
+    )
+    assert.equal(many.filter(counted => counted.got === 1).length, 30)
+  })
+
+  test(
+    `${name}: what is held by one is not held by the other, and is free when its time is up`,
+    options,
+    async t => {
+      const { one, other, end } = await make(t)
+
+      assert.equal(await one.hold('h', { wanted: 3, most: 5, ms }), 3)
+      assert.equal(await other.hold('h', { wanted: 3, most: 5, ms }), 2)
+      assert.equal(await other.hold('h', { wanted: 1, most: 5, ms }), 1)
+      assert.equal(await one.hold('h', { wanted: 9, most: 5, ms }), 4)
+      assert.equal(await one.hold('h', { wanted: 9, most: 2, ms }), 4, 'those run already')
+      assert.equal(await one.hold('h', { wanted: 0, most: 2, ms }), 0)
+      assert.equal(await other.hold('h', { wanted: 2, most: 2, ms: 300 }), 2)
+      end()
+      await until(async () => (await one.hold('h', { wanted: 2, most: 2, ms })) === 2)
+    },
+  )
+
+  test(`${name}: what is published is heard by all who listen`, options, async t => {
+    const { one, other } = await make(t)
+    const heard: string[] = []
+    let missed = 0
+    const ends = [
+      one.subscribe('a', text => heard.push(`1 ${text}`)),
+      other.subscribe(
+        'a',
+        text => heard.push(`2 ${text}`),
+        () => missed++,
+      ),
+      other.subscribe('a', text => heard.push(`3 ${text}`)),
+      other.subscribe('b', text => heard.push(`b ${text}`)),
+    ]
+    if (name === 'redis') await until(() => missed > 0)
+
+    await until(async () => {
+      await one.publish('a', 'x')
+      await pause(20)
+      return ['1 x', '2 x', '3 x'].every(text => heard.includes(text))
+    })
+    assert.equal(
+      heard.some(text => text.startsWith('b')),
+      false,
+    )
+    for (const stop of ends) stop()
+    await pause(50)
+    const before = heard.length
+    await other.publish('a', 'y')
+    await pause(50)
+    assert.equal(heard.length, before)
+  })
+
+  test(`${name}: what is sealed is opened by both, for the same alone`, options, async t => {
+    const { one, other } = await make(t)
+    const sealed = one.seal('a secret', 'k')
+
+    assert.equal(other.open(sealed, 'k'), 'a secret')
+    assert.equal(other.open(sealed, 'l'), undefined)
+    assert.equal(other.open(`${sealed.slice(0, -2)}AA`, 'k'), undefined)
+    assert.equal(other.open('', 'k'), undefined)
+    assert.equal(sealed.includes('secret'), false)
+  })
+
+  test(
+    `${name}: of a plugin's keys no other plugin sees anything, and nonsense is refused`,
+    options,
+    async t => {
+      const { one } = await make(t)
+      const [a, b] = [storeOf('a', one), storeOf('b', one)]
+
+      await a?.put('k', 'of a', { ms })
+      assert.equal(await b?.get('k'), undefined)
+      assert.equal(await a?.get('k'), 'of a')
+      for (const wrong of [0, -1, 1.5, Infinity, NaN])
+        await assert.rejects(async () => a?.put('k', 'v', { ms: wrong }), RangeError)
+      await assert.rejects(async () => a?.get(''), RangeError)
+      await assert.rejects(async () => a?.get('k'.repeat(2000)), RangeError)
+      await assert.rejects(async () => a?.put('k', 'v'.repeat(300_000), { ms }), RangeError)
+      await assert.rejects(async () => a?.count('k', { by: 0.5, ms }), RangeError)
+    },
+  )
+}
+
+test('line: with the primary gone every verb is refused', async t => {
+  const memory = new SharedMemory({ now: () => clock.now() })
+  const { store, line } = overLine(t, memory)
+  line.close()
+
+  await assert.rejects(store.get('k'), { code: 'GW_SHARED_AWAY' })
+  assert.equal(store.isUp, false)
+})
