@@ -30,6 +30,8 @@ export function isOfHost(options: ClusterConfig | HostOptions): options is HostO
 
 /** Sections that say where a replica runs, and not what it is. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
+/** Longer than others go by what they knew of a replica. */
+const HANDOVER_MS = 2000
 /** Time for which the entries of other replicas are kept for the owner's findings. */
 const LOOK_MS = 10_000
 
@@ -139,9 +141,15 @@ export class Cluster {
     return this.others
   }
 
+  /** Has others take its sessions shortly before `delayMs` have passed: until then requests may still come here. */
+  drain(delayMs: number): void {
+    this.#forget.push(this.#clock.after(Math.max(0, delayMs - HANDOVER_MS), () => this.leave()))
+  }
+
   /** Has others take its sessions from now on; what is under way here is answered here. */
-  leave(): Promise<void> {
-    return this.replica.leave()
+  leave(): void {
+    this.sessions.leave()
+    void this.replica.announceLeave()
   }
 
   /** Ends with the last generation that uses it. */
@@ -150,7 +158,7 @@ export class Cluster {
     this.hasEnded = true
     for (const forget of this.#forget) forget()
     this.neighbours.stop()
-    await this.leave()
+    await this.replica.leave()
     this.entrance.stop()
     this.store.close()
   }

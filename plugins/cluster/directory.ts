@@ -20,6 +20,8 @@ export interface Entry {
   readonly version: string
   /** Another one for another configuration. */
   readonly config: string
+  /** True if it will stop, so that others are to take its sessions; it still answers what it is asked. */
+  readonly isLeaving?: boolean
 }
 
 /** Result of a look-up. `lease` is what stands in the store, were it even forged. */
@@ -112,5 +114,6 @@ function entryOf(value: unknown): Entry | undefined {
     typeof started === 'number' &&
     typeof version === 'string' &&
     typeof config === 'string'
-  return isWhole ? { id, address, started, version, config } : undefined
+  const leaving = value.isLeaving === true ? { isLeaving: true } : {}
+  return isWhole ? { id, address, started, version, config, ...leaving } : undefined
 }

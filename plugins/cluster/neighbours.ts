@@ -48,7 +48,7 @@ export interface Surroundings {
 }
 
 /** Outcome of taking a session over: the place where it is, or the replica that was faster. */
-type TakenOver = { readonly where: 'here' | Refusal } | { readonly owner: string }
+type TakenOver = { readonly where: Whereabouts } | { readonly owner: string }
 
 /** The other replicas, as listeners see them. */
 export class Replicas implements Neighbours {
@@ -135,36 +135,37 @@ export class Replicas implements Neighbours {
   }
 
   async #search(id: string, first: string, dead: Found | undefined): Promise<Whereabouts> {
-    const { replica, directory, sessions } = this.#around
+    const { directory } = this.#around
     let owner = first
     let gone = dead
     for (let step = 0; step < MOST_STEPS; step++) {
       const found = gone ?? (await directory.find(owner))
-      if (!replica.is(owner) && gone === undefined && found.entry !== undefined)
-        return this.#neighbour(owner, found, id)
-      const recorded = await sessions.read(id)
-      // No replica has the session: it is answered as any session that has ended.
-      if (recorded === undefined) return sessions.isComplete ? 'here' : LATER
-      if (recorded.owner !== owner) {
-        owner = recorded.owner
-        gone = undefined
-        this.#routes.set(id, owner)
-        continue
-      }
-      const taken = await this.#takeOver(id, recorded, found)
-      if ('where' in taken) return taken.where
+      const next = await this.#ask(id, owner, found, gone === undefined)
+      if ('where' in next) return next.where
       gone = undefined
-      owner = taken.owner
+      owner = next.owner
       this.#routes.set(id, owner)
     }
     return LATER
+  }
+
+  /** Looks at one replica that may have a session. Returns another one, where that is known to have it. */
+  async #ask(id: string, owner: string, found: Found, mayLive: boolean): Promise<TakenOver> {
+    const { replica, sessions } = this.#around
+    const living = mayLive && !replica.is(owner) ? found.entry : undefined
+    const recorded = living === undefined || living.isLeaving === true ? await sessions.read(id) : undefined
+    // One that leaves still answers for what nobody can take from it.
+    if (recorded === undefined && living !== undefined) return { where: this.#neighbour(owner, found, id) }
+    // No replica has the session: it is answered as any session that has ended.
+    if (recorded === undefined) return { where: sessions.isComplete ? 'here' : LATER }
+    return recorded.owner === owner ? this.#takeOver(id, recorded, found) : { owner: recorded.owner }
   }
 
   /** Takes a session over. Returns another owner, where somebody was faster. */
   async #takeOver(id: string, recorded: Recorded, found: Found): Promise<TakenOver> {
     const { replica, sessions, directory } = this.#around
     if (replica.is(recorded.owner)) return this.#goOn(id, recorded, recorded.epoch)
-    const taken = await sessions.take(id, recorded, found.lease)
+    const taken = await sessions.take(id, recorded, found)
     directory.forget(recorded.owner)
     if (taken === undefined) return { where: 'here' }
     return replica.is(taken.owner) ? this.#goOn(id, recorded, taken.epoch) : { owner: taken.owner }

@@ -33,11 +33,14 @@ export class Replica {
   #id = newId()
   #value = ''
   #before = ''
+  /** False for a value that the store cannot know yet. */
+  #isSaid = false
   #renewedAt = -Infinity
   #wasHeld = false
   #renewing: Promise<void> | undefined
   #forget: () => void = () => undefined
   #hasLeft = false
+  #leaving: Promise<void> | undefined
 
   constructor(shared: Shared, log: Log, events: LeaseEvents) {
     this.#shared = shared
@@ -82,6 +85,24 @@ export class Replica {
     return this.#renewing
   }
 
+  /** True once others are to take its sessions. */
+  get isLeaving(): boolean {
+    return this.#leaving !== undefined
+  }
+
+  /** Has others take its sessions at once. It stays in the directory, as what is under way here is answered here. */
+  announceLeave(): Promise<void> {
+    this.#leaving ??= this.#announce()
+    return this.#leaving
+  }
+
+  async #announce(): Promise<void> {
+    await this.#renewing
+    if (this.#about === undefined) return
+    this.describe({ isLeaving: true })
+    await this.renew()
+  }
+
   /** Leaves the directory, so that others take its sessions at once. */
   async leave(): Promise<void> {
     if (this.#hasLeft) return
@@ -94,7 +115,8 @@ export class Replica {
   }
 
   #say(): void {
-    this.#before = this.#value
+    if (this.#isSaid) this.#before = this.#value
+    this.#isSaid = false
     this.#value = this.#shared.ring.sign('directory', { id: this.#id, ...this.#about })
   }
 
@@ -119,6 +141,7 @@ export class Replica {
   #lease(): Promise<unknown> {
     const { store, keys } = this.#shared
     const args = [this.#before, this.#value, String(LEASE_MS), this.#id]
+    this.#isSaid = true
     return store.run(LEASE, [keys.replica(this.#id), keys.roster], args)
   }
 

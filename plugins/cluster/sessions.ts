@@ -7,7 +7,7 @@ import {
   type Principal,
   type Session,
 } from '../../src/plugin.ts'
-import type { Shared } from './directory.ts'
+import type { Found, Shared } from './directory.ts'
 import { ADOPT, FORGET, HOLD, MOVE, READ, WRITE } from './store/scripts.ts'
 import type { Reply } from './store/store.ts'
 
@@ -55,6 +55,7 @@ export class Sessions {
   readonly #kept = new Map<string, Kept>()
   #heldAt = -Infinity
   #isFlushing = false
+  #isLeaving = false
 
   constructor(
     shared: Shared,
@@ -119,14 +120,15 @@ export class Sessions {
     }
   }
 
-  /** Takes a session over, from one whose lease is known to be dead. Returns who has it then, and how often it changed hands. */
+  /** Takes a session over, from one that leaves, or whose lease is known to be dead. Returns who has it then, and how often it changed hands. */
   async take(
     id: string,
     { owner, epoch }: Recorded,
-    lease: string,
+    { lease, entry }: Found,
   ): Promise<{ owner: string; epoch: number } | undefined> {
     const { store, keys } = this.#shared
-    const args = [owner, String(epoch), this.#me(), String(this.#lifeOf()), lease]
+    const leaves = entry?.isLeaving === true ? 'leaves' : ''
+    const args = [owner, String(epoch), this.#me(), String(this.#lifeOf()), lease, leaves]
     const reply = await store.run(ADOPT, [keys.session(id), keys.replica(owner)], args)
     const [winner, now] = Array.isArray(reply) ? (reply as Reply[]) : []
     return typeof winner === 'string' ? { owner: winner, epoch: Number(now) } : undefined
@@ -187,6 +189,11 @@ export class Sessions {
     }
   }
 
+  /** Lets go of nothing from now on: others take what is here, and what is under way in it ends here. */
+  leave(): void {
+    this.#isLeaving = true
+  }
+
   /** Has all records written again, as they are to be sealed with another key. */
   writeAgain(): void {
     for (const kept of this.#kept.values()) kept.isUnwritten = true
@@ -194,7 +201,7 @@ export class Sessions {
 
   /** Keeps the records alive, and writes those that could not be written. */
   async tend(): Promise<void> {
-    if (this.#isFlushing) return
+    if (this.#isFlushing || this.#isLeaving) return
     this.#isFlushing = true
     try {
       const unwritten = [...this.#kept].filter(([, kept]) => kept.isUnwritten).slice(0, MOST_WRITES)
@@ -228,7 +235,7 @@ export class Sessions {
       const args = [this.#me(), String(epoch), sealed, String(this.#lifeOf())]
       const reply = await store.run(WRITE, [keys.session(id)], args)
       const [owner] = Array.isArray(reply) ? (reply as Reply[]) : []
-      if (owner !== this.#me()) this.#drop(id)
+      if (owner !== this.#me() && !this.#isLeaving) this.#drop(id)
     } catch (error) {
       kept.isUnwritten = true
       throw error

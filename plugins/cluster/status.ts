@@ -76,12 +76,12 @@ export function eachOnce(status: JsonObject): JsonObject {
 /** Rows of a table for people. */
 export function linesOf(status: JsonObject, now: number): string[] {
   const replicas = status.replicas as readonly Row[]
-  const rows = replicas.map(({ id, address, started, version, config, isSelf }) => [
+  const rows = replicas.map(({ id, address, started, version, config, isSelf, isLeaving }) => [
     isSelf ? `${id} *` : id,
     address,
     version,
     config,
-    durationText(Math.max(0, now - started)),
+    durationText(Math.max(0, now - started)) + (isLeaving === true ? ', leaving' : ''),
   ])
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []

@@ -76,6 +76,8 @@ export interface SessionInit {
 /** The core as listeners see it. */
 export interface Gate {
   readonly info: { readonly name: string; readonly version: string }
+  /** True once clients are to go elsewhere, as the gateway will stop. They are served as ever until then. */
+  readonly isDraining: boolean
   /** Rejects with a GatewayError when a plugin refuses the session. */
   openSession(init: SessionInit): Promise<Session>
   closeSession(session: Session, reason: string): void

@@ -203,6 +203,10 @@ export interface ShutdownConfig {
    * How long open requests may go on after a stop was asked for. When the client on stdin closes it, they have 0.2 s.
    */
   readonly grace: string | number
+  /**
+   * How long HTTP listeners serve on after SIGTERM, before the stop begins, so that load balancers look elsewhere first: `/readyz` is 503 from then on, and each answer ends its connection. A second signal stops at once.
+   */
+  readonly delay: string | number
 }
 /**
  * The control socket of `gateway serve`, for `gateway ps`, `start`, `stop`, `restart`, `logs`, `reload` and `cache`. Only the same user can connect.

@@ -168,6 +168,7 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/shape/patience',
   '/shape/tools/*/maxTokens',
   '/shape/tools/*/patience',
+  '/shutdown/delay',
   '/shutdown/grace',
   '/surface/budget',
   '/surface/code/calls',

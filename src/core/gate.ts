@@ -13,6 +13,7 @@ import type {
   Running,
   Session,
   SessionInit,
+  Upstream,
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
@@ -39,6 +40,7 @@ export class PipelineGate implements Gate {
   readonly roots: ClientRoots
   #graph: RuntimeGraph
   #isOpen = true
+  #isDraining = false
   readonly #sessions = new Set<Session>()
   /** Findings that are no upstream's and no plugin's, by code. */
   readonly #standing = new Map<string, HealthFinding>()
@@ -63,6 +65,15 @@ export class PipelineGate implements Gate {
     this.#graph.notifier.attach(new Set())
     this.#graph = graph
     graph.tasks.attach(graph)
+  }
+
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Not ready from now on, and open as ever. */
+  drain(): void {
+    this.#isDraining = true
   }
 
   /** No new sessions and requests from now on. */
@@ -171,16 +182,14 @@ export class PipelineGate implements Gate {
       const { name, state, problem } = node.upstream
       upstreams[name] = problem === undefined ? { state } : { state, problem }
     }
-    const someReady = nodes.length === 0 || nodes.some(isUp)
-    const allRequired = nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
     const { level, findings } = this.health()
     const known = findings.filter(({ upstream }) => upstream === undefined || upstream in upstreams)
     const health = known.length === findings.length ? { level, findings } : healthFrom(known)
-    return { ready: this.#isOpen && someReady && allRequired, upstreams, health }
+    return { ready: this.#isOpen && !this.#isDraining && canServe(nodes), upstreams, health }
   }
 
   health(): Health {
-    const ending = this.#isOpen ? [] : [finding('stopping')]
+    const ending = this.#isOpen && !this.#isDraining ? [] : [finding('stopping')]
     return healthOf(this.#graph, [...ending, ...this.#standing.values()])
   }
 
@@ -201,6 +210,12 @@ export class PipelineGate implements Gate {
     const upstreams = [...this.#graph.upstreams.values()].map(node => statusOf(node.upstream, this.#graph))
     return { upstreams, sessions: this.#conversations, running: this.#graph.running }
   }
+}
+
+/** True if some server can be called, and all that must be there are. */
+function canServe(nodes: readonly Upstream[]): boolean {
+  const someReady = nodes.length === 0 || nodes.some(isUp)
+  return someReady && nodes.every(node => node.spec.onFailure !== 'fail' || isUp(node))
 }
 
 /** Key of the taps of every path that differs in its last part alone. */

@@ -31,6 +31,7 @@ import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { ownPackage } from '../util/version.ts'
 import { runVerb } from './control-verbs.ts'
+import { drain } from './drain.ts'
 import { Events, LogFeed } from './events.ts'
 import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
 import { handleOf, inspect, loadOf } from './inspect.ts'
@@ -288,6 +289,12 @@ export class Gateway {
   #followLogs(): void {
     const upstreams = [...this.generation.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream))
     this.#logs.over(upstreams)
+  }
+
+  /** Says to load balancers that it is not ready, and serves on for `shutdown.delay`; at once without HTTP listeners. `close` is to follow. */
+  async drain(): Promise<void> {
+    if (!this.#life.isClosed)
+      await drain(this.generation.graph, this.#gate, this.#listeners.all, this.#around)
   }
 
   /**

@@ -302,6 +302,11 @@ class Workers {
     if (meanwhile !== next) await this.#gateway.reload(next)
   }
 
+  /** Has those that accept say that they are not ready, and serve on for `shutdown.delay`. */
+  async drain(): Promise<void> {
+    await Promise.allSettled(this.#all.map(worker => worker.request('drain')))
+  }
+
   /** The workers first, as what they do may need the shared servers; then those. */
   async close(): Promise<void> {
     if (this.#isClosed) return

@@ -77,6 +77,7 @@ interface Running {
 
 const HANDLERS: Readonly<Record<string, Handler>> = {
   settled: ({ gateway }) => gateway.settled(),
+  drain: ({ gateway }) => gateway.drain(),
   reload: async ({ gateway, become }, value) => gateway.reload(become(value as Share)).then(() => undefined),
   control: async ({ gateway }, value) => {
     const { verb, params } = value as { verb: string; params: JsonObject }

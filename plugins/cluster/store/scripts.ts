@@ -82,7 +82,8 @@ if not o[1] then return {} end return {o[1],tonumber(o[2]),o[3]}`,
 
 /**
  * Takes a session over from a replica that is gone: `session`, `replica` of the old one; old, epoch, me, ms, lease that is
- * known to be dead → {owner, epoch}. One that lives after all finds its lease gone, and looks whose its sessions are.
+ * known to be dead, or of one that leaves, which then stays → {owner, epoch}. One that lives after all finds its lease gone, and
+ * looks whose its sessions are.
  */
 export const ADOPT: Script = {
   name: 'adopt',
@@ -91,7 +92,7 @@ if not o[1] then return {} end
 if o[1]==ARGV[1] and o[2]==ARGV[2] then
   local v=redis.call('GET',KEYS[2])
   if v==false or v==ARGV[5] then
-    if v~=false then redis.call('DEL',KEYS[2]) end
+    if v~=false and ARGV[6]~='leaves' then redis.call('DEL',KEYS[2]) end
     redis.call('HSET',KEYS[1],'owner',ARGV[3],'epoch',ARGV[2]+1)
     redis.call('PEXPIRE',KEYS[1],ARGV[4])
     return {ARGV[3],ARGV[2]+1} end end
@@ -104,7 +105,7 @@ return {o[1],tonumber(o[2])}`,
     const isFree = lease === undefined || lease === dead
     if (known.get('owner') !== old || known.get('epoch') !== epoch || !isFree)
       return [textIn(known, 'owner'), Number(known.get('epoch'))]
-    memory.delete(replica)
+    if (args[5] !== 'leaves') memory.delete(replica)
     memory.setFields(session, { owner: me, epoch: String(Number(epoch) + 1) })
     memory.expire(session, Number(ms))
     return [me, Number(epoch) + 1]

@@ -11,7 +11,7 @@ const FIRST_WORDS_MS = 50
 /** A gateway as the commands need it, be it one process or several. */
 export type RunningGateway = Pick<
   Gateway,
-  'start' | 'close' | 'ended' | 'settled' | 'inspect' | 'control' | 'on' | 'reload'
+  'start' | 'drain' | 'close' | 'ended' | 'settled' | 'inspect' | 'control' | 'on' | 'reload'
 > & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url' | 'ended'>[] }
 
 interface RunOptions {
@@ -34,7 +34,11 @@ export async function runGateway(
   gateway: RunningGateway,
   { host, log, started, settled, stopped, ended = () => gateway.ended, hangUp }: RunOptions,
 ): Promise<number> {
-  const signalled = stopSignal(host, log)
+  const signalled = stopSignal(host, log).then(async signal => {
+    // Whoever presses Ctrl-C has no load balancer before it.
+    if (signal === 'SIGTERM') await gateway.drain()
+    return 0
+  })
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
@@ -52,14 +56,14 @@ export async function runGateway(
   }
 }
 
-function stopSignal(host: NodeJS.Process, log: Log): Promise<number> {
+function stopSignal(host: NodeJS.Process, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   return new Promise(resolve => {
     let asked = false
     const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
       if (asked) host.exit(128 + constants.signals[signal])
       asked = true
       log.info('stopping; a second signal stops at once', { signal })
-      resolve(0)
+      resolve(signal)
     }
     host.on('SIGTERM', stop)
     host.on('SIGINT', stop)

@@ -40,6 +40,9 @@ export class HandOn {
   readonly #serve: HttpServe
   readonly #sought: Sought
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE })
+  /** Streams of other processes that clients read here. */
+  readonly #streams = new Set<ServerResponse>()
+  #isEnding = false
 
   /** `serve` answers here what turns out to belong here. */
   constructor(listener: string, serve: HttpServe, sought: Sought) {
@@ -70,6 +73,17 @@ export class HandOn {
     if (found === undefined || found === 'here') return false
     await this.#follow(found, { request, response, body }, 0)
     return true
+  }
+
+  /** Ends the streams that clients read here: they come back elsewhere. Requests under way go on. */
+  endStreams(): void {
+    this.#isEnding = true
+    for (const stream of this.#streams) stream.end()
+  }
+
+  #hold(stream: ServerResponse): void {
+    this.#streams.add(stream)
+    if (this.#isEnding) stream.end()
   }
 
   stop(): void {
@@ -108,8 +122,10 @@ export class HandOn {
     // Nothing of a body is taken before there is somebody to give it to.
     whenConnected(sent, () => (body === undefined ? request.pipe(sent) : sent.end(body)))
     sent.on('response', answer => {
-      if (answer.statusCode !== MISDIRECTED || answer.headers[HANDED] === undefined)
-        return pass(answer, response)
+      if (answer.statusCode !== MISDIRECTED || answer.headers[HANDED] === undefined) {
+        pass(answer, response)
+        return method === 'GET' && this.#hold(response)
+      }
       answer.resume()
       to.misdirected?.()
       refuse(SEEKING, errand)
@@ -125,7 +141,10 @@ export class HandOn {
     })
     sent.on('close', () => forget?.())
     response.on('error', () => undefined)
-    response.on('close', () => sent.destroy())
+    response.on('close', () => {
+      this.#streams.delete(response)
+      sent.destroy()
+    })
     request.on('error', () => undefined)
   }
 }

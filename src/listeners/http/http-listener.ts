@@ -117,7 +117,13 @@ class HttpListener implements Listener {
             if (this.#handOn?.take(request, response) === true) this.#follow(request.socket, response)
             else serve(request, response)
           }
-    const server = createServer(options, answer, this.#tls)
+    const { gate } = this.#context
+    const answerNow: HttpServe = (request, response) => {
+      // Whoever keeps connections open is to have none left when the gateway stops.
+      if (gate.isDraining) response.shouldKeepAlive = false
+      answer(request, response)
+    }
+    const server = createServer(options, answerNow, this.#tls)
     if (upgrade !== undefined)
       server.on('upgrade', (request, socket, head) => {
         this.#connections.delete(request.socket)
@@ -249,6 +255,7 @@ class HttpListener implements Listener {
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()
+    this.#handOn?.endStreams()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
     if (!(await within(httpContext.clock, graceMs, closed))) {

@@ -64,6 +64,8 @@ export interface EventStream {
   send(message: Buffer | string): boolean
   /** Ends the stream, with a last message where there is one. */
   end(message?: Buffer | string): void
+  /** Tells the reader after how many milliseconds it should come back once the stream has ended. */
+  retryAfter(ms: number): void
 }
 
 /** One event stream to one reader. */
@@ -96,6 +98,10 @@ export class SseStream implements EventStream {
   /** Sends an id without a message (2025-11-25, resumability). */
   prime(id: string): void {
     this.#write(`id: ${id}\nretry: ${RETRY_MS}\ndata: \n\n`)
+  }
+
+  retryAfter(ms: number): void {
+    this.#write(`retry: ${ms}\n\n`)
   }
 
   /** Sends again what was sent before, at once, so that a reader who keeps up is not taken for one who does not. */

@@ -23,6 +23,9 @@ export function gathering(
 ): Gate {
   return {
     info: gate.info,
+    get isDraining() {
+      return gate.isDraining
+    },
     openSession: init => gate.openSession(init),
     closeSession: (session, reason) => gate.closeSession(session, reason),
     run: (session, inbound) => gate.run(session, inbound),

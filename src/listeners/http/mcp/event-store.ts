@@ -151,6 +151,10 @@ export class KeptStream implements EventStream {
     this.#live.prime(this.#store.mark(this))
   }
 
+  retryAfter(ms: number): void {
+    if (!this.#isOver) this.#live.retryAfter(ms)
+  }
+
   /** Sends a message; what its reader misses now, it may still come back for. */
   notify(message: string): boolean {
     if (this.#isOver) return false

@@ -194,6 +194,9 @@ function shareOf(principal: Principal, id: string): string {
   return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
 }
 
+/** Time after which clients come back whose streams ended because the gateway stops; half as much to half as much again. */
+const RETURN_MS = 1000
+
 /** Messages to the client outside its requests, on its standalone stream. */
 class StandaloneStream {
   readonly requests: ServerRequests
@@ -227,6 +230,13 @@ class StandaloneStream {
   end(): void {
     this.#stream?.end()
     this.#stream = undefined
+  }
+
+  /** Ends the stream of a client that is to come back, to another process or to the next one here. */
+  endForNow(): void {
+    // Not all of them at once.
+    this.#stream?.retryAfter(Math.round(RETURN_MS * (0.5 + Math.random())))
+    this.end()
   }
 }
 
@@ -310,7 +320,7 @@ export class LegacySession implements StreamRecorder {
 
   /** Ends what goes from us to the client: the gateway stops, and no reply would be taken any more. */
   stop(): void {
-    this.#standalone.end()
+    this.#standalone.endForNow()
     this.requests.close('the gateway is stopping')
   }
 

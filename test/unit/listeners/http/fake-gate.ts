@@ -63,6 +63,7 @@ type Answering = (seen: Seen) => Answer | undefined
 /** A gate without a road behind it: `answering` answers at once, or leaves the request to the test. */
 export class FakeGate implements Gate {
   readonly info = { name: 'fake', version: '1' }
+  isDraining = false
   readonly opened: Session[] = []
   readonly closed: { session: Session; reason: string }[] = []
   readonly refusals: Refusal[] = []

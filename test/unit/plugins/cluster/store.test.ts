@@ -101,6 +101,20 @@ for (const [name, make] of Object.entries(MAKERS)) {
     )
   })
 
+  test(`${name}: sessions of one that leaves are taken, and it stays in the directory`, options, async t => {
+    const store = await make(t)
+    const session = 'tg:{g}:s:x'
+    await store.run(LEASE, ofReplica('a'), ['', 'leaving', '5000', 'a'])
+    await store.run(WRITE, [session], ['a', '1', 'record', '60000'])
+    const take = [session, 'tg:{g}:replica:a']
+
+    const adopted = await store.run(ADOPT, take, ['a', '1', 'b', '60000', 'leaving', 'leaves'])
+
+    assert.deepEqual(adopted, ['b', 2])
+    assert.equal(await store.get('tg:{g}:replica:a'), 'leaving')
+    assert.deepEqual(await store.run(ROSTER, ['tg:{g}:replicas'], []), ['a'])
+  })
+
   test(`${name}: sessions are held, moved and forgotten by who has them`, options, async t => {
     const store = await make(t)
     const keys = ['1', '2', '3'].map(id => `tg:{g}:s:${id}`)
