@@ -32,16 +32,19 @@ export const overload: Plugin<Exclude<Config['overload'], false>> = {
   name: 'overload',
   claims: { section: 'overload' },
   health: HEALTH,
-  setup({ options, hooks, clock, log, slot }) {
+  setup({ options, config, hooks, clock, log, slot }) {
     const { keepAlive, refuse } = options
+    const figuresPath = config.metrics?.path
     const limits = { keepAlive: keepAlive / 100, refuse: refuse / 100, lagMs: parseDuration(options.lag) }
     // The watch, with its counts, goes on through reloads.
     const watch = slot.gateway(() => new Watch({ clock, log, measure: measure() }))
     const refusal = busy()
 
     hooks.ready.tap(() => watch.start(limits))
-    hooks.admit.tap(() => {
+    hooks.admit.tap((_listener, path) => {
       if (watch.level === 'quiet') return undefined
+      // Figures are wanted most while there is too much to do.
+      if (path !== undefined && path === figuresPath) return 'close'
       if (watch.level === 'close') return 'close'
       watch.refused++
       return refusal

@@ -85,8 +85,8 @@ export interface Gate {
   run(session: Session, inbound: Inbound): Running
   /** A notification from the client that is not a cancellation. */
   notified(session: Session, notification: Notification): void
-  /** Admits a request at this time, or says why not; `close` where its connection is to end with its answer. */
-  admit(listener: string): Refusal | 'close' | undefined
+  /** Admits a request at this time, over HTTP for this path, or says why not; `close` where its connection is to end with its answer. */
+  admit(listener: string, path?: string): Refusal | 'close' | undefined
   /** Identifies the caller of an HTTP request: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
   /** Tells plugins of a request that the listener itself did not let in. */

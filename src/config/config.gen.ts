@@ -2597,7 +2597,7 @@ export interface OverloadConfig {
    */
   readonly keepAlive: number
   /**
-   * Percent from where on a request is refused, over HTTP with 503 and Retry-After; probes are answered.
+   * Percent from where on a request is refused, over HTTP with 503 and Retry-After; probes and `/metrics` are answered.
    */
   readonly refuse: number
   /**

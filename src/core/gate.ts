@@ -81,9 +81,9 @@ export class PipelineGate implements Gate {
     this.#isOpen = false
   }
 
-  admit(listener: string): Refusal | 'close' | undefined {
+  admit(listener: string, path?: string): Refusal | 'close' | undefined {
     try {
-      return this.#graph.hooks.runner('admit')?.(listener) ?? undefined
+      return this.#graph.hooks.runner('admit')?.(listener, path) ?? undefined
     } catch (thrown) {
       this.#graph.log.error('a request could not be admitted', { listener, reason: reasonOf(thrown) })
       return failed()

@@ -66,7 +66,7 @@ export const HEALTH = {
   'upstream-restarts': {
     level: 'warning',
     text: '{upstream} was restarted {count} times, last because {why}',
-    fix: 'gateway logs {upstream} shows its output',
+    fix: 'gateway logs {upstream} shows its output; then: gateway restart {upstream}',
   },
   'no-upstreams': {
     level: 'info',

@@ -77,8 +77,8 @@ export interface HookTaps {
   /** The end has begun: what is open has so many milliseconds to be answered. */
   stopping: (graceMs: number) => void
   close: () => MaybePromise<void>
-  /** `close` ends the connection with the answer. */
-  admit: (listener: string) => Refusal | 'close' | Undecided
+  /** The path is that of an HTTP request. `close` ends the connection with the answer. */
+  admit: (listener: string, path?: string) => Refusal | 'close' | Undecided
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   refused: (refusal: Refusal, credentials: Credentials) => void
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>

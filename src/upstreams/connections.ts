@@ -107,8 +107,7 @@ export class Connections {
     if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#inItsEra(call, main)
     const project =
       call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
-    if (project === undefined) return main
-    return this.#inItsEra(call, main, project)
+    return project === undefined ? main : this.#inItsEra(call, main, project)
   }
 
   /** The connection of a call once it is up, in the era of its client; or else in that of the main one. */
@@ -151,6 +150,8 @@ export class Connections {
     this.#takeBackOffer?.()
     this.#takeBackOffer = undefined
     await Promise.all([...this.#mains().map(supervisor => supervisor.stop()), this.#pool.stop()])
+    // Whoever stops a server knows what it did until then.
+    this.#lastError = undefined
   }
 
   /** Tells that somebody must log in before the server is of use to those on this connection. */

@@ -82,9 +82,9 @@ export async function serveRequest(
 }
 
 /** Lets a request in, or says why it may not come now; a probe always may. */
-function admitted({ context, response, place }: Arrival): Refusal | undefined {
+function admitted({ context, response, path, place }: Arrival): Refusal | undefined {
   if (isProbe(place)) return undefined
-  const found = context.gate.admit(context.name)
+  const found = context.gate.admit(context.name, path)
   if (found !== 'close') return found
   response.shouldKeepAlive = false
   return undefined

@@ -9,13 +9,15 @@ import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
 import { allFindings } from '../../../../src/gateway/errors.ts'
 import { CLIENT_FAULTS } from './faults-of-clients.ts'
 import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
+import { ONLINE_FAULTS } from './faults-of-what-is-offered.ts'
 import { lab, type Lab } from './lab.ts'
 
 const found = ({ terminal, machine, file }: Lab, code: string) =>
-  examine({ config: file }, terminal, machine).then(({ findings }) =>
+  examine({ config: file, online: ONLINE.has(code) }, terminal, machine).then(({ findings }) =>
     findings.find(finding => finding.code === code),
   )
-const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS]
+const FAULTS = [...MACHINE_FAULTS, ...CLIENT_FAULTS, ...ONLINE_FAULTS]
+const ONLINE: ReadonlySet<string> = new Set(ONLINE_FAULTS.map(({ code }) => code))
 const flags = { fix: false, 'dry-run': false, json: true }
 
 test('of a sound configuration nothing is said but that no gateway runs', async t => {
