@@ -8,7 +8,7 @@ import { until } from '../fixtures/upstream-bench.ts'
 import { defaultAnswer, type FakeGate, type Seen } from './http/fake-gate.ts'
 import { JSON_HEADERS, modern } from './http/client.ts'
 import { openOldStream, serveAll, talk } from './http/network.ts'
-import { modern as modernMessage, pipe } from './stdio/client.ts'
+import { modern as modernMessage, pipe, type Sent } from './stdio/client.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 // The clock's timers keep no process alive, and on pipes nothing else does.
@@ -20,7 +20,7 @@ const FLOOD = 150
 const PRIMER = 20
 
 /** Sends so many requests at once. */
-type Send = (count: number) => void
+type SendMany = (count: number) => void
 
 /** Two callers of one gateway, of whose requests it notes the order; each of them takes it a while. */
 class Callers {
@@ -69,7 +69,7 @@ function text(path: string, who: string, { headers, body }: ReturnType<typeof mo
 }
 
 /** Sends requests one behind the other on one connection. */
-async function posting(t: TestContext, url: URL, made: (n: number) => string): Promise<Send> {
+async function posting(t: TestContext, url: URL, made: (n: number) => string): Promise<SendMany> {
   const socket = connect(Number(url.port), url.hostname)
   cleanup(t, () => socket.destroy())
   socket.on('error', () => undefined).resume()
@@ -78,7 +78,7 @@ async function posting(t: TestContext, url: URL, made: (n: number) => string): P
   return count => void socket.write(Array.from({ length: count }, () => made(++last)).join(''))
 }
 
-type Road = (t: TestContext, callers: Callers) => Promise<(who: string) => Promise<Send>>
+type Road = (t: TestContext, callers: Callers) => Promise<(who: string) => Promise<SendMany>>
 
 const overHttp =
   (path: string): Road =>
@@ -117,7 +117,10 @@ const ROADS: Readonly<Record<string, Road>> = {
       const client = await pipe()
       callers.answersFrom(client.gate, () => who)
       let last = 0
-      return count => client.send(...Array.from({ length: count }, () => modernMessage('tools/list', ++last)))
+      const messages = (count: number): Sent[] =>
+        Array.from({ length: count }, () => modernMessage('tools/list', ++last))
+      // What is written here is read at once; from another process it would come with the next turn of the loop.
+      return count => void setImmediate(() => client.send(...messages(count)))
     }
   },
 }
