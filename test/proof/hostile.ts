@@ -79,16 +79,14 @@ async function prove(): Promise<void> {
       .map(one => one.toFixed(1))
       .join(
         ' ',
-      )} · quiet: p50 ${quiet.p50.toFixed(1)} ms, p99 ${quiet.p99.toFixed(1)} ms, lag ${idle.lag.toFixed(0)} ms, ` +
+      )} · quiet: p50 ${quiet.p50.toFixed(1)} ms, p99 ${quiet.p99.toFixed(1)} ms, lag ${idle.lag.toFixed(0)} ms, p99 of the loop's work ${p99(idle.calls).toFixed(1)} ms, ` +
       `${mib(idle.rss)} MiB; a healthy caller's p99 may be ${most.toFixed(1)} ms\n`,
   )
   for (const phase of wanted()) {
     writeFileSync(file, phase.mode ?? 'well')
     await refresh(url)
-    const { figures, alone, tally, lag, work, rss, heap, external, collection } = await underAttack(
-      url,
-      phase,
-    )
+    const found = await underAttack(url, phase)
+    const { figures, alone, tally, lag, work, rss, heap, external, collection, calls } = found
     const grown = rss - idle.rss
     const holds =
       lag <= MOST_LAG_MS &&
@@ -100,7 +98,7 @@ async function prove(): Promise<void> {
     console.log(
       `${phase.title.padEnd(46)} lag ${lag.toFixed(0).padStart(4)} ms (own work ${work.toFixed(0)}, collections ${collection.toFixed(0)}) · ` +
         `+${mib(grown).padStart(4)} MiB (heap ${mib(heap)}, messages ${mib(external)}) · healthy p50 ` +
-        `${figures.p50.toFixed(1).padStart(5)} p99 ${figures.p99.toFixed(1).padStart(6)} ms (direct p99 ` +
+        `${figures.p50.toFixed(1).padStart(5)} p99 ${figures.p99.toFixed(1).padStart(6)} ms (p99 of the loop's work meanwhile ${p99(calls).toFixed(1)}, direct p99 ` +
         `${alone.p99.toFixed(1).padStart(6)}), ${figures.failed} of ${figures.count} failed · ${tally.sent} sent ${JSON.stringify(tally.answers)}, ${tally.leaks} leaked · ` +
         (holds ? 'holds' : 'DOES NOT HOLD'),
     )
@@ -124,11 +122,13 @@ async function underAttack(
   { attack }: Phase,
 ): Promise<Probe & { figures: Figures; alone: Figures; tally: Tally }> {
   const most = { lag: 0, work: 0, rss: 0, heap: 0, external: 0, collection: 0 }
+  const calls: number[] = []
   await probeOf(url)
   const look = async (): Promise<void> => {
     const found = await probeOf(url)
     for (const name of ['lag', 'work', 'rss', 'heap', 'external', 'collection'] as const)
       most[name] = Math.max(most[name], found[name])
+    calls.push(...found.calls)
   }
   const timer = setInterval(() => void look().catch(() => undefined), 250)
   const [tally, figures, alone] = await Promise.all([
@@ -138,7 +138,7 @@ async function underAttack(
   ])
   clearInterval(timer)
   await look()
-  return { figures, alone, tally, ...most }
+  return { figures, alone, tally, ...most, calls }
 }
 
 async function tallyOf(attack: string, url: string): Promise<Tally> {
@@ -158,13 +158,21 @@ interface Figures {
 
 async function healthyFor(url: string, ms: number, targets = TARGETS): Promise<Figures> {
   const outcomes: Outcome[] = await load(url, targets, PER_SECOND, ms, HEALTHY)
-  const times = outcomes.map(outcome => outcome.ms).sort((a, b) => a - b)
-  const at = (share: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0
+  const times = outcomes.map(outcome => outcome.ms)
   const failed = outcomes.filter(({ kind }) => kind !== 'result')
   if (failed.length > 0)
     console.log(`  failed: ${[...new Set(failed.map(({ target, kind }) => `${target} ${kind}`))].join(', ')}`)
-  return { p50: at(0.5), p99: at(0.99), count: times.length, failed: failed.length }
+  return { p50: part(times, 0.5), p99: part(times, 0.99), count: times.length, failed: failed.length }
+}
+
+function p99(times: readonly number[]): number {
+  return part(times, 0.99)
+}
+
+/** The time that this part of all does not exceed. */
+function part(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
 async function probeOf(url: string): Promise<Probe> {

@@ -16,6 +16,8 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
+let lastId = 0
+
 const agent = new Agent({ keepAlive: true, maxSockets: 512 })
 
 /** Sends so many calls a second to each target, evenly, for a while; resolves when every one of them has ended. */
@@ -50,6 +52,7 @@ function call(url: string, target: string, more: Readonly<Record<string, string>
     accept: 'application/json, text/event-stream',
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': method,
+    'x-request-id': String(++lastId),
     ...(name === undefined ? {} : { 'mcp-name': name }),
     ...more,
   }

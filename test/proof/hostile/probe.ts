@@ -12,6 +12,8 @@ export interface Probe {
   readonly heap: number
   /** Bytes that V8 counts outside of its heap, such as those of messages. */
   readonly external: number
+  /** For each call with an id, the work of the event loop from its arrival until it had its answer, whoever it was for. */
+  readonly calls: readonly number[]
   /** The longest time that a collection of garbage took, in milliseconds. */
   readonly collection: number
 }
@@ -32,6 +34,19 @@ export const plugin = definePlugin({
       before = now
     }, RESOLUTION_MS)
     ticks.unref()
+    const arrived = new Map<string, number>()
+    let calls: number[] = []
+    hooks.authenticate.tap({ stage: 'trace' }, ({ header }) => {
+      const [id] = header('x-request-id')
+      if (id !== undefined) arrived.set(id, cpuMs())
+      return undefined
+    })
+    hooks.settled.tap(({ headers }) => {
+      const id = headers['x-request-id'] ?? ''
+      const at = arrived.get(id)
+      if (at !== undefined) calls.push(cpuMs() - at)
+      arrived.delete(id)
+    })
     const observer = new PerformanceObserver(list => {
       for (const { duration } of list.getEntries()) collection = Math.max(collection, duration)
     })
@@ -45,8 +60,9 @@ export const plugin = definePlugin({
       const { rss, heapUsed: heap, external } = process.memoryUsage()
       const lag = delay.count === 0 ? 0 : Math.max(0, delay.max / MILLION - RESOLUTION_MS)
       delay.reset()
-      const body = JSON.stringify({ lag, work, rss, heap, external, collection } satisfies Probe)
+      const body = JSON.stringify({ lag, work, rss, heap, external, collection, calls } satisfies Probe)
       collection = work = 0
+      calls = []
       return { status: 200, headers: { 'content-type': 'application/json' }, body }
     })
   },
