@@ -4,21 +4,26 @@ import type { RpcId } from './jsonrpc.ts'
 /** A name, and what follows it where it is an id. */
 const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
 const METHOD = /^"method"\s*:/
+const OUTCOME = /^"(?:result|error)"\s*:/
 /** Longest text that is compared with them. */
 const LOOK_AHEAD = 128
 /** Level of the entries of a list: message, result, list, entry. */
 const ENTRY_LEVEL = 4
 
-/** Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. */
+/**
+ * Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. An id in front of a
+ * result is enough: the rest, which may be long, is not read.
+ */
 export function replyIdOf(bytes: Buffer): RpcId | null {
   let id: RpcId | null = null
   let isCall = false
   walk(bytes, (level, at) => {
-    if (level !== 1 || bytes[at] !== QUOTE) return
+    if (level !== 1 || bytes[at] !== QUOTE) return false
     const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
     const found = ID.exec(text)?.[1]
     if (found !== undefined) id ??= JSON.parse(found) as RpcId
     isCall ||= METHOD.test(text)
+    return isCall || (id !== null && OUTCOME.test(text))
   })
   return isCall ? null : id
 }
@@ -38,7 +43,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
   let deepest = 0
   walk(bytes, (level, at, isOpening) => {
     if (level > deepest) deepest = level
-    if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return
+    if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return false
     if (isOpening) {
       start = at
       deepest = level
@@ -48,6 +53,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
       kept.push(NOTHING)
       from = at + 1
     }
+    return false
   })
   kept.push(bytes.subarray(from))
   return { bytes: Buffer.concat(kept), withheld }
@@ -56,16 +62,20 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
 /** Stands where an entry stood; what is no object is no entry. */
 const NOTHING = Buffer.from('null')
 
-/** Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside. */
-function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => void): void {
+/**
+ * Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside.
+ * Ends where `visit` says that it has seen enough.
+ */
+function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => boolean): void {
   let level = 0
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number
     if (byte === QUOTE) {
-      visit(level, at, true)
+      if (visit(level, at, true)) return
       at = endOfString(bytes, at)
-    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) visit(++level, at, true)
-    else if (byte === 0x7d || byte === 0x5d) visit(level--, at, false)
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      if (visit(++level, at, true)) return
+    } else if ((byte === 0x7d || byte === 0x5d) && visit(level--, at, false)) return
   }
 }
 
