@@ -55,15 +55,22 @@ export class Directory {
 
   /** Looks a replica up. Rejects while the store is away and nothing is known of it of late. */
   async find(id: string): Promise<Found> {
+    const fresh = this.known(id)
+    if (fresh !== undefined) return fresh
     const known = this.#known.get(id)
     const now = this.#shared.clock.now()
-    if (known !== undefined && now - known.at < FRESH_MS) return known
     try {
       return await this.#ask(id)
     } catch (error) {
       if (known?.entry !== undefined && now - known.at < STALE_MS) return known
       throw error
     }
+  }
+
+  /** The same without a wait, where it was looked up a moment ago. */
+  known(id: string): Found | undefined {
+    const known = this.#known.get(id)
+    return known !== undefined && this.#shared.clock.now() - known.at < FRESH_MS ? known : undefined
   }
 
   /** True for one that has neither a lease nor given it back: what it had begun is answered by nobody. */

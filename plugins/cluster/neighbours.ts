@@ -90,7 +90,7 @@ export class Replicas implements Neighbours {
         if (place === undefined) return 'here'
         if (beside.conversations.has(id) && this.#around.replica.isFresh) return 'here'
         // A forged id is nobody's, and Redis does not hear of it.
-        return this.#around.ring.isOurs(id) ? this.#find(id, place, beside) : 'here'
+        return this.#around.ring.isOurs(id) ? (this.#soon(id, place, beside) ?? this.#find(id, place, beside)) : 'here'
       },
       work: place => (this.#around.replica.is(place) ? 'here' : this.#workOf(place)),
     }
@@ -112,6 +112,15 @@ export class Replicas implements Neighbours {
 
   stop(): void {
     this.#stopWatching?.()
+  }
+
+  /** The owner of a session that is not here, where nobody need be asked; undefined else. */
+  #soon(id: string, place: string, beside: BesideOthers): Neighbour | Refusal | undefined {
+    if (beside.conversations.has(id)) return undefined
+    const owner = this.#routes.get(id) ?? place
+    const found = this.#around.directory.known(owner)
+    if (found?.entry === undefined || this.#around.replica.is(owner)) return undefined
+    return this.#neighbour(owner, found, id)
   }
 
   async #find(id: string, place: string, beside: BesideOthers): Promise<Whereabouts> {

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { isObject, type ClientCertificate, type Handed } from '../../src/plugin.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -16,6 +16,9 @@ export class Vouchers {
   #recent = new Set<string>()
   #older = new Set<string>()
   #turnedAt = Date.now()
+  /** Of this process alone, so that a number behind it is used once. */
+  readonly #start = randomBytes(12).toString('base64url')
+  #written = 0
 
   constructor(ring: KeyRing) {
     this.#ring = ring
@@ -23,7 +26,7 @@ export class Vouchers {
 
   write(request: IncomingMessage, handed: Handed, from: string, to: string): string {
     const { listener: l, remoteAddress: r, certificate: c } = handed
-    const nonce = randomBytes(12).toString('base64url')
+    const nonce = `${this.#start}${++this.#written}`
     const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
     return this.#ring.sign('hand-on', about)
   }
@@ -64,7 +67,7 @@ function isInTime(until: unknown, now: number): boolean {
 }
 
 function digestOf({ method = '', url = '', headers }: IncomingMessage): string {
-  const hash = createHash('sha256')
-  for (const part of [method, url, headers.authorization ?? '']) hash.update(`${part.length}:${part}`)
-  return hash.digest('base64url').slice(0, 22)
+  const { authorization = '' } = headers
+  const text = [method, url, authorization].map(part => `${part.length}:${part}`).join('')
+  return hash('sha256', text, 'base64url').slice(0, 22)
 }

@@ -26,7 +26,10 @@ const MAX_UNSENT_BYTES = 512 * 1024 * 1024
 /** Hears each frame. The bytes are its own. */
 type Hear = (kind: Kind, number: number, body: Buffer) => void
 
-/** Whole messages over a stream between two processes of one gateway. What is said in one turn of the event loop leaves in one write. */
+/**
+ * Whole messages over a stream between two processes of one gateway. What is said in one turn of the event loop leaves in one write,
+ * whichever connection it is about: a write, and a wake-up of the other end, cost more than all else here.
+ */
 export class Frames {
   readonly #stream: Duplex
   readonly #hear: Hear
@@ -58,7 +61,7 @@ export class Frames {
   #cork(): void {
     this.#isCorked = true
     this.#stream.cork()
-    process.nextTick(() => {
+    setImmediate(() => {
       this.#isCorked = false
       this.#stream.uncork()
     })
