@@ -105,15 +105,17 @@ export class Cluster {
     this.replica.describe({ config: this.#config })
   }
 
-  /** Opens the entrance, and enters the directory. Goes on without Redis where that is away. */
-  async start(): Promise<void> {
+  /** Opens the entrance, and enters the directory, where it is a replica. Goes on without Redis where that is away. */
+  async start(isReplica: boolean): Promise<void> {
     this.#users++
     if (this.#isStarted) return
     this.#isStarted = true
     await this.store.connect()
-    const address = await this.#enter()
-    const started = Date.now()
-    await this.replica.start({ address, started, version: this.#version, config: this.#config })
+    if (isReplica) {
+      const address = await this.#enter()
+      const started = Date.now()
+      await this.replica.start({ address, started, version: this.#version, config: this.#config })
+    }
     this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
     await this.look()
   }

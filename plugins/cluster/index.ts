@@ -29,7 +29,8 @@ export const cluster: Plugin<ClusterConfig> = {
   }),
   async setup(api) {
     const { hooks, config, options, sharedState, clock } = api
-    if (sharedState?.role === 'keeps') {
+    const isPrimary = sharedState?.role === 'keeps'
+    if (isPrimary && 'sockets' in options) {
       const { keepStore } = await import('./store/primary-store.ts')
       return keepStore(sharedState, clock)
     }
@@ -37,18 +38,20 @@ export const cluster: Plugin<ClusterConfig> = {
     const made = await clusterOf(api)
     let isUsed = false
 
-    hooks.neighbours.tap(() => made.neighbours)
     hooks.sharedStore.tap(() => made.shared)
     hooks.ready.tap(() => {
       made.become(options, config)
       isUsed = true
-      return made.start()
+      return made.start(!isPrimary)
     })
+    hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
+    // No client comes to the primary of several processes: it shares what the others do, and is no replica.
+    if (isPrimary) return
+    hooks.neighbours.tap(() => made.neighbours)
     if (isAdoptable(config)) hooks.settled.tap({ methods: TELLING }, exchange => made.sessions.note(exchange))
     hooks.sessionEnd.tap((session, reason) => made.sessions.ended(session, reason))
     hooks.draining.tap(delayMs => made.drain(delayMs))
     hooks.stopping.tap(() => made.leave())
-    hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
     hooks.health.tap(findings => [...findings, ...findingsAbout(made)])
     hooks.figures.tap(figures => [...figures, ...figuresOf(made)])
     hooks.load.tap(load => ({ ...load, replica: made.replica.id }))

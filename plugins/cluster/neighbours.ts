@@ -90,7 +90,9 @@ export class Replicas implements Neighbours {
         if (place === undefined) return 'here'
         if (beside.conversations.has(id) && this.#around.replica.isFresh) return 'here'
         // A forged id is nobody's, and Redis does not hear of it.
-        return this.#around.ring.isOurs(id) ? (this.#soon(id, place, beside) ?? this.#find(id, place, beside)) : 'here'
+        return this.#around.ring.isOurs(id)
+          ? (this.#soon(id, place, beside) ?? this.#find(id, place, beside))
+          : 'here'
       },
       work: place => (this.#around.replica.is(place) ? 'here' : this.#workOf(place)),
     }
