@@ -128,10 +128,13 @@ export class Turns {
 
   #leave(holder: Holder): void {
     holder.running--
-    const isNext = this.#clock !== undefined && this.#queue.sizeOf(holder.caller) === 0
-    const next = isNext ? this.#next() : undefined
-    if (this.#clock !== undefined && next !== undefined) this.#mayKeep(holder, next, this.#clock)
+    if (this.waiting > 0 && this.#clock !== undefined) this.#mayKeepFor(holder, this.#clock)
     this.#forget(holder)
+  }
+
+  #mayKeepFor(holder: Holder, clock: Clock): void {
+    const next = this.#queue.sizeOf(holder.caller) === 0 ? this.#next() : undefined
+    if (next !== undefined) this.#mayKeep(holder, next, clock)
   }
 
   #mayKeep(holder: Holder, next: string, clock: Clock): void {

@@ -55,10 +55,16 @@ export function conversationKey({ id, principal, label }: Session): string {
  * Key of a session's share of a bounded resource: that of its principal. Callers whom nobody asked who they are share by session, but
  * for modern ones: there each request may be a session.
  */
-export function callerKey({ id, principal, client }: Session): string {
-  const key = principalKey(principal)
-  return key === principalKey(ANONYMOUS) && client.era === 'legacy' ? `${key}#${id}` : key
+export function callerKey(session: Session): string {
+  const key = principalKey(session.principal)
+  if (key !== principalKey(ANONYMOUS) || session.client.era !== 'legacy') return key
+  let own = sessionKeys.get(session)
+  if (own === undefined) sessionKeys.set(session, (own = `${key}#${session.id}`))
+  return own
 }
+
+/** Keys of sessions whose callers nobody knows: each call asks for its own several times. */
+const sessionKeys = new WeakMap<Session, string>()
 
 /** A session's principal with what it may do, in the profile it was opened for: who shares this shares every view. */
 export function viewerKey({ principal, profile }: Pick<Session, 'principal' | 'profile'>): string {

@@ -14,6 +14,7 @@ import type {
   Via,
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
+import { CancelListeners } from './cancel-listeners.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
@@ -68,7 +69,7 @@ export class PipelineExchange implements Exchange {
   asking = 0
   touched = false
   #reason: string | undefined = undefined
-  #listeners: Set<(reason: string) => void> | undefined = undefined
+  #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
   #asker: Asker | undefined = undefined
   #heir: PipelineExchange | undefined = undefined
@@ -137,11 +138,10 @@ export class PipelineExchange implements Exchange {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return () => undefined
+      return nothing
     }
-    this.#listeners ??= new Set()
-    this.#listeners.add(listener)
-    return () => void this.#listeners?.delete(listener)
+    this.#listeners ??= new CancelListeners()
+    return this.#listeners.add(listener)
   }
 
   /** The client has given up, or gone. The first reason counts. */
@@ -154,9 +154,7 @@ export class PipelineExchange implements Exchange {
     if (this.#reason !== undefined) return
     this.#reason = reason
     this.#controller?.abort(reason)
-    const listeners = this.#listeners
-    this.#listeners = undefined
-    for (const listener of listeners ?? []) listener(reason)
+    this.#listeners?.run(reason)
   }
 
   emit(notification: Notification): void {
@@ -262,7 +260,7 @@ export class PipelineCall implements Call {
   params: JsonObject | undefined
   mayBeTask = false
   #reason: string | undefined = undefined
-  #listeners: Map<(reason: string) => void, () => void> | undefined = undefined
+  #listeners: CancelListeners | undefined = undefined
 
   constructor(upstream: string, method: string, params: JsonObject | undefined, exchange: PipelineExchange) {
     this.upstream = upstream
@@ -279,24 +277,25 @@ export class PipelineCall implements Call {
   onCancel(listener: (reason: string) => void): () => void {
     if (this.#reason !== undefined) {
       listener(this.#reason)
-      return () => undefined
+      return nothing
     }
-    this.#listeners ??= new Map()
-    this.#listeners.set(listener, this.exchange.onCancel(listener))
-    return () => this.#takeBack(listener)
+    const forget = this.exchange.onCancel(listener)
+    this.#listeners ??= new CancelListeners()
+    const takeBack = this.#listeners.add(reason => {
+      forget()
+      listener(reason)
+    })
+    return () => {
+      forget()
+      takeBack()
+    }
   }
 
   cancel(reason: string): void {
     if (this.#reason !== undefined || this.exchange.cancelled) return
     this.#reason = reason
-    for (const listener of [...(this.#listeners?.keys() ?? [])]) {
-      this.#takeBack(listener)
-      listener(reason)
-    }
-  }
-
-  #takeBack(listener: (reason: string) => void): void {
-    this.#listeners?.get(listener)?.()
-    this.#listeners?.delete(listener)
+    this.#listeners?.run(reason)
   }
 }
+
+function nothing(): void {}

@@ -22,9 +22,9 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   graph.entered()
   try {
     // A wait costs a turn of the microtasks, so nothing is waited for that nobody taps.
-    const unwrap = hooks.runner('unwrap', exchange.method)
+    const { unwrap } = hooks.runnersFor(exchange.method)
     if (unwrap !== undefined) carried = await unwrapped(exchange, unwrap)
-    const request = hooks.runner('request', exchange.method)
+    const { request } = hooks.runnersFor(exchange.method)
     const naming = graph.router.settleName(exchange)
     if (naming !== undefined) await naming
     const decided = decide(exchange, request)
@@ -32,14 +32,14 @@ export async function travel(exchange: PipelineExchange, graph: Graph): Promise<
   } catch (error) {
     answer = failure(error, exchange, graph)
   }
-  const response = hooks.runner('response', exchange.method)
+  const { response, settled } = hooks.runnersFor(exchange.method)
   if (response !== undefined) answer = await responded(response, answer, exchange, graph)
   if ('error' in answer) {
     exchange.decidedBy ??= answer.refusedBy
     answer = withoutSecrets(answer, graph)
   }
   exchange.answer = answer
-  hooks.runner('settled', exchange.method)?.(exchange)
+  settled?.(exchange)
   graph.left()
   return answeredAsCall(carried, answer, exchange, graph)
 }
@@ -119,7 +119,7 @@ function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Ans
   if (own !== undefined) return own(exchange, graph)
   const refused = graph.catalog.refuses(exchange)
   if (refused !== undefined) return { error: refused }
-  const decided = graph.hooks.runner('route', exchange.method)?.(exchange)
+  const decided = graph.hooks.runnersFor(exchange.method).route?.(exchange)
   const found = decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
   return found instanceof Promise
     ? found.then(route => follow(route, exchange, graph))
@@ -147,8 +147,9 @@ function call(
     const mismatch = graph.router.mirrorParams(outbound, route.entry)
     if (mismatch !== undefined) return Promise.resolve({ error: mismatch })
   }
-  graph.hooks.runner('call', exchange.method)?.(outbound)
-  const patience = graph.hooks.runner('patience', exchange.method)?.(outbound)
+  const runners = graph.hooks.runnersFor(exchange.method)
+  runners.call?.(outbound)
+  const patience = runners.patience?.(outbound)
   return patience === undefined
     ? converse(outbound, node.dispatch, graph)
     : callInPatience({ call: outbound, dispatch: node.dispatch, graph, converse }, patience)

@@ -1,4 +1,5 @@
 import { gatewayError } from '../errors/errors.ts'
+import { METHODS } from '../protocol/methods.ts'
 import { HOOKS, type HookName, type HookTaps, type TapOptions } from './hook-table.ts'
 import type { Patience } from './guard.ts'
 import { HookPoint } from './point.ts'
@@ -24,9 +25,17 @@ export type PluginHooks = {
 /** Function with which the core runs a hook; undefined when nobody taps it for this method or key. */
 type Runner<N extends HookName> = ((...args: Parameters<HookTaps[N]>) => ReturnType<HookTaps[N]>) | undefined
 
+/** Hooks that an exchange passes on its way, which are selected by its method. */
+const OF_METHODS = ['unwrap', 'request', 'route', 'call', 'patience', 'response', 'settled'] as const
+
+/** Functions that run them for one method; undefined where nobody taps one. */
+type MethodRunners = { readonly [N in (typeof OF_METHODS)[number]]: Runner<N> }
+
 /** The hooks of one graph. Compiling one costs as much as many exchanges, so they live as long as the graph. */
 export class Hooks {
   readonly #points: Readonly<Record<HookName, HookPoint>>
+  /** By method; those that nobody knows or names have one together, so that no peer can grow the table. */
+  readonly #byMethod = new Map<string, MethodRunners>()
 
   /** `report` gets what a tap of a hook that must go on threw; without `patience`, promises are waited for as long as they take. */
   constructor(report: (error: unknown) => void, patience?: Patience) {
@@ -39,6 +48,22 @@ export class Hooks {
   /** The one function that runs every tap which cares about `selector`. */
   runner<N extends HookName>(name: N, selector?: string): Runner<N> {
     return this.#points[name].runner(selector) as Runner<N>
+  }
+
+  /** All functions that an exchange of this method needs: to look each of them up costs as much as to run it. */
+  runnersFor(method: string): MethodRunners {
+    return this.#byMethod.get(method) ?? this.#makeRunners(method)
+  }
+
+  #makeRunners(method: string): MethodRunners {
+    const isKnown = METHODS.has(method) || OF_METHODS.some(name => this.#points[name].isNamed(method))
+    const key = isKnown ? method : ''
+    const made = this.#byMethod.get(key)
+    if (made !== undefined) return made
+    const runners = OF_METHODS.map(name => [name, this.runner(name, key)] as const)
+    const all = Object.fromEntries(runners) as unknown as MethodRunners
+    this.#byMethod.set(key, all)
+    return all
   }
 
   /** Every tap of a hook on its own, in the order they run. */

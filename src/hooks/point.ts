@@ -120,7 +120,7 @@ export class HookPoint {
    */
   runner(selector = ''): Anything | undefined {
     if (this.#taps.length === 0) return undefined
-    const key = this.#isNamed(selector) ? selector : ''
+    const key = this.isNamed(selector) ? selector : ''
     const known = this.#runners.get(key)
     if (known !== undefined || this.#runners.has(key)) return known
     const made = this.#compile(this.#select(key))
@@ -128,8 +128,8 @@ export class HookPoint {
     return made
   }
 
-  /** Only selectors that a tap names have a runner of their own, so that no peer can grow the table. */
-  #isNamed(selector: string): boolean {
+  /** Tells whether a tap names it: only such selectors have a runner of their own, so that no peer can grow the table. */
+  isNamed(selector: string): boolean {
     this.#named ??= new Set(
       this.#taps.flatMap(tap => [...(tap.key === undefined ? [] : [tap.key]), ...(namedBy(tap) ?? [])]),
     )

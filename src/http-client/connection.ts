@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Clock } from '../api/index.ts'
 import { type Carrier, ClientError, type ReplyHandler } from './port.ts'
-import { writeTogether, type Written } from '../util/written.ts'
+import { writeTogether } from '../util/written.ts'
 import type { ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
 import { platformOf } from '../util/platform.ts'
@@ -18,6 +18,9 @@ export interface ConnectionHost {
   /** Tells that the connection is of no more use; `error` where it never came about. */
   gone(connection: Connection, error: Error | undefined): void
 }
+
+/** A request as it is written; text has a character for each byte. */
+export type Sendable = string | Buffer | readonly Buffer[]
 
 /** The place that requests are sent to. */
 export interface Origin {
@@ -93,7 +96,7 @@ export class Connection implements Carrier, ReaderEars {
   }
 
   /** Writes a request; false when it was given up in the last moment, and nothing was written. */
-  send(text: Written, handler: ReplyHandler): boolean {
+  send(text: Sendable, handler: ReplyHandler): boolean {
     this.#handler = handler
     this.#head = undefined
     handler.onSend(this)

@@ -1,6 +1,6 @@
-import { lengthOf, type Written } from '../util/written.ts'
+import { lengthOf, piecesOf, type Written } from '../util/written.ts'
 import type { Clock } from '../api/index.ts'
-import { Connection, type ConnectionHost, type Origin, secureConnect } from './connection.ts'
+import { Connection, type ConnectionHost, type Origin, secureConnect, type Sendable } from './connection.ts'
 import {
   ClientError,
   type ClientRequest,
@@ -26,7 +26,7 @@ interface HttpClientOptions {
 }
 
 interface Waiting {
-  readonly text: Written
+  readonly text: Sendable
   readonly handler: ReplyHandler
 }
 
@@ -68,7 +68,7 @@ export class HttpClient implements HttpTransport {
   }
 
   dispatch(request: ClientRequest, handler: ReplyHandler): void {
-    let text: Written
+    let text: Sendable
     try {
       if (this.#isOver || this.#closing !== undefined) throw destroyed()
       if (this.#waiting.length >= MAX_WAITING) throw new ClientError('OVERFLOW', 'too many requests wait')
@@ -199,7 +199,7 @@ function originOf({ protocol, host, hostname, port }: URL): Origin {
  * A request as it goes out: head and body in one piece, or in several where it is large. Text has one byte for each character.
  * @throws ClientError when a part of it cannot be written as HTTP/1.1.
  */
-function requestText({ method, path, headers, body }: ClientRequest, host: string): Written {
+function requestText({ method, path, headers, body }: ClientRequest, host: string): Sendable {
   if (!PATH.test(path)) throw new ClientError('INVALID_ARG', 'the path holds characters that no path has')
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`
   for (const name in headers) {
@@ -211,11 +211,11 @@ function requestText({ method, path, headers, body }: ClientRequest, host: strin
   return body === undefined ? `${head}\r\n` : withBody(head, body)
 }
 
-function withBody(start: string, body: Written): Written {
+function withBody(start: string, body: Written): Sendable {
   const length = lengthOf(body)
   const head = `${start}content-length: ${length}\r\n\r\n`
   if (typeof body !== 'string') {
-    const pieces = [Buffer.from(head, 'latin1'), ...(Buffer.isBuffer(body) ? [body] : body)]
+    const pieces = [Buffer.from(head, 'latin1'), ...piecesOf(body)]
     return length > MAX_COPIED ? pieces : Buffer.concat(pieces)
   }
   // As many bytes as characters: all of the body is ASCII, and Latin-1 writes it as it is.

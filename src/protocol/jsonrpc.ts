@@ -6,7 +6,7 @@ import { paramsText, rememberSource, unreadPieces } from './params-as-written.ts
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import type { Era } from './versions.ts'
-import type { Written } from '../util/written.ts'
+import { ByteText, type Written } from '../util/written.ts'
 import { checkJson } from './json/check.ts'
 import { putUnread, UnreadArguments } from './unread-arguments.ts'
 
@@ -100,8 +100,15 @@ const CLOSE = Buffer.from('}')
 const MAX_COPIED = 32 * 1024
 
 /** The same message, written without a copy of a large result. */
-export function writeResult(id: RpcId, result: Buffer): Buffer | readonly Buffer[] {
-  if (result.length <= MAX_COPIED) return encodeResult(id, result)
+export function writeResult(id: RpcId, result: Buffer): Exclude<Written, string> {
+  if (result.length > MAX_COPIED) return pieces(id, result)
+  const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
+  // An id of other characters than ASCII has more bytes than characters.
+  if (typeof id === 'string' && Buffer.byteLength(text) > text.length) return encodeResult(id, result)
+  return new ByteText(`${text}${result.toString('latin1')}}`)
+}
+
+function pieces(id: RpcId, result: Buffer): readonly Buffer[] {
   return [Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE]
 }
 

@@ -18,15 +18,15 @@ const MAX_ALTERNATIVES = 1000
  */
 export function globs(patterns: string | readonly string[]): (text: string) => boolean {
   const exact = new Set<string>()
-  const loose: (readonly Place[])[] = []
+  const loose: ((text: string) => boolean)[] = []
   for (const pattern of typeof patterns === 'string' ? [patterns] : patterns) {
     for (const alternative of alternatives(pattern)) {
       const places = compile(alternative)
       if (places.every(place => typeof place === 'string')) exact.add(places.join(''))
-      else loose.push(places)
+      else loose.push(testOf(places))
     }
   }
-  return text => exact.has(text) || loose.some(places => matches(places, text))
+  return text => exact.has(text) || loose.some(isMatch => isMatch(text))
 }
 
 /** The `{` or `[` of a glob that is not closed, if there is one: it would stand for itself, which nobody means. */
@@ -119,6 +119,16 @@ function oneOf(members: string): (character: string) => boolean {
     ([, from, to, single]) => [from ?? single ?? '', to ?? single ?? ''] as const,
   )
   return character => ranges.some(([from, to]) => character >= from && character <= to) !== negated
+}
+
+/** The test of one pattern. Most have one `*` and plain characters: then both ends are compared, and nothing is walked. */
+function testOf(places: readonly Place[]): (text: string) => boolean {
+  const star = places.indexOf(ANY_TEXT)
+  const [before, after] = [places.slice(0, star), places.slice(star + 1)]
+  if (![...before, ...after].every(place => typeof place === 'string')) return text => matches(places, text)
+  const [start, end] = [before.join(''), after.join('')]
+  const least = start.length + end.length
+  return text => text.length >= least && text.startsWith(start) && text.endsWith(end)
 }
 
 /** Walks both side by side; after a mismatch only the last `*` may take more, so there is no backtracking to explode. */

@@ -146,13 +146,16 @@ export class InboundRequest implements Inbound {
     return requester
   }
 
-  /** Sends it through the pipeline and waits for what came of it; nothing is written to the client yet. */
-  async run(gate: Gate, session: Session): Promise<Answer> {
+  /** Sends it through the pipeline; nothing is written to the client yet. Who has waited for the answer calls `settled`. */
+  run(gate: Gate, session: Session): Promise<Answer> {
     this.#reader = this.client ?? session.client
     this.#running = gate.run(session, this)
-    const answer = await this.#running.answer
+    return this.#running.answer
+  }
+
+  /** Notes that its answer is there: its client is asked nothing more. No wait of its own, as that would cost each request a turn. */
+  settled(): void {
     this.#end('the request that asked is over')
-    return answer
   }
 
   /** Resolves when it has its answer. */
@@ -254,6 +257,7 @@ export class OpenRequests {
   async run(request: InboundRequest, gate: Gate, session: Session): Promise<Answer> {
     this.#peer.receive(request.id, request)
     const answer = await request.run(gate, session)
+    request.settled()
     this.#peer.answers(request.id, request)
     return answer
   }

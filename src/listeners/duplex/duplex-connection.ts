@@ -150,7 +150,8 @@ export class DuplexConnection {
   }
 
   #take(bytes: Buffer, arrived: Arrived | undefined): void {
-    this.#touch()
+    // With requests open it is not idle, and the last of them touches it: the clock need not be read for each.
+    if (this.#open.size === 0) this.#touch()
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
@@ -232,7 +233,7 @@ export class DuplexConnection {
   async #run(request: InboundRequest, session: Session): Promise<void> {
     const { gate, log } = this.#options.context
     const answer: Answer = await this.#open.run(request, gate, session)
-    this.#touch()
+    if (this.#open.size === 0) this.#touch()
     // A cancelled request is not answered, but a batch waits for each of its own.
     if (!request.isCancelled || request.writer !== this.#writer) request.finish(answer, this.#isEnding, log)
     this.#settle()

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal, RpcError } from '../../api/index.ts'
 import { type RpcId, encodeError } from '../../protocol/jsonrpc.ts'
-import { type Written, inOnePiece } from '../../util/written.ts'
+import { ByteText, type Written, inOnePiece, lengthOf } from '../../util/written.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
 import type { Accepts, Refusal } from './request-guard.ts'
@@ -136,7 +136,8 @@ export function sendJson(
   if (headers === undefined) response.writeHead(status, listOf(length))
   else response.writeHead(status, { ...OF_JSON, 'content-length': length, ...headers })
   // Head and body leave in one write where both are text; latin1 keeps the bytes as they are.
-  if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
+  if (body instanceof ByteText) response.end(body.text, 'latin1')
+  else if (Buffer.isBuffer(body) && length <= MAX_TEXT) response.end(body.toString('latin1'), 'latin1')
   else if (typeof body === 'string' || Buffer.isBuffer(body)) response.end(body)
   else endWith(response, body)
 }
@@ -147,11 +148,6 @@ function endWith(response: ServerResponse, pieces: readonly Buffer[]): void {
   for (const piece of pieces) response.write(piece)
   response.end()
   response.uncork()
-}
-
-function lengthOf(body: Written): number {
-  if (typeof body === 'string') return Buffer.byteLength(body)
-  return Buffer.isBuffer(body) ? body.length : body.reduce((sum, { length }) => sum + length, 0)
 }
 
 export function sendRefusal(response: ServerResponse, refusal: Refusal, id: RpcId | null = null): void {

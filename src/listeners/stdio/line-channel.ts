@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { Written } from '../../util/written.ts'
+import { ByteText, piecesOf, type Written, writeTogether } from '../../util/written.ts'
 import { LineSplitter, onOneLine } from '../../transport/line-splitter.ts'
 import type { Channel, Ears } from '../../transport/channel.ts'
 
@@ -76,7 +76,11 @@ export class LineChannel implements Channel {
 class LineWriter {
   readonly #output: Writable
   readonly #onFlow: () => void
+  /** Lines that wait, the first ones as bytes where there are large ones among them. */
   #queue: Buffer[] = []
+  /** The last of them, with a character for each byte. */
+  #text = ''
+  /** Bytes of all of them. */
   #waiting = 0
   #isScheduled = false
   #isBlocked = false
@@ -102,24 +106,37 @@ class LineWriter {
 
   write(message: Written): void {
     if (this.#isGone) return
-    if (typeof message === 'string') this.#enqueue(Buffer.from(`${message}\n`))
+    if (message instanceof ByteText) this.#add(textOnOneLine(message.text))
+    else if (typeof message === 'string') this.#add(byteTextOf(message))
     else {
-      if (Buffer.isBuffer(message)) this.#enqueue(onOneLine(message))
-      else for (const piece of message) this.#enqueue(onOneLine(piece))
+      for (const piece of piecesOf(message)) this.#enqueue(onOneLine(piece))
       this.#enqueue(NEWLINE)
     }
     this.#schedule()
   }
 
+  #add(text: string): void {
+    this.#text += `${text}\n`
+    this.#waiting += text.length + 1
+  }
+
   #enqueue(bytes: Buffer): void {
+    this.#pack()
     this.#queue.push(bytes)
     this.#waiting += bytes.length
+  }
+
+  /** Keeps the order: text that waits comes before bytes that are added now. */
+  #pack(): void {
+    if (this.#text !== '') this.#queue.push(Buffer.from(this.#text, 'latin1'))
+    this.#text = ''
   }
 
   /** Drops all that waits, as nobody reads any more. */
   drop(): void {
     this.#isGone = true
     this.#queue = []
+    this.#text = ''
     this.#waiting = 0
   }
 
@@ -140,23 +157,25 @@ class LineWriter {
   }
 
   #flush(): void {
-    const lines = this.#queue
-    if (lines.length === 0 || this.#isBlocked || this.#isGone) return
-    const length = this.#waiting
-    this.#queue = []
-    this.#waiting = 0
-    const isTaken = length > MAX_JOINED ? this.#writeEach(lines) : this.#output.write(Buffer.concat(lines))
-    if (isTaken) return
+    if (this.#waiting === 0 || this.#isBlocked || this.#isGone) return
+    if (this.#writeAll()) return
     this.#isBlocked = true
     this.#onFlow()
   }
 
-  #writeEach(lines: readonly Buffer[]): boolean {
-    this.#output.cork()
-    let isTaken = true
-    for (const line of lines) isTaken = this.#output.write(line)
-    this.#output.uncork()
-    return isTaken
+  /** Writes all that waits; false when the reader is behind. */
+  #writeAll(): boolean {
+    const length = this.#waiting
+    const text = this.#text
+    this.#waiting = 0
+    if (this.#queue.length === 0) {
+      this.#text = ''
+      return this.#output.write(text, 'latin1')
+    }
+    this.#pack()
+    const lines = this.#queue
+    this.#queue = []
+    return length > MAX_JOINED ? writeTogether(this.#output, lines) : this.#output.write(Buffer.concat(lines))
   }
 
   #drained(): void {
@@ -165,4 +184,14 @@ class LineWriter {
     this.#flush()
     if (!this.#isBlocked) this.#onFlow()
   }
+}
+
+/** Text as one with a character for each byte; most of it is ASCII, and the same. */
+function byteTextOf(text: string): string {
+  return Buffer.byteLength(text) === text.length ? text : Buffer.from(text).toString('latin1')
+}
+
+/** JSON on one line: what ends a line stands between values only. */
+function textOnOneLine(json: string): string {
+  return json.includes('\n') || json.includes('\r') ? json.replace(/[\r\n]/g, ' ') : json
 }

@@ -22,7 +22,7 @@ const OWN = ''
 export interface SharedStream {
   /** Tells if so many bytes may be written now; after a no, `drained` follows. */
   hasRoom(bytes: number): boolean
-  write(text: Written): void
+  write(text: Written, bytes: number): void
 }
 
 interface Waiting {
@@ -57,7 +57,7 @@ export class RequestQueue {
   /** Sends a request, or keeps it until there is room. Throws a GatewayError when too much waits already. */
   send(pending: Pending, text: Written): void {
     const bytes = lengthOf(text)
-    if (this.#isEmpty && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
+    if (this.#isEmpty && this.#stream.hasRoom(bytes)) return this.#stream.write(text, bytes)
     const caller = pending.call === undefined ? OWN : callerKey(pending.call.exchange.session)
     const held = this.#held.get(caller) ?? 0
     if (held > 0 && held + bytes > MAX_OF_CALLER) throw this.#busy('over 8 MiB waits for this caller')
@@ -71,7 +71,7 @@ export class RequestQueue {
   /** Sends a reply or notification, before all requests that wait: the server may want it before it reads on. */
   reply(text: string): void {
     const bytes = Buffer.byteLength(text)
-    if (this.#replies.length === 0 && this.#stream.hasRoom(bytes)) return this.#stream.write(text)
+    if (this.#replies.length === 0 && this.#stream.hasRoom(bytes)) return this.#stream.write(text, bytes)
     if (this.#replyBytes > 0 && this.#replyBytes + bytes > MAX_REPLIES) return this.#drop(text, bytes)
     this.#replies.push(text)
     this.#replyBytes += bytes
@@ -99,7 +99,7 @@ export class RequestQueue {
       this.#queue.take()
       this.#waiting.delete(next.pending)
       this.#count(next, -1)
-      this.#stream.write(next.text)
+      this.#stream.write(next.text, next.bytes)
     }
   }
 
@@ -108,7 +108,7 @@ export class RequestQueue {
     for (const text of this.#replies) {
       const bytes = Buffer.byteLength(text)
       if (!this.#stream.hasRoom(bytes)) break
-      this.#stream.write(text)
+      this.#stream.write(text, bytes)
       this.#replyBytes -= bytes
       sent++
     }

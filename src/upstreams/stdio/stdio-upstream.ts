@@ -73,7 +73,7 @@ class StdioTransport extends QueuedTransport {
         const unread = this.#process?.unread ?? 0
         return unread === 0 || unread + bytes <= MAX_UNREAD
       },
-      write: text => void this.#process?.send(text),
+      write: (text, bytes) => void this.#process?.send(text, bytes),
     })
     try {
       const refusal = around.context.refusesStart?.()

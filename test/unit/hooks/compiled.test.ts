@@ -45,3 +45,23 @@ test('hooks of the same form are compiled once, and each runs its own taps', asy
     [name, `${name} calls`, `${name} is ready`].flatMap(one => [one, one])
   assert.deepEqual(said, ['a', 'b', 'c'].flatMap(each))
 })
+
+test('a method has the taps that name it and those that name none, and methods that nobody knows share one set', () => {
+  const said: string[] = []
+  const hooks = new Hooks(() => undefined)
+  const taps = hooks.facade('one')
+  taps.call.tap({ methods: ['own/method'] }, () => void said.push('own'))
+  taps.call.tap(() => void said.push('all'))
+  taps.settled.tap({ methods: ['tools/call'] }, () => void said.push('settled'))
+  hooks.seal(new Set(['one']))
+
+  for (const method of ['own/method', 'tools/call', 'unknown/1']) {
+    hooks.runnersFor(method).call?.(exchange)
+    hooks.runnersFor(method).settled?.(exchange)
+  }
+
+  assert.deepEqual(said, ['own', 'all', 'all', 'settled', 'all'])
+  assert.equal(hooks.runnersFor('unknown/1'), hooks.runnersFor('unknown/2'))
+  assert.equal(hooks.runnersFor('tools/call'), hooks.runnersFor('tools/call'))
+  assert.equal(hooks.runnersFor('tools/call').request, undefined)
+})

@@ -10,7 +10,7 @@ import {
   parseMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
-import { inOnePiece } from '../../../src/util/written.ts'
+import { inOnePiece, lengthOf } from '../../../src/util/written.ts'
 import { editObject } from '../../../src/protocol/json/members.ts'
 import { MAX_DEPTH } from '../../../src/protocol/json/scan.ts'
 
@@ -196,6 +196,15 @@ describe('any message', () => {
       { numRuns: 300 },
     )
   })
+})
+
+test('a small result is written as text with a character for each byte, and is the same message', () => {
+  for (const id of [1, 'a', 'ö', '€', '"\\']) {
+    const result = Buffer.from(JSON.stringify({ text: 'ä€😀\u2028' }))
+    const written = writeResult(id, result)
+    assert.equal(lengthOf(written), encodeResult(id, result).length)
+    assert.deepEqual(inOnePiece(written), encodeResult(id, result))
+  }
 })
 
 test('a large result is written in pieces, itself among them, and is the same message', () => {

@@ -157,7 +157,8 @@ export class LegacySessions implements KeptConversations {
       this.end(found, 'idle')
       return undefined
     }
-    found.touch(this.#options.clock.now())
+    // With requests open it is not idle, and the last of them touches it.
+    if (found.open.size === 0) found.touch(this.#options.clock.now())
     return found
   }
 

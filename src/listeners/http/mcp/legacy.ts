@@ -89,15 +89,14 @@ async function answerLegacy(
   if (taken !== undefined) return inbound.refuse(taken)
   const problem = methodProblem(request.method, 'legacy')
   const answer = problem === undefined ? await runIn(context, owner, inbound) : { error: problem }
+  if (owner.open.size === 0) owner.touch(context.clock.now())
   inbound.finish(answer, context.isStopping, context.log)
 }
 
-async function runIn(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
+function runIn(context: HttpContext, owner: LegacySession, inbound: InboundRequest): Promise<Answer> {
   const running = owner.open.run(inbound, context.gate, owner.session)
   owner.watch(context.clock)
-  const answer = await running
-  owner.touch(context.clock.now())
-  return answer
+  return running
 }
 
 /** Opens a session; the answer of `initialize` carries its id. */
@@ -114,6 +113,7 @@ export async function initialize(
   reply.sessionId = owner.id
   const inbound = new InboundRequest(request, 'legacy', originOf(headers), reply)
   const answer = await runIn(context, owner, inbound)
+  owner.touch(context.clock.now())
   // Without this answer the client never learns the id.
   const isLost = 'error' in answer || !reply.isOpen
   if (isLost) reply.sessionId = undefined

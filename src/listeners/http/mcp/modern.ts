@@ -103,6 +103,7 @@ async function converse(
       if (isGone) return
       context.running.set(number, inbound)
       const answer = await inbound.run(context.gate, session)
+      inbound.settled()
       context.running.delete(number)
       inbound.finish(answer, context.isStopping, context.log)
     } finally {
