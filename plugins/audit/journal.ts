@@ -37,7 +37,7 @@ export class Journal {
   #lines: string[] = []
   #characters = 0
   /** Bytes being written, from the first that is not there yet. */
-  #pending = EMPTY
+  #pending: Buffer = EMPTY
   #hash: string | undefined = undefined
   /** Number of files of the chain that were set aside; the first line of a file says so. */
   #kept = 0
@@ -208,7 +208,8 @@ export class Journal {
   #put(lines: readonly string[]): void {
     let text = ''
     for (const line of lines) text += `${this.#linked(line)}\n`
-    this.#pending = Buffer.concat([this.#pending, Buffer.from(text)])
+    const bytes = Buffer.from(text)
+    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes])
   }
 
   #linked(line: string): string {

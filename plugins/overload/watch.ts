@@ -1,7 +1,6 @@
 import { totalmem } from 'node:os'
 import v8 from 'node:v8'
 import { collectGarbage, type Clock, type Log } from '../../src/plugin.ts'
-import { Collecting } from './collecting.ts'
 
 const MIB = 1024 * 1024
 
@@ -69,7 +68,6 @@ export class Watch {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     this.level = 'quiet'
-    this.#options.measure.ended()
   }
 
   #arm(): void {
@@ -125,8 +123,6 @@ interface Measure {
   memory(): number
   /** Frees what nothing refers to; false where that is not possible. */
   collect(): boolean
-  /** Nobody looks any more. */
-  ended(): void
 }
 
 /** Measures of this process. The end of the old generation is what ends a process, and V8 tells only of old and young together. */
@@ -134,17 +130,11 @@ export function measure(): Measure {
   const heapLimit = v8.getHeapStatistics().heap_size_limit - YOUNG - RESERVE
   const there = process.constrainedMemory()
   const memoryLimit = there > 0 ? Math.min(there, totalmem()) : totalmem()
-  const collecting = new Collecting(memoryLimit)
   return {
     heap: () => oldBytes() / heapLimit,
-    memory: () => {
-      const bytes = process.memoryUsage.rss()
-      collecting.see(bytes)
-      return bytes / memoryLimit
-    },
+    memory: () => process.memoryUsage.rss() / memoryLimit,
     // V8 collects as it allocates: a process that refuses all work allocates nothing, and would stay full of garbage.
     collect: collectGarbage,
-    ended: () => collecting.see(Infinity),
   }
 }
 

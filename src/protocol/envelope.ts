@@ -57,7 +57,7 @@ export class Envelope implements JsonReader {
   /** @throws ScanError when the bytes are no JSON object, or one that is not taken. What was read before that is known. */
   scan(bytes: Buffer): void {
     this.#bytes = bytes
-    this.#starts.fill(-1)
+    for (let place = 0; place < KEYS.length; place++) this.#starts[place] = -1
     this.#typeStart = -1
     this.isToolError = false
     this.argumentsStart = this.argumentsEnd = -1

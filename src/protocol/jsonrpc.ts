@@ -96,12 +96,16 @@ export function encodeResult(id: RpcId, result: Buffer): Buffer {
 
 const CLOSE = Buffer.from('}')
 
+/** Results above this cost more as text than as bytes. */
+const MAX_TEXT = 4 * 1024
+
 /** Results above this stay a piece of their own. */
 const MAX_COPIED = 32 * 1024
 
 /** The same message, written without a copy of a large result. */
 export function writeResult(id: RpcId, result: Buffer): Exclude<Written, string> {
-  if (result.length > MAX_COPIED) return pieces(id, result)
+  if (result.length > MAX_TEXT)
+    return result.length > MAX_COPIED ? pieces(id, result) : encodeResult(id, result)
   const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
   // An id of other characters than ASCII has more bytes than characters.
   if (typeof id === 'string' && Buffer.byteLength(text) > text.length) return encodeResult(id, result)
@@ -141,7 +145,19 @@ export function writeRequest(
 }
 
 function requestHead(id: RpcId, method: string): string {
-  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${JSON.stringify(method)}`
+  return `{"jsonrpc":"2.0","id":${encodeId(id)},"method":${quoted(method)}`
+}
+
+/** The last method that was written, which most of the time is the next one too. */
+let lastMethod = ''
+let lastQuoted = '""'
+
+function quoted(method: string): string {
+  if (method !== lastMethod) {
+    lastQuoted = JSON.stringify(method)
+    lastMethod = method
+  }
+  return lastQuoted
 }
 
 export function encodeNotification(method: string, params: JsonObject | undefined): string {

@@ -3,6 +3,7 @@ import { isatty } from 'node:tty'
 import type { Listener, Log } from '../../api/index.ts'
 import { ownerReasonOf } from '../../errors/errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
+import { collectRarely } from './collecting.ts'
 
 const LONG_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
@@ -42,6 +43,7 @@ export async function runGateway(
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
+  const stopCollecting = collectRarely()
   let later: NodeJS.Timeout | undefined
   try {
     await gateway.start()
@@ -52,6 +54,7 @@ export async function runGateway(
     clearTimeout(later)
     await gateway.close()
     await stopped?.()
+    stopCollecting()
     release()
   }
 }

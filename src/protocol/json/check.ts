@@ -55,6 +55,8 @@ let tokens = 0
 const closing = new Uint8Array(MAX_DEPTH + 1)
 const bases = new Int32Array(MAX_DEPTH + 1)
 const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
+/** Set when `many` holds something, which few messages bring about: to empty it costs as much as a short message. */
+let hasMany = false
 /** From an opening bracket to the one that closes it. */
 const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
 
@@ -74,7 +76,8 @@ export function checkJson(bytes: Buffer, heard?: JsonReader): void {
     if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
   } finally {
     forgetNames()
-    many.fill(undefined)
+    if (hasMany) many.fill(undefined)
+    hasMany = false
   }
 }
 
@@ -170,7 +173,13 @@ function begin(depth: number): void {
 /** Proves a name and the colon behind it; returns where its value begins. */
 function member(bytes: Buffer, at: number, end: number, isUnique: boolean, depth: number): number {
   const nameEnd = name(bytes, at, end)
-  if (isUnique) many[depth] = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
+  if (isUnique) {
+    const names = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
+    if (names !== undefined) {
+      many[depth] = names
+      hasMany = true
+    }
+  }
   return valueAfter(bytes, nameEnd, end)
 }
 

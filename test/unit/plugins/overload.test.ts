@@ -24,7 +24,6 @@ function watched(): {
       full.garbage = 0
       return true
     },
-    ended: () => undefined,
   }
   const watch = new Watch({ clock, log, measure })
   watch.start(LIMITS)

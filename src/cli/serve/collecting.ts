@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import v8 from 'node:v8'
 
 const MIB = 1024 * 1024
@@ -27,7 +28,7 @@ export class Collecting {
   #isLazy = false
 
   /** `limit` is the memory that is there, in bytes. */
-  constructor(limit: number, version = process.versions.v8, set = v8.setFlagsFromString) {
+  constructor(limit: number, version: string, set: (flag: string) => void) {
     this.#most = KNOWN.test(version) ? Math.min(MOST, PART * limit) : 0
     this.#set = set
   }
@@ -38,5 +39,28 @@ export class Collecting {
     if (isLazy === this.#isLazy) return
     this.#isLazy = isLazy
     this.#set(isLazy ? `--${FLAG}` : `--no-${FLAG}`)
+  }
+}
+
+/** Time between two looks. */
+const EVERY_MS = 250
+
+/**
+ * Lets V8 collect rarely, for as long as this process is a gateway and nothing else: the flag is one of the whole process, so a
+ * program that embeds a gateway decides for itself. Returns the way to end it.
+ */
+export function collectRarely(set = v8.setFlagsFromString): () => void {
+  const there = process.constrainedMemory()
+  const collecting = new Collecting(
+    there > 0 ? Math.min(there, totalmem()) : totalmem(),
+    process.versions.v8,
+    set,
+  )
+  const look = (): void => collecting.see(process.memoryUsage.rss())
+  look()
+  const timer = setInterval(look, EVERY_MS).unref()
+  return () => {
+    clearInterval(timer)
+    collecting.see(Infinity)
   }
 }

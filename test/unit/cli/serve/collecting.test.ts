@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { totalmem } from 'node:os'
 import { test } from 'node:test'
-import { Collecting } from '../../../plugins/overload/collecting.ts'
+import { Collecting, collectRarely } from '../../../../src/cli/serve/collecting.ts'
 
 const MIB = 1024 * 1024
 const LAZY = '--external-memory-accounted-in-global-limit'
@@ -30,4 +31,16 @@ test('when nobody looks any more, it is as it was before', () => {
 test('a V8 that may not know the flag is left alone', () => {
   assert.deepEqual(flagsAfter(8192 * MIB, [90 * MIB], '12.4.254'), [])
   assert.deepEqual(flagsAfter(8192 * MIB, [90 * MIB], '14.1.1'), [])
+})
+
+test('a command sets it at once, and takes it back when it ends', () => {
+  const flags: string[] = []
+
+  const stop = collectRarely(flag => void flags.push(flag))
+  const begun = [...flags]
+  stop()
+
+  const there = Math.min(process.constrainedMemory() || Infinity, totalmem())
+  const isLazy = process.versions.v8.startsWith('13.') && process.memoryUsage.rss() < there / 4
+  assert.deepEqual([begun, flags], isLazy ? [[LAZY], [LAZY, EAGER]] : [[], []])
 })
