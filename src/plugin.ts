@@ -374,6 +374,7 @@ export type {
   Load,
   Log,
   Neighbour,
+  NeighbourTls,
   Neighbours,
   Notification,
   OutgoingRequest,

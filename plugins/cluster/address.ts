@@ -24,6 +24,11 @@ export function isEverywhere(host: string): boolean {
   return host === '0.0.0.0' || host === '::' || /^[0:]+$/.test(host)
 }
 
+/** True for a host that only programs of the same machine reach. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
 export function addressOf(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }

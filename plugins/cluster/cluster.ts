@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type BesideOthers, canonical, type Clock, type Config, type Log } from '../../src/plugin.ts'
-import { hostAndPort } from './address.ts'
+import { hostAndPort, isLoopback } from './address.ts'
 import { Directory, type Entry, type Shared } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
@@ -11,6 +11,7 @@ import { Replica } from './replica.ts'
 import { Sessions } from './sessions.ts'
 import type { SharingStore, Store } from './store/store.ts'
 import { RedisShared } from './shared/redis-shared.ts'
+import { ReplicaTls } from './tls.ts'
 import { Vouchers } from './vouchers.ts'
 
 export type ClusterConfig = NonNullable<Config['cluster']>
@@ -35,6 +36,15 @@ const HANDOVER_MS = 2000
 /** Time for which the entries of other replicas are kept for the owner's findings. */
 const LOOK_MS = 10_000
 
+/** Means of the process that a replica runs in. */
+interface Means {
+  readonly clock: Clock
+  readonly log: Log
+  readonly version: string
+  /** Directory that paths are relative to. */
+  readonly directory: string
+}
+
 /** A replica of a gateway with all its parts. It lives as long as the process, and reloads change its keys alone. */
 export class Cluster {
   readonly ring: KeyRing
@@ -46,6 +56,8 @@ export class Cluster {
   readonly store: Store
   /** What plugins of all replicas share; undefined where it is the memory of the process that started them. */
   readonly shared: RedisShared | undefined
+  /** Undefined where requests are handed on without. */
+  readonly tls: ReplicaTls | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
   /** Replicas at the last look, this one among them. */
@@ -62,7 +74,7 @@ export class Cluster {
   constructor(
     options: ClusterConfig | HostOptions,
     store: Store,
-    { clock, log, version }: { clock: Clock; log: Log; version: string },
+    { clock, log, version, directory: place }: Means,
   ) {
     this.#options = options
     this.#keys = canonical(options.keys)
@@ -70,6 +82,9 @@ export class Cluster {
     this.#version = version
     this.store = store
     const ring = new KeyRing(options.name, options.keys)
+    const files = tlsOf(options)
+    const tls = files === undefined ? undefined : new ReplicaTls(options.name, files, place)
+    this.tls = tls
     const listeners = new Map<string, BesideOthers>()
     const shared: Shared = { store, ring, clock, keys: storeKeys(options.name) }
     const vouchers = new Vouchers(ring)
@@ -85,19 +100,25 @@ export class Cluster {
     this.sessions = new Sessions(shared, { log, listeners, me: () => this.replica.id })
     const every = (ms: number, run: () => void): (() => void) => this.#every(ms, run)
     const { replica, directory, sessions } = this
-    this.neighbours = new Replicas({ ring, replica, directory, sessions, vouchers, listeners, every })
+    this.neighbours = new Replicas({
+      ...{ ring, replica, directory, sessions, vouchers, listeners, tls, log, every },
+    })
     this.entrance = new Entrance({
       vouchers,
       log,
       listeners,
+      tls,
+      hostOf: async id => hostAndPort((await directory.find(id)).entry?.address ?? '')?.host,
       isMine: id => replica.is(id),
       arrived: (id, beside) => this.neighbours.arrived(id, beside),
     })
   }
 
-  /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another. */
-  become(options: ClusterConfig | HostOptions, config: Config): void {
+  /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another, GW_CLUSTER_TLS */
+  become(options: ClusterConfig | HostOptions, config: Config, directory: string): void {
     if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
+    const tls = tlsOf(options)
+    if (tls !== undefined) this.tls?.become(tls, directory)
     if (canonical(options.keys) !== this.#keys) this.sessions.writeAgain()
     this.#keys = canonical(options.keys)
     this.ring.become(options.keys)
@@ -131,6 +152,15 @@ export class Cluster {
   /** True where the replicas are processes of one machine. */
   get isOfHost(): boolean {
     return isOfHost(this.#options)
+  }
+
+  /** The address at which it takes what is handed on where others can listen to that; undefined where nobody can. */
+  get plainAddress(): string | undefined {
+    const options = this.#options
+    if (isOfHost(options) || this.tls !== undefined) return undefined
+    const { listen, address = listen } = options
+    const isOfMachine = [listen, address].every(one => isLoopback(hostAndPort(one)?.host ?? ''))
+    return isOfMachine ? undefined : address
   }
 
   /** Looks who is there. */
@@ -189,9 +219,16 @@ function isSharing(store: Store): store is SharingStore {
   return 'subscribe' in store
 }
 
+/** True where nothing but keys and names of files differs. */
 function isSameBut(one: ClusterConfig | HostOptions, other: ClusterConfig | HostOptions): boolean {
-  const without = ({ keys: _, ...rest }: ClusterConfig | HostOptions): string => canonical(rest)
+  const without = ({ keys: _, ...rest }: ClusterConfig | HostOptions): string =>
+    canonical({ ...rest, tls: tlsOf(rest) !== undefined })
   return without(one) === without(other)
+}
+
+/** Between processes of one machine nobody listens. */
+function tlsOf(options: object): ClusterConfig['tls'] {
+  return 'tls' in options ? (options as ClusterConfig).tls : undefined
 }
 
 function ofAllHosts(config: Config): Record<string, unknown> {

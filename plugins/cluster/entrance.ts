@@ -1,9 +1,11 @@
 import { chmod } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { type BesideOthers, type Handed, type Log, type Refusal, RPC } from '../../src/plugin.ts'
+import { type BesideOthers, type Handed, type Log, reasonOf, type Refusal, RPC } from '../../src/plugin.ts'
 import { addressOf, socketAddress } from './address.ts'
 import { clusterError } from './errors.ts'
+import type { ReplicaTls } from './tls.ts'
 import type { Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
@@ -19,6 +21,9 @@ export interface EntranceContext {
   readonly vouchers: Vouchers
   readonly log: Log
   readonly listeners: ReadonlyMap<string, BesideOthers>
+  readonly tls: ReplicaTls | undefined
+  /** Host at which a replica takes what is handed on; undefined where no such replica lives. */
+  hostOf(id: string): Promise<string | undefined>
   /** True for the ids that this replica has, or had. */
   isMine(id: string): boolean
   /** Tells if a conversation is here, or with another replica by now. */
@@ -30,21 +35,24 @@ export class Entrance {
   taken = 0
   refused = 0
   readonly #context: EntranceContext
-  readonly #server: Server
+  readonly #server: Server | SecureServer
   #warnedAt = -Infinity
 
   constructor(context: EntranceContext) {
     this.#context = context
-    const { createServer } = process.getBuiltinModule('node:http')
-    this.#server = createServer(
-      {
-        requestTimeout: 0,
-        headersTimeout: HEADERS_MS,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        maxHeaderSize: MAX_HEADER_BYTES,
-      },
-      (request, response) => void this.#take(request, response),
-    )
+    const options = {
+      requestTimeout: 0,
+      headersTimeout: HEADERS_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: MAX_HEADER_BYTES,
+    }
+    const take = (request: IncomingMessage, response: ServerResponse): void =>
+      void this.#take(request, response)
+    const { tls } = context
+    this.#server =
+      tls === undefined
+        ? process.getBuiltinModule('node:http').createServer(options, take)
+        : this.#secure(process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take), tls)
     this.#server.maxHeadersCount = MAX_HEADERS
     this.#server.unref()
   }
@@ -69,6 +77,17 @@ export class Entrance {
     this.#server.closeAllConnections()
   }
 
+  #secure(server: SecureServer, tls: ReplicaTls): SecureServer {
+    tls.onRenewed(pem => {
+      server.setSecureContext(pem)
+      this.#context.log.info('shows a renewed certificate to other replicas')
+    })
+    server.on('tlsClientError', (error: Error, { remoteAddress }) => {
+      this.#note(`its TLS is not that of a replica: ${reasonOf(error)}`, remoteAddress)
+    })
+    return server
+  }
+
   async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on('error', () => undefined)
     request.on('error', () => undefined)
@@ -81,6 +100,8 @@ export class Entrance {
     if (listener === undefined)
       return this.#refuse(request, response, 'there is no listener of that name', 421)
     try {
+      if (!(await this.#isProved(request, read.from)))
+        return this.#refuse(request, response, 'its certificate is not that of the replica that hands it on')
       const where = await this.#whereIs(request, listener)
       if (where === 'elsewhere') return answer(request, response, 421, 'not here')
       if (where !== 'here') return answer(request, response, where.status, where.error.message)
@@ -89,6 +110,11 @@ export class Entrance {
     } catch {
       answer(request, response, 503, 'it cannot be told now whose the session is')
     }
+  }
+
+  #isProved({ socket }: IncomingMessage, from: string): Promise<boolean> {
+    const { tls, hostOf } = this.#context
+    return tls === undefined ? Promise.resolve(true) : tls.isOf(socket, from, hostOf)
   }
 
   #whereIs(
@@ -102,14 +128,16 @@ export class Entrance {
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
+    this.#note(why, request.socket.remoteAddress)
+    answer(request, response, status, why)
+  }
+
+  #note(why: string, from: string | undefined): void {
     this.refused++
     const now = Date.now()
-    if (now - this.#warnedAt > WARN_MS) {
-      this.#warnedAt = now
-      const from = request.socket.remoteAddress
-      this.#context.log.warn('refuses what was handed on', { why, from, refused: this.refused })
-    }
-    answer(request, response, status, why)
+    if (now - this.#warnedAt <= WARN_MS) return
+    this.#warnedAt = now
+    this.#context.log.warn('refuses what was handed on', { why, from, refused: this.refused })
   }
 }
 

@@ -17,8 +17,13 @@ export const ERRORS = {
     hint: 'Choose another cluster.listen.',
     exit: 4,
   },
+  GW_CLUSTER_TLS: {
+    text: 'the certificates of cluster.tls cannot be used: {why}',
+    hint: 'Give three PEM files: the certificate of this replica, its key, and the authority of all replicas.',
+    exit: 3,
+  },
   GW_CLUSTER_CHANGED: {
-    text: 'of cluster, only its keys can be changed while the gateway runs',
+    text: 'of cluster, only its keys and the files of its tls can be changed while the gateway runs',
     hint: 'Restart this replica; the others serve meanwhile.',
     exit: 3,
   },
@@ -37,6 +42,21 @@ export const HEALTH = {
     level: 'warning',
     text: 'what replicas share does not answer: sessions of other replicas cannot be looked up, and none is adopted',
     fix: 'Look at Redis and at cluster.redis, or at the primary of --workers',
+  },
+  'cluster-plain': {
+    level: 'warning',
+    text: 'requests of clients, and their tokens, travel between replicas without TLS, to {address}',
+    fix: 'Set cluster.tls, or keep cluster.listen on a network that nobody else can listen to',
+  },
+  'cluster-certificate-ends': {
+    level: 'warning',
+    text: 'the certificate of this replica ends {when}',
+    fix: 'Put a new one in the place of cluster.tls.cert; then: gateway reload',
+  },
+  'cluster-certificate-ended': {
+    level: 'error',
+    text: 'the certificate of this replica ended {when}: no other hands on to it, or takes what it hands on',
+    fix: 'Put a new one in the place of cluster.tls.cert; then: gateway reload',
   },
   'cluster-mixed': {
     level: 'warning',

@@ -3,8 +3,10 @@ import {
   type BesideOthers,
   BoundedMap,
   type Handed,
+  type Log,
   type Neighbour,
   type Neighbours,
+  reasonOf,
   type Refusal,
   RPC,
   type Sealing,
@@ -16,6 +18,7 @@ import type { Directory, Found } from './directory.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { Replica } from './replica.ts'
 import type { Recorded, Sessions } from './sessions.ts'
+import type { ReplicaTls } from './tls.ts'
 import type { Vouchers } from './vouchers.ts'
 
 const OF_REPLICA = /^(r[0-9a-f]{16})_/
@@ -44,6 +47,8 @@ export interface Surroundings {
   readonly sessions: Sessions
   readonly vouchers: Vouchers
   readonly listeners: Map<string, BesideOthers>
+  readonly tls: ReplicaTls | undefined
+  readonly log: Log
   every(ms: number, run: () => void): () => void
 }
 
@@ -199,10 +204,11 @@ export class Replicas implements Neighbours {
   #neighbour(owner: string, found: Found, session: string | undefined): Neighbour | Refusal {
     const address = reachOf(found.entry?.address ?? '')
     if (address === undefined) return LATER
-    const { replica, vouchers, directory } = this.#around
+    const { replica, vouchers, directory, tls, log } = this.#around
     this.handedOn++
     return {
       address,
+      tls: 'host' in address ? tls?.to(address.host) : undefined,
       voucher: (request: IncomingMessage, handed: Handed) =>
         vouchers.write(request, handed, replica.id, owner),
       onGone: listener => this.#onGone(owner, listener),
@@ -215,6 +221,7 @@ export class Replicas implements Neighbours {
         directory.forget(owner)
         if (session !== undefined) this.#routes.delete(session)
       },
+      unreachable: why => log.warn('cannot hand on to another replica', { to: owner, why: reasonOf(why) }),
     }
   }
 

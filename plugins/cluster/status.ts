@@ -3,6 +3,9 @@ import type { Cluster } from './cluster.ts'
 import type { Entry } from './directory.ts'
 import { found } from './errors.ts'
 
+/** Time before the end of a certificate from which on its owner is told. */
+const SOON_MS = 14 * 24 * 3_600_000
+
 /** The replicas as their owner sees them. */
 export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
   const { replica, sessions, neighbours, entrance, directory, store } = cluster
@@ -23,12 +26,24 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
 }
 
 export function findingsAbout(cluster: Cluster): HealthFinding[] {
-  const away = cluster.store.isUp ? [] : [found('cluster-store-away', {})]
+  const own = [
+    ...(cluster.store.isUp ? [] : [found('cluster-store-away', {})]),
+    ...roadFindings(cluster),
+  ]
   const differences = [
     differing(cluster.others, 'version', 'versions'),
     differing(cluster.others, 'config', 'configurations'),
   ].filter(text => text !== undefined)
-  return differences.length === 0 ? away : [...away, found('cluster-mixed', { what: differences.join(', ') })]
+  return differences.length === 0 ? own : [...own, found('cluster-mixed', { what: differences.join(', ') })]
+}
+
+/** Findings about how requests travel between replicas. */
+function roadFindings({ tls, plainAddress }: Cluster): HealthFinding[] {
+  if (tls === undefined) return plainAddress === undefined ? [] : [found('cluster-plain', { address: plainAddress })]
+  const left = tls.end - Date.now()
+  if (left > SOON_MS) return []
+  if (left > 0) return [found('cluster-certificate-ends', { when: `in ${durationText(left)}` })]
+  return [found('cluster-certificate-ended', { when: `${durationText(-left)} ago` })]
 }
 
 function differing(entries: readonly Entry[], key: 'version' | 'config', name: string): string | undefined {

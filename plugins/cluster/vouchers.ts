@@ -36,10 +36,10 @@ export class Vouchers {
     voucher: string,
     request: IncomingMessage,
     isMine: (id: string) => boolean,
-  ): { readonly handed: Handed } | { readonly problem: string } {
+  ): { readonly handed: Handed; readonly from: string } | { readonly problem: string } {
     const about = this.#ring.read('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
-    const { t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
+    const { f: sender, t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
     if (typeof to !== 'string' || !isMine(to)) return { problem: 'it is for another replica' }
     const now = Date.now()
     if (!isInTime(about.e, now)) return { problem: 'it is too old, or clocks differ' }
@@ -47,7 +47,10 @@ export class Vouchers {
     if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
     const from = typeof remoteAddress === 'string' ? remoteAddress : undefined
     const proof = isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined
-    return { handed: { listener: String(listener), remoteAddress: from, certificate: proof } }
+    return {
+      handed: { listener: String(listener), remoteAddress: from, certificate: proof },
+      from: String(sender),
+    }
   }
 
   #isNew(nonce: string, now: number): boolean {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { SecureContext } from 'node:tls'
 import type { ClientCertificate, Inbound, Refusal } from './gate.ts'
 import type { Principal } from './exchange.ts'
 
@@ -17,10 +18,20 @@ export interface Handed {
   readonly certificate?: ClientCertificate | undefined
 }
 
+/** Proofs that processes on different machines ask of each other. */
+export interface NeighbourTls {
+  /** The own certificate, and the authorities that are trusted; another object where those were renewed. */
+  readonly context: SecureContext
+  /** Says why a certificate, in DER, is not that of the process which was sought; undefined where it is. */
+  problemOf(certificate: Buffer): string | undefined
+}
+
 /** Another process, which has what a request is about. */
 export interface Neighbour {
   /** Where it takes what is handed on. */
   readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
+  /** Absent where requests go to it as they are. */
+  readonly tls?: NeighbourTls | undefined
   /** Text that goes along in a header, by which the other knows that one of its own hands this on. */
   voucher(request: IncomingMessage, handed: Handed): string
   /** Tells when the other is known to have ended; returns the way to take it back. */
@@ -29,6 +40,8 @@ export interface Neighbour {
   refused(): Whereabouts | Promise<Whereabouts>
   /** Says so, as the other answers that it is not there. */
   misdirected?(): void
+  /** Hears why no connection to it came to be. */
+  unreachable?(why: Error): void
 }
 
 /** Where what a request is about is kept: here, at another process, or nowhere that can be told now. */

@@ -1,5 +1,5 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
-import type { Handed, HttpServe, Neighbour, Sought, Whereabouts } from '../../api/index.ts'
+import type { Agent as HttpAgent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
+import type { Handed, HttpServe, Neighbour, NeighbourTls, Sought, Whereabouts } from '../../api/index.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { conversationOf, placeOfConversation } from '../../protocol/places.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
@@ -43,6 +43,7 @@ export class HandOn {
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isEnding = false
+  #secure: SecureRoad | undefined
 
   /** `serve` answers here what turns out to belong here. */
   constructor(listener: string, serve: HttpServe, sought: Sought) {
@@ -88,6 +89,7 @@ export class HandOn {
 
   stop(): void {
     this.#agent.destroy()
+    this.#secure?.agent.destroy()
   }
 
   async #follow(found: Whereabouts | Promise<Whereabouts>, errand: Errand, offers: number): Promise<void> {
@@ -111,16 +113,19 @@ export class HandOn {
     const handed: Handed = { listener: this.#listener, remoteAddress, certificate: certificateOf(socket) }
     const length = body === undefined ? lengthOf(request) : ['content-length', String(body.length)]
     const headers = handedHeaders(rawHeaders, body !== undefined)
-    const sent = send({
-      ...to.address,
-      agent: this.#agent,
+    const sent = this.#begin(to, {
       method,
       path: url,
       headers: [...headers, ...length, HANDED, to.voucher(request, handed)],
     })
     const forget = to.onGone?.(() => sent.destroy(new Error('the other process has ended')))
-    // Nothing of a body is taken before there is somebody to give it to.
-    whenConnected(sent, () => (body === undefined ? request.pipe(sent) : sent.end(body)))
+    let isConnected = false
+    // Nothing is sent, and nothing of a body is taken, before it is known whom it is given to.
+    whenConnected(sent, () => {
+      isConnected = true
+      if (body === undefined) request.pipe(sent)
+      else sent.end(body)
+    })
     sent.on('response', answer => {
       if (answer.statusCode !== MISDIRECTED || answer.headers[HANDED] === undefined) {
         pass(answer, response)
@@ -137,7 +142,8 @@ export class HandOn {
           errand,
           offers + 1,
         )
-      fail(error.code === 'ETIMEDOUT' ? SEEKING : ENDED, response)
+      if (!isConnected) to.unreachable?.(error)
+      fail(isConnected && error.code !== 'ETIMEDOUT' ? ENDED : SEEKING, response)
     })
     sent.on('close', () => forget?.())
     response.on('error', () => undefined)
@@ -146,6 +152,56 @@ export class HandOn {
       sent.destroy()
     })
     request.on('error', () => undefined)
+  }
+
+  #begin({ address, tls }: Neighbour, about: Begun): ClientRequest {
+    if (tls === undefined) return send({ ...address, agent: this.#agent, ...about })
+    if (this.#secure?.context !== tls.context) {
+      this.#secure?.retire()
+      this.#secure = new SecureRoad(tls.context)
+    }
+    return this.#secure.send({ ...address, ...about }, tls)
+  }
+}
+
+/** The parts of a request that say what is asked. */
+interface Begun {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly headers: string[]
+}
+
+/** Connections that were made with one certificate. */
+class SecureRoad {
+  readonly context: NeighbourTls['context']
+  readonly agent: HttpAgent
+  readonly #request = process.getBuiltinModule('node:https').request
+
+  constructor(context: NeighbourTls['context']) {
+    this.context = context
+    const { Agent: SecureAgent } = process.getBuiltinModule('node:https')
+    // Without sessions that are taken up again each connection shows its certificate.
+    this.agent = new SecureAgent({
+      ...{ keepAlive: true, maxFreeSockets: MAX_IDLE, maxCachedSessions: 0 },
+      secureContext: context,
+    })
+  }
+
+  send(about: Begun & Neighbour['address'], tls: NeighbourTls): ClientRequest {
+    return this.#request({
+      ...about,
+      agent: this.agent,
+      servername: '',
+      checkServerIdentity: (_, { raw }) => {
+        const problem = tls.problemOf(raw)
+        return problem === undefined ? undefined : new Error(problem)
+      },
+    })
+  }
+
+  /** Lets go of connections that nobody uses, now that there is another certificate. */
+  retire(): void {
+    for (const sockets of Object.values(this.agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
   }
 }
 
@@ -168,13 +224,15 @@ function orRejected(find: () => Whereabouts | Promise<Whereabouts>): Promise<Whe
 
 function whenConnected(sent: ClientRequest, then: () => void): void {
   sent.on('socket', socket => {
-    if (!socket.connecting) return then()
+    // True until both ends have proved who they are.
+    const { secureConnecting } = socket as { readonly secureConnecting?: boolean }
+    if (!socket.connecting && secureConnecting !== true) return then()
     const timer = setTimeout(
       () => sent.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' })),
       CONNECT_MS,
     )
     socket.once('close', () => clearTimeout(timer))
-    socket.once('connect', () => {
+    socket.once(secureConnecting === undefined ? 'connect' : 'secureConnect', () => {
       clearTimeout(timer)
       then()
     })

@@ -11,9 +11,14 @@ export const KEY = { id: 'a', key: randomBytes(32).toString('base64') }
 const configs = new WeakMap<TestGateway, JsonObject>()
 
 /** Gives a running replica other keys. */
-export async function withKeys(one: TestGateway, keys: readonly object[]): Promise<void> {
+export function withKeys(one: TestGateway, keys: readonly object[]): Promise<void> {
+  return reloadWith(one, { keys })
+}
+
+/** Loads the configuration of a running replica again, with something else in `cluster`. */
+export async function reloadWith(one: TestGateway, cluster: JsonObject): Promise<void> {
   const config = configs.get(one)
-  await one.gateway.reload({ ...config, cluster: { ...(config?.cluster as object), keys } })
+  await one.gateway.reload({ ...config, cluster: { ...(config?.cluster as object), ...cluster } })
 }
 
 /** Replicas of one gateway, before one server. */
