@@ -1,4 +1,4 @@
-import { mapAt, type Report, textAt, valueAt } from '../../src/plugin.ts'
+import { isObject, listAt, mapAt, type Report, textAt, valueAt } from '../../src/plugin.ts'
 import { hostAndPort, isEverywhere } from './address.ts'
 
 /** An address that others can reach, one name for each key, and listeners that replicas can share. */
@@ -6,6 +6,7 @@ export function check(config: unknown, report: Report): void {
   if (valueAt(config, 'cluster') === undefined) return
   const cluster = mapAt(config, 'cluster')
   checkAddresses(cluster, report)
+  checkRedis(cluster, report)
   const keys = valueAt(cluster, 'keys')
   const ids = Array.isArray(keys) ? keys.map(key => textAt(key, 'id')) : []
   for (const [index, id] of ids.entries())
@@ -27,4 +28,50 @@ function checkAddresses(cluster: unknown, report: Report): void {
       message: 'it does not say at which address others reach this replica',
       hint: 'add cluster.address, such as ${env:POD_IP}:7900',
     })
+}
+
+const WAYS = ['url', 'sentinels', 'nodes'] as const
+
+/** One way to Redis, and nothing that another way would need. */
+function checkRedis(cluster: unknown, report: Report): void {
+  const redis = valueAt(cluster, 'redis')
+  if (!isObject(redis)) return
+  const say: Say = (key, message, hint) =>
+    report({ pointer: key === '' ? '/cluster/redis' : `/cluster/redis/${key}`, message, hint, on: 'key' })
+  const [way, other] = WAYS.filter(key => redis[key] !== undefined)
+  if (way === undefined)
+    return say('', 'it does not say where Redis is', 'add one of url, sentinels and nodes')
+  if (other !== undefined) return say(other, `there is "${way}" too`, `keep one of the two`)
+  for (const key of ['sentinels', 'nodes'] as const)
+    for (const [index, address] of listAt(redis, key).entries())
+      if (typeof address === 'string' && hostAndPort(address) === undefined)
+        say(`${key}/${index}`, `"${address}" is no address and port`, 'write host:port, or [::1]:port')
+  checkPairs(way, redis, say)
+}
+
+type Say = (key: string, message: string, hint: string) => void
+
+const OF_SENTINELS = ['name', 'sentinelUsername', 'sentinelPassword']
+
+function checkPairs(way: (typeof WAYS)[number], redis: Readonly<Record<string, unknown>>, say: Say): void {
+  const { tls, name, database } = redis
+  if (way !== 'sentinels')
+    for (const key of OF_SENTINELS.filter(one => redis[one] !== undefined))
+      say(key, `"${key}" is of no use without "sentinels"`, 'take it out')
+  else if (name === undefined) say('sentinels', 'nobody says which master is meant', 'add "name"')
+  if (way === 'nodes' && database !== undefined)
+    say('database', 'a Redis Cluster has one database only', 'take it out')
+  if (tls !== undefined && tls !== false && textAt(redis, 'url')?.startsWith('redis:') === true)
+    say('tls', 'the URL says that there is no TLS', 'write rediss://')
+  checkFiles(mapAt(tls), say)
+}
+
+function checkFiles(tls: Readonly<Record<string, unknown>>, say: Say): void {
+  for (const [one, other] of [
+    ['cert', 'key'],
+    ['key', 'cert'],
+    ['passphrase', 'key'],
+  ] as const)
+    if (tls[one] !== undefined && tls[other] === undefined)
+      say(`tls/${one}`, `"${one}" is of no use without "${other}"`, `add "${other}"`)
 }

@@ -52,7 +52,10 @@ export class Entrance {
     this.#server =
       tls === undefined
         ? process.getBuiltinModule('node:http').createServer(options, take)
-        : this.#secure(process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take), tls)
+        : this.#secure(
+            process.getBuiltinModule('node:https').createServer({ ...options, ...tls.server }, take),
+            tls,
+          )
     this.#server.maxHeadersCount = MAX_HEADERS
     this.#server.unref()
   }

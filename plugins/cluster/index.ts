@@ -21,6 +21,7 @@ export const cluster: Plugin<ClusterConfig> = {
   check,
   commands: () => import('./commands.ts'),
   scope: 'shared',
+  reads: ({ cluster: own }) => (own?.tls === undefined ? [] : [own.tls.cert, own.tls.key, own.tls.ca]),
   share: (options, processes, number) => shareOf(options, processes, number),
   amongProcesses: ({ directory }): HostOptions => ({
     name: 'processes',
@@ -28,7 +29,7 @@ export const cluster: Plugin<ClusterConfig> = {
     sockets: directory,
   }),
   async setup(api) {
-    const { hooks, config, options, sharedState, clock } = api
+    const { hooks, config, options, sharedState, clock, directory } = api
     const isPrimary = sharedState?.role === 'keeps'
     if (isPrimary && 'sockets' in options) {
       const { keepStore } = await import('./store/primary-store.ts')
@@ -40,7 +41,7 @@ export const cluster: Plugin<ClusterConfig> = {
 
     hooks.sharedStore.tap(() => made.shared)
     hooks.ready.tap(() => {
-      made.become(options, config)
+      made.become(options, config, directory)
       isUsed = true
       return made.start(!isPrimary)
     })
@@ -61,13 +62,13 @@ export const cluster: Plugin<ClusterConfig> = {
 
 /** The one of this process, whichever generation asks. */
 async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
-  const { slot, options, clock, log } = api
+  const { slot, options, clock, log, directory } = api
   const { Cluster: Made } = await import('./cluster.ts')
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
   const store = await storeFor(api)
   try {
-    return (kept.cluster = new Made(options, store, { clock, log, version: ownPackage().version }))
+    return (kept.cluster = new Made(options, store, { clock, log, version: ownPackage().version, directory }))
   } catch (error) {
     store.close()
     throw error
@@ -75,13 +76,19 @@ async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
 }
 
 /** Memory that the replicas share: of the process that started them, where they are of one machine, or else Redis. */
-async function storeFor({ options, sharedState, clock, log }: PluginApi<ClusterConfig>): Promise<Store> {
+async function storeFor({
+  options,
+  sharedState,
+  clock,
+  log,
+  directory,
+}: PluginApi<ClusterConfig>): Promise<Store> {
   if ('sockets' in options && sharedState?.role === 'asks') {
     const { PrimaryStore } = await import('./store/primary-store.ts')
     return new PrimaryStore(sharedState, clock)
   }
   const { RedisStore } = await import('./store/redis-store.ts')
-  return RedisStore.make({ url: options.redis, clock, log })
+  return RedisStore.make({ redis: options.redis, directory, clock, log })
 }
 
 /** False where a server keeps state for each session that another replica could not go on with. */

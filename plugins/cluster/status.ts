@@ -26,10 +26,7 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
 }
 
 export function findingsAbout(cluster: Cluster): HealthFinding[] {
-  const own = [
-    ...(cluster.store.isUp ? [] : [found('cluster-store-away', {})]),
-    ...roadFindings(cluster),
-  ]
+  const own = [...(cluster.store.isUp ? [] : [found('cluster-store-away', {})]), ...tlsFindings(cluster)]
   const differences = [
     differing(cluster.others, 'version', 'versions'),
     differing(cluster.others, 'config', 'configurations'),
@@ -38,8 +35,9 @@ export function findingsAbout(cluster: Cluster): HealthFinding[] {
 }
 
 /** Findings about how requests travel between replicas. */
-function roadFindings({ tls, plainAddress }: Cluster): HealthFinding[] {
-  if (tls === undefined) return plainAddress === undefined ? [] : [found('cluster-plain', { address: plainAddress })]
+function tlsFindings({ tls, plainAddress }: Cluster): HealthFinding[] {
+  if (tls === undefined)
+    return plainAddress === undefined ? [] : [found('cluster-plain', { address: plainAddress })]
   const left = tls.end - Date.now()
   if (left > SOON_MS) return []
   if (left > 0) return [found('cluster-certificate-ends', { when: `in ${durationText(left)}` })]

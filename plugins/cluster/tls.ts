@@ -79,10 +79,14 @@ export class ReplicaTls {
   }
 
   /** True if the other end of a connection has shown the certificate of that replica. */
-  async isOf(connection: Socket, id: string, hostOf: (id: string) => Promise<string | undefined>): Promise<boolean> {
+  async isOf(
+    connection: Socket,
+    id: string,
+    hostOf: (id: string) => Promise<string | undefined>,
+  ): Promise<boolean> {
     const proved = this.#proved.get(connection)
     if (proved === ANY || proved === id) return true
-    const certificate = (connection as TLSSocket).getPeerX509Certificate()
+    const certificate = isSecure(connection) ? connection.getPeerX509Certificate() : undefined
     if (certificate === undefined) return false
     const isAny = this.#isOfGateway(certificate)
     if (!isAny) {
@@ -96,6 +100,10 @@ export class ReplicaTls {
   #isOfGateway(certificate: X509Certificate): boolean {
     return isNamed(certificate, this.#gateway)
   }
+}
+
+function isSecure(connection: Socket): connection is Socket & Pick<TLSSocket, 'getPeerX509Certificate'> {
+  return 'getPeerX509Certificate' in connection
 }
 
 function isOfHost(certificate: X509Certificate, host: string): boolean {

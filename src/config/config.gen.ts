@@ -2451,9 +2451,9 @@ export interface ClusterConfig {
    */
   readonly name: string
   /**
-   * URL of a Redis 7.0 or newer: `redis://`, or `rediss://` for TLS.
+   * A Redis 7.0 or newer: its URL (`redis://`, or `rediss://` for TLS), or a map that says more: where sentinels or the nodes of a Redis Cluster are, who logs in, and whom to trust.
    */
-  readonly redis: string
+  readonly redis: ClusterRedisConfig | string
   /**
    * The key ring: the first seals and signs, all open. To rotate, add the new key as the last one everywhere, then put it first everywhere, then take the old one out.
    */
@@ -2468,13 +2468,100 @@ export interface ClusterConfig {
     readonly key: string
   }[]
   /**
-   * Address and port where other replicas hand requests on to this one, as `host:port`. Bearer tokens travel there: keep it on a private network, and never behind the load balancer.
+   * Address and port where other replicas hand requests on to this one, as `host:port`. Bearer tokens travel there: set `tls` where it is not on loopback, or keep it on a network of the replicas alone; never put it behind the load balancer.
    */
   readonly listen: string
   /**
    * How others reach `cluster.listen`, as `host:port`. Needed where that listens on every address; else it is that one.
    */
   readonly address?: string
+  /**
+   * TLS between replicas, where each shows the other a certificate. Files are PEM, relative to the configuration file, and read again at each reload. All replicas have it, or none.
+   */
+  readonly tls?: {
+    /**
+     * The certificate of this replica, for servers and for clients. Its alternative names have `cluster.name`, or the host of `cluster.address`.
+     */
+    readonly cert: string
+    /**
+     * The private key of `cert`.
+     */
+    readonly key: string
+    /**
+     * What `key` is encrypted with.
+     */
+    readonly passphrase?: string
+    /**
+     * The authority whose certificates are those of replicas; it may have certified others too.
+     */
+    readonly ca: string
+  }
+}
+/**
+ * A Redis of replicas: one of `url`, `sentinels` and `nodes`.
+ */
+export interface ClusterRedisConfig {
+  /**
+   * URL of one Redis: `redis://`, or `rediss://` for TLS.
+   */
+  readonly url?: string
+  /**
+   * Sentinels as `host:port`; the first that answers says which Redis is the master. After a failover its replies are followed within some seconds.
+   */
+  readonly sentinels?: readonly string[]
+  /**
+   * Name of the master, as the sentinels have it. With `sentinels` only.
+   */
+  readonly name?: string
+  /**
+   * Some nodes of a Redis Cluster as `host:port`, from which the others are found.
+   */
+  readonly nodes?: readonly string[]
+  /**
+   * User of Redis; without it, its default user.
+   */
+  readonly username?: string
+  /**
+   * Password of that user.
+   */
+  readonly password?: string
+  /**
+   * User of the sentinels, where they have users of their own.
+   */
+  readonly sentinelUsername?: string
+  /**
+   * Password for the sentinels; that of Redis is not tried there.
+   */
+  readonly sentinelPassword?: string
+  /**
+   * Number of the database. A Redis Cluster has one only.
+   */
+  readonly database?: number
+  /**
+   * TLS to Redis, and to its sentinels: `true` with the authorities of the system, or a map. Its files are read when the gateway starts.
+   */
+  readonly tls?: ClusterRedisTlsConfig | boolean
+}
+/**
+ * Certificates for a Redis. Files are PEM, relative to the configuration file.
+ */
+export interface ClusterRedisTlsConfig {
+  /**
+   * The authority of its certificate; without it, those of the system.
+   */
+  readonly ca?: string
+  /**
+   * A certificate to show to Redis, where it asks for one.
+   */
+  readonly cert?: string
+  /**
+   * The private key of `cert`.
+   */
+  readonly key?: string
+  /**
+   * What `key` is encrypted with.
+   */
+  readonly passphrase?: string
 }
 /**
  * How lists are fitted to clients.

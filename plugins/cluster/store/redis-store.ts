@@ -1,40 +1,40 @@
 import { createHash } from 'node:crypto'
-import type { RedisClientType } from '@redis/client'
 import type { Clock, Log } from '../../../src/plugin.ts'
 import { clusterError } from '../errors.ts'
 import { Circuit } from './circuit.ts'
+import { type Connection, CONNECT_MS, type RedisConfig } from './connections/connection.ts'
+import { connectionTo } from './connections/index.ts'
 import type { Lua, Reply, SharingStore } from './store.ts'
 import { Subscriber } from './subscriber.ts'
 
 const COMMAND_MS = 250
-const CONNECT_MS = 1000
-const LEAST_PAUSE_MS = 100
-const MOST_PAUSE_MS = 2000
-const MOST_WAITING = 1000
 /** Begins what Redis itself refuses, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
-const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)[A-Z]+ /
+const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK)[A-Z]+ /
 
 interface RedisOptions {
-  readonly url: string
+  readonly redis: RedisConfig
+  /** Directory that paths are relative to. */
+  readonly directory: string
   readonly clock: Clock
   readonly log: Log
 }
 
 /** Redis as the store. Nothing waits for it for long: a command is refused while there is no connection. */
 export class RedisStore implements SharingStore {
-  readonly #client: RedisClientType
+  readonly #client: Connection
   readonly #circuit: Circuit
   readonly #clock: Clock
   readonly #shas = new Map<string, string>()
   readonly #subscriber: Subscriber
   #upSince: number | undefined
 
-  /** @throws GatewayError GW_CLUSTER_PACKAGE */
+  /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
   static async make(options: RedisOptions): Promise<RedisStore> {
-    return new RedisStore(await newClient(options), options)
+    const { redis, directory, clock } = options
+    return new RedisStore(await connectionTo(redis, directory, clock), options)
   }
 
-  private constructor(client: RedisClientType, { clock, log }: RedisOptions) {
+  private constructor(client: Connection, { clock, log }: RedisOptions) {
     this.#client = client
     this.#clock = clock
     this.#circuit = new Circuit(clock)
@@ -61,16 +61,17 @@ export class RedisStore implements SharingStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return ((await this.#send(['GET', key])) as string | null) ?? undefined
+    return ((await this.#send(key, ['GET', key])) as string | null) ?? undefined
   }
 
   async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {
     const rest = [String(keys.length), ...keys, ...args]
+    const [first = ''] = keys
     try {
-      return await this.#send(['EVALSHA', this.#shaOf(script), ...rest])
+      return await this.#send(first, ['EVALSHA', this.#shaOf(script), ...rest])
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return this.#send(['EVAL', script.lua, ...rest])
+      return this.#send(first, ['EVAL', script.lua, ...rest])
     }
   }
 
@@ -102,7 +103,7 @@ export class RedisStore implements SharingStore {
     return known
   }
 
-  async #send(command: string[]): Promise<Reply> {
+  async #send(key: string, command: string[]): Promise<Reply> {
     if (!this.#client.isReady) throw away('there is no connection')
     if (!this.#circuit.enter()) throw away('it is too slow')
     let forget = (): void => undefined
@@ -110,7 +111,7 @@ export class RedisStore implements SharingStore {
       forget = this.#clock.after(COMMAND_MS, () => reject(away(`no answer in ${COMMAND_MS} ms`)))
     })
     try {
-      const sent = this.#client.sendCommand<Reply>(command)
+      const sent = this.#client.send(key, command)
       sent.catch(() => undefined)
       const reply = await Promise.race([sent, late])
       this.#circuit.answered()
@@ -135,26 +136,4 @@ function away(why: string): Error {
 
 function isAway(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'GW_CLUSTER_AWAY'
-}
-
-async function newClient({ url }: RedisOptions): Promise<RedisClientType> {
-  try {
-    const { createClient } = await import('@redis/client')
-    return createClient({
-      url,
-      RESP: 2,
-      disableOfflineQueue: true,
-      commandsQueueMaxLength: MOST_WAITING,
-      maintNotifications: 'disabled',
-      socket: { connectTimeout: CONNECT_MS, reconnectStrategy: pauseAfter },
-    }) as unknown as RedisClientType
-  } catch (cause) {
-    throw clusterError('GW_CLUSTER_PACKAGE', { why: cause instanceof Error ? cause.message : '', cause })
-  }
-}
-
-/** Grows, and is another one each time, so that replicas do not come back all at once. */
-function pauseAfter(retries: number): number {
-  const most = Math.min(MOST_PAUSE_MS, LEAST_PAUSE_MS * 2 ** Math.min(retries, 8))
-  return most / 2 + (Math.random() * most) / 2
 }

@@ -1,4 +1,4 @@
-import type { RedisClientType } from '@redis/client'
+import type { Connection } from './connections/connection.ts'
 
 interface Topic {
   readonly heard: (text: string) => void
@@ -10,12 +10,12 @@ interface Topic {
  * connection is lost, and so everybody is told that something may be.
  */
 export class Subscriber {
-  readonly #make: () => RedisClientType
+  readonly #make: () => Connection
   readonly #channels = new Map<string, Set<Topic>>()
   readonly #subscribed = new Set<string>()
-  #client: RedisClientType | undefined
+  #client: Connection | undefined
 
-  constructor(make: () => RedisClientType) {
+  constructor(make: () => Connection) {
     this.#make = make
   }
 
@@ -38,7 +38,7 @@ export class Subscriber {
     this.#client = undefined
   }
 
-  #open(): RedisClientType {
+  #open(): Connection {
     const client = this.#make()
     // The other connection says what is wrong.
     client.on('error', () => undefined)

@@ -43,7 +43,7 @@ export class HandOn {
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isEnding = false
-  #secure: SecureRoad | undefined
+  #secure: SecureConnections | undefined
 
   /** `serve` answers here what turns out to belong here. */
   constructor(listener: string, serve: HttpServe, sought: Sought) {
@@ -158,7 +158,7 @@ export class HandOn {
     if (tls === undefined) return send({ ...address, agent: this.#agent, ...about })
     if (this.#secure?.context !== tls.context) {
       this.#secure?.retire()
-      this.#secure = new SecureRoad(tls.context)
+      this.#secure = new SecureConnections(tls.context)
     }
     return this.#secure.send({ ...address, ...about }, tls)
   }
@@ -172,7 +172,7 @@ interface Begun {
 }
 
 /** Connections that were made with one certificate. */
-class SecureRoad {
+class SecureConnections {
   readonly context: NeighbourTls['context']
   readonly agent: HttpAgent
   readonly #request = process.getBuiltinModule('node:https').request
@@ -201,7 +201,8 @@ class SecureRoad {
 
   /** Lets go of connections that nobody uses, now that there is another certificate. */
   retire(): void {
-    for (const sockets of Object.values(this.agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy()
+    for (const sockets of Object.values(this.agent.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy()
   }
 }
 

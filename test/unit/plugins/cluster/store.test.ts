@@ -44,7 +44,7 @@ const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Store>>> = {
 }
 
 async function connected(url: string): Promise<RedisStore> {
-  const store = await RedisStore.make({ url, clock, log })
+  const store = await RedisStore.make({ redis: url, directory: '.', clock, log })
   await store.connect()
   return store
 }

@@ -75,30 +75,34 @@ test(
   },
 )
 
-test('whoever shows no certificate of the authority, or speaks without TLS, is not heard', { skip }, async t => {
-  const [{ port, url }] = await secured(t, ours.certify('one'))
-  const head = 'GET /mcp HTTP/1.1\r\nhost: x\r\nx-tapgate-handed: v1.a.b.c\r\n\r\n'
-  const answerOf = (socket: ReturnType<typeof connectPlain>): Promise<string> =>
-    new Promise(resolve => {
-      let text = ''
-      socket.on('data', piece => (text += String(piece)))
-      socket.on('error', () => undefined)
-      socket.on('close', () => resolve(text))
-      socket.write(head)
-    })
-  const secure = { port, host: '127.0.0.1', ca: ours.cert }
+test(
+  'whoever shows no certificate of the authority, or speaks without TLS, is not heard',
+  { skip },
+  async t => {
+    const [{ port, url }] = await secured(t, ours.certify('one'))
+    const head = 'GET /mcp HTTP/1.1\r\nhost: x\r\nx-tapgate-handed: v1.a.b.c\r\n\r\n'
+    const answerOf = (socket: ReturnType<typeof connectPlain>): Promise<string> =>
+      new Promise(resolve => {
+        let text = ''
+        socket.on('data', piece => (text += String(piece)))
+        socket.on('error', () => undefined)
+        socket.on('close', () => resolve(text))
+        socket.write(head)
+      })
+    const secure = { port, host: '127.0.0.1', ca: ours.cert }
 
-  for (const client of [
-    () => connectPlain(port, '127.0.0.1'),
-    () => connect(secure),
-    () => connect({ ...secure, ...others.certify('stranger') }),
-    () => connect({ ...secure, ...ours.certify('late', YESTERDAY) }),
-    () => connect({ ...secure, ...ours.certify('old'), maxVersion: 'TLSv1.2' }),
-  ])
-    assert.doesNotMatch(await answerOf(client()), /HTTP\/1.1 (?!400)/)
-  assert.match(await answerOf(connect({ ...secure, ...ours.certify('no replica') })), /^HTTP\/1.1 403 /)
-  assert.equal((await say(url, LIST, await open(url))).status, 200, 'clients are served meanwhile')
-})
+    for (const client of [
+      () => connectPlain(port, '127.0.0.1'),
+      () => connect(secure),
+      () => connect({ ...secure, ...others.certify('stranger') }),
+      () => connect({ ...secure, ...ours.certify('late', YESTERDAY) }),
+      () => connect({ ...secure, ...ours.certify('old'), maxVersion: 'TLSv1.2' }),
+    ])
+      assert.doesNotMatch(await answerOf(client()), /HTTP\/1.1 (?!400)/)
+    assert.match(await answerOf(connect({ ...secure, ...ours.certify('no replica') })), /^HTTP\/1.1 403 /)
+    assert.equal((await say(url, LIST, await open(url))).status, 200, 'clients are served meanwhile')
+  },
+)
 
 test(
   'nothing is handed on to a replica whose certificate is not its own, or has ended, nor taken from it',
@@ -143,19 +147,25 @@ test('a reload reads the certificate again, and one that is of no use changes no
   await assert.rejects(reloadWith(second, { tls: undefined }), { code: 'GW_CLUSTER_CHANGED' })
 })
 
-test('the owner is told of tokens that travel without TLS, and of a certificate that ends', { skip }, async t => {
-  const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
-    const { findings } = await gateway.control('health')
-    return (findings as { code: string }[]).map(({ code }) => code).filter(code => code.startsWith('cluster-'))
-  }
-  const redis = await redisFor(t)
-  const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }
+test(
+  'the owner is told of tokens that travel without TLS, and of a certificate that ends',
+  { skip },
+  async t => {
+    const codes = async ({ gateway }: TestGateway): Promise<string[]> => {
+      const { findings } = await gateway.control('health')
+      return (findings as { code: string }[])
+        .map(({ code }) => code)
+        .filter(code => code.startsWith('cluster-'))
+    }
+    const redis = await redisFor(t)
+    const everywhere = { listen: '0.0.0.0:0', address: '192.0.2.7:7900' }
 
-  assert.deepEqual(await codes(await replica(t, redis, { upstreams: {} })), [])
-  const plain = await replica(t, redis, { upstreams: {}, cluster: { ...everywhere, name: 'plain' } })
-  assert.deepEqual(await codes(plain), ['cluster-plain'])
-  const [soon] = await secured(t, ours.certify('soon', new Date(Date.now() + 3_600_000)))
-  assert.deepEqual(await codes(soon), ['cluster-certificate-ends'])
-  const [late] = await secured(t, ours.certify('late', YESTERDAY))
-  assert.deepEqual(await codes(late), ['cluster-certificate-ended'])
-})
+    assert.deepEqual(await codes(await replica(t, redis, { upstreams: {} })), [])
+    const plain = await replica(t, redis, { upstreams: {}, cluster: { ...everywhere, name: 'plain' } })
+    assert.deepEqual(await codes(plain), ['cluster-plain'])
+    const [soon] = await secured(t, ours.certify('soon', new Date(Date.now() + 3_600_000)))
+    assert.deepEqual(await codes(soon), ['cluster-certificate-ends'])
+    const [late] = await secured(t, ours.certify('late', YESTERDAY))
+    assert.deepEqual(await codes(late), ['cluster-certificate-ended'])
+  },
+)
