@@ -30,6 +30,8 @@ export const TIMEOUT_MS = 500
 /** All that a timer and a busy machine may add to a deadline. */
 export const SLACK_MS = 250
 const MOST_AT_A_TIME = 100
+/** The refusal of a gateway that has too much to do. */
+const OVERLOADED = 'GW_OVERLOADED'
 /** Far longer than any deadline of the gateway: the call hangs. */
 const GIVE_UP_MS = 20_000
 const TOOLS = ['modern__echo', 'legacy__echo']
@@ -167,8 +169,14 @@ function kindOf(text: string, n: number): string {
     ? [text]
     : [...text.matchAll(/^data: (\{.*)$/gm)].map(([, one]) => one)
   const [answer, ...more] = documents.map(one => JSON.parse(one ?? '{}') as Answer)
-  if (answer === undefined || more.length > 0) return `WRONG: ${documents.length} answers`
+  return answer === undefined || more.length > 0 ? `WRONG: ${documents.length} answers` : kindOfOne(answer, n)
+}
+
+function kindOfOne(answer: Answer, n: number): string {
+  const code = answer.error?.data?.code
+  // What is refused before it is read has no id.
+  if (answer.id === null && code === OVERLOADED) return OVERLOADED
   if (answer.id !== n) return 'WRONG: the id of another'
-  if (answer.result === undefined) return answer.error?.data?.code ?? 'WRONG: an error without a code'
+  if (answer.result === undefined) return code ?? 'WRONG: an error without a code'
   return JSON.stringify(answer.result.content).includes(`n=${n}.`) ? 'result' : 'WRONG: the answer of another'
 }
