@@ -12,12 +12,13 @@ import { machineTokens } from './machine/tokens.ts'
 import type { Caller, Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { vaultKey, type KeyPlaces } from './vault/key.ts'
+import { SharedVault } from './vault/shared-vault.ts'
 import { FileVault } from './vault/vault.ts'
 
 /** Means of the process that the service runs in: those of a plugin, or of a command alone. */
 export type ServiceApi = Pick<
   PluginApi,
-  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret'
+  'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret' | 'shared'
 >
 
 /** The name of the gateway where people consent. */
@@ -38,12 +39,8 @@ export class OAuthService {
 
   constructor(api: ServiceApi) {
     this.#api = api
-    const { clock, log, state } = api
-    const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
-    this.vault = new FileVault({
-      ...{ directory: state, key, clock, log },
-      saw: secret => this.#api.keepSecret(secret),
-    })
+    const { clock, log } = api
+    this.vault = this.#vaultOf(api)
     this.grants = new RefreshedGrants({ vault: this.vault, endpoint: this, clock, log })
     const host: LoginsHost = {
       vault: this.vault,
@@ -54,6 +51,14 @@ export class OAuthService {
     this.logins = new Logins(host)
     this.devices = new DeviceLogins(host, clock)
     this.waiting = new WaitingCallers(this.vault)
+  }
+
+  /** Of many machines, which have no file in common, the vault is what they share. */
+  #vaultOf({ shared, clock, log, state }: ServiceApi): Vault {
+    const saw = (secret: string): void => this.#api.keepSecret(secret)
+    if (shared?.spans === 'hosts') return new SharedVault({ store: shared, clock, saw })
+    const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
+    return new FileVault({ directory: state, key, clock, log, saw })
   }
 
   /** A generation of the configuration has come, with a fetch of its own. */

@@ -97,11 +97,18 @@ export interface Vault {
   grantedAt(account: string, resource: string): number | undefined
   /** Counts at once what is open already; undefined where it is not, or cannot be read. */
   callers(resource: string): CallerCounts | undefined
-  /** Those that were taken away, until a new login. */
-  lost(): Promise<readonly LostGrant[]>
+  /** Those that were taken away, until a new login; those of one account at one resource, where that is said. */
+  lost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]>
   /** True where nobody else has it. It is over after so many milliseconds by itself. */
   lease(key: GrantKey, owner: string, ms: number): Promise<boolean>
   release(key: GrantKey, owner: string): Promise<void>
+  /**
+   * Notes that the refresh token of a grant goes out now. False where it went out before, by somebody who has not said what came
+   * of it: then it must not go out again. A vault without this leaves that to the authorization server.
+   */
+  spend?(grant: NewGrant, owner: string): Promise<boolean>
+  /** The refresh token was not used up, and may go out again. */
+  giveBack?(grant: NewGrant, owner: string): Promise<void>
   registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined>
   saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void>
   /** Drops a registration that its server does not know any more. */

@@ -20,6 +20,12 @@ export const VAULT_ERRORS = {
     http: 503,
     rpc: RPC.internal,
   },
+  GW_VAULT_SHARED: {
+    text: 'the logins that replicas share cannot be used: {why}',
+    hint: 'Look at cluster.keys, which must be the same everywhere, and at who can write to Redis; or log in again.',
+    http: 503,
+    rpc: RPC.internal,
+  },
   GW_VAULT_FULL: {
     text: 'no more than {max} logins are kept',
     hint: 'Remove some: gateway logins, gateway logout.',

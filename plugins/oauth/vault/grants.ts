@@ -141,7 +141,7 @@ export class RefreshedGrants implements Grants {
   }
 
   async #whyNone(account: string, resource: string): Promise<string> {
-    const lost = await this.#options.vault.lost()
+    const lost = await this.#options.vault.lost({ account, resource })
     const latest = lost
       .filter(one => one.account === account && one.resource === resource)
       .sort((a, b) => b.at - a.at)[0]

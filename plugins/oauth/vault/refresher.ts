@@ -120,12 +120,36 @@ export class Refresher {
   }
 
   async #whyLost(key: GrantKey): Promise<string> {
-    const lost = await this.#options.vault.lost()
+    const lost = await this.#options.vault.lost(key)
     return lost.find(one => keyOf(one) === keyOf(key))?.why ?? 'somebody has logged out'
   }
 
   async #refresh(grant: KeptGrant): Promise<Renewed> {
+    const { vault, owner } = this.#options
+    if ((await vault.spend?.(grant, owner)) === false) return this.#halfway(grant)
     const refreshed = await this.#asked(grant)
+    // What was not used up, or is good for more than once, may go out again.
+    const isSpent =
+      refreshed.kind === 'granted'
+        ? ![undefined, grant.refresh].includes(refreshed.grant.refresh)
+        : refreshed.kind === 'refused' && refreshed.error === 'invalid_grant'
+    if (!isSpent) await vault.giveBack?.(grant, owner).catch(() => undefined)
+    return this.#outcome(grant, refreshed)
+  }
+
+  /** Somebody sent the refresh token and died before he could say what came of it. Nobody sends it a second time. */
+  async #halfway(grant: KeptGrant): Promise<Renewed> {
+    const other = await this.#byOthers(grant)
+    if (other !== undefined) return other
+    const { expiresAt = 0, generation } = grant
+    const why = 'the replica that renewed the login was stopped meanwhile, and its refresh token may be used up'
+    // The token that is there is good until its end.
+    if (this.#options.now() < expiresAt) return this.#pause(grant, { kind: 'refused', why })
+    await this.#options.vault.remove(grant, generation, why)
+    return (await this.#byOthers(grant)) ?? lost(why)
+  }
+
+  async #outcome(grant: KeptGrant, refreshed: Refreshed): Promise<Renewed> {
     if (refreshed.kind === 'granted') return this.#kept(grant, refreshed.grant)
     if (refreshed.kind === 'unreachable') {
       const why = `the authorization server cannot be reached: ${oneLine(refreshed.reason).slice(0, MAX_WORDS)}`

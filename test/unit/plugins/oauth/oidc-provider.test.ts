@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Gateway } from '../../../../src/gateway/gateway.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { redisFor, skip } from '../../../fixtures/redis.ts'
 import { protectedServer, type ProtectedServer } from '../../../fixtures/oauth/protected-server.ts'
 import { stateOf } from './vault/kit.ts'
 
@@ -156,10 +159,16 @@ async function visited(page: string): Promise<string> {
   return url
 }
 
-async function gatewayOf(t: TestContext, directory: string, url: string): Promise<Gateway> {
+async function gatewayOf(
+  t: TestContext,
+  directory: string | undefined,
+  url: string,
+  more: JsonObject = {},
+): Promise<Gateway> {
   const gateway = await createGateway({
     version: 1,
-    state: { directory },
+    ...(directory === undefined ? {} : { state: { directory } }),
+    ...more,
     upstreams: { web: { type: 'http', url, oauth: { client: { id: CLIENT } } } },
   })
   cleanup(t, () => gateway.close())
@@ -205,6 +214,52 @@ test('two gateways renew a login at oidc-provider once, and what an old refresh 
   await two.control('login.finish', { url: await visited(String(again.url)) })
   for (const gateway of [two, one]) await untilHere(gateway)
 })
+
+test('three replicas with fifty callers each renew a login once, and go on with it while Redis is away', { skip }, async t => {
+  const { server, good, counts } = await world(t)
+  const redis = await redisFor(t)
+  const cluster = { redis: redis.url, keys: [{ id: 'a', key: randomBytes(32).toString('base64') }] }
+  const all: Gateway[] = []
+  while (all.length < 3) all.push(await gatewayOf(t, undefined, server.url, { cluster }))
+  for (const gateway of all) await gateway.start()
+  const [one, two, three] = all as [Gateway, Gateway, Gateway]
+  const begun = await one.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
+  const callback = await visited(String(begun.url))
+  // Of all that bring the same state one is heard.
+  const finished = await Promise.allSettled(
+    all.map(gateway => gateway.control('login.finish', { url: callback })),
+  )
+  assert.equal(finished.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const gateway of all) await untilHere(gateway)
+
+  good.clear()
+  allMatch((await Promise.all(all.map(gateway => calls(gateway)))).flat(), /here/)
+  assert.deepEqual(counts, { granted: 1, refused: 0 })
+
+  await redis.stop()
+  for (const gateway of all) await untilHere(gateway)
+  good.clear()
+  // Nobody can know that he is alone, so nobody presents the refresh token.
+  for (const gateway of all) assert.doesNotMatch((await calls(gateway, 1)).join(), /here/)
+  assert.deepEqual(counts, { granted: 1, refused: 0 })
+
+  // One that comes back empty knows of no login.
+  await redis.start()
+  const again = async (): Promise<JsonObject> => two.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
+  const next = await retried(again)
+  await three.control('login.finish', { url: await visited(String(next.url)) })
+  for (const gateway of all) await untilHere(gateway)
+})
+
+async function retried<T>(does: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++)
+    try {
+      return await does()
+    } catch (error) {
+      if (tries > 100) throw error
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+}
 
 function allMatch(answers: readonly string[], expected: RegExp): void {
   for (const answer of answers) assert.match(answer, expected)

@@ -1,0 +1,390 @@
+import { BoundedMap, type Clock, GatewayError, isObject, type SharedStore } from '../../../src/plugin.ts'
+import {
+  type CallerCounts,
+  type ClientIdentity,
+  GATEWAY_ACCOUNT,
+  type GrantKey,
+  type KeptGrant,
+  type LostGrant,
+  type NewGrant,
+  type PendingLogin,
+  type Vault,
+} from '../types.ts'
+import { vaultError } from './errors.ts'
+import { lookupOf } from './seal.ts'
+import { changeText } from './shared-change.ts'
+import { GrantIndex, type Listed } from './shared-index.ts'
+import {
+  digestOf,
+  EMPTY,
+  generationIn,
+  grantIn,
+  type GrantRecord,
+  nextGeneration,
+  recordIn,
+  recordKey,
+  withGrant,
+  withoutGrant,
+} from './shared-record.ts'
+
+/** A login that nobody uses for so long is forgotten. */
+const LIFE_MS = 365 * 86_400_000
+const LONGEST_PENDING_MS = 10 * 60_000
+/** Logins under way of one account. */
+const MAX_PENDING_EACH = 8
+/** Scopes that an account wants at a server beyond those that it has. */
+const MAX_WANTED = 200
+const MAX_KNOWN = 10_000
+/** About as many as the list has room for. */
+const MAX_GRANTS = 100_000
+/** What another replica has written is read after so long at the latest, were its word of it lost. */
+const LOOK_MS = 10_000
+const CHANGED = 'changed'
+/** Longer than any grant whose refresh token may have been used up is asked for. */
+const SPENT_MS = 90 * 86_400_000
+const ALL_AT_ONCE = 50
+
+interface SharedVaultOptions {
+  readonly store: SharedStore
+  readonly clock: Clock
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  /** Hears each secret that goes in or out, so that no text shows it. */
+  saw?(secret: string): void
+}
+
+/**
+ * Logins that all replicas have, in the store that they share: sealed for one account at one server, so that whoever can write
+ * there can neither read one nor give it to another account. While the store is away what is known here is as it was, and nothing
+ * is written.
+ */
+export class SharedVault implements Vault {
+  readonly #options: SharedVaultOptions
+  readonly #now: () => number
+  readonly #index: GrantIndex
+  /** Records as they were read last, by key. */
+  readonly #known = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
+  #changes = 0
+  #counted: { readonly at: number; readonly all: readonly Listed[] } | undefined
+  #isCounting = false
+  #end: (() => void) | undefined
+
+  constructor(options: SharedVaultOptions) {
+    const { store, now = Date.now } = options
+    this.#options = options
+    this.#now = now
+    this.#index = new GrantIndex(store, LIFE_MS)
+  }
+
+  async find(account: string, resource: string, issuer?: string): Promise<KeptGrant | undefined> {
+    return this.#seen(grantIn(await this.#read({ account, resource }), { account, resource, issuer }))
+  }
+
+  async list(): Promise<readonly KeptGrant[]> {
+    const found: KeptGrant[] = []
+    await this.#each((of, { grants }) => {
+      for (const { issuer } of grants) {
+        const grant = grantIn({ grants, lost: [] }, { ...of, issuer })
+        if (grant !== undefined) found.push(grant)
+      }
+    })
+    return found.sort((a, b) => orderOf(a).localeCompare(orderOf(b)))
+  }
+
+  async lost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
+    const found: LostGrant[] = []
+    const note = ({ account, resource }: Pick<GrantKey, 'account' | 'resource'>, { lost }: GrantRecord): void =>
+      void found.push(
+        ...lost.map(({ issuer, at, why, caller }) => ({
+          ...{ account, resource, issuer, at, why },
+          ...(caller === undefined ? {} : { caller }),
+        })),
+      )
+    if (of === undefined) await this.#each(note)
+    else note(of, await this.#read(of))
+    return found
+  }
+
+  async put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
+    this.#seen(grant)
+    if (!(await this.#index.note(placeOf(key), 'granted'))) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
+    return this.#change(key, over === undefined, record => {
+      const before = generationIn(record, key.issuer)
+      if (over !== undefined && over !== before) return { result: undefined }
+      const generation = nextGeneration(record, this.#now())
+      const kept = over === undefined ? {} : keptIn(record, key.issuer)
+      const whole = plain({ ...kept, ...grant })
+      const next = withGrant(record, { issuer: key.issuer, generation, at: this.#now(), grant: whole })
+      return { result: generation, next }
+    })
+  }
+
+  async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
+    const isGone = await this.#change(key, false, record => {
+      if (generation === 0 || generationIn(record, key.issuer) !== generation) return { result: false }
+      return { result: true, next: withoutGrant(record, key.issuer, this.#now(), why) }
+    })
+    if (isGone) await this.#index.note(placeOf(key), why === undefined ? undefined : 'lost')
+    return isGone
+  }
+
+  /** Keeps its generation: the tokens are the same. */
+  async want(
+    account: string,
+    resource: string,
+    generation: number,
+    scopes: readonly string[],
+  ): Promise<void> {
+    await this.#change({ account, resource }, false, record => {
+      const found = record.grants.find(one => one.generation === generation)
+      if (found === undefined) return { result: undefined }
+      const scopesWanted = [...new Set([...(found.grant.scopesWanted ?? []), ...scopes])].slice(0, MAX_WANTED)
+      return {
+        result: undefined,
+        next: withGrant(record, { ...found, grant: { ...found.grant, scopesWanted } }),
+      }
+    })
+  }
+
+  grantedAt(account: string, resource: string): number | undefined {
+    const ats = (this.#known.get(recordKey({ account, resource }))?.grants ?? []).map(({ at }) => at)
+    return ats.length === 0 ? undefined : Math.max(...ats)
+  }
+
+  /** Counts those of the last look; one that is old is looked at again meanwhile. */
+  callers(resource: string): CallerCounts | undefined {
+    if (this.#counted === undefined || this.#options.clock.now() - this.#counted.at > LOOK_MS)
+      void this.#count()
+    const own = this.#counted?.all.filter(one => one.resource === resource && one.account !== GATEWAY_ACCOUNT)
+    if (own === undefined) return undefined
+    const of = (state: Listed['state']): string[] =>
+      own.filter(one => one.state === state).map(({ account }) => account)
+    return { granted: of('granted').length, lost: of('lost') }
+  }
+
+  async lease(key: GrantKey, owner: string, ms: number): Promise<boolean> {
+    const { store } = this.#options
+    const name = leaseKey(key)
+    if (await store.put(name, owner, { ms, when: 'absent' })) return true
+    // One of ours whose answer did not arrive.
+    return store.put(name, owner, { ms, when: { is: owner } })
+  }
+
+  async release(key: GrantKey, owner: string): Promise<void> {
+    await this.#options.store.delete(leaseKey(key), owner)
+  }
+
+  async spend({ refresh = '' }: NewGrant, owner: string): Promise<boolean> {
+    const { store } = this.#options
+    const name = spentKey(refresh)
+    if (await store.put(name, owner, { ms: SPENT_MS, when: 'absent' })) return true
+    return store.put(name, owner, { ms: SPENT_MS, when: { is: owner } })
+  }
+
+  async giveBack({ refresh = '' }: NewGrant, owner: string): Promise<void> {
+    await this.#options.store.delete(spentKey(refresh), owner)
+  }
+
+  async registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
+    const name = registrationKey(issuer, redirectUri)
+    const found = this.#opened(name, await this.#options.store.get(name))
+    return found as unknown as ClientIdentity | undefined
+  }
+
+  async saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void> {
+    const { store } = this.#options
+    const name = registrationKey(issuer, redirectUri)
+    await store.put(name, store.seal(JSON.stringify(client), name), { ms: LIFE_MS })
+  }
+
+  async dropRegistration(issuer: string, redirectUri: string): Promise<void> {
+    await this.#options.store.delete(registrationKey(issuer, redirectUri))
+  }
+
+  async savePending({ state, account, expiresAt, value }: PendingLogin): Promise<boolean> {
+    const { store } = this.#options
+    const ms = Math.min(expiresAt - this.#now(), LONGEST_PENDING_MS)
+    if (ms <= 0) return false
+    const bound = { by: 1, ms: LONGEST_PENDING_MS, most: MAX_PENDING_EACH }
+    if ((await store.count(pendingOf(account), bound)).got < 1) return false
+    const name = pendingKey(state)
+    const sealed = store.seal(JSON.stringify({ account, expiresAt: this.#now() + ms, value }), name)
+    return store.put(name, sealed, { ms, when: 'absent' })
+  }
+
+  async takePending(state: string): Promise<PendingLogin | undefined> {
+    const { store } = this.#options
+    const name = pendingKey(state)
+    const found = this.#opened(name, await store.take(name))
+    if (found === undefined || typeof found.account !== 'string') return undefined
+    const { account, expiresAt, value } = found
+    await store.count(pendingOf(account), { by: -1, ms: LONGEST_PENDING_MS }).catch(() => undefined)
+    if (Number(expiresAt) <= this.#now()) return undefined
+    return { state, account, expiresAt: Number(expiresAt), value: isObject(value) ? value : {} }
+  }
+
+  /** Another one when another replica has said that it has written, and now and then. */
+  version(): Promise<number> {
+    this.#listen()
+    return Promise.resolve(this.#changes + Math.floor(this.#options.clock.now() / LOOK_MS))
+  }
+
+  close(): void {
+    this.#end?.()
+    this.#end = undefined
+  }
+
+  /** Reads a record. While the store is away it is the one that was read last: a token lives on as long as it is good. */
+  async #read(of: Pick<GrantKey, 'account' | 'resource'>): Promise<GrantRecord> {
+    const { store } = this.#options
+    const key = recordKey(of)
+    try {
+      const sealed = await store.get(key)
+      if (sealed === undefined) return this.#learned(key, EMPTY)
+      const record = recordIn(store.open(sealed, key))
+      if (record === undefined) throw damaged()
+      return this.#learned(key, record)
+    } catch (error) {
+      const known = isAway(error) ? this.#known.get(key) : undefined
+      if (known === undefined) throw error
+      return known
+    }
+  }
+
+  async #change<T>(
+    of: Pick<GrantKey, 'account' | 'resource'>,
+    isLogin: boolean,
+    change: (record: GrantRecord) => { readonly result: T; readonly next?: GrantRecord },
+  ): Promise<T> {
+    const { store } = this.#options
+    const key = recordKey(of)
+    let written: GrantRecord | undefined
+    const result = await changeText(store, key, LIFE_MS, (text, isForeign) => {
+      const record = recordIn(text)
+      // A new login takes the place of what nobody can read; nothing else may.
+      if (record === undefined && (text !== undefined || isForeign) && !isLogin) throw damaged()
+      const changed = change(record ?? EMPTY)
+      written = changed.next
+      return { result: changed.result, next: written && JSON.stringify(written) }
+    })
+    if (written === undefined) return result
+    this.#learned(key, written)
+    this.#changes++
+    this.#counted = undefined
+    await store.publish(CHANGED, key).catch(() => undefined)
+    return result
+  }
+
+  #learned(key: string, record: GrantRecord): GrantRecord {
+    this.#known.set(key, record)
+    return record
+  }
+
+  /** Hears of others from the first use on. */
+  #listen(): void {
+    this.#end ??= this.#options.store.subscribe(
+      CHANGED,
+      () => void this.#changes++,
+      () => void this.#changes++,
+    )
+  }
+
+  async #count(): Promise<void> {
+    if (this.#isCounting) return
+    this.#isCounting = true
+    try {
+      this.#counted = { all: await this.#index.all(), at: this.#options.clock.now() }
+    } catch {
+      // Who counts says what was known, and asks again.
+    } finally {
+      this.#isCounting = false
+    }
+  }
+
+  async #each(visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void): Promise<void> {
+    const all = await this.#index.all()
+    for (let at = 0; at < all.length; at += ALL_AT_ONCE) {
+      const some = all.slice(at, at + ALL_AT_ONCE)
+      const records = await Promise.all(some.map(of => this.#read(of)))
+      some.forEach(({ account, resource }, index) => {
+        const record = records[index]
+        if (record !== undefined) visit({ account, resource }, record)
+      })
+    }
+  }
+
+  #opened(name: string, sealed: string | undefined): Record<string, unknown> | undefined {
+    const text = sealed === undefined ? undefined : this.#options.store.open(sealed, name)
+    const value: unknown = text === undefined ? undefined : JSON.parse(text)
+    return isObject(value) ? value : undefined
+  }
+
+  #seen<G extends NewGrant | undefined>(grant: G): G {
+    const { saw } = this.#options
+    for (const secret of [grant?.access, grant?.refresh, grant?.client.secret])
+      if (secret !== undefined) saw?.(secret)
+    return grant
+  }
+}
+
+function damaged(): Error {
+  const why = 'a login there was sealed for another account, with another key, or by somebody else'
+  return vaultError('GW_VAULT_SHARED', { why })
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof GatewayError && error.code === 'GW_SHARED_AWAY'
+}
+
+function placeOf({ account, resource }: GrantKey): Pick<GrantKey, 'account' | 'resource'> {
+  return { account, resource }
+}
+
+function leaseKey({ account, resource, issuer }: GrantKey): string {
+  return `lease ${digestOf(account, resource, issuer)}`
+}
+
+function spentKey(refresh: string): string {
+  return `spent ${lookupOf(refresh)}`
+}
+
+function registrationKey(issuer: string, redirectUri: string): string {
+  return `client ${digestOf(issuer, redirectUri)}`
+}
+
+function pendingKey(state: string): string {
+  return `login ${lookupOf(state)}`
+}
+
+function pendingOf(account: string): string {
+  return `logins of ${account}`
+}
+
+function orderOf({ resource, account, issuer }: GrantKey): string {
+  return JSON.stringify([resource, account, issuer])
+}
+
+/** Members of a grant that stay when it is renewed. */
+function keptIn({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller' | 'scopesWanted'> {
+  const { caller, scopesWanted } = grants.find(one => one.issuer === issuer)?.grant ?? {}
+  return {
+    ...(caller === undefined ? {} : { caller }),
+    ...(scopesWanted === undefined ? {} : { scopesWanted }),
+  }
+}
+
+/** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
+function plain({
+  access,
+  audience,
+  refresh,
+  expiresAt,
+  scopesRequested,
+  scopesGranted,
+  scopesWanted,
+  caller,
+  client,
+}: NewGrant): NewGrant {
+  const given = { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, scopesWanted, caller, client }
+  return JSON.parse(JSON.stringify(given)) as NewGrant
+}
