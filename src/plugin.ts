@@ -94,6 +94,11 @@ export interface PluginApi<Options = unknown> {
   control(verb: string, params?: JsonObject): Promise<JsonObject>
   /** Reads YAML that is not the gateway's, as plain data. Rejects where it is none, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
+  /**
+   * Name of this process among those that are one gateway to their clients, for an `HttpReply` with `at`. Undefined where it is the
+   * only one, or requests of plugins are not handed on. From taps alone; another one when the process had to take another name.
+   */
+  place(): string | undefined
   /** Runs programs as children of the gateway. */
   readonly programs: Programs
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */

@@ -12,7 +12,9 @@ import {
   refuse,
   RPC,
 } from '../../src/plugin.ts'
+import type { AcrossReplicas } from './across-replicas.ts'
 import type { OtherWorkers } from './across-workers.ts'
+import type { Decisions } from './decisions.ts'
 import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
 import { decisionIn, formFor, showsForms } from './form.ts'
 import type { Journal } from './journal.ts'
@@ -22,6 +24,10 @@ export type ApproveConfig = NonNullable<Config['approve']>
 
 const NOBODY = { outcome: 'unavailable', by: 'nobody can be asked' } as const
 const FULL = { outcome: 'unavailable', by: 'too many calls wait for approval' } as const
+const AWAY = {
+  outcome: 'unavailable',
+  by: 'the other replicas cannot be told of it now; try again',
+} as const
 const INEXACT = { outcome: 'unavailable', by: 'a number in its arguments cannot be shown as it is' } as const
 
 /** Reasons as callers read them. */
@@ -34,10 +40,13 @@ const REASONS = {
 
 interface Parts {
   readonly waiting: WaitingCalls
+  readonly decisions: Decisions
   readonly journal: Journal
   readonly webhook: Webhook | undefined
   /** Other processes of the same gateway, that may hear the decision. */
   readonly others?: OtherWorkers | undefined
+  /** Other replicas, each of which may take the decision. */
+  readonly replicas?: AcrossReplicas | undefined
 }
 
 /** Gets a person's decision on a call, by all the ways there are. */
@@ -59,14 +68,39 @@ export class Approver {
     if (!this.#canAsk(request)) return this.#refused(request, NOBODY)
     const open = waiting.take(request, this.#bounds)
     if (open === undefined) return this.#refused(request, FULL)
+    if (!(await this.#isShown(open))) {
+      waiting.decide(open.id, AWAY)
+      return this.#refused(request, AWAY, open)
+    }
     const stop = this.#ask(open)
     this.#parts.others?.listen(open.id, waiting)
     const decision = await open.decided
     stop()
     this.#parts.others?.leave(open.id)
+    this.#parts.replicas?.hide(open.id)
     return decision.outcome === 'approved'
       ? this.#granted(open, decision)
       : this.#refused(request, decision, open)
+  }
+
+  /** Nobody is asked before all who may decide can know of it. */
+  async #isShown(open: OpenCall): Promise<boolean> {
+    try {
+      await this.#parts.replicas?.show(open)
+      return true
+    } catch (error) {
+      this.#api.log.warn('the other replicas cannot be told of a call that waits', { why: reasonOf(error) })
+      return false
+    }
+  }
+
+  /** Decides, or refuses where it cannot be told whether somebody else has decided. */
+  #settle(id: string, decision: Decision): void {
+    const { decisions, waiting } = this.#parts
+    decisions.decide(id, decision).catch((error: unknown) => {
+      this.#api.log.warn('a decision cannot be taken now', { id, why: reasonOf(error) })
+      waiting.decide(id, AWAY)
+    })
   }
 
   #canAsk({ call }: ApprovalRequest): boolean {
@@ -81,24 +115,24 @@ export class Approver {
   /** Asks by every way at once; returns the way to stop asking. */
   #ask(open: OpenCall): () => void {
     const { by } = this.#api.options
-    const { waiting, webhook } = this.#parts
+    const { webhook } = this.#parts
     const { call } = open.request
     const ends = [
       this.#api.clock.after(this.#bounds.ttlMs, () =>
-        waiting.decide(open.id, { outcome: 'expired', by: 'nobody decided in time' }),
+        this.#settle(open.id, { outcome: 'expired', by: 'nobody decided in time' }),
       ),
-      call.exchange.onCancel(() => void waiting.decide(open.id, { outcome: 'cancelled', by: 'client' })),
+      call.exchange.onCancel(() => this.#settle(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
     const asked: Promise<Decision | undefined | false>[] = []
     if (by.includes('client') && this.#canAskClient(call)) asked.push(this.#askClient(open, ends))
     if (by.includes('webhook') && webhook !== undefined) asked.push(webhook.tell(open))
     for (const reply of asked)
       void reply.then(decision => {
-        if (decision !== undefined && decision !== false) waiting.decide(open.id, decision)
+        if (decision !== undefined && decision !== false) this.#settle(open.id, decision)
       })
     if (!by.includes('owner'))
       void Promise.all(asked).then(all => {
-        if (all.every(decision => decision === false)) waiting.decide(open.id, NOBODY)
+        if (all.every(decision => decision === false)) this.#settle(open.id, NOBODY)
       })
     return () => ends.forEach(end => end())
   }

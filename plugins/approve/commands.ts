@@ -47,18 +47,25 @@ async function decide(call: CommandCall, verb: string, word: string): Promise<nu
   return isDecided ? 0 : NONE
 }
 
-function lines({ approvals }: JsonObject, { table }: CommandCall): string[] {
-  const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
-  if (rows.length === 0) return ['no call waits']
+function lines({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
+  const all = (Array.isArray(approvals) ? approvals : []).filter(isObject)
+  // Each of several processes of a machine tells of all replicas.
+  const rows = [...new Map(all.map(row => [row.id, row])).values()]
+  const more =
+    missing === undefined ? [] : [`the other replicas cannot be asked: ${oneLine(String(missing))}`]
+  if (rows.length === 0) return ['no call waits', ...more]
   const cell = (value: unknown): string => oneLine(typeof value === 'string' ? value : '')
-  return table([
-    ['ID', 'UNTIL', 'CALLER', 'RULE', 'CALL'],
+  const isOfMany = rows.some(row => row.replica !== undefined)
+  const shown = table([
+    ['ID', 'UNTIL', 'CALLER', 'RULE', ...(isOfMany ? ['REPLICA'] : []), 'CALL'],
     ...rows.map(row => [
       cell(row.id),
       cell(row.until),
       cell(row.subject),
       cell(row.rule),
+      ...(isOfMany ? [cell(row.replica)] : []),
       `${cell(row.name)} ${cell(row.arguments)}`,
     ]),
   ])
+  return [...shown, ...more]
 }

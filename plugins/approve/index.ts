@@ -1,7 +1,9 @@
-import { findingsOf, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { findingsOf, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { AcrossReplicas } from './across-replicas.ts'
 import { answersFor, OtherWorkers, type Places } from './across-workers.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
 import { check } from './check.ts'
+import { type Decisions, ownDecisions } from './decisions.ts'
 import { WaitingCalls, type OpenCall } from './waiting-calls.ts'
 import { argumentsText } from './form.ts'
 import { Journal } from './journal.ts'
@@ -36,14 +38,16 @@ export const approve: Plugin<ApproveConfig> = {
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
     const others = callback === undefined ? undefined : otherWorkers(api)
-    const approver = new Approver(api, { waiting, journal, webhook, others })
+    const replicas = slot.gateway(() => acrossReplicas(api, waiting))
+    const decisions = replicas ?? ownDecisions(waiting)
+    const approver = new Approver(api, { waiting, decisions, journal, webhook, others, replicas })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
     hooks.close.tap(() => journal.forget())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
-    verbs(api, waiting)
+    verbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(rowOf) })
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.answer(request, waiting, others))
+      hooks.http.for(callback).tap(request => webhook.answer(request, decisions, others))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
@@ -91,14 +95,26 @@ async function tellLeftOver(
   clock.after(TOLD_MS, () => void journal.forget())
 }
 
-function verbs({ hooks }: PluginApi<ApproveConfig>, waiting: WaitingCalls): void {
-  hooks.control.for('approvals.list').tap(() => ({ approvals: waiting.calls.map(rowOf) }))
-  hooks.control.for('approvals.approve').tap(({ id }) => ({
-    decided: waiting.decide(String(id), { outcome: 'approved', by: 'owner' }) ? 1 : 0,
-  }))
-  hooks.control.for('approvals.deny').tap(({ id }) => ({
-    decided: waiting.decide(String(id), { outcome: 'denied', by: 'owner' }) ? 1 : 0,
-  }))
+/** Where many machines are one gateway, anybody who reaches one of them decides. */
+function acrossReplicas(
+  { shared, clock, log, place }: PluginApi<ApproveConfig>,
+  waiting: WaitingCalls,
+): AcrossReplicas | undefined {
+  if (shared?.spans !== 'hosts') return undefined
+  return new AcrossReplicas({ store: shared, clock, log, place: () => place() ?? '', rowOf }, waiting)
+}
+
+function verbs(
+  { hooks }: PluginApi<ApproveConfig>,
+  decisions: Decisions,
+  list: () => Promise<JsonObject>,
+): void {
+  const decide = async (id: unknown, outcome: 'approved' | 'denied'): Promise<JsonObject> => ({
+    decided: (await decisions.decide(String(id), { outcome, by: 'owner' })) ? 1 : 0,
+  })
+  hooks.control.for('approvals.list').tap(list)
+  hooks.control.for('approvals.approve').tap(({ id }) => decide(id, 'approved'))
+  hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }
 
 function rowOf({ id, digest, request, since, until }: OpenCall): Record<string, unknown> {

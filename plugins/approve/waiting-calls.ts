@@ -64,6 +64,15 @@ export class WaitingCalls {
     return call
   }
 
+  has(id: string): boolean {
+    return this.#open.has(id)
+  }
+
+  /** End of the time that a call waits; undefined where none of that name does. */
+  untilOf(id: string): number | undefined {
+    return this.#open.get(id)?.call.until
+  }
+
   /** Decides on a call; false where none of that name waits. */
   decide(id: string, decision: Decision): boolean {
     const found = this.#open.get(id)

@@ -9,7 +9,8 @@ import {
   reasonOf,
 } from '../../src/plugin.ts'
 import type { OtherWorkers } from './across-workers.ts'
-import type { Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
+import type { Decisions } from './decisions.ts'
+import type { Decision, OpenCall } from './waiting-calls.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 
@@ -17,6 +18,7 @@ const SIGNATURE = 'x-tapgate-signature'
 const TIMESTAMP = 'x-tapgate-timestamp'
 /** A signed text that is older is somebody's copy. */
 const MAX_AGE_MS = 300_000
+const AGAIN = { 'content-type': 'text/plain', 'retry-after': '1' }
 const DECISIONS = { approve: 'approved', deny: 'denied' } as const
 
 /** A program that is told of calls that wait, and decides about them. */
@@ -49,7 +51,7 @@ export class Webhook {
   /** A decision that comes later. */
   async answer(
     request: HttpRequest,
-    waiting: WaitingCalls,
+    decisions: Decisions,
     others: OtherWorkers | undefined,
   ): Promise<HttpReply> {
     if (request.method !== 'POST') return reply(405, 'POST a decision')
@@ -59,8 +61,14 @@ export class Webhook {
     const id = idIn(body)
     const decision = id === undefined ? undefined : decisionIn(body, id, 'webhook')
     if (id === undefined || decision === undefined) return reply(400, 'it holds no decision')
-    const isDecided = waiting.decide(id, decision) || (await others?.decide(id, decision)) === true
-    return isDecided ? reply(200, 'decided') : reply(404, 'no such call waits')
+    try {
+      const isDecided =
+        (await decisions.decide(id, decision)) || (await others?.decide(id, decision)) === true
+      return isDecided ? reply(200, 'decided') : reply(404, 'no such call waits')
+    } catch (error) {
+      this.#api.log.warn('a decision cannot be taken now', { id, why: reasonOf(error) })
+      return { ...reply(503, 'it cannot be told whether such a call waits; try again'), headers: AGAIN }
+    }
   }
 
   #signed(body: string): Record<string, string> {

@@ -51,7 +51,7 @@ export const oauth: Plugin<Config['oauth']> = {
     connectCallers(
       api,
       service,
-      slot.gateway(() => new ConnectState(clock)),
+      slot.gateway(() => new ConnectState(api)),
     )
   },
 }

@@ -157,6 +157,11 @@ export interface HttpReply {
   readonly headers?: Readonly<Record<string, string>>
   /** Written as it is; what is iterated over is streamed, no faster than it is read. */
   readonly body?: string | Buffer | AsyncIterable<string | Buffer>
+  /**
+   * Place of the process that has what the request is about, as `PluginApi.place` names it there: the request is handed on to it as
+   * it came, and this reply is sent where there is no such process any more. Nothing is handed on twice.
+   */
+  readonly at?: string | undefined
 }
 
 /** An `HttpReply` whose body is all there. */

@@ -124,10 +124,11 @@ async function setUp(
 }
 
 /** The questions that a plugin asks the taps of the others. */
-function asking(hooks: Hooks): Pick<PluginApi, 'record' | 'approve' | 'clientFacts' | 'rank'> {
+function asking(hooks: Hooks): Pick<PluginApi, 'record' | 'approve' | 'clientFacts' | 'rank' | 'place'> {
   return {
     record: event => hooks.runner('recorded')?.(event),
     approve: async request => (await hooks.runner('approval')?.(request)) ?? undefined,
+    place: () => hooks.runner('neighbours')?.()?.sealing.place,
     clientFacts: name => hooks.runner('client')?.({}, name) ?? {},
     rank: async (query, candidates) => (await hooks.runner('rank')?.(query, candidates)) ?? undefined,
   }

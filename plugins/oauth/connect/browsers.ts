@@ -35,13 +35,17 @@ export class Browsers {
   /** By a digest of the cookie, so that the look-up takes no time that says anything. */
   readonly #browsers = new BoundedMap<string, Browser>({ max: MAX_BROWSERS })
 
-  constructor(clock: Clock) {
+  readonly #suffix: string
+
+  /** `suffix` ends the names of cookies where other processes have cookies of their own. */
+  constructor(clock: Clock, suffix = '') {
     this.#clock = clock
+    this.#suffix = suffix
   }
 
   /** The browser that sends a request; undefined for one that brings no cookie of ours. */
   find(request: HttpRequest, base: string): Browser | undefined {
-    const cookie = cookieIn(request, cookieName(base))
+    const cookie = cookieIn(request, this.#cookieName(base))
     const browser = cookie === undefined ? undefined : this.#browsers.get(digestOf(cookie))
     return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
   }
@@ -76,6 +80,16 @@ export class Browsers {
     browser.begun.set(state, link)
   }
 
+  /** The header that gives a browser its cookie. Over plain HTTP, which is for loopback alone, browsers take no `__Host-`. */
+  cookieFor({ cookie }: Browser, base: string): string {
+    const secure = isSecure(base) ? '; Secure' : ''
+    return `${this.#cookieName(base)}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${LINK_MS / 1000}${secure}`
+  }
+
+  #cookieName(base: string): string {
+    return `${isSecure(base) ? '__Host-tapgate-login' : 'tapgate-login'}${this.#suffix}`
+  }
+
   /** Proof that a form was made for this browser and this link. */
   tokenOf({ cookie }: Browser, link: string): string {
     return createHmac('sha256', this.#key)
@@ -86,16 +100,6 @@ export class Browsers {
   isToken(browser: Browser, link: string, sent: string): boolean {
     return sameText(this.tokenOf(browser, link), sent)
   }
-}
-
-/** The header that gives a browser its cookie. Over plain HTTP, which is for loopback alone, browsers take no `__Host-`. */
-export function cookieFor({ cookie }: Browser, base: string): string {
-  const secure = isSecure(base) ? '; Secure' : ''
-  return `${cookieName(base)}=${cookie}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${LINK_MS / 1000}${secure}`
-}
-
-function cookieName(base: string): string {
-  return isSecure(base) ? '__Host-tapgate-login' : 'tapgate-login'
 }
 
 function isSecure(base: string): boolean {

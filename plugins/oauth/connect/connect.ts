@@ -1,4 +1,4 @@
-import { BoundedMap, type Clock, type Config, type PluginApi, type Principal } from '../../../src/plugin.ts'
+import { BoundedMap, type Config, type PluginApi, type Principal } from '../../../src/plugin.ts'
 import type { OAuthService } from '../service.ts'
 import { isConnected } from '../upstreams.ts'
 import { type AnswersHost, withLogins } from './answers.ts'
@@ -6,6 +6,7 @@ import { Arrivals } from './arrivals.ts'
 import { Browsers } from './browsers.ts'
 import { Links, type Proof } from './links.ts'
 import { People } from './person.ts'
+import { Places } from './places.ts'
 import { CALLBACK, CONNECT, isPagePath, type Look, Pages, PERSON } from './routes.ts'
 
 /** Issuer of callers that an API key identifies. */
@@ -30,9 +31,13 @@ export class ConnectState {
   /** Addresses that listeners are bound to, by name. */
   readonly bound = new Map<string, string>()
 
-  constructor(clock: Clock) {
-    this.links = new Links(clock)
-    this.browsers = new Browsers(clock)
+  readonly places: Places
+
+  constructor({ clock, shared, place }: Pick<PluginApi, 'clock' | 'shared' | 'place'>) {
+    const places = new Places({ shared, place })
+    this.places = places
+    this.links = new Links(clock, () => places.newName('link'))
+    this.browsers = new Browsers(clock, shared?.spans === 'hosts' ? `-${places.suffix}` : '')
     this.arrivals = new Arrivals(clock)
   }
 }
@@ -59,6 +64,7 @@ export function connectCallers(
   const pages = new Pages({
     ...host,
     ...{ browsers: state.browsers, arrivals: state.arrivals, consents: state.consents },
+    places: state.places,
     ...{ logins: service.logins, people, log },
     look: (upstream, account) => look(service, upstream, account),
     record: event => api.record(event),

@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { BoundedMap, type Clock, type Principal, principalKey, type Session } from '../../../src/plugin.ts'
 import { sameText } from './same-text.ts'
 
@@ -37,8 +37,12 @@ export class Links {
   readonly #byId = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
   readonly #byCaller = new BoundedMap<string, Link>({ max: MAX_LINKS, share: MAX_OF_CALLER })
 
-  constructor(clock: Clock) {
+  readonly #newId: () => string
+
+  /** `newId` gives ids that nobody guesses. */
+  constructor(clock: Clock, newId: () => string) {
     this.#clock = clock
+    this.#newId = newId
   }
 
   /** The open link of a caller for an upstream, or a new one. */
@@ -46,7 +50,7 @@ export class Links {
     const key = keyOf(request.account, request.upstream)
     const known = this.#byCaller.get(key)
     if (known?.isOpen === true && known.base === request.base) return known
-    const link = new Link(request, this.#clock)
+    const link = new Link(request, this.#clock, this.#newId())
     const caller = principalKey(request.principal)
     this.#byId.set(link.id, link, caller)
     this.#byCaller.set(key, link, caller)
@@ -72,7 +76,7 @@ function keyOf(account: string, upstream: string): string {
 
 /** One link. */
 export class Link implements LinkRequest {
-  readonly id = randomBytes(16).toString('base64url')
+  readonly id: string
   readonly principal: Principal
   readonly account: string
   readonly upstream: string
@@ -88,7 +92,8 @@ export class Link implements LinkRequest {
   #wrong = 0
   #isDone = false
 
-  constructor(request: LinkRequest, clock: Clock) {
+  constructor(request: LinkRequest, clock: Clock, id: string) {
+    this.id = id
     this.principal = request.principal
     this.account = request.account
     this.upstream = request.upstream

@@ -27,14 +27,18 @@ export class People {
   }
 
   /** Sends a browser to the identity provider. */
-  async begin(link: string, base: string): Promise<{ readonly url: string; readonly login: PersonLogin }> {
+  async begin(
+    link: string,
+    base: string,
+    state: string,
+  ): Promise<{ readonly url: string; readonly login: PersonLogin }> {
     const { lib } = await this.#lib()
     const server = await this.#metadata()
     const endpoint = URL.parse(server.authorization_endpoint ?? '')
     if (endpoint === null || !/^https?:$/.test(endpoint.protocol))
       throw new Error(`${this.issuer} has no authorization endpoint`)
     const login = {
-      state: lib.generateRandomState(),
+      state,
       nonce: lib.generateRandomNonce(),
       verifier: lib.generateRandomCodeVerifier(),
       link,

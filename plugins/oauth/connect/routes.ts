@@ -8,7 +8,8 @@ import {
 } from '../../../src/plugin.ts'
 import type { BegunLogin, Logins } from '../flow/login.ts'
 import type { Arrivals } from './arrivals.ts'
-import { type Browser, type Browsers, cookieFor } from './browsers.ts'
+import type { Browser, Browsers } from './browsers.ts'
+import { formOf } from './form.ts'
 import type { Link, Links } from './links.ts'
 import {
   alreadyMade,
@@ -21,12 +22,14 @@ import {
   withCookie,
 } from './pages.ts'
 import type { People } from './person.ts'
+import type { Places } from './places.ts'
 
 /** Parts of the gateway that the pages need. */
 export interface PagesHost {
   readonly links: Links
   readonly browsers: Browsers
   readonly arrivals: Arrivals
+  readonly places: Places
   /** Consents that were given: of whom, to which upstream and authorization server, for which scopes. */
   readonly consents: BoundedMap<string, true>
   readonly logins: Pick<Logins, 'begin' | 'finish'>
@@ -57,8 +60,8 @@ export const CONNECT = '/oauth/connect/'
 export const PERSON = '/oauth/person'
 export const CALLBACK = '/oauth/callback'
 
-const ID = /^[\w-]{22}$/
-const MAX_FORM = 4096
+/** One of this process, or one that says which replica it is of. */
+const ID = /^[\w.-]{22,200}$/
 
 /** True for paths that anybody may ask for without a credential: the pages find out who it is by themselves. */
 export function isPagePath(path: string): boolean {
@@ -79,6 +82,8 @@ export class Pages {
     const { browsers, arrivals, log, baseOf } = this.#host
     const base = baseOf(request.listener)
     if (base === undefined || !isPagePath(request.path)) return unknownLink()
+    const at = this.#elsewhere(request)
+    if (at !== undefined) return { ...unknownLink(), at }
     const browser = browsers.find(request, base)
     if (!arrivals.admit(this.#sender(request, browser)))
       return messagePage(429, 'Too many requests', 'Wait a minute, and then try again.')
@@ -95,6 +100,13 @@ export class Pages {
         'The login cannot be made now. The log of the gateway says why.',
       )
     }
+  }
+
+  /** The replica that has the link, and knows the browser. */
+  #elsewhere({ path, query }: HttpRequest): string | undefined {
+    const { places } = this.#host
+    if (path.startsWith(CONNECT)) return places.elsewhere('link', path.slice(CONNECT.length))
+    return places.elsewhere(path === PERSON ? 'person' : 'state', query.get('state') ?? '')
   }
 
   /** Browsers behind one proxy have one address: who brings a link that is open does not wait for those who try others. */
@@ -134,13 +146,13 @@ export class Pages {
 
   async #look(visit: Visit): Promise<HttpReply> {
     const { link, browser, request, isNew } = visit
-    const cookie = cookieFor(browser, link.base)
+    const cookie = this.#host.browsers.cookieFor(browser, link.base)
     const proof = proofIn(visit)
     if (proof === 'other') return this.#refuse(visit)
     if (proof === 'none' && link.proof === 'person') {
-      const { people } = this.#host
+      const { people, places } = this.#host
       if (people === undefined) return notYours()
-      const { url, login } = await people.begin(link.id, link.base)
+      const { url, login } = await people.begin(link.id, link.base, places.newName('person'))
       browser.login = login
       return withCookie(redirect(url), cookie)
     }
@@ -228,7 +240,8 @@ export class Pages {
   #start({ upstream, account, base, principal }: Link): Promise<BegunLogin> {
     const { issuer, subject } = principal
     const caller = { issuer, subject }
-    return this.#host.logins.begin({ upstream, account, caller, redirectUri: base + CALLBACK })
+    const state = this.#host.places.newName('state')
+    return this.#host.logins.begin({ upstream, account, caller, redirectUri: base + CALLBACK, state })
   }
 
   /** The identity provider has sent the browser back: now it is known who sits before it. */
@@ -241,7 +254,7 @@ export class Pages {
     if (link === undefined) return unknownLink()
     try {
       const person = await people.finish(query, login, base)
-      return withCookie(redirect(link.url), cookieFor(browsers.renew(browser, person), base))
+      return withCookie(redirect(link.url), browsers.cookieFor(browsers.renew(browser, person), base))
     } catch (error) {
       log.warn('nobody could be identified for a login', { upstream: link.upstream, reason: reasonOf(error) })
       this.#record(link, 'unidentified')
@@ -328,11 +341,4 @@ function consentKey({ account, upstream }: Link, { issuer, scopes }: Look): stri
 function isOfPerson(request: HttpRequest): boolean {
   const [site] = request.header('sec-fetch-site')
   return site === 'none' || site === 'same-origin'
-}
-
-async function formOf(request: HttpRequest): Promise<URLSearchParams | undefined> {
-  const [type = ''] = request.header('content-type')
-  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) return undefined
-  const body = await request.body()
-  return body.length > MAX_FORM ? undefined : new URLSearchParams(body.toString('utf8'))
 }

@@ -15,6 +15,8 @@ export interface LoginRequest {
   readonly redirectUri: string
   /** Scopes beside those that the server asks for; those that calls were refused for are known. */
   readonly scopes?: readonly string[] | undefined
+  /** Text that nobody guesses, and that comes back with the browser; a random one where there is none. */
+  readonly state?: string | undefined
 }
 
 /** A login that has begun: its `url` is for the browser. */
@@ -69,7 +71,14 @@ export class Logins {
    * Finds out where to log in, registers the gateway there if it must, and gives the page for the browser.
    * @throws GatewayError GW_OAUTH_METADATA, GW_OAUTH_CLIENT, GW_LOGIN_BUSY
    */
-  async begin({ upstream, account, caller, redirectUri, scopes = [] }: LoginRequest): Promise<BegunLogin> {
+  async begin({
+    upstream,
+    account,
+    caller,
+    redirectUri,
+    scopes = [],
+    ...given
+  }: LoginRequest): Promise<BegunLogin> {
     const flow = this.#host.flow(upstream)
     const { server, resource, scopes: asked } = await flow.prepare(account, scopes)
     assertPkce(upstream, server)
@@ -77,7 +86,7 @@ export class Logins {
     const client = await flow.clientFor(server, redirectUri)
     const { lib } = await flow.wire()
     const verifier = lib.generateRandomCodeVerifier()
-    const state = lib.generateRandomState()
+    const state = given.state ?? lib.generateRandomState()
     const away: Away = {
       upstream,
       resource,

@@ -142,7 +142,8 @@ export class Refresher {
     const other = await this.#byOthers(grant)
     if (other !== undefined) return other
     const { expiresAt = 0, generation } = grant
-    const why = 'the replica that renewed the login was stopped meanwhile, and its refresh token may be used up'
+    const why =
+      'the replica that renewed the login was stopped meanwhile, and its refresh token may be used up'
     // The token that is there is good until its end.
     if (this.#options.now() < expiresAt) return this.#pause(grant, { kind: 'refused', why })
     await this.#options.vault.remove(grant, generation, why)

@@ -1,21 +1,18 @@
-import { BoundedMap, type Clock, GatewayError, isObject, type SharedStore } from '../../../src/plugin.ts'
+import { BoundedMap, type Clock, GatewayError, type SharedStore } from '../../../src/plugin.ts'
 import {
   type CallerCounts,
-  type ClientIdentity,
   GATEWAY_ACCOUNT,
   type GrantKey,
   type KeptGrant,
   type LostGrant,
   type NewGrant,
-  type PendingLogin,
   type Vault,
 } from '../types.ts'
 import { vaultError } from './errors.ts'
-import { lookupOf } from './seal.ts'
 import { changeText } from './shared-change.ts'
 import { GrantIndex, type Listed } from './shared-index.ts'
+import { LIFE_MS, SharedKeys } from './shared-keys.ts'
 import {
-  digestOf,
   EMPTY,
   generationIn,
   grantIn,
@@ -27,11 +24,6 @@ import {
   withoutGrant,
 } from './shared-record.ts'
 
-/** A login that nobody uses for so long is forgotten. */
-const LIFE_MS = 365 * 86_400_000
-const LONGEST_PENDING_MS = 10 * 60_000
-/** Logins under way of one account. */
-const MAX_PENDING_EACH = 8
 /** Scopes that an account wants at a server beyond those that it has. */
 const MAX_WANTED = 200
 const MAX_KNOWN = 10_000
@@ -40,8 +32,6 @@ const MAX_GRANTS = 100_000
 /** What another replica has written is read after so long at the latest, were its word of it lost. */
 const LOOK_MS = 10_000
 const CHANGED = 'changed'
-/** Longer than any grant whose refresh token may have been used up is asked for. */
-const SPENT_MS = 90 * 86_400_000
 const ALL_AT_ONCE = 50
 
 interface SharedVaultOptions {
@@ -58,9 +48,8 @@ interface SharedVaultOptions {
  * there can neither read one nor give it to another account. While the store is away what is known here is as it was, and nothing
  * is written.
  */
-export class SharedVault implements Vault {
+export class SharedVault extends SharedKeys implements Vault {
   readonly #options: SharedVaultOptions
-  readonly #now: () => number
   readonly #index: GrantIndex
   /** Records as they were read last, by key. */
   readonly #known = new BoundedMap<string, GrantRecord>({ max: MAX_KNOWN })
@@ -71,8 +60,8 @@ export class SharedVault implements Vault {
 
   constructor(options: SharedVaultOptions) {
     const { store, now = Date.now } = options
+    super(store, now)
     this.#options = options
-    this.#now = now
     this.#index = new GrantIndex(store, LIFE_MS)
   }
 
@@ -93,7 +82,10 @@ export class SharedVault implements Vault {
 
   async lost(of?: Pick<GrantKey, 'account' | 'resource'>): Promise<readonly LostGrant[]> {
     const found: LostGrant[] = []
-    const note = ({ account, resource }: Pick<GrantKey, 'account' | 'resource'>, { lost }: GrantRecord): void =>
+    const note = (
+      { account, resource }: Pick<GrantKey, 'account' | 'resource'>,
+      { lost }: GrantRecord,
+    ): void =>
       void found.push(
         ...lost.map(({ issuer, at, why, caller }) => ({
           ...{ account, resource, issuer, at, why },
@@ -107,14 +99,15 @@ export class SharedVault implements Vault {
 
   async put(key: GrantKey, grant: NewGrant, over?: number): Promise<number | undefined> {
     this.#seen(grant)
-    if (!(await this.#index.note(placeOf(key), 'granted'))) throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
+    if (!(await this.#index.note(placeOf(key), 'granted')))
+      throw vaultError('GW_VAULT_FULL', { max: MAX_GRANTS })
     return this.#change(key, over === undefined, record => {
       const before = generationIn(record, key.issuer)
       if (over !== undefined && over !== before) return { result: undefined }
-      const generation = nextGeneration(record, this.#now())
+      const generation = nextGeneration(record, this.now())
       const kept = over === undefined ? {} : keptIn(record, key.issuer)
       const whole = plain({ ...kept, ...grant })
-      const next = withGrant(record, { issuer: key.issuer, generation, at: this.#now(), grant: whole })
+      const next = withGrant(record, { issuer: key.issuer, generation, at: this.now(), grant: whole })
       return { result: generation, next }
     })
   }
@@ -122,7 +115,7 @@ export class SharedVault implements Vault {
   async remove(key: GrantKey, generation: number, why?: string): Promise<boolean> {
     const isGone = await this.#change(key, false, record => {
       if (generation === 0 || generationIn(record, key.issuer) !== generation) return { result: false }
-      return { result: true, next: withoutGrant(record, key.issuer, this.#now(), why) }
+      return { result: true, next: withoutGrant(record, key.issuer, this.now(), why) }
     })
     if (isGone) await this.#index.note(placeOf(key), why === undefined ? undefined : 'lost')
     return isGone
@@ -162,67 +155,6 @@ export class SharedVault implements Vault {
     return { granted: of('granted').length, lost: of('lost') }
   }
 
-  async lease(key: GrantKey, owner: string, ms: number): Promise<boolean> {
-    const { store } = this.#options
-    const name = leaseKey(key)
-    if (await store.put(name, owner, { ms, when: 'absent' })) return true
-    // One of ours whose answer did not arrive.
-    return store.put(name, owner, { ms, when: { is: owner } })
-  }
-
-  async release(key: GrantKey, owner: string): Promise<void> {
-    await this.#options.store.delete(leaseKey(key), owner)
-  }
-
-  async spend({ refresh = '' }: NewGrant, owner: string): Promise<boolean> {
-    const { store } = this.#options
-    const name = spentKey(refresh)
-    if (await store.put(name, owner, { ms: SPENT_MS, when: 'absent' })) return true
-    return store.put(name, owner, { ms: SPENT_MS, when: { is: owner } })
-  }
-
-  async giveBack({ refresh = '' }: NewGrant, owner: string): Promise<void> {
-    await this.#options.store.delete(spentKey(refresh), owner)
-  }
-
-  async registration(issuer: string, redirectUri: string): Promise<ClientIdentity | undefined> {
-    const name = registrationKey(issuer, redirectUri)
-    const found = this.#opened(name, await this.#options.store.get(name))
-    return found as unknown as ClientIdentity | undefined
-  }
-
-  async saveRegistration(issuer: string, redirectUri: string, client: ClientIdentity): Promise<void> {
-    const { store } = this.#options
-    const name = registrationKey(issuer, redirectUri)
-    await store.put(name, store.seal(JSON.stringify(client), name), { ms: LIFE_MS })
-  }
-
-  async dropRegistration(issuer: string, redirectUri: string): Promise<void> {
-    await this.#options.store.delete(registrationKey(issuer, redirectUri))
-  }
-
-  async savePending({ state, account, expiresAt, value }: PendingLogin): Promise<boolean> {
-    const { store } = this.#options
-    const ms = Math.min(expiresAt - this.#now(), LONGEST_PENDING_MS)
-    if (ms <= 0) return false
-    const bound = { by: 1, ms: LONGEST_PENDING_MS, most: MAX_PENDING_EACH }
-    if ((await store.count(pendingOf(account), bound)).got < 1) return false
-    const name = pendingKey(state)
-    const sealed = store.seal(JSON.stringify({ account, expiresAt: this.#now() + ms, value }), name)
-    return store.put(name, sealed, { ms, when: 'absent' })
-  }
-
-  async takePending(state: string): Promise<PendingLogin | undefined> {
-    const { store } = this.#options
-    const name = pendingKey(state)
-    const found = this.#opened(name, await store.take(name))
-    if (found === undefined || typeof found.account !== 'string') return undefined
-    const { account, expiresAt, value } = found
-    await store.count(pendingOf(account), { by: -1, ms: LONGEST_PENDING_MS }).catch(() => undefined)
-    if (Number(expiresAt) <= this.#now()) return undefined
-    return { state, account, expiresAt: Number(expiresAt), value: isObject(value) ? value : {} }
-  }
-
   /** Another one when another replica has said that it has written, and now and then. */
   version(): Promise<number> {
     this.#listen()
@@ -236,7 +168,7 @@ export class SharedVault implements Vault {
 
   /** Reads a record. While the store is away it is the one that was read last: a token lives on as long as it is good. */
   async #read(of: Pick<GrantKey, 'account' | 'resource'>): Promise<GrantRecord> {
-    const { store } = this.#options
+    const { store } = this
     const key = recordKey(of)
     try {
       const sealed = await store.get(key)
@@ -256,7 +188,7 @@ export class SharedVault implements Vault {
     isLogin: boolean,
     change: (record: GrantRecord) => { readonly result: T; readonly next?: GrantRecord },
   ): Promise<T> {
-    const { store } = this.#options
+    const { store } = this
     const key = recordKey(of)
     let written: GrantRecord | undefined
     const result = await changeText(store, key, LIFE_MS, (text, isForeign) => {
@@ -282,7 +214,7 @@ export class SharedVault implements Vault {
 
   /** Hears of others from the first use on. */
   #listen(): void {
-    this.#end ??= this.#options.store.subscribe(
+    this.#end ??= this.store.subscribe(
       CHANGED,
       () => void this.#changes++,
       () => void this.#changes++,
@@ -301,7 +233,9 @@ export class SharedVault implements Vault {
     }
   }
 
-  async #each(visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void): Promise<void> {
+  async #each(
+    visit: (of: Pick<GrantKey, 'account' | 'resource'>, record: GrantRecord) => void,
+  ): Promise<void> {
     const all = await this.#index.all()
     for (let at = 0; at < all.length; at += ALL_AT_ONCE) {
       const some = all.slice(at, at + ALL_AT_ONCE)
@@ -311,12 +245,6 @@ export class SharedVault implements Vault {
         if (record !== undefined) visit({ account, resource }, record)
       })
     }
-  }
-
-  #opened(name: string, sealed: string | undefined): Record<string, unknown> | undefined {
-    const text = sealed === undefined ? undefined : this.#options.store.open(sealed, name)
-    const value: unknown = text === undefined ? undefined : JSON.parse(text)
-    return isObject(value) ? value : undefined
   }
 
   #seen<G extends NewGrant | undefined>(grant: G): G {
@@ -338,26 +266,6 @@ function isAway(error: unknown): boolean {
 
 function placeOf({ account, resource }: GrantKey): Pick<GrantKey, 'account' | 'resource'> {
   return { account, resource }
-}
-
-function leaseKey({ account, resource, issuer }: GrantKey): string {
-  return `lease ${digestOf(account, resource, issuer)}`
-}
-
-function spentKey(refresh: string): string {
-  return `spent ${lookupOf(refresh)}`
-}
-
-function registrationKey(issuer: string, redirectUri: string): string {
-  return `client ${digestOf(issuer, redirectUri)}`
-}
-
-function pendingKey(state: string): string {
-  return `login ${lookupOf(state)}`
-}
-
-function pendingOf(account: string): string {
-  return `logins of ${account}`
 }
 
 function orderOf({ resource, account, issuer }: GrantKey): string {
@@ -385,6 +293,16 @@ function plain({
   caller,
   client,
 }: NewGrant): NewGrant {
-  const given = { access, audience, refresh, expiresAt, scopesRequested, scopesGranted, scopesWanted, caller, client }
+  const given = {
+    access,
+    audience,
+    refresh,
+    expiresAt,
+    scopesRequested,
+    scopesGranted,
+    scopesWanted,
+    caller,
+    client,
+  }
   return JSON.parse(JSON.stringify(given)) as NewGrant
 }

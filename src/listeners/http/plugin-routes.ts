@@ -8,12 +8,30 @@ import { sendJson } from './response.ts'
 
 /** Answers on a path that a plugin serves; undefined where none does. */
 export function servePath(arrival: Arrival): Promise<void> | undefined {
-  const answer = arrival.context.gate.serve(requestOf(arrival))
-  return answer?.then(reply => send(arrival, reply))
+  const request = requestOf(arrival)
+  const answer = arrival.context.gate.serve(request)
+  return answer?.then(async reply => {
+    if (reply?.at === undefined || !(await isHandedOn(arrival, reply.at, request))) await send(arrival, reply)
+  })
+}
+
+/** Hands on what another process has. Its caller is asked there who it is. */
+async function isHandedOn(arrival: Arrival, place: string, request: HttpRequest): Promise<boolean> {
+  const { handOn } = arrival.context
+  return handOn !== undefined && handOn(arrival, place, await request.body())
 }
 
 function requestOf(arrival: Arrival): HttpRequest {
   const { context, request, response, headers, path } = arrival
+  const read = async (): Promise<Buffer> => {
+    const body = await readBody(arrival)
+    if (body === 'too large')
+      throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
+    if (body === 'no room') throw gatewayError('GW_OVERLOADED')
+    if (body === 'gone') throw gatewayError('GW_CANCELLED')
+    return body
+  }
+  let reading: Promise<Buffer> | undefined
   return {
     ...credentialsOf(context, request),
     path,
@@ -23,14 +41,7 @@ function requestOf(arrival: Arrival): HttpRequest {
     label: headers.label,
     profile: headers.profile,
     passed: headers.passed,
-    async body() {
-      const body = await readBody(arrival)
-      if (body === 'too large')
-        throw gatewayError('GW_TOO_LARGE', { what: 'the body', limit: context.settings.maxBody })
-      if (body === 'no room') throw gatewayError('GW_OVERLOADED')
-      if (body === 'gone') throw gatewayError('GW_CANCELLED')
-      return body
-    },
+    body: () => (reading ??= read()),
     onGone: listener =>
       void response.on('close', () => {
         if (!response.writableFinished) listener()

@@ -104,6 +104,7 @@ export async function install<O>(
     clientFacts: () => ({}),
     control: () => Promise.reject(new Error('there is no gateway here')),
     record: event => hooks.runner('recorded')?.(event),
+    place: () => undefined,
   })
   hooks.seal(new Set([plugin.name]))
   return hooks

@@ -215,41 +215,46 @@ test('two gateways renew a login at oidc-provider once, and what an old refresh 
   for (const gateway of [two, one]) await untilHere(gateway)
 })
 
-test('three replicas with fifty callers each renew a login once, and go on with it while Redis is away', { skip }, async t => {
-  const { server, good, counts } = await world(t)
-  const redis = await redisFor(t)
-  const cluster = { redis: redis.url, keys: [{ id: 'a', key: randomBytes(32).toString('base64') }] }
-  const all: Gateway[] = []
-  while (all.length < 3) all.push(await gatewayOf(t, undefined, server.url, { cluster }))
-  for (const gateway of all) await gateway.start()
-  const [one, two, three] = all as [Gateway, Gateway, Gateway]
-  const begun = await one.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
-  const callback = await visited(String(begun.url))
-  // Of all that bring the same state one is heard.
-  const finished = await Promise.allSettled(
-    all.map(gateway => gateway.control('login.finish', { url: callback })),
-  )
-  assert.equal(finished.filter(({ status }) => status === 'fulfilled').length, 1)
-  for (const gateway of all) await untilHere(gateway)
+test(
+  'three replicas with fifty callers each renew a login once, and go on with it while Redis is away',
+  { skip },
+  async t => {
+    const { server, good, counts } = await world(t)
+    const redis = await redisFor(t)
+    const cluster = { redis: redis.url, keys: [{ id: 'a', key: randomBytes(32).toString('base64') }] }
+    const all: Gateway[] = []
+    while (all.length < 3) all.push(await gatewayOf(t, undefined, server.url, { cluster }))
+    for (const gateway of all) await gateway.start()
+    const [one, two, three] = all as [Gateway, Gateway, Gateway]
+    const begun = await one.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
+    const callback = await visited(String(begun.url))
+    // Of all that bring the same state one is heard.
+    const finished = await Promise.allSettled(
+      all.map(gateway => gateway.control('login.finish', { url: callback })),
+    )
+    assert.equal(finished.filter(({ status }) => status === 'fulfilled').length, 1)
+    for (const gateway of all) await untilHere(gateway)
 
-  good.clear()
-  allMatch((await Promise.all(all.map(gateway => calls(gateway)))).flat(), /here/)
-  assert.deepEqual(counts, { granted: 1, refused: 0 })
+    good.clear()
+    allMatch((await Promise.all(all.map(gateway => calls(gateway)))).flat(), /here/)
+    assert.deepEqual(counts, { granted: 1, refused: 0 })
 
-  await redis.stop()
-  for (const gateway of all) await untilHere(gateway)
-  good.clear()
-  // Nobody can know that he is alone, so nobody presents the refresh token.
-  for (const gateway of all) assert.doesNotMatch((await calls(gateway, 1)).join(), /here/)
-  assert.deepEqual(counts, { granted: 1, refused: 0 })
+    await redis.stop()
+    for (const gateway of all) await untilHere(gateway)
+    good.clear()
+    // Nobody can know that he is alone, so nobody presents the refresh token.
+    for (const gateway of all) assert.doesNotMatch((await calls(gateway, 1)).join(), /here/)
+    assert.deepEqual(counts, { granted: 1, refused: 0 })
 
-  // One that comes back empty knows of no login.
-  await redis.start()
-  const again = async (): Promise<JsonObject> => two.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
-  const next = await retried(again)
-  await three.control('login.finish', { url: await visited(String(next.url)) })
-  for (const gateway of all) await untilHere(gateway)
-})
+    // One that comes back empty knows of no login.
+    await redis.start()
+    const again = async (): Promise<JsonObject> =>
+      two.control('login.begin', { upstream: 'web', redirectUri: REDIRECT })
+    const next = await retried(again)
+    await three.control('login.finish', { url: await visited(String(next.url)) })
+    for (const gateway of all) await untilHere(gateway)
+  },
+)
 
 async function retried<T>(does: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++)

@@ -28,6 +28,7 @@ export interface Setting {
   readonly unwanted: Set<string>
   /** Logins as an audit hears of them. */
   readonly recorded: AuditEvent[]
+  readonly config: JsonObject
   /** A client of this caller. */
   client(subject: string, options?: object): Promise<TestClient>
 }
@@ -49,26 +50,21 @@ export async function setting(t: TestContext, more: JsonObject = {}): Promise<Se
     setup: ({ hooks }) =>
       void hooks.recorded.tap(event => void (event.kind === 'login' && recorded.push(event))),
   }
-  const gateway = closeAfter(
-    t,
-    await testGateway({
-      plugins: [witness],
-      config: {
-        listeners: { main: { type: 'http', port } },
-        upstreams: { files: { type: 'http', url, oauth: { account: 'caller' } } },
-        auth: { jwt: [{ issuer: idp.issuer, jwks: idp.jwks }], resource: `${base}/mcp` },
-        oauth: {
-          person: { issuer: idp.issuer, clientId: 'gateway-person', clientSecret: 'person-secret' },
-        },
-        ...more,
-      },
-    }),
-  )
+  const config = {
+    listeners: { main: { type: 'http', port } },
+    upstreams: { files: { type: 'http', url, oauth: { account: 'caller' } } },
+    auth: { jwt: [{ issuer: idp.issuer, jwks: idp.jwks }], resource: `${base}/mcp` },
+    oauth: {
+      person: { issuer: idp.issuer, clientId: 'gateway-person', clientSecret: 'person-secret' },
+    },
+    ...more,
+  }
+  const gateway = closeAfter(t, await testGateway({ plugins: [witness], config }))
   const client = async (subject: string, options: object = {}): Promise<TestClient> => {
     const headers = { authorization: `Bearer ${await idp.sign(`${base}/mcp`, subject)}` }
     return closeAfter(t, await testClient(gateway, { headers, capabilities: OPENS_PAGES, ...options }))
   }
-  return { gateway, base, idp, subjects, unwanted, recorded, client }
+  return { gateway, base, idp, subjects, unwanted, recorded, config, client }
 }
 
 /** An MCP server whose tool says who calls, for whoever has a token of the provider for it. */
@@ -129,7 +125,7 @@ export async function throughProvider(
 
 /** The link that a client was given. */
 export function linkIn(said: unknown): string {
-  const link = /https?:\/\/[^\s"\\]+\/oauth\/connect\/[\w-]+/.exec(JSON.stringify(said))?.[0]
+  const link = /https?:\/\/[^\s"\\]+\/oauth\/connect\/[\w.-]+/.exec(JSON.stringify(said))?.[0]
   if (link === undefined) throw new Error(`no link in ${JSON.stringify(said)}`)
   return link
 }

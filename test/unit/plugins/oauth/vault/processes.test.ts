@@ -136,7 +136,9 @@ test(
 const END_OF_LEASES = `for _,k in ipairs(redis.call('KEYS','*')) do local t=redis.call('PTTL',k)
 if t>0 and t<=45000 and redis.call('TYPE',k).ok=='string' then redis.call('DEL',k) end end return 1`
 
-async function redisOf(context: TestContext): Promise<{ url: string; ask(...command: string[]): Promise<string> }> {
+async function redisOf(
+  context: TestContext,
+): Promise<{ url: string; ask(...command: string[]): Promise<string> }> {
   const redis = await redisFor(context)
   return { url: redis.url, ask: (...command) => redis.ask(...command) }
 }

@@ -6,7 +6,12 @@ import { SharedVault } from '../../../../../plugins/oauth/vault/shared-vault.ts'
 import { gatewayError, SharedMemory, type SharedStore } from '../../../../../src/plugin.ts'
 import { systemClock } from '../../../../../src/util/clock.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
-import { grantOf, plainEndpoint, tokenServer, type TokenServer } from '../../../../fixtures/oauth/token-server.ts'
+import {
+  grantOf,
+  plainEndpoint,
+  tokenServer,
+  type TokenServer,
+} from '../../../../fixtures/oauth/token-server.ts'
 import { SILENT } from '../../install.ts'
 import { KEY } from './kit.ts'
 
@@ -42,7 +47,8 @@ class World {
         }),
       take: (key: string) => given(() => own.take(key)),
       delete: (key: string, is?: string) => given(() => own.delete(key, is)),
-      count: (key: string, request: Parameters<SharedStore['count']>[1]) => given(() => own.count(key, request)),
+      count: (key: string, request: Parameters<SharedStore['count']>[1]) =>
+        given(() => own.count(key, request)),
       publish: (topic: string, text: string) => given(() => own.publish(topic, text)),
       subscribe: own.subscribe.bind(own),
       seal: own.seal.bind(own),
@@ -84,7 +90,10 @@ test('a login that one replica writes is there for the others, and only over the
   assert.equal((await one.list()).length, 1)
   assert.equal(await two.remove(KEY, winner, 'it was refused'), true)
   assert.deepEqual([await one.list(), (await one.lost()).map(({ why }) => why)], [[], ['it was refused']])
-  assert.deepEqual((await two.lost(KEY)).map(({ issuer }) => issuer), [KEY.issuer])
+  assert.deepEqual(
+    (await two.lost(KEY)).map(({ issuer }) => issuer),
+    [KEY.issuer],
+  )
 })
 
 test('what belongs to one account cannot be given to another, read, or made by who writes to the store', async () => {
@@ -96,7 +105,7 @@ test('what belongs to one account cannot be given to another, read, or made by w
   assert.equal(rows.length, 2)
   assert.doesNotMatch(JSON.stringify([...world.raw]), /alice|bob|access-/)
 
-  const [[first = '', own = ''] = [], [second = '', other = ''] = []] = rows
+  const [[first, own], [second, other]] = rows as [[string, string], [string, string]]
   const store = world.store()
   await store.put(first, other, { ms: 60_000 })
   await store.put(second, own, { ms: 60_000 })
