@@ -32,6 +32,7 @@ import type {
   Programs,
   Session,
   TextReply,
+  Notification,
 } from './api/index.ts'
 import type { CatalogEntry } from './api/catalog-entry.ts'
 import type { PluginCommands } from './api/command.ts'
@@ -92,6 +93,8 @@ export interface PluginApi<Options = unknown> {
    * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>
+  /** Has the gateway hear a notification as if this server had sent it just now; nothing where there is no such server. */
+  upstreamSays(upstream: string, notification: Notification): void
   /** Reads YAML that is not the gateway's, as plain data. Rejects where it is none, or has too many aliases. */
   parseYaml(text: string): Promise<unknown>
   /**
@@ -285,10 +288,9 @@ export {
   type HealthTable,
   type Level,
 } from './errors/health.ts'
-export type { Finding, Report } from './util/finding.ts'
 export type { PrivatePlace } from './util/private-place.ts'
 export { amountText, durationText, oneLine, plainText } from './util/plain-text.ts'
-export { isKnown } from './util/finding.ts'
+export { isKnown, type Finding, type Report } from './util/finding.ts'
 export { listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
 export { pointerTo } from './util/pointer.ts'
 export { LongText, type OutlineBounds } from './protocol/json/outline.ts'
@@ -297,8 +299,7 @@ export { didYouMean } from './util/suggest.ts'
 export { ownPackage } from './util/version.ts'
 export { BoundedMap, type Bounds } from './util/bounded-map.ts'
 export { SharedMemory } from './util/storage/shared-memory.ts'
-export type * from './util/storage/shared-store.ts'
-export { sliceMs, slicesOf } from './util/storage/shared-store.ts'
+export * from './util/storage/shared-store.ts'
 export { collectGarbage } from './util/process/collect-garbage.ts'
 export { FairQueue } from './util/fair-queue.ts'
 export { findProgram } from './util/find-program.ts'

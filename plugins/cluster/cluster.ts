@@ -7,6 +7,7 @@ import { clusterError } from './errors.ts'
 import { KeyRing } from './key-ring.ts'
 import { storeKeys } from './keys.ts'
 import { Replicas } from './neighbours.ts'
+import { News } from './news.ts'
 import { Replica } from './replica.ts'
 import { Sessions } from './sessions.ts'
 import type { SharingStore, Store } from './store/store.ts'
@@ -58,6 +59,8 @@ export class Cluster {
   readonly shared: RedisShared | undefined
   /** Undefined where requests are handed on without. */
   readonly tls: ReplicaTls | undefined
+  /** Changes of lists and resources, told to each other; undefined where processes of one machine hear enough by themselves. */
+  readonly news: News | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
   /** Replicas at the last look, this one among them. */
@@ -91,6 +94,7 @@ export class Cluster {
     this.ring = ring
     const sharers = (): number => this.others.length
     this.shared = isSharing(store) ? new RedisShared({ name: options.name, store, ring, sharers }) : undefined
+    this.news = this.shared === undefined ? undefined : new News(this.shared, clock)
     this.directory = new Directory(shared)
     this.replica = new Replica(shared, log, {
       lapsed: () => this.sessions.lookAgain(),
@@ -138,6 +142,7 @@ export class Cluster {
       await this.replica.start({ address, started, version: this.#version, config: this.#config })
     }
     this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
+    if (isReplica) this.news?.start()
     await this.look()
   }
 
@@ -190,6 +195,7 @@ export class Cluster {
     this.hasEnded = true
     for (const forget of this.#forget) forget()
     this.neighbours.stop()
+    this.news?.stop()
     await this.replica.leave()
     this.entrance.stop()
     this.store.close()

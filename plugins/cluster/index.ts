@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { LISTS, ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import type { Cluster, HostOptions } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
+import type { News } from './news.ts'
 import { shareOf } from './share.ts'
 import type { Store } from './store/store.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
+/** Notifications of servers that replicas tell each other. */
+const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), 'notifications/resources/updated']
 /** Requests of a client that make its session what it is. */
 const TELLING = ['initialize', 'resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']
 
@@ -49,6 +52,7 @@ export const cluster: Plugin<ClusterConfig> = {
     // No client comes to the primary of several processes: it shares what the others do, and is no replica.
     if (isPrimary) return
     hooks.neighbours.tap(() => made.neighbours)
+    if (made.news !== undefined) tellNews(api, made.news)
     if (isAdoptable(config)) hooks.settled.tap({ methods: TELLING }, exchange => made.sessions.note(exchange))
     hooks.sessionEnd.tap((session, reason) => made.sessions.ended(session, reason))
     hooks.draining.tap(delayMs => made.drain(delayMs))
@@ -58,6 +62,19 @@ export const cluster: Plugin<ClusterConfig> = {
     hooks.load.tap(load => ({ ...load, replica: made.replica.id }))
     hooks.control.for('cluster.replicas').tap(() => replicasOf(made))
   },
+}
+
+/** What a server tells this replica of its lists and resources is told to the others, and the other way round. */
+function tellNews({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: News): void {
+  const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
+  hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {
+    if (direction === 'client' && upstream !== undefined && exchange === undefined && isForAll(upstream))
+      news.heard(upstream, said)
+  })
+  hooks.ready.tap(() => {
+    const names = Object.keys(config.upstreams).filter(isForAll)
+    news.become({ names, says: upstreamSays })
+  })
 }
 
 /** The one of this process, whichever generation asks. */

@@ -64,6 +64,11 @@ export function figuresOf(cluster: Cluster): Figure[] {
     counter('cluster_refused', 'Requests that were handed on and not taken.', entrance.refused),
     counter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
     counter('cluster_adopted', 'Sessions that this replica went on with.', sessions.adopted),
+    counter(
+      'cluster_news',
+      'Changes of lists and resources that other replicas told of, and no server of this one.',
+      cluster.news?.heardOfOthers ?? 0,
+    ),
     counter('cluster_fenced', 'Times that this replica had to take another id.', replica.fenced),
   ]
 }

@@ -106,6 +106,7 @@ async function countingOf(
     counting.begin()
   })
   hooks.close.tap(() => (isUsed ? counting.end() : undefined))
+  hooks.figures.tap(figures => [...figures, ...counting.figures])
   return counting
 }
 

@@ -126,6 +126,7 @@ async function surround(
     control: (verb, params) =>
       live.gateway?.control(verb, params) ??
       Promise.reject(new Error('no verb can be run while plugins are set up')),
+    heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
     builtins: inside.builtins,
     upstream: inside.upstream,
     sharedState: inside.sharedState,

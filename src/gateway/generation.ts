@@ -62,6 +62,8 @@ export interface Surroundings {
   readonly programs: Programs
   /** Runs a verb of the owner on the gateway that this becomes a part of. */
   readonly control: PluginApi['control']
+  /** Passes on what a plugin heard elsewhere from an upstream of the running generation. */
+  readonly heardElsewhere: PluginApi['upstreamSays']
   /** Paths that no sandbox shows; every configuration adds what is its own. */
   readonly privatePlaces: PrivatePlaces
   /** State that outlives this process; absent where nothing does. */
@@ -155,6 +157,7 @@ async function build(
     programs,
     handles: (plugin: string) => handlesOf(around.seal, plugin),
     control: around.control,
+    upstreamSays: around.heardElsewhere,
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),

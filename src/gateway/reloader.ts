@@ -82,6 +82,12 @@ export class Generations {
         generation.graph.notifier.upstreamSays(name, notification, isMeant)
   }
 
+  /** Another process heard this from an upstream of the same name. */
+  heardElsewhere(name: string, notification: Notification): void {
+    const upstream = this.#current.graph.upstreams.get(name)?.upstream
+    if (upstream !== undefined) this.says(name, notification, liveOf(upstream))
+  }
+
   /**
    * An upstream became another state. One that is still to come, or goes, changes no list. False when the running
    * generation has another one of its name, so that nobody outside wants to know.

@@ -29,6 +29,8 @@ interface InstallContext {
   handles(plugin: string): Handles
   /** Runs a verb of the owner. */
   readonly control: PluginApi['control']
+  /** Passes on what a plugin heard elsewhere from a server. */
+  readonly upstreamSays: PluginApi['upstreamSays']
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
   /** Finds the state of a plugin that must hold for several processes. */
@@ -78,6 +80,7 @@ async function setUp(
     programs,
     handles,
     control,
+    upstreamSays,
     state,
     hide,
     keepSecret,
@@ -106,6 +109,7 @@ async function setUp(
       programs,
       handles: handles(plugin.name),
       control,
+      upstreamSays,
       state: state(plugin),
       hide,
       keepSecret,
@@ -115,9 +119,8 @@ async function setUp(
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })
-    const origin = { plugin: plugin.name, hook: 'setup' }
     const longer = patience && { ...patience, ms: Math.max(patience.ms, SETUP_MS) }
-    await inTime(Promise.resolve(done), origin, longer)
+    await inTime(Promise.resolve(done), { plugin: plugin.name, hook: 'setup' }, longer)
   } catch (cause) {
     throw await setupFailure(one, cause, locate)
   }

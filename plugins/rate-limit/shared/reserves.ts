@@ -48,6 +48,10 @@ export interface SharedCount {
 /** Notes whether the store answers in time, so that calls do not wait for one that does not. */
 export class StoreHealth {
   isAway = false
+  /** Questions to the store. */
+  asked = 0
+  /** Calls that were let in here, as the store was away or late. */
+  alone = 0
   #lookAt = -Infinity
 
   lost(now: number): void {
@@ -174,6 +178,7 @@ export class Reserves {
   #decide(state: State): Verdict {
     const verdict = this.#count.decide(state.key)
     if (verdict !== undefined) return verdict
+    this.#health.alone++
     this.#note(state)
     if (this.#count.owes) {
       state.owed++
@@ -195,6 +200,7 @@ export class Reserves {
 
   async #send(state: State, ahead: number): Promise<void> {
     state.isAsking = true
+    this.#health.asked++
     const question = { wanted: state.waiting.length, ahead, owed: state.owed, unused: state.left }
     state.left = 0
     this.#open.delete(state)

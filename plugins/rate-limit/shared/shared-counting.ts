@@ -1,4 +1,4 @@
-import type { Answer, Clock, SharedStore } from '../../../src/plugin.ts'
+import type { Answer, Clock, Figure, SharedStore } from '../../../src/plugin.ts'
 import { placesOf, refusal, type Taken } from '../taken.ts'
 import type { Rule, RuleConfig, Subject, Uncounted } from '../rule.ts'
 import {
@@ -48,6 +48,14 @@ export class SharedCounting {
     this.#state = state
     state.around.store = store
     for (const rule of rules) this.#meters.set(rule, metersOf(rule, state))
+  }
+
+  get figures(): Figure[] {
+    const { asked, alone } = this.#state.around.health
+    return [
+      counter('limits_asked', 'Questions about limits that several processes have in common.', asked),
+      counter('limits_alone', 'Calls that were let in while nobody could be asked.', alone),
+    ]
   }
 
   begin(): void {
@@ -137,4 +145,8 @@ function isSame(one: RuleConfig | undefined, other: RuleConfig): boolean {
   const limitsOf = ({ perMinute, perDay, inFlight, onStoreLoss }: RuleConfig): string =>
     JSON.stringify([perMinute, perDay, inFlight, onStoreLoss])
   return one !== undefined && limitsOf(one) === limitsOf(other)
+}
+
+function counter(name: string, help: string, value: number): Figure {
+  return { name: `tapgate_${name}`, type: 'counter', help, samples: [{ suffix: '_total', value }] }
 }

@@ -96,6 +96,7 @@ export async function install<O>(
     state: undefined,
     files: [],
     privatePlaces: [],
+    upstreamSays: () => undefined,
     parseYaml: () => Promise.reject(new Error('no YAML is read in this test')),
     hide,
     keepSecret: () => undefined,
