@@ -54,9 +54,18 @@ const STOP_MS = 5000
  * @throws GatewayError GW_WORKERS, or what `createGateway` throws
  */
 export async function createWorkers(source: LoadedConfig, options: WorkersOptions): Promise<Workers> {
-  const { count } = options
-  checkWorkers(source.config, count)
+  checkWorkers(source.config, options.count)
   const directory = await makeSocketDirectory()
+  try {
+    return await make(source, options, directory)
+  } catch (error) {
+    await removeSocketDirectory(directory)
+    throw error
+  }
+}
+
+async function make(source: LoadedConfig, options: WorkersOptions, directory: string): Promise<Workers> {
+  const { count } = options
   const sections = sectionsAmong(directory)
   const heard: { gateway?: Gateway; gate?: Gate } = {}
   const owner = new Owner(() => {

@@ -31,12 +31,18 @@ interface WorkerOptions {
   follow(loaded: LoadedConfig): void
 }
 
+/** Time in milliseconds in which it is heard whether the primary has died, too, when its line has closed. */
+const GONE_MS = 200
+
 /** Runs one worker until its primary ends it, or is gone. Resolves with the exit code. */
 export function runWorker(options: WorkerOptions): Promise<number> {
   const { host } = options
   const { port, stream } = ownEnds(host)
   return new Promise(resolve => {
-    const worker = new Worker(options, new OwnerLine(stream, () => resolve(1)))
+    const worker = new Worker(
+      options,
+      new OwnerLine(stream, () => void setTimeout(() => resolve(1), GONE_MS)),
+    )
     const end = (): void => void worker.end().then(() => resolve(0))
     const channel = new Channel(port, (what, value) => worker.serve(what, value, end))
     worker.channel = channel
@@ -45,9 +51,9 @@ export function runWorker(options: WorkerOptions): Promise<number> {
     // Those of a terminal reach all its processes; the primary says what is to be done about them.
     for (const signal of ['SIGINT', 'SIGHUP'] as const) host.on(signal, () => undefined)
     stray(options, resolve, worker)
-    const starter = host.ppid
     host.once('exit', () => {
-      if (host.ppid !== starter) worker.orphaned()
+      // The kernel closes what a process had before its children hear that they have another parent.
+      if (!host.connected) worker.orphaned()
     })
   })
 }

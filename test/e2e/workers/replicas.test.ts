@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { request } from 'node:http'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { Agent, fetch } from 'undici'
 import { closeAfter, testClient, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { redisFor, skip } from '../../fixtures/redis.ts'
-import { gateway } from '../cli/run.ts'
+import { directory, gateway } from '../cli/run.ts'
 import { placeOf, skipOne, twoWorkers, until, type Running } from './setting.ts'
 
 const ECHO = { name: 'web__echo', arguments: { text: 'hello' } }
@@ -149,13 +149,34 @@ test(
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       const running = await twoWorkers(t, { upstreams: {} })
       const [one] = (await replicasOf(running)).replicas
-      const directory = dirname(String(one?.address.slice('unix:'.length)))
-      assert.ok((await stat(directory)).isDirectory())
+      const place = dirname(String(one?.address.slice('unix:'.length)))
+      assert.ok((await stat(place)).isDirectory())
 
       running.child.kill(signal)
 
-      await until(async () => (await stat(directory).catch(() => undefined)) === undefined)
+      await until(async () => (await stat(place).catch(() => undefined)) === undefined)
     }
+  },
+)
+
+test(
+  'nothing of the sockets is left by a start that fails',
+  { skip: process.platform === 'win32' },
+  async t => {
+    const agents = { roots: ['nowhere'], list: { ada: { command: 'node' } } }
+    const whole = { version: 1, listeners: { main: { type: 'http', port: 0 } }, agents }
+    const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(whole), 'tmp/here': '' })
+    const TMPDIR = join(cwd, 'tmp')
+
+    const { code, stderr } = await gateway(['serve', '--workers', '2'], { cwd, env: { TMPDIR } })
+
+    assert.equal(code, 3)
+    assert.match(stderr, /"nowhere" is no directory/)
+    const left = await readdir(TMPDIR)
+    assert.deepEqual(
+      left.filter(name => name.startsWith('tapgate-workers-')),
+      [],
+    )
   },
 )
 
