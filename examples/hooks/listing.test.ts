@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Plugin } from 'tapgate/plugin'
 import { closeAfter, testClient, testGateway, testUpstream, type TestClient } from 'tapgate/testing'
-import { shortNames } from './listing.ts'
+import { shortNames, shortTexts } from './listing.ts'
 
 async function namesOf(client: TestClient): Promise<string[]> {
   const { result } = await client.request('tools/list')
@@ -28,4 +28,21 @@ test('listing: one client is shown short names, and calls tools by them', async 
     web.received('tools/call').map(({ params }) => params?.name),
     ['drop'],
   )
+})
+
+test('choice: a client that says so in its URL is shown short texts, and a wrong word is refused', async t => {
+  const tools = { search: { description: 'Searches the web. It takes long.', run: () => 'found' } }
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, plugins: [shortTexts] }))
+  const textOf = async (query: string): Promise<unknown> => {
+    const client = closeAfter(t, await testClient(gateway.url + query))
+    const { result } = await client.request('tools/list')
+    return (result?.tools as { description: string }[])[0]?.description
+  }
+
+  assert.equal(await textOf('?texts=short'), 'Searches the web')
+  assert.equal(await textOf('?other=1'), 'Searches the web. It takes long.')
+  const refused = await fetch(`${gateway.url}?texts=long`, { method: 'POST', body: '{}' })
+  assert.equal(refused.status, 400)
+  assert.match(await refused.text(), /\\"texts\\" of the URL may be \\"short\\"/)
 })

@@ -15,3 +15,20 @@ export const shortNames: Plugin<{ client: string; longest: number }> = {
   },
 }
 // #endregion listing
+
+// #region choice
+/** Lets clients choose by their URL, as in `/mcp?texts=short`, to be shown first sentences only. */
+export const shortTexts: Plugin = {
+  name: 'short-texts',
+  setup({ hooks }) {
+    hooks.choice.for('texts').tap(value => (value === 'short' ? undefined : 'may be "short"'))
+    hooks.listing.tap({ readers: ({ choices }) => choices?.texts ?? '' }, (shown, { choices }) => {
+      if (choices?.texts !== 'short') return undefined
+      return shown.map(entry => {
+        const [first = ''] = String(entry.value.description ?? '').split('. ', 1)
+        return { ...entry, value: { ...entry.value, description: first } }
+      })
+    })
+  },
+}
+// #endregion choice

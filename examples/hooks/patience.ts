@@ -21,7 +21,7 @@ export const inBackground: Plugin<{ ms?: number }> = {
       { methods: ['tools/call'] },
       ({ principal, params }) => running.get(keyOf(principal.subject, params?.name))?.answer,
     )
-    hooks.patience.tap({ methods: ['tools/call'] }, ({ exchange: { principal, params } }) => ({
+    hooks.patience.tap({ methods: ['tools/call'] }, (_known, { exchange: { principal, params } }) => ({
       ms: options?.ms ?? 1000,
       goesOn(call) {
         running.set(keyOf(principal.subject, params?.name), call)

@@ -5,6 +5,7 @@ import { allAgents } from './load-agents.ts'
 import { keepTokens } from './mcp/callback-elsewhere.ts'
 import { CallbackTokens, openCallback } from './mcp/callback.ts'
 import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
+import { CallPatience } from './mcp/patience.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './control-verbs.ts'
 import type { AgentsConfig } from './types/settings.ts'
@@ -15,6 +16,7 @@ interface Kept {
   readonly callers: Callers
   readonly callbackTokens: CallbackTokens
   readonly foreground: Foreground
+  readonly patience: CallPatience
 }
 
 /** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
@@ -26,16 +28,20 @@ export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): v
   const agents = allAgents(api)
   const kept = slot.gateway(newKept)
   const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
-  const { callers, foreground } = kept
+  const { callers, foreground, patience } = kept
   const service = (): TaskService => runtime.service
   const begun = (task: string, caller: Caller): void => callers.note(task, caller)
-  const parts: McpParts = { service, clock, foreground, callers, begun }
+  const parts: McpParts = { service, clock, foreground, patience, callers, begun }
 
   const keeps = sharedState?.role === 'keeps' ? sharedState : undefined
   if (keeps !== undefined) keepTokens(keeps, kept.callbackTokens)
   hooks.configure.tap(config => withAgents(config, options, keeps === undefined ? agents : []))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.adopt(api, agents))
+  // After all who know how long clients wait.
+  hooks.patience.tap({ methods: ['tools/call'], stage: 'transform' }, (known, call) =>
+    call.upstream === UPSTREAM ? patience.of(known, call) : undefined,
+  )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.figures.tap(figures => [...figures, ...runtime.figures()])
   if (keeps === undefined && agents.some(({ callback }) => callback !== undefined))
@@ -47,5 +53,11 @@ function newKept(): Kept {
   const callers = new Callers()
   const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
   callers.callbackTokens = callbackTokens
-  return { runtime: undefined, callers, callbackTokens, foreground: new Foreground() }
+  return {
+    runtime: undefined,
+    callers,
+    callbackTokens,
+    foreground: new Foreground(),
+    patience: new CallPatience(),
+  }
 }

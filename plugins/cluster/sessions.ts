@@ -4,7 +4,6 @@ import {
   type ConversationRecord,
   type Exchange,
   type Log,
-  type Principal,
   type Session,
 } from '../../src/plugin.ts'
 import type { Found, Shared } from './directory.ts'
@@ -263,12 +262,13 @@ export class Sessions {
   }
 }
 
-function whose({ principal, label, profile }: Session): {
-  principal: Principal
-  label: string | undefined
-  profile: string | undefined
-} {
-  return { principal, label, profile }
+function whose({
+  principal,
+  label,
+  profile,
+  choices,
+}: Session): Pick<ConversationRecord, 'principal' | 'label' | 'profile' | 'choices'> {
+  return { principal, label, profile, choices }
 }
 
 function plain(params: Exchange['params']): Exchange['params'] {

@@ -102,7 +102,7 @@ function beSlow(api: PluginApi<ShapeConfig | undefined>, { rules, slow, tools }:
     definition: RESULT,
     run: (call, given) => slow.result(call, given, ownerOf(call.exchange.session), api),
   })
-  hooks.patience.tap(ONLY_CALLS, call => {
+  hooks.patience.tap(ONLY_CALLS, (_known, call) => {
     const { params, session } = call.exchange
     if (call.upstream === UPSTREAM) return undefined
     const rule = rules.for(String(params?.name), call.upstream, session.profile)

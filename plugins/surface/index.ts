@@ -2,7 +2,7 @@ import { BoundedMap, type CatalogEntry, type Config, type Exchange, type Plugin 
 import { tapCalls } from './calls.ts'
 import { check } from './check.ts'
 import { listTokens } from './cost.ts'
-import { surfacesOf } from './settings.ts'
+import { PARAMETER, surfacesOf, type Mode } from './settings.ts'
 import { listed, Surface } from './shown.ts'
 
 type Options = NonNullable<Config['surface']>
@@ -29,6 +29,7 @@ export const surface: Plugin<Options> = {
     /** By the first of our tools in a list, else by the list. */
     const known = new WeakMap<object, Surface>()
 
+    hooks.choice.for(PARAMETER).tap((value, caller) => whyNot(value, surfaces.choicesOf(caller)))
     // After whatever names and fits: what is found has the names that the reader is shown.
     hooks.listing.tap(
       { stage: 'transform', readers: reader => (reader.kind === 'tools' ? surfaces.of(reader).mode : '') },
@@ -73,6 +74,13 @@ export const surface: Plugin<Options> = {
       },
     ])
   },
+}
+
+/** Says what is wrong with a mode that a client chooses. */
+function whyNot(value: string, choices: readonly Mode[]): string | undefined {
+  if (choices.some(mode => mode === value)) return undefined
+  if (choices.length === 0) return 'may not be chosen here: surface.choices of the gateway names no mode'
+  return `must be ${choices.join(' or ')}`
 }
 
 function kept(

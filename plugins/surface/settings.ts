@@ -22,24 +22,32 @@ export interface Settings {
   readonly isPinned: (tool: Pick<CatalogEntry, 'exposed' | 'upstream'>) => boolean
   /** Tools that a search finds. */
   readonly results: number
+  /** Modes that a client may choose. */
+  readonly choices: readonly Mode[]
   /** Limits of a script. */
   readonly code: { readonly timeoutMs: number; readonly calls: number; readonly memory: number }
 }
 
 /** Settings of a reader; `mode` is what its program wants, if that is known. */
 export interface Surfaces {
-  of(reader: Pick<ListingReader, 'principal' | 'profile' | 'client'>): Settings & {
+  /** Modes that a caller may choose by its URL. */
+  choicesOf(caller: Pick<ListingReader, 'principal' | 'profile'>): readonly Mode[]
+  of(reader: Pick<ListingReader, 'principal' | 'profile' | 'client' | 'choices'>): Settings & {
     readonly profileName: string
     /** True where our tools can be called, shown or not. */
     readonly maySearch: boolean
   }
 }
 
+/** Parameter of a URL by which a client chooses its mode. */
+export const PARAMETER = 'surface'
+
 const FULL: Options = {
   mode: 'full',
   budget: 8000,
   pinned: [],
   results: 5,
+  choices: [],
   clients: {},
   code: { timeout: '30s', calls: 50, memory: '32MiB' },
 }
@@ -64,13 +72,21 @@ export function surfacesOf(config: Config): Surfaces {
   const defers = globs(Object.keys(FULL_FOR))
   // The gateway's own commands show what there is.
   const owner = new Set([OWN_NAME, config.server?.name])
+  const modeOf = (name: string, own: Settings, chosen: string | undefined): Mode => {
+    // Asked anew for each list: a session lives on when a reload takes its choice away.
+    const choice = own.choices.find(mode => mode === chosen)
+    const named = choice === undefined ? wanted.find(({ fits }) => fits(name))?.mode : undefined
+    if (named !== undefined) return named
+    const mode = choice ?? own.mode
+    const isFull = (mode === 'auto' && defers(name)) || (choice === undefined && owner.has(name))
+    return isFull ? 'full' : mode
+  }
   return {
+    choicesOf: caller => (profiles.get(profileOf(caller) ?? '') ?? usual).choices,
     of(reader) {
       const profileName = profileOf(reader) ?? ''
       const own = profiles.get(profileName) ?? usual
-      const { name } = reader.client
-      const isFull = owner.has(name) || (own.mode === 'auto' && defers(name))
-      const mode = wanted.find(({ fits }) => fits(name))?.mode ?? (isFull ? 'full' : own.mode)
+      const mode = modeOf(reader.client.name, own, reader.choices?.[PARAMETER])
       // Whoever has a full list may search all the same, where others do.
       return { ...own, mode, profileName, maySearch: own.mode !== 'full' || mode !== 'full' }
     },
@@ -78,12 +94,12 @@ export function surfacesOf(config: Config): Surfaces {
 }
 
 function settingsOf(
-  { mode, budget, pinned, results, code }: Options,
+  { mode, budget, pinned, results, choices, code }: Options,
   servers: ReadonlySet<string>,
 ): Settings {
   const isNamed = globs(pinned)
   const isPinned: Settings['isPinned'] = ({ exposed, upstream }) => isNamed(exposed) || !servers.has(upstream)
   const { timeout, calls, memory } = code
   const limits = { timeoutMs: parseDuration(timeout), calls, memory: parseSize(memory) }
-  return { mode, budget, isPinned, results, code: limits }
+  return { mode, budget, isPinned, results, choices, code: limits }
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
-import type { Principal } from './exchange.ts'
+import type { Choices, Principal } from './exchange.ts'
 
 /** Viewer for whom a list of the catalog is made. */
 export interface CatalogView {
@@ -17,6 +17,8 @@ export interface ListingReader extends CatalogView {
   readonly client: { readonly name: string; readonly version: string }
   readonly capabilities: JsonObject
   readonly era: Era
+  /** What it has chosen by parameters of its URL (`choice`). */
+  readonly choices?: Choices | undefined
 }
 
 /** Instructions of one upstream for a model, before they are merged with those of others. */

@@ -43,6 +43,9 @@ export interface ClientSide {
   logLevel: string | undefined
 }
 
+/** What a client has chosen, by the names of the parameters of its URL: those that a plugin knows, and has let pass. */
+export type Choices = Readonly<Record<string, string>>
+
 /** One client's conversation. A modern HTTP request is a conversation of its own. */
 export interface Session {
   readonly id: string
@@ -56,6 +59,8 @@ export interface Session {
   readonly directory?: string | undefined
   /** The profile it was opened for, by path or listener; part of the key of every view. */
   readonly profile?: string | undefined
+  /** What its client has chosen by parameters of its URL (`choice`). A wish, and no right to anything. */
+  readonly choices?: Choices | undefined
   readonly slots: unknown[]
   /** Sends a notification to the client outside any request; false when nothing could carry it. */
   notify(notification: Notification): boolean
@@ -179,13 +184,23 @@ export interface Call {
   cancel(reason: string): void
 }
 
-/** Patience of the client of a call, and what it is told of one that takes longer. */
-export interface Patience {
+/** Patience of the client of a call, and what becomes of one that takes longer. */
+export type Patience = KeptCall | OwnWork
+
+/** A call that goes on in the gateway after its client was answered. */
+export interface KeptCall {
   readonly ms: number
   /** Time for which the call and its answer are kept. */
   readonly keepMs?: number
   /** The answer for a client that does not know tasks. The call goes on, and is looked at and ended by what it is given. */
   goesOn(running: RunningCall): Answer
+}
+
+/** A call whose work its server keeps by itself, as agents do: nothing of it is kept here. */
+export interface OwnWork {
+  readonly ms: number
+  /** The patience is over: its server answers the call now, and says in the answer where its work can be asked about. */
+  over(): void
 }
 
 /** A call that goes on after its client was answered. It is the caller's: who keeps it keeps it for nobody else. */

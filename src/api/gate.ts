@@ -1,7 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Health } from '../errors/health.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Answer, Ask, AskReply, ClientSide, Notification, Principal, Session, Via } from './exchange.ts'
+import type {
+  Answer,
+  Ask,
+  AskReply,
+  Choices,
+  ClientSide,
+  Notification,
+  Principal,
+  Session,
+  Via,
+} from './exchange.ts'
 import type { Figure } from './plugin.ts'
 import type { UpstreamState, UpstreamStatus } from './upstream.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
@@ -69,8 +79,18 @@ export interface SessionInit {
   readonly profile?: string | undefined
   /** The directory that the client works in, as a program on this machine has told it. */
   readonly directory?: string | undefined
+  /** What its client has chosen by its URL, as the gate has let it pass. */
+  readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined
+}
+
+/** Client that chooses something by its URL. */
+export interface Chooser {
+  readonly listener: string
+  readonly principal: Principal
+  /** The profile that it came for. */
+  readonly profile: string | undefined
 }
 
 /** The core as listeners see it. */
@@ -89,6 +109,8 @@ export interface Gate {
   admit(listener: string, path?: string): Refusal | 'close' | undefined
   /** Identifies the caller of an HTTP request: `ANONYMOUS` where no plugin asks. Never rejects. */
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal>
+  /** Reads what a client chooses by the query of its URL, or says why it may not. Parameters that no plugin knows are passed over. */
+  choices(query: string, by: Chooser): { readonly chosen: Choices | undefined } | Refusal
   /** Tells plugins of a request that the listener itself did not let in. */
   refused(refusal: Refusal, credentials: Credentials): void
   /** Lets a plugin answer on this path; undefined when none serves it. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
 import type { ClientCertificate, Inbound, Refusal } from './gate.ts'
-import type { Principal } from './exchange.ts'
+import type { Choices, Principal } from './exchange.ts'
 
 /** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
 export interface Sealing {
@@ -52,6 +52,7 @@ export interface ConversationRecord {
   readonly principal: Principal
   readonly label?: string | undefined
   readonly profile?: string | undefined
+  readonly choices?: Choices | undefined
   /** Requests of the client that made it what it is, `initialize` first. */
   readonly requests: readonly Pick<Inbound, 'method' | 'params'>[]
 }

@@ -67,6 +67,8 @@ export class PipelineExchange implements Exchange {
   readonly #inbound: Inbound
   readonly #carrier: Carrier
   asking = 0
+  /** Hears when the client begins to be asked something, and when it is asked nothing any more. */
+  onAsking: ((isAsking: boolean) => void) | undefined = undefined
   touched = false
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
@@ -174,7 +176,7 @@ export class PipelineExchange implements Exchange {
 
   async ask(ask: Ask): Promise<AskReply> {
     this.touched = true
-    this.asking++
+    if (this.asking++ === 0) this.onAsking?.(true)
     try {
       const reply = await (this.#asker === undefined
         ? this.#carrier.ask(this, ask, this.#send)
@@ -182,7 +184,7 @@ export class PipelineExchange implements Exchange {
       this.#carrier.asked?.(this, ask, reply)
       return reply
     } finally {
-      this.asking--
+      if (--this.asking === 0) this.onAsking?.(false)
     }
   }
 

@@ -1,5 +1,6 @@
 import type {
   Answer,
+  Chooser,
   Credentials,
   Figure,
   Gate,
@@ -20,6 +21,7 @@ import { gatewayError, reasonOf } from '../errors/errors.ts'
 import { finding, healthFrom, type Health, type HealthFinding } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { choicesIn } from './client-requests/choices.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
@@ -93,6 +95,10 @@ export class PipelineGate implements Gate {
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.runner('authenticate', credentials.listener)
     return find === undefined ? ANONYMOUS : this.#identify(find(credentials), credentials)
+  }
+
+  choices(query: string, by: Chooser): ReturnType<Gate['choices']> {
+    return choicesIn(query, by, this.#graph.hooks)
   }
 
   refused(refusal: Refusal, credentials: Credentials): void {

@@ -149,7 +149,7 @@ function call(
   }
   const runners = graph.hooks.runnersFor(exchange.method)
   runners.call?.(outbound)
-  const patience = runners.patience?.(outbound)
+  const patience = runners.patience?.(undefined, outbound)
   return patience === undefined
     ? converse(outbound, node.dispatch, graph)
     : callInPatience({ call: outbound, dispatch: node.dispatch, graph, converse }, patience)

@@ -1,6 +1,7 @@
 import type {
   Ask,
   AskReply,
+  Choices,
   ClientSide,
   Inbound,
   Notification,
@@ -25,6 +26,7 @@ export class PipelineSession implements Session {
   readonly label: string | undefined
   readonly profile: string | undefined
   readonly directory: string | undefined
+  readonly choices: Choices | undefined
   readonly slots: unknown[]
   readonly client: ClientSide
   readonly notify: (notification: Notification) => boolean
@@ -41,6 +43,7 @@ export class PipelineSession implements Session {
     this.label = init.label
     this.profile = init.profile
     this.directory = init.directory
+    this.choices = init.choices
     this.notify = init.notify
     this.ask = init.ask
     this.slots = root === undefined ? [] : root.slots
@@ -64,8 +67,11 @@ export class PipelineSession implements Session {
   }
 
   #with(differing: Partial<SessionInit>): PipelineSession {
-    const { id, listener, principal, client, label, profile, directory, notify, ask } = this
-    const same: SessionInit = { id, listener, principal, client, label, profile, directory, notify, ask }
+    const { id, listener, principal, client, label, profile, directory, choices, notify, ask } = this
+    const same: SessionInit = {
+      ...{ id, listener, principal, client, label, profile, directory, choices },
+      ...{ notify, ask },
+    }
     return new PipelineSession({ ...same, ...differing }, this.root)
   }
 }

@@ -9,6 +9,7 @@ import type {
   Call,
   CarriedCall,
   CarriedRequest,
+  Chooser,
   Config,
   Credentials,
   Dispatch,
@@ -81,6 +82,8 @@ export interface HookTaps {
   admit: (listener: string, path?: string) => Refusal | 'close' | Undecided
   authenticate: (credentials: Credentials) => MaybePromise<Principal | Refusal | Undecided>
   refused: (refusal: Refusal, credentials: Credentials) => void
+  /** A text says what is wrong with what a client chooses by this parameter of its URL. */
+  choice: (value: string, by: Chooser) => string | Undecided
   http: (request: HttpRequest) => MaybePromise<HttpReply | Undecided>
   session: (session: Session) => MaybePromise<void>
   sessionEnd: (session: Session, reason: string) => void
@@ -90,7 +93,7 @@ export interface HookTaps {
   route: (exchange: Exchange) => Route | Undecided
   call: (call: Call) => void
   /** How long the client of a call waits; one that takes longer goes on after its answer. */
-  patience: (call: Call) => Patience | Undecided
+  patience: (known: Patience | undefined, call: Call) => Patience | Undecided
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   settled: (exchange: Exchange) => void
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
@@ -160,13 +163,14 @@ export const HOOKS: Readonly<Record<HookName, HookRow>> = {
   stopping: { kind: 'sync', safe: true },
   authenticate: { kind: 'asyncBail', by: 'listener', patience: 'short' },
   refused: { kind: 'sync', safe: true },
+  choice: { kind: 'syncBail', by: 'key' },
   http: { kind: 'asyncBail', by: 'key', patience: 'person' },
   session: { kind: 'async', patience: 'short' },
   unwrap: { kind: 'asyncBail', by: 'method', patience: 'short' },
   request: { kind: 'asyncBail', by: 'method', patience: 'short' },
   route: { kind: 'syncBail', by: 'method' },
   call: { kind: 'sync', by: 'method' },
-  patience: { kind: 'syncBail', by: 'method' },
+  patience: { kind: 'syncWaterfall', by: 'method' },
   response: { kind: 'asyncWaterfall', by: 'method', mirrored: true, patience: 'short' },
   settled: { kind: 'sync', by: 'method', safe: true },
   catalog: { kind: 'syncWaterfall' },

@@ -17,7 +17,7 @@ export interface TappableMap<T> {
 
 /** The hooks as a plugin gets them. */
 export type PluginHooks = {
-  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http'
+  readonly [N in HookName]: N extends 'createUpstream' | 'createListener' | 'control' | 'http' | 'choice'
     ? TappableMap<HookTaps[N]>
     : Tappable<HookTaps[N]>
 }

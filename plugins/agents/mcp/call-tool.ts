@@ -8,7 +8,7 @@ import {
   type JsonObject,
 } from '../../../src/plugin.ts'
 import type { QuestionAnswer, TaskView } from '../types/tasks.ts'
-import { begin, delegateTask, goOn, nextRequest, waitOf, problemWith } from './delegate.ts'
+import { begin, delegateTask, goOn, nextRequest, problemWith } from './delegate.ts'
 import type { McpParts } from './callers.ts'
 import {
   answerIn,
@@ -22,6 +22,7 @@ import {
   unknownTask,
 } from './results.ts'
 import { INPUTS, PAGE_BYTES, type ToolName } from './schemas.ts'
+import { waitOf } from './patience.ts'
 import { progressOf, taskOfRetry, waitFor } from './wait-for-task.ts'
 
 type Tool = (call: Call, given: JsonObject, parts: McpParts) => Answer | Promise<Answer>
@@ -69,12 +70,13 @@ async function longPoll(
   call: Call,
   first: TaskView,
   { owner, since, ms }: { readonly owner: string; readonly since: number | undefined; readonly ms: number },
-  { service, clock, foreground }: McpParts,
+  { service, clock, foreground, patience }: McpParts,
 ): Promise<TaskView> {
   const until = clock.now() + ms
   const gaveUp = new AbortController()
   const unlisten = call.onCancel(() => gaveUp.abort())
   const leave = foreground.onEnd(() => gaveUp.abort())
+  const answered = patience.waits(call.exchange, () => gaveUp.abort())
   const tell = progressOf(call.exchange)
   let view = first
   for (
@@ -86,6 +88,7 @@ async function longPoll(
     view = (await service().wait(view.id, owner, since === undefined ? wait : { ...wait, since })) ?? view
     if (!hasEnded(view)) tell(view)
   }
+  answered()
   unlisten()
   leave()
   return view
@@ -112,12 +115,11 @@ function cancel({ exchange }: Call, given: JsonObject, parts: McpParts): Answer 
 
 async function reply(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
-  if (retried !== undefined) return goOn(call, given, retried, parts)
+  if (retried !== undefined) return goOn(call, retried, parts)
   const caller = parts.callers.callerOf(call.exchange)
   const view = parts.callers.find(parts.service(), given.task_id, caller)
   if (view === undefined) return unknownTask()
-  if (typeof given.prompt === 'string')
-    return begin(call, given, nextRequest(view.id, given.prompt, false), parts)
+  if (typeof given.prompt === 'string') return begin(call, nextRequest(view.id, given.prompt, false), parts)
   const question = questionOf(view, given.question_id)
   return 'why' in question ? failed(question.why) : answerAndWait(call, given, view, question.id, parts)
 }
@@ -136,7 +138,7 @@ async function answerAndWait(
     parts.service().answer(id, caller.owner, question, answerIn({ action: 'accept', ...given }) ?? CANCELLED),
   )
   if ('why' in after) return failed(after.why)
-  const waited = { call, owner: caller.owner, waitMs: waitOf(given), isHeld: false }
+  const waited = { call, owner: caller.owner, isHeld: false }
   return waitFor(parts, after.value, waited)
 }
 

@@ -7,6 +7,7 @@ import {
   principalKey,
 } from '../../../src/plugin.ts'
 import type { Caller, CallerIdentity, TaskService, TaskView } from '../types/tasks.ts'
+import type { CallPatience } from './patience.ts'
 
 /** Tasks whose caller is known, of all owners and of one; the agents of older ones call nobody back. */
 const MAX_KNOWN = 40_000
@@ -95,6 +96,7 @@ export interface McpParts {
   readonly service: () => TaskService
   readonly clock: Clock
   readonly foreground: Foreground
+  readonly patience: CallPatience
   readonly callers: Callers
   /** Called with each task that was begun here. */
   readonly begun: (task: string, caller: Caller) => void

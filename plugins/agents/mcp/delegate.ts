@@ -44,17 +44,12 @@ const INLINE_MS = 250
 /** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
 export async function delegateTask(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
-  if (retried !== undefined) return goOn(call, given, retried, parts)
-  return begin(call, given, requestOf(given), parts)
+  if (retried !== undefined) return goOn(call, retried, parts)
+  return begin(call, requestOf(given), parts)
 }
 
 /** A new task, and the wait for it. @throws GatewayError only what is not the caller's to mend */
-export async function begin(
-  call: Call,
-  given: JsonObject,
-  request: TaskRequest,
-  parts: McpParts,
-): Promise<Answer> {
+export async function begin(call: Call, request: TaskRequest, parts: McpParts): Promise<Answer> {
   const caller = parts.callers.callerOf(call.exchange)
   const isKept = request.background || call.mayBeTask === true
   if (request.continues !== undefined && !parts.callers.mayTouch(request.continues, caller))
@@ -65,7 +60,7 @@ export async function begin(
     if (call.mayBeTask === true) return await asTask(view, caller.owner, parts)
     if (request.background) return taskAnswer(view)
     if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
-    return await waitFor(parts, view, { call, owner: caller.owner, waitMs: waitOf(given), isHeld: true })
+    return await waitFor(parts, view, { call, owner: caller.owner, isHeld: true })
   } catch (error) {
     if (error instanceof GatewayError) return failed(error.message, error.fields.retryAfterMs)
     throw error
@@ -88,7 +83,6 @@ function apart(request: TaskRequest, { parent }: Caller): TaskRequest {
 /** The client comes back with what the task needed. */
 export async function goOn(
   call: Call,
-  given: JsonObject,
   { task, isHeld }: { readonly task: string; readonly isHeld: boolean },
   parts: McpParts,
 ): Promise<Answer> {
@@ -98,11 +92,7 @@ export async function goOn(
   const { owner } = caller
   giveAnswers(parts.service(), before, owner, call.params?.inputResponses)
   const view = parts.service().view(task, owner) ?? before
-  return waitFor(parts, view, { call, owner, waitMs: waitOf(given), isHeld })
-}
-
-export function waitOf({ wait_ms }: JsonObject): number | undefined {
-  return typeof wait_ms === 'number' ? wait_ms : undefined
+  return waitFor(parts, view, { call, owner, isHeld })
 }
 
 /** Arguments of `delegate_task`, checked against its schema already. */

@@ -2,25 +2,20 @@ import { type Answer, type Call, type Exchange, isObject, Payload } from '../../
 import type { TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
 import { askThrough, canBeAsked, hasEnded, inputRequests, taskAnswer, tryAnswer } from './results.ts'
-import { MAX_WAIT_MS } from './schemas.ts'
 
 /** Between two signs of life to a client that wants them. */
 const PROGRESS_MS = 5000
 
-/** A timer may be early by less than this; another look would tell nothing new. */
-const EARLY_MS = 5
-
 interface Waited {
   readonly call: Call
   readonly owner: string
-  readonly waitMs: number | undefined
   /** True if the task ends with the call, as nobody else knows of it. */
   readonly isHeld: boolean
 }
 
 /**
- * Waits for a task in the place of a client that knows of none: until it ends, needs something, or the time is over. A
- * call that is given up meanwhile takes the task with it, unless somebody has been given its id.
+ * Waits for a task in the place of a client that knows of none: until it ends, needs something, or its client is answered as it
+ * waits no longer (`patience`). A call that is given up meanwhile takes the task with it, unless somebody has been given its id.
  */
 export async function waitFor(parts: McpParts, first: TaskView, waited: Waited): Promise<Answer> {
   const { call, owner, isHeld } = waited
@@ -35,7 +30,9 @@ export async function waitFor(parts: McpParts, first: TaskView, waited: Waited):
     giveUp('the gateway stops')
     wait.giveUp()
   })
+  const answered = parts.patience.waits(exchange, () => wait.giveUp())
   const view = await wait.end()
+  answered()
   unlisten()
   leave()
   if (exchange.cancelled) return taskAnswer(view)
@@ -97,24 +94,18 @@ class Wait {
   }
 
   async end(): Promise<TaskView> {
-    const { clock } = this.#parts
-    const { waitMs = MAX_WAIT_MS } = this.#waited
-    let until = clock.now() + Math.min(waitMs, MAX_WAIT_MS)
     while (!hasEnded(this.#view) && !this.#gaveUp.signal.aborted) {
-      const started = clock.now()
       if (this.#view.questions.length > 0 && !(await this.#asked())) break
-      // While its user thinks, a client does not wait for us.
-      until += clock.now() - started
-      if (clock.now() >= until - EARLY_MS) break
-      await this.#look(Math.min(until - clock.now(), PROGRESS_MS))
+      await this.#look()
     }
     return this.#view
   }
 
-  async #look(ms: number): Promise<void> {
+  async #look(): Promise<void> {
     const { owner } = this.#waited
     const service = this.#parts.service()
-    const view = await service.wait(this.#view.id, owner, { ms, signal: this.#gaveUp.signal })
+    const wait = { ms: PROGRESS_MS, signal: this.#gaveUp.signal }
+    const view = await service.wait(this.#view.id, owner, wait)
     this.#view = view ?? this.#view
     if (view !== undefined && !hasEnded(view)) this.#progress(view)
   }

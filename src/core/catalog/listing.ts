@@ -123,9 +123,9 @@ function asItIs(view: View): Shown {
 
 const NOTHING: ReadonlyMap<string, CatalogEntry> = new Map()
 
-function readerOf(kind: Kind, { principal, profile, client }: Session): ListingReader {
+function readerOf(kind: Kind, { principal, profile, client, choices }: Session): ListingReader {
   const { info, capabilities, era } = client
-  return { kind, principal, profile, client: info, capabilities, era }
+  return { kind, principal, profile, client: info, capabilities, era, choices }
 }
 
 /** A name that is shown leads to one thing, and never away from the thing that has the name. */

@@ -1,4 +1,4 @@
-import type { Answer, Ask, Dispatch, Patience, RunningCall } from '../../api/index.ts'
+import type { Answer, Ask, Dispatch, KeptCall, Patience, RunningCall } from '../../api/index.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
@@ -25,38 +25,51 @@ const MAX_ROUNDS = 8
 
 /**
  * Makes a call whose client waits for so long and no longer. Then the call goes on as a task of ours: a client that knows tasks is
- * answered with it, every other with what the plugin says that knows the client's patience.
+ * answered with it, every other with what the plugin says that knows the client's patience. A server that keeps its work by itself
+ * answers then.
  */
 export async function callInPatience(slow: Slow, patience: Patience): Promise<Answer> {
   const { call, dispatch, graph, converse } = slow
   const made = converse(call, dispatch, graph)
   const server = graph.upstreams.get(call.upstream)?.upstream.server
   const form = taskFormOf(call)
+  const isOwn = 'over' in patience
   // Such a server makes the task itself, and such a client has one from the start.
-  if (form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))) return made
+  const isTask = form === 'legacy' || (form === 'modern' && server !== undefined && servesTasks(server))
+  if (isTask && !isOwn) return made
   if (!(await isLate(made, patience.ms, slow))) return made
-  return goOn(slow, made, patience) ?? made
+  if (!isOwn) return goOn(slow, made, patience) ?? made
+  patience.over()
+  return made
 }
 
 /** True when the time is over before the call; while the client thinks, it does not wait for us. */
 function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promise<boolean> {
+  const { clock } = graph
+  const { exchange } = call
   return new Promise(resolve => {
-    let disarm = (): void => undefined
-    const arm = (): void => {
-      disarm = graph.clock.after(ms, () => (call.exchange.asking > 0 ? arm() : resolve(true)))
-    }
-    arm()
-    const end = (): void => {
+    const end = (isLate: boolean): void => {
       disarm()
-      resolve(false)
+      exchange.onAsking = undefined
+      resolve(isLate)
     }
-    made.then(end, end)
-    call.exchange.onCancel(end)
+    let left = ms
+    let from = clock.now()
+    let disarm = clock.after(left, () => end(true))
+    exchange.onAsking = isAsking => {
+      if (isAsking) left -= clock.now() - from
+      disarm()
+      from = clock.now()
+      disarm = isAsking ? () => undefined : clock.after(Math.max(0, left), () => end(true))
+    }
+    const inTime = (): void => end(false)
+    made.then(inTime, inTime)
+    exchange.onCancel(inTime)
   })
 }
 
 /** Answers the client while the call goes on; undefined where there is no room for one more task. */
-function goOn(slow: Slow, made: Promise<Answer>, patience: Patience): Answer | undefined {
+function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | undefined {
   const { call, graph } = slow
   const { exchange } = call
   let current = exchange

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type {
   Ask,
   AskReply,
+  Choices,
   ClientSide,
   Era,
   Gate,
@@ -35,6 +36,7 @@ interface ConnectionSessionOptions {
   readonly label?: string | undefined
   readonly profile?: string | undefined
   readonly directory?: string | undefined
+  readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
   /** Asks a legacy client outside any request. */
   ask(ask: Ask): Promise<AskReply>
@@ -86,7 +88,7 @@ export class ConnectionSession {
   /** Opens the session; one of the other era, which did nothing but ask what we are, is closed. */
   async open(era: Era, client: ClientSide | undefined): Promise<Session> {
     this.close('the client chose another protocol era')
-    const { gate, listener, principal, label, profile, directory, notify, ask } = this.#options
+    const { gate, listener, principal, label, profile, directory, choices, notify, ask } = this.#options
     this.#client = client ?? legacyClient(undefined)
     this.#root = await gate.openSession({
       id: this.#id,
@@ -96,6 +98,7 @@ export class ConnectionSession {
       label,
       profile,
       directory,
+      choices,
       notify,
       ask: era === 'legacy' ? ask : undefined,
     })

@@ -1,5 +1,6 @@
 import type {
   Answer,
+  Choices,
   ClientSide,
   Era,
   ListenerContext,
@@ -46,6 +47,8 @@ export interface DuplexOptions {
   readonly label?: string | undefined
   /** The view it gets. */
   readonly profile?: string | undefined
+  /** What it has chosen by its URL. */
+  readonly choices?: Choices | undefined
   /** The directory that the client works in, where that is known before it is asked. */
   readonly directory?: string | undefined
   /** Time that open requests may go on after the client has closed its end. */
@@ -95,6 +98,7 @@ export class DuplexConnection {
       label: options.label,
       profile: options.profile,
       directory: options.directory,
+      choices: options.choices,
       notify: notification => this.#notify(notification),
       ask: ask => requester.ask(ask),
     })

@@ -46,7 +46,10 @@ export interface PostedConversation {
   take(body: Buffer, arrived: Arrived): Promise<boolean>
 }
 
-type BeginOptions = Pick<DuplexOptions, 'isLegacyOnly' | 'label' | 'profile' | 'socket' | 'via'> & {
+type BeginOptions = Pick<
+  DuplexOptions,
+  'isLegacyOnly' | 'label' | 'profile' | 'choices' | 'socket' | 'via'
+> & {
   readonly principal: Principal
 }
 

@@ -1,4 +1,4 @@
-import type { Config, Credentials, ListenerConfig, Principal } from '../../api/index.ts'
+import type { Choices, Config, Credentials, ListenerConfig, Principal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { HEADER } from '../../protocol/methods.ts'
@@ -18,6 +18,8 @@ export interface RequestHeaders {
   readonly label: string | undefined
   /** The profile that the path names. */
   profile: string | undefined
+  /** What the query chooses; undefined until the caller was let in, and where it chooses nothing. */
+  choices: Choices | undefined
   /** A header that may stand only once and does not. */
   readonly repeated: string | undefined
   /** The connection that they came over. */
@@ -69,6 +71,7 @@ export function readHeaders(
     passed,
     label: label === undefined ? undefined : passed[label],
     profile,
+    choices: undefined,
     repeated,
     socket: undefined,
   }

@@ -3,6 +3,7 @@ import type { Principal } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { clientKey, SMALL } from '../../transport/backlog.ts'
+import { takeChoices } from '../client/choices.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
 import { credentialsOf, identify, pathOf } from './authenticate.ts'
 import type { Arrival, HttpContext } from './context.ts'
@@ -162,9 +163,19 @@ function route(arrival: Arrival): Promise<void> | void {
   const { request, headers, place } = arrival
   if (place === undefined) return routeOther(arrival)
   if (place.profile !== undefined) headers.profile = place.profile
+  const refused = mayChoose(arrival) ? takeChoices(arrival.context, request, headers) : undefined
+  if (refused !== undefined) {
+    swallow(request, arrival.context.settings.maxBody)
+    return sendRefusal(arrival.response, refused)
+  }
   const handlers = HANDLERS[place.kind]
   const handler = handlers.get(request.method ?? '')
   return handler === undefined ? notAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)
+}
+
+/** True where a conversation begins or goes on. The sender of a preflight was not asked who it is. */
+function mayChoose({ request, place }: Arrival): boolean {
+  return (place?.kind === 'mcp' || place?.kind === 'sse') && request.method !== 'OPTIONS'
 }
 
 function upgradeRequired({ request, response }: Arrival): void {

@@ -40,6 +40,7 @@ export function openEventStream({ context, request, response, headers }: Arrival
     principal: headers.caller,
     label: headers.label,
     profile: headers.profile,
+    choices: headers.choices,
     socket: request.socket,
   })
   channel.greet(sse.messages)

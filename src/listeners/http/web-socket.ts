@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { ANONYMOUS } from '../../plugin.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
+import { takeChoices } from '../client/choices.ts'
 import { identify } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
 import { unreadOf } from './unread-bytes.ts'
@@ -34,18 +35,18 @@ export function upgradeTo(context: HttpContext): Upgrade {
     if (refused !== undefined) return refuse(request, refused)
     void Promise.resolve(identify(context, request, headers)).then(caller => {
       if ('status' in caller) return refuse(request, caller)
-      const late = conversationProblem(context, caller)
+      headers.caller = caller
+      const late = conversationProblem(context, caller) ?? takeChoices(context, request, headers)
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
         const unread = unreadOf(context, caller, request)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
-        headers.caller = caller
         const forget = context.open.note(headers, () => void channel.close())
         webSocket.on('close', forget)
-        const { label, profile } = headers
-        const about = { principal: caller, label, profile, socket: request.socket }
+        const { label, profile, choices } = headers
+        const about = { principal: caller, label, profile, choices, socket: request.socket }
         context.connections.begin(context, channel, { via: 'ws', ...about })
       })
     })

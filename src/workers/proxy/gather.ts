@@ -31,6 +31,7 @@ export function gathering(
     run: (session, inbound) => gate.run(session, inbound),
     notified: (session, notification) => gate.notified(session, notification),
     admit: listener => gate.admit(listener),
+    choices: (query, by) => gate.choices(query, by),
     authenticate: credentials => gate.authenticate(credentials),
     refused: (refusal, credentials) => gate.refused(refusal, credentials),
     readiness: caller => gate.readiness(caller),

@@ -17,7 +17,7 @@ const CODE = { timeout: '30s', calls: 50, memory: '32MiB' }
 
 /** Entries in the form of a mode, with a budget that is never the reason for anything. */
 export function shownIn(entries: readonly CatalogEntry[], mode: 'search' | 'compact'): Listed {
-  const surface = { mode, budget: 8000, pinned: [], results: 5, clients: {}, code: CODE }
+  const surface = { mode, budget: 8000, pinned: [], results: 5, choices: [], clients: {}, code: CODE }
   const upstreams = Object.fromEntries(entries.map(({ upstream }) => [upstream, {}]))
   const reader = { principal: ANONYMOUS, client: { name: 'proof', version: '1' } }
   return listed(entries, surfacesOf({ surface, upstreams } as unknown as Config).of(reader))

@@ -90,7 +90,7 @@ export class LegacySessions implements KeptConversations {
 
   /** Opens a session, or says whose limit is reached. Rejects when a plugin refuses it. */
   async open(
-    init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile'>,
+    init: Pick<SessionInit, 'client' | 'principal' | 'label' | 'profile' | 'choices'>,
     id = this.newId(),
   ): Promise<LegacySession | 'all' | 'own'> {
     const { principal, client } = init
@@ -125,11 +125,11 @@ export class LegacySessions implements KeptConversations {
   /** Goes on with a conversation of another process, by what its client has said that made it what it is. */
   async adopt(
     id: string,
-    { requests, principal, label, profile }: ConversationRecord,
+    { requests, principal, label, profile, choices }: ConversationRecord,
   ): Promise<Refusal | undefined> {
     const { gate } = this.#options
     const client = legacyClient(requests[0]?.params)
-    const adopted = await this.open({ client, principal, label, profile }, id)
+    const adopted = await this.open({ client, principal, label, profile, choices }, id)
     if (typeof adopted === 'string') return tooMany(adopted)
     for (const { method, params } of requests)
       await gate.run(adopted.session, { method, params, via: 'http', emit: () => undefined }).answer

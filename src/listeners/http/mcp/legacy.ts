@@ -4,6 +4,7 @@ import { HEADER } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, isLegacy } from '../../../protocol/versions.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
+import { isSameChoice } from '../../client/choices.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../../client/client-info.ts'
 import { thrownAnswer } from '../../client/encode-answer.ts'
 import { InboundRequest, type ResponseWriter } from '../../client/inbound-request.ts'
@@ -16,7 +17,7 @@ import type { LegacySession } from './legacy-sessions.ts'
 /** Finds the session that a legacy request belongs to, or says why there is none. */
 export function findSession(
   context: HttpContext,
-  { caller, own, passed, profile }: RequestHeaders,
+  { caller, own, passed, profile, choices }: RequestHeaders,
 ): LegacySession | Refusal {
   const id = own[HEADER.session]
   if (id === undefined) {
@@ -32,6 +33,12 @@ export function findSession(
       404,
       'Session not found: it ended or never was; call initialize again',
       RPC.legacyNoSession,
+    )
+  if (choices !== undefined && !isSameChoice(choices, owner.session.choices))
+    return refusal(
+      400,
+      'Bad request: the session was opened with another query in its URL; call initialize again',
+      RPC.legacyBadRequest,
     )
   const version = passed[HEADER.version]
   if (version === undefined || isLegacy(version.trim())) return owner
@@ -124,12 +131,12 @@ export async function initialize(
 async function open(
   context: HttpContext,
   request: RpcRequest,
-  { caller: principal, label, profile }: RequestHeaders,
+  { caller: principal, label, profile, choices }: RequestHeaders,
   reply: Reply,
 ): Promise<LegacySession | undefined> {
   try {
     const client = legacyClient(request.params)
-    const opened = await context.sessions.open({ client, principal, label, profile })
+    const opened = await context.sessions.open({ client, principal, label, profile, choices })
     if (typeof opened !== 'string') return opened
     reply.refuse(tooMany(opened), request.id)
   } catch (thrown) {

@@ -88,7 +88,7 @@ async function converse(
     inbound.cancel('the client closed the connection')
   })
   try {
-    const { caller: principal, label, profile } = headers
+    const { caller: principal, label, profile, choices } = headers
     const number = ++context.lastRequest
     const session = await context.gate.openSession({
       id: `${context.name}-${context.own}-${number}`,
@@ -97,6 +97,7 @@ async function converse(
       principal,
       label,
       profile,
+      choices,
       notify: nobodyListens,
     })
     try {

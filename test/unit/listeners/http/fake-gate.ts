@@ -87,6 +87,10 @@ export class FakeGate implements Gate {
     return session
   }
 
+  choices(): { chosen: undefined } {
+    return { chosen: undefined }
+  }
+
   closeSession(session: Session, reason: string): void {
     this.closed.push({ session, reason })
   }

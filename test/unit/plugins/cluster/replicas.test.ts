@@ -73,6 +73,18 @@ test(
   },
 )
 
+test('a session that another replica goes on with is shown what its client has chosen', { skip }, async t => {
+  const { urls, gateways } = await replicas(t, 2, { surface: { mode: 'full', choices: ['search'] } })
+  const [first = '', second = ''] = urls.map(url => `${url}?surface=search`)
+  const session = await open(first)
+  await until(async () => (await statusOf(gateways[0] as never)).sessions === 1)
+  await gateways[0]?.gateway.close()
+
+  const { status, body } = await say(second, LIST, session)
+  assert.equal(status, 200)
+  assert.match(JSON.stringify(body), /"search_tools"/)
+})
+
 test(
   'while Redis is away owners serve, others say 503 and not 404, and modern clients notice nothing',
   { skip },

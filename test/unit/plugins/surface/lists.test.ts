@@ -31,6 +31,7 @@ function settings(mode: Mode, budget: number, pinned: readonly string[] = []) {
     budget,
     pinned,
     results: 5,
+    choices: [],
     clients: {},
     code: { timeout: '30s', calls: 50, memory: '32MiB' },
   }
