@@ -34,6 +34,10 @@ export type SurfacePinned = readonly string[]
  */
 export type SurfaceResults = number
 /**
+ * Modes that a client may choose by the query of its URL, as in `/mcp?surface=search`. Its choice wins over `mode` and `clients`; another one is refused.
+ */
+export type SurfaceChoices = readonly SurfaceMode[]
+/**
  * One rule: what it matches, and either where that goes or why it is refused.
  */
 export type RouteConfig =
@@ -2820,6 +2824,7 @@ export interface SurfaceProfileConfig {
   readonly budget?: SurfaceBudget
   readonly pinned?: SurfacePinned
   readonly results?: SurfaceResults
+  readonly choices?: SurfaceChoices
 }
 /**
  * How much one caller may use. A refusal says when to come back.
@@ -3032,9 +3037,10 @@ export interface SurfaceConfig {
   readonly budget: SurfaceBudget
   readonly pinned: SurfacePinned
   readonly results: SurfaceResults
+  readonly choices: SurfaceChoices
   readonly code: SurfaceCode
   /**
-   * The mode for clients by the name they say, as globs; the first that fits. It wins over the mode of a profile.
+   * The mode for clients by the name they say, as globs; the first that fits. It wins over the mode of a profile, and `choices` over it.
    */
   readonly clients: {
     readonly [k: string]: SurfaceMode

@@ -50,6 +50,8 @@ interface Draft {
   readonly problems: readonly Problem[]
   /** Plugins that look at it, too. */
   readonly features: readonly Feature[]
+  /** Checks against the schema, and fills in defaults, in place. */
+  readonly validate?: typeof validate
   /** Search path of programs; undefined when it is not known. */
   readonly searchPath?: string | undefined
 }
@@ -59,7 +61,7 @@ export function finish(draft: Draft): LoadedConfig {
   const located = locate(draft.tree)
   const isFile = (path: string) =>
     statSync(resolve(draft.directory, path), { throwIfNoEntry: false })?.isFile() ?? false
-  const findings = [...located.empty.map(emptyAt), ...validate(located.value)]
+  const findings = [...located.empty.map(emptyAt), ...(draft.validate ?? validate)(located.value)]
   check(located.value, draft.features, isFile, finding => findings.push(finding))
   checkTls(
     located.value,

@@ -2,7 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { collectAfterReloads } from '../../gateway/reloader.ts'
-import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
+import { type KeptReading, type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { GatewayOptions } from '../../api/gateway.ts'
@@ -10,6 +10,7 @@ import { filesOfPlugins, reloadUnlessInReach } from './reload-guard.ts'
 import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
+import { readingOf } from './kept-reading.ts'
 import { stateDirectory } from './state-directory.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -41,8 +42,9 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   checkFlags(flags)
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const attach = await attachPath(flags, terminal)
+  const reading = flags.fresh ? undefined : readingOf(terminal)
   const load = async (): Promise<LoadedConfig> => {
-    const source = await loadServed(flags, terminal, attach)
+    const source = await loadServed(flags, terminal, attach, reading)
     hideSecretsOf(source)
     return source
   }
@@ -74,6 +76,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()
     control.follow(running)
+    void reading?.save(running.secrets)
     void announceWhenSettled(gateway, source, log, terminal)
   }
   const started = (): void => inForce(source)
@@ -115,10 +118,11 @@ async function loadServed(
   flags: ServeFlags,
   terminal: Terminal,
   attach: string | undefined,
+  reading: KeptReading | undefined,
 ): Promise<LoadedConfig> {
   // Read once: its commands run once, and what was looked at is what is served.
   const setFor = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
-  const source = await loadSource({ ...flags, setFor }, terminal)
+  const source = await loadSource({ ...flags, setFor, reading }, terminal)
   const { listeners, control } = source.config
   const isBackground = flags['as-background'] === true
   if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')

@@ -6,6 +6,9 @@ import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
 import type { Origin, Tree } from './tree.ts'
 
+/** Reads a text; undefined after reporting why it cannot. */
+export type ParseText = (text: string, file: string, report: ReportProblem) => Tree | undefined
+
 /** More are no help to anyone. */
 const MOST_MISTAKES = 20
 
