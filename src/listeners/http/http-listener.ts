@@ -48,6 +48,8 @@ function wantsWebSocket({ listeners = {} }: Partial<Config>): boolean {
 const HEADERS_MS = 10_000
 const BODY_MS = 30_000
 const KEEP_ALIVE_MS = 30_000
+/** Time for the requests of those who connected last, where a load balancer still sent some. */
+const LAST_REQUESTS_MS = 300
 /** Time for the errors that end open calls at a stop. */
 const LAST_WORDS_MS = 500
 /** More than the guard lets pass, so that it sees what is too many. */
@@ -248,10 +250,23 @@ class HttpListener implements Listener {
     return this.#stopped
   }
 
+  /** Accepts nobody any more; `shut` resolves when all have gone. */
+  #shut(): { readonly shut: Promise<void> } {
+    return { shut: new Promise<void>(resolve => this.#server.close(() => resolve())) }
+  }
+
+  /** Accepts who has connected by now, before it accepts nobody any more, and serves what they send. */
+  async #shutLate(): Promise<{ readonly shut: Promise<void> }> {
+    await new Promise(resolve => setImmediate(resolve))
+    const { shut } = this.#shut()
+    await within(this.#context.clock, LAST_REQUESTS_MS, shut)
+    return { shut }
+  }
+
   async #stop(graceMs: number): Promise<void> {
     const httpContext = this.#context
+    const { shut } = httpContext.gate.isDraining ? await this.#shutLate() : this.#shut()
     httpContext.isStopping = true
-    const shut = new Promise<void>(resolve => this.#server.close(() => resolve()))
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()

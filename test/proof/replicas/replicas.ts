@@ -1,13 +1,32 @@
 /**
- * Three replicas behind a haproxy that gives every request to another one, on a Redis of their own: clients of both SDKs and both
- * eras call without a pause while replicas are killed and stopped, and Redis is restarted. What was lost, mixed up and begun
- * anew is counted.
+ * Three replicas behind a haproxy and an nginx that give every request to another one, on a Redis of their own: clients of both
+ * SDKs and both eras call without a pause while replicas are killed, stopped, cut off and restarted, and Redis is restarted, slow
+ * and stopped. What was lost, mixed up and begun anew is counted. Then the official suite through both, and what it all costs.
  *
- *     npm run proof -- replicas
+ *     npm run proof -- replicas [chaos|nginx|conformance|costs] [part of the name of what happens]
  */
 import { chaos } from './chaos.ts'
+import { conformance } from './conformance.ts'
+import { costs, printFigures } from './costs.ts'
+
+const [part = 'all', phase = ''] = process.argv.slice(2)
+const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
+  chaos: () => chaos('haproxy', phase),
+  nginx: () => chaos('nginx', phase || 'rolling'),
+  conformance,
+  costs: async () => {
+    printFigures(await costs())
+    return true
+  },
+}
 
 // What a client does on its own behalf, such as its stream, may fail when nobody waits for it.
 process.on('unhandledRejection', () => undefined)
-process.exitCode = (await chaos()) ? 0 : 1
+let isFine = true
+for (const [name, run] of Object.entries(PARTS)) {
+  if (part !== 'all' && part !== name) continue
+  console.log(`\n${name}`)
+  isFine = (await run()) && isFine
+}
+process.exitCode = isFine ? 0 : 1
 process.exit()

@@ -8,17 +8,34 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../fixtures/free-port.ts'
 import { Redis } from '../../fixtures/redis.ts'
+import { type Balancer, startHaproxy, startNginx } from './balancers.ts'
+import { Relay } from './relay.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
 const SERVER = fileURLToPath(new URL('../../fixtures/everything.ts', import.meta.url))
-const KEY = randomBytes(32).toString('base64')
+/** Longer than haproxy, and nginx, need to look elsewhere. */
+const DELAY = '6s'
+
+export interface Key {
+  readonly id: string
+  readonly key: string
+}
+
+export function newKey(id: string): Key {
+  return { id, key: randomBytes(32).toString('base64') }
+}
 
 /** One replica, in a process of its own. */
 export interface Replica {
   readonly child: ChildProcess
   readonly port: number
+  /** Where others hand on to it. */
+  readonly entrance: number
   readonly url: string
   readonly directory: string
+  /** Its road to Redis. */
+  readonly relay: Relay
+  logged(message: string): Promise<void>
 }
 
 /** Replicas, their Redis and what stands in front of them. */
@@ -27,105 +44,142 @@ export interface Cluster {
   /** Address of the load balancer. */
   readonly url: string
   readonly replicas: Replica[]
+  readonly key: Key
   /** Starts another one in the place of one that has ended. */
   replace(index: number): Promise<void>
+  /** Gives all replicas another ring of keys. */
+  withKeys(keys: readonly Key[]): Promise<void>
   end(): Promise<void>
 }
 
-export async function startCluster(count: number): Promise<Cluster> {
+export interface Setting {
+  readonly count: number
+  readonly front: 'haproxy' | 'nginx' | 'none'
+  /** Servers behind the gateway; by default one with all features, on a pipe. */
+  readonly upstreams?: object
+  /** More of the configuration. */
+  readonly more?: object
+  /** Limits of the listener. */
+  readonly limits?: object
+  /** Says that they are no replicas: without `cluster`. */
+  readonly isPlain?: boolean
+}
+
+export async function startCluster({ count, front, ...given }: Setting): Promise<Cluster> {
   const redis = await Redis.open()
+  const key = newKey('a')
+  let ring: readonly Key[] = [key]
   const ports: number[] = []
   for (let number = 0; number < count; number++) ports.push(await freePort())
-  const replicas = await Promise.all(ports.map(port => startReplica(redis, port)))
-  const front = await freePort()
-  const balancer = await startBalancer(front, ports)
+  const make = (port: number): Promise<Replica> => startReplica({ ...given, port, redis, keys: ring })
+  const replicas = await Promise.all(ports.map(make))
+  const balancer = await before(front, ports)
   return {
     redis,
-    url: `http://127.0.0.1:${front}/mcp`,
+    key,
+    url: balancer?.url ?? replicas[0]?.url ?? '',
     replicas,
     replace: async index => {
-      replicas[index] = await startReplica(redis, ports[index] ?? 0)
+      replicas[index]?.relay.close()
+      replicas[index] = await make(ports[index] ?? 0)
+    },
+    withKeys: async keys => {
+      ring = keys
+      for (const replica of replicas) {
+        await configure(replica.directory, { ...given, ...replica, redis, keys })
+        replica.child.kill('SIGHUP')
+        await replica.logged('configuration reloaded')
+      }
     },
     end: async () => {
       for (const { child } of replicas) child.kill('SIGCONT')
       await Promise.all(replicas.map(stop))
-      await end(balancer.child)
-      await rm(balancer.directory, { recursive: true, force: true })
+      await balancer?.end()
       await redis.remove()
     },
   }
 }
 
-async function startReplica(redis: Redis, port: number): Promise<Replica> {
-  const directory = await mkdtemp(join(tmpdir(), 'replica-'))
+function before(front: Setting['front'], ports: readonly number[]): Promise<Balancer | undefined> {
+  if (front === 'none') return Promise.resolve(undefined)
+  return front === 'haproxy' ? startHaproxy(ports) : startNginx(ports)
+}
+
+interface Start extends Omit<Setting, 'count' | 'front'> {
+  readonly port: number
+  readonly redis: Redis
+  readonly keys: readonly Key[]
+}
+
+type Written = Start & Pick<Replica, 'entrance' | 'relay'>
+
+async function configure(
+  directory: string,
+  { port, entrance, relay, keys, limits = {}, isPlain = false, ...given }: Written,
+): Promise<void> {
+  const cluster = { redis: `redis://127.0.0.1:${relay.port}`, keys, listen: `127.0.0.1:${entrance}` }
   const config = {
     version: 1,
     log: { level: 'info' },
-    listeners: { main: { type: 'http', port } },
-    upstreams: {
+    listeners: { main: { type: 'http', port, limits } },
+    upstreams: given.upstreams ?? {
       all: { type: 'stdio', command: process.execPath, args: [SERVER, '--stdio'], prefix: '' },
     },
-    cluster: { redis: redis.url, keys: [{ id: 'a', key: KEY }] },
+    shutdown: { delay: DELAY },
+    ...(isPlain ? {} : { cluster }),
+    ...given.more,
   }
   await writeFile(join(directory, 'gateway.yaml'), JSON.stringify(config))
+}
+
+async function startReplica(start: Start): Promise<Replica> {
+  const { port, redis } = start
+  const directory = await mkdtemp(join(tmpdir(), 'replica-'))
+  const relay = await Relay.open(redis.port)
+  const entrance = await freePort()
+  await configure(directory, { ...start, entrance, relay })
   const child = spawn(process.execPath, [LAUNCHER, 'serve'], {
     cwd: directory,
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const lines = createInterface({ input: child.stderr ?? process.stdin })
-  await new Promise<void>((resolve, reject) => {
-    lines.on('line', line => {
-      if (line.includes('"serving"')) resolve()
-    })
-    child.once('exit', code => reject(new Error(`a replica ended with ${String(code)}`)))
+  const logged = hear(child)
+  await logged('serving')
+  return { child, port, entrance, relay, directory, logged, url: `http://127.0.0.1:${port}/mcp` }
+}
+
+/** Finds lines of its log, each once. */
+function hear(child: ChildProcess): Replica['logged'] {
+  const lines: string[] = []
+  let heard: () => void = () => undefined
+  createInterface({ input: child.stderr ?? process.stdin }).on('line', line => {
+    lines.push(line)
+    if (lines.length > 1000) lines.shift()
+    heard()
   })
-  return { child, port, url: `http://127.0.0.1:${port}/mcp`, directory }
-}
-
-/** A haproxy that keeps no connection to a replica, so that each request goes to the next one. */
-async function startBalancer(
-  port: number,
-  ports: readonly number[],
-): Promise<{ child: ChildProcess; directory: string }> {
-  const directory = await mkdtemp(join(tmpdir(), 'haproxy-'))
-  const servers = ports.map((one, at) => `  server r${at} 127.0.0.1:${one} check inter 1s fall 3 rise 1`)
-  const lines = [
-    'defaults\n  mode http\n  timeout connect 1s\n  timeout client 1h\n  timeout server 1h',
-    `frontend clients\n  bind 127.0.0.1:${port}\n  default_backend replicas`,
-    'backend replicas\n  balance roundrobin\n  option http-server-close\n  http-reuse never',
-    '  option httpchk\n  http-check send meth GET uri /readyz ver HTTP/1.1 hdr Host 127.0.0.1\n  timeout check 3s\n  option redispatch 1\n  retries 3\n  retry-on conn-failure',
-    ...servers,
-  ]
-  const file = join(directory, 'haproxy.cfg')
-  await writeFile(file, `${lines.join('\n')}\n`)
-  const child = spawn('haproxy', ['-f', file, '-db'], { stdio: 'ignore' })
-  const deadline = Date.now() + 20_000
-  while (!(await answers(`http://127.0.0.1:${port}/livez`))) {
-    if (Date.now() > deadline) throw new Error('haproxy did not start: apt-get install haproxy')
-    await pause(100)
+  return async message => {
+    for (;;) {
+      const at = lines.findIndex(line => line.includes(`"${message}"`))
+      if (at >= 0) return void lines.splice(at, 1)
+      if (child.exitCode !== null)
+        throw new Error(`a replica ended with ${child.exitCode}: ${lines.join('\n')}`)
+      await new Promise<void>(resolve => {
+        heard = resolve
+        child.once('exit', () => resolve())
+      })
+    }
   }
-  return { child, directory }
 }
 
-function answers(url: string): Promise<boolean> {
-  return fetch(url).then(
-    answer => answer.ok,
-    () => false,
-  )
-}
-
-async function stop({ child, directory }: Replica): Promise<void> {
-  await end(child)
+async function stop({ child, directory, relay }: Replica): Promise<void> {
+  await end(child, 'SIGINT')
+  relay.close()
   await rm(directory, { recursive: true, force: true })
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** Ends a process; with SIGINT a gateway waits for no load balancer. */
+export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  child.kill('SIGTERM')
+  child.kill(signal)
   await ended
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

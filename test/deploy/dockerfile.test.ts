@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { CHECKS, readDockerfile, type Stage } from './dockerfile.ts'
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const { stages } = readDockerfile(read('deploy/docker/Dockerfile'))
+
+/** Instructions of an image, those of what it begins with first. */
+function instructionsOf(name: string): Stage['instructions'] {
+  const stage = stages.find(one => one.name === name)
+  return stage === undefined ? [] : [...instructionsOf(stage.from), ...stage.instructions]
+}
+
+function last(image: string, wanted: string): string | undefined {
+  return instructionsOf(image).findLast(({ name }) => name === wanted)?.text
+}
+
+for (const [name, check] of Object.entries(CHECKS)) test(name, () => assert.deepEqual(check(stages), []))
+
+test('each check finds what it is for', () => {
+  const wrong = `FROM node AS a
+FROM node:latest AS a
+COPY --from=nowhere /x /x
+ADD https://example.com/x /x
+RUN curl https://example.com | sh
+CMD gateway serve
+HEALTHCHECK CMD gateway ps
+ARG NPM_TOKEN
+WORKDIR app
+RUN apt-get install git
+RUN npm install tapgate && pip install uv
+`
+  const found = readDockerfile(wrong).stages
+
+  for (const [name, check] of Object.entries(CHECKS)) assert.notEqual(check(found).length, 0, name)
+})
+
+for (const image of ['runtime', 'tools'])
+  test(`${image}: nobody in particular, one volume, its own signal and its own command for its health`, () => {
+    assert.equal(last(image, 'USER'), '10001:10001')
+    assert.equal(instructionsOf(image).at(-1)?.name, 'USER', 'nothing is changed as root after it')
+    assert.equal(instructionsOf(image).filter(({ name }) => name === 'VOLUME').length, 1)
+    assert.equal(last(image, 'VOLUME'), '["/var/lib/gateway"]')
+    assert.equal(last(image, 'STOPSIGNAL'), 'SIGTERM')
+    assert.match(last(image, 'HEALTHCHECK') ?? '', /\["node", "\/app\/bin\/run\.js", "ps"/)
+    assert.equal(last(image, 'ENTRYPOINT'), '["node", "/app/bin/run.js"]')
+    assert.equal(last(image, 'EXPOSE'), '8080 7900')
+  })
+
+test('a build without a target makes the slim image, on a Node that the gateway runs on', () => {
+  const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } }
+  const [, major = ''] = /^node:(\d+)-/.exec(stages[0]?.from ?? '') ?? []
+  const [, least = ''] = /^>=(\d+)/.exec(engines.node) ?? []
+
+  assert.equal(stages.at(-1)?.name, 'runtime')
+  assert.ok(Number(major) >= Number(least))
+})
+
+test('the client of Redis in the image is the one that is tested', () => {
+  const { packages } = JSON.parse(read('package-lock.json')) as {
+    packages: Record<string, { version: string }>
+  }
+  const args = stages.flatMap(({ instructions }) => instructions.filter(({ name }) => name === 'ARG'))
+
+  assert.ok(
+    args.some(({ text }) => text === `REDIS_CLIENT=${packages['node_modules/@redis/client']?.version}`),
+  )
+})
+
+test('what is built from the tree is in the context, and what is nobody else’s business is not', () => {
+  const ignored = read('deploy/docker/Dockerfile.dockerignore').trim().split('\n')
+
+  for (const needed of ['src', 'plugins', 'schemas', 'scripts', 'bin', 'docs', 'package.json'])
+    assert.ok(!ignored.includes(needed), needed)
+  for (const secret of ['.git', '.env*', 'node_modules', 'dist']) assert.ok(ignored.includes(secret), secret)
+})
