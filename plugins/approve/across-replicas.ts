@@ -47,6 +47,8 @@ export class AcrossReplicas implements Decisions {
   #writing: Promise<void> | undefined
   #isStale = false
   #isKnown = false
+  /** The store may have lost the calls that wait here. */
+  #isLost = false
 
   constructor(means: Means, waiting: WaitingCalls) {
     this.#means = means
@@ -70,14 +72,16 @@ export class AcrossReplicas implements Decisions {
   /** Redis was away, and may have lost what was there. */
   async #showAgain(): Promise<void> {
     this.#isKnown = false
+    this.#isLost = true
     this.#takeAll()
     const { store } = this.#means
     try {
       for (const { id, until } of this.#waiting.calls)
         await store.put(callKey(id), this.#place, { ms: lifeOf(until) })
       if (this.#waiting.calls.length > 0) await this.#list()
+      this.#isLost = false
     } catch {
-      // It is told again when Redis is back.
+      // It is told again a moment later.
     }
   }
 
@@ -147,7 +151,8 @@ export class AcrossReplicas implements Decisions {
     this.#forget()
     this.#forget = this.#means.clock.after(LOOK_MS, () => {
       if (this.#waiting.calls.length === 0) return
-      this.#takeAll()
+      if (this.#isLost) void this.#showAgain()
+      else this.#takeAll()
       this.#watch()
     })
   }
