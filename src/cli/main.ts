@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Interfaces } from '@oclif/core'
@@ -44,6 +45,7 @@ async function commandNames(): Promise<string[]> {
 }
 
 async function longWay(argv: string[]): Promise<number> {
+  nameUser(process.env)
   const { root, manifest: pjson } = ownManifest(import.meta.url)
   const [{ run }, { settings }] = await Promise.all([
     import('@oclif/core/run'),
@@ -52,6 +54,16 @@ async function longWay(argv: string[]): Promise<number> {
   settings.enableAutoTranspile = false
   const code: unknown = await run(argv, { root, pjson })
   return typeof code === 'number' ? code : 0
+}
+
+/** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
+function nameUser(environment: NodeJS.ProcessEnv): void {
+  try {
+    userInfo()
+  } catch {
+    environment.SHELL ??= '/bin/sh'
+    environment.HOME ??= '/'
+  }
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
