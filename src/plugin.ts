@@ -420,6 +420,6 @@ export type {
 } from './config/config.gen.ts'
 export type { CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
-export type { ExplainedCall, ExplainStep, RecentCall } from './api/explain.ts'
+export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

@@ -169,7 +169,7 @@ async function follow(
 }
 
 /** A call for programs: without what is empty. */
-function shown({ at, principal, scopes, shape, args, ...call }: KeptCall): JsonObject {
+function shown({ at, principal, scopes, shape, args, times, ...call }: KeptCall): JsonObject {
   const all = {
     ...call,
     time: new Date(at).toISOString(),
@@ -177,6 +177,7 @@ function shown({ at, principal, scopes, shape, args, ...call }: KeptCall): JsonO
     scopes: scopes === '' ? '' : scopes.split(' '),
     shape: jsonIn(shape),
     arguments: jsonIn(args),
+    timing: jsonIn(times ?? ''),
   }
   return Object.fromEntries(
     Object.entries(all).filter(([key, value]) => value !== '' && (key !== 'code' || value !== 0)),

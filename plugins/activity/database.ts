@@ -4,8 +4,9 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { makeDirectorySync } from '../../src/plugin.ts'
 import type { CallRecord } from './records.ts'
 
-/** Form of the table; a file of another form is set aside. */
-const FORM = 1
+/** Form of the table; a file of another form is set aside, but for the one before, which lacks a column. */
+const FORM = 2
+const BEFORE = 1
 const PAGE_BYTES = 4096
 /** Part of the calls that goes when the file is full. */
 const PART = 10
@@ -29,13 +30,14 @@ const COLUMNS = [
   'bytesOut',
   'shape',
   'args',
+  'times',
 ] as const satisfies readonly (keyof CallRecord)[]
 
 const TABLE = `CREATE TABLE IF NOT EXISTS calls (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, ms REAL NOT NULL,
   method TEXT NOT NULL, name TEXT NOT NULL, upstream TEXT NOT NULL, principal TEXT NOT NULL, scopes TEXT NOT NULL,
   client TEXT NOT NULL, era TEXT NOT NULL, session TEXT NOT NULL, profile TEXT NOT NULL, outcome TEXT NOT NULL,
   code INTEGER NOT NULL, by TEXT NOT NULL, bytesIn INTEGER NOT NULL, bytesOut INTEGER NOT NULL, shape TEXT NOT NULL,
-  args TEXT NOT NULL);
+  args TEXT NOT NULL, times TEXT NOT NULL DEFAULT '');
   CREATE INDEX IF NOT EXISTS calls_at ON calls (at);`
 
 /** Bounds of the file. */
@@ -55,8 +57,9 @@ export class ActivityDatabase {
     database.exec(`PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;
       PRAGMA journal_size_limit = 4194304; PRAGMA max_page_count = ${Math.max(Math.floor(maxBytes / PAGE_BYTES), 64)}`)
     const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
-    if (form !== 0 && form !== FORM) throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
-    database.exec(`BEGIN IMMEDIATE; ${TABLE} PRAGMA user_version = ${FORM}; COMMIT`)
+    if (form !== 0 && form !== BEFORE && form !== FORM)
+      throw new Error(`the file has form ${String(form)}, and not ${FORM}`)
+    if (form !== FORM) become(database)
     const marks = COLUMNS.map(() => '?').join(', ')
     this.#insert = database.prepare(`INSERT INTO calls (${COLUMNS.join(', ')}) VALUES (${marks})`)
   }
@@ -114,4 +117,18 @@ export function troubleOf(error: unknown): 'busy' | 'full' | 'damaged' | 'other'
   if (primary === 13) return 'full'
   if (primary === 11 || primary === 26) return 'damaged'
   return error instanceof Error && error.message.startsWith('the file has form') ? 'damaged' : 'other'
+}
+
+/** Makes the table, or gives it what it lacks. Another process may have done so meanwhile. */
+function become(database: DatabaseSync): void {
+  database.exec('BEGIN IMMEDIATE')
+  try {
+    const { user_version: form } = database.prepare('PRAGMA user_version').get() ?? {}
+    if (form === BEFORE) database.exec("ALTER TABLE calls ADD COLUMN times TEXT NOT NULL DEFAULT ''")
+    else database.exec(TABLE)
+    database.exec(`PRAGMA user_version = ${FORM}; COMMIT`)
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK')
+    throw error
+  }
 }

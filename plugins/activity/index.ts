@@ -36,7 +36,7 @@ export const activity: Plugin<Options> = {
     const writer = new Writer(settings, counts, { clock, log })
     const records = new Records(hide, () => clock.now(), options.values ?? [])
 
-    hooks.settled.tap(methodsOf(options), exchange => writer.add(records.of(exchange)))
+    hooks.settled.tap({ ...methodsOf(options), timed: true }, exchange => writer.add(records.of(exchange)))
     hooks.control.for('activity.flush').tap(() => ({ written: writer.flush() }))
     hooks.figures.tap(figures => [...figures, ...counts.figures()])
     hooks.recentCalls.tap(calls => [...calls, ...recent(() => recentIn(path, MOST_RECENT), log)])

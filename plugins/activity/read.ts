@@ -5,8 +5,10 @@ import type { CallRecord } from './records.ts'
 const BUSY_MS = 2000
 
 /** A call as it was kept. */
-export interface KeptCall extends CallRecord {
+export interface KeptCall extends Omit<CallRecord, 'times'> {
   readonly id: number
+  /** Absent in a file of the form before. */
+  readonly times?: string
 }
 
 /** Conditions of a search; all that are given must fit. */

@@ -7,6 +7,7 @@ import {
   principalKey,
   type Exchange,
   type JsonObject,
+  type PhaseTimes,
   type Session,
 } from '../../src/plugin.ts'
 
@@ -43,6 +44,8 @@ export interface CallRecord {
   readonly bytesOut: number
   readonly shape: string
   readonly args: string
+  /** Milliseconds in each phase that it was in, as JSON. */
+  readonly times: string
 }
 
 /** Makes records of exchanges. It holds on to nothing of theirs. */
@@ -60,12 +63,12 @@ export class Records {
   }
 
   of(exchange: Exchange): CallRecord {
-    const { method, params, principal, session, route, startedAt, bytes, decidedBy } = exchange
+    const { method, params, principal, session, route, bytes, decidedBy, times } = exchange
     const name = nameIn(params)
     const shape = method === 'resources/read' ? undefined : argumentsShape(params)
     return {
       at: Date.now(),
-      ms: Math.round((this.#now() - startedAt) * MICROS) / MICROS,
+      ms: this.#ageOf(exchange, times),
       method: this.#text(method),
       name: this.#text(name),
       upstream: route?.to === 'one' ? route.upstream : '',
@@ -81,7 +84,13 @@ export class Records {
       ...answerOf(exchange),
       shape: shape === undefined ? '' : this.#text(shape, LONGEST_VALUES),
       args: shape !== undefined && this.#showsValues(name) ? this.#values(params?.arguments) : '',
+      times: timesText(times),
     }
+  }
+
+  /** The sum of the times where there are any, so that the parts are the whole. */
+  #ageOf({ startedAt }: Exchange, times: PhaseTimes | undefined): number {
+    return rounded(times === undefined ? this.#now() - startedAt : totalOf(times))
   }
 
   /** A text of somebody else's without secrets. The same few come again and again. */
@@ -98,6 +107,27 @@ export class Records {
     const text = this.#hide(JSON.stringify(args))
     return text.length > LONGEST_VALUES ? `"too long: ${text.length}"` : text
   }
+}
+
+const PHASES = ['before', 'policy', 'cache', 'queue', 'upstream', 'client', 'other', 'after'] as const
+
+/** Phases in which it was, and how often a server was asked; written by hand, as this is done for each call. */
+function timesText(times: PhaseTimes | undefined): string {
+  if (times === undefined) return ''
+  let text = `{"tries":${times.tries}`
+  for (const phase of PHASES) {
+    const ms = rounded(times[phase])
+    if (ms > 0) text += `,"${phase}":${ms}`
+  }
+  return `${text}}`
+}
+
+function totalOf(times: PhaseTimes): number {
+  return PHASES.reduce((total, phase) => total + times[phase], 0)
+}
+
+function rounded(ms: number): number {
+  return Math.round(ms * MICROS) / MICROS
 }
 
 /** Of a URI without what may be a key or a password in it. */

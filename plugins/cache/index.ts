@@ -54,7 +54,7 @@ export const cache: Plugin<Config['cache']> = {
     const byUpstream = new Map<string, Rules>()
     const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
 
-    hooks.dispatch.tap((next, upstream) => {
+    hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
       const { name, spec } = upstream
       if (spec.cache === false) return undefined
       const rules = rulesOf(name, spec, options)

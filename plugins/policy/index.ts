@@ -36,7 +36,7 @@ export const policy: Plugin<PolicyConfig | undefined> = {
     const asks = rules.rules.some(({ effect }) => effect === 'ask')
     hooks.catalog.tap({ stage: 'transform', judgesUris }, (entries, view) => guard.filter(entries, view))
     // In the order of set-up: outside the cache, and outside the deadline, which a person must not use up.
-    hooks.dispatch.tap({ asks }, next => guard.dispatch(next))
+    hooks.dispatch.tap({ asks, phase: 'policy' }, next => guard.dispatch(next))
     hooks.explain.tap((steps, { call, hasArguments }) => {
       const step = call === undefined ? undefined : explained(call, hasArguments, { rules, facts })
       return step === undefined ? undefined : [...steps, step]

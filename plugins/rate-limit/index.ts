@@ -52,7 +52,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
         else entered.set(exchange, taken)
         return undefined
       }
-      hooks.request.tap({ stage: 'limit' }, exchange => {
+      hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
         if (FREE.has(exchange.method)) return undefined
         const taken = count.admit(early, subjectOf(exchange, '', ''), uncountedOf(exchange.method, options))
         return taken instanceof Promise ? taken.then(known => lets(exchange, known)) : lets(exchange, taken)
@@ -64,7 +64,7 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     if (late.length > 0) {
       // A client that is asked something makes the same call several times.
       const limiting: Limiting = { count, isCounted: slot.exchange(() => false), options }
-      hooks.dispatch.tap((next, { name }) => {
+      hooks.dispatch.tap({ phase: 'policy' }, (next, { name }) => {
         const own = late.filter(rule => rule.concerns(name))
         return own.length === 0 ? undefined : call => limited(own, call, next, limiting)
       })

@@ -52,7 +52,10 @@ export const redact: Plugin<RedactOptions> = {
     const work = new Work(rules, counts, api)
 
     if (rules.has('arguments'))
-      hooks.dispatch.tap(next => call => (ASKED.has(call.method) ? work.sent(call, next) : next(call)))
+      hooks.dispatch.tap(
+        { phase: 'other' },
+        next => call => (ASKED.has(call.method) ? work.sent(call, next) : next(call)),
+      )
     if (rules.has('results')) {
       hooks.response.tap({ stage: 'trace', methods: ANSWERED }, (answer, exchange) =>
         work.answer(answer, exchange),

@@ -30,7 +30,7 @@ export const resilience: Plugin = {
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
     const specs = new Map<string, Settings>()
-    hooks.dispatch.tap((next, upstream) => {
+    hooks.dispatch.tap({ phase: 'queue' }, (next, upstream) => {
       const settings = settingsOf(upstream.spec)
       if (isIdle(settings)) return next
       const host = { upstream: upstream.name, clock, log, random: Math.random }

@@ -9,6 +9,7 @@ import { configRoutes } from './api/config.ts'
 import { type ApiHost, partsOf } from './api/host.ts'
 import { lookingRoutes } from './api/looking.ts'
 import { overviewRoutes } from './api/overview.ts'
+import { taskRoutes } from './api/tasks.ts'
 import { Trials } from './api/trials.ts'
 import { CallLog } from './record/call-log.ts'
 import { Clients } from './record/clients.ts'
@@ -78,6 +79,7 @@ function siteFor(ask: AskGateway, config: Config, browsers: Browsers): Site {
     ...overviewRoutes(host),
     ...lookingRoutes(host),
     ...actingRoutes(host),
+    ...taskRoutes(host),
     ...configRoutes(host),
   ]
   return new Site({ path: PATH, admission, browsers, routes, parts, hide })

@@ -9,13 +9,14 @@ import { openApi } from './api/openapi.ts'
 import { overviewRoutes } from './api/overview.ts'
 import type { Route } from './api/route.ts'
 import type { Part } from './types.ts'
+import { taskRoutes } from './api/tasks.ts'
 import { Trials } from './api/trials.ts'
 import { coveredBy, servedBy } from './listeners.ts'
 import { CallFeed } from './record/call-feed.ts'
 import { CallLog } from './record/call-log.ts'
 import { Clients } from './record/clients.ts'
 import { FigureRing } from './record/figures.ts'
-import { Moments, recordCalls } from './record/recorder.ts'
+import { recordCalls } from './record/recorder.ts'
 import { Streams } from './record/streams.ts'
 import { NAMELESS, Site } from './site.ts'
 
@@ -53,9 +54,8 @@ class State {
 export function setUp(api: PluginApi<Options>): void {
   const { options, config, hooks, clock, hide, slot } = api
   const state = slot.gateway(() => new State(clock, hide, options.calls))
-  const moments = slot.exchange(() => new Moments())
   follow(api, state)
-  recordCalls(hooks, state, { options, clock, moments })
+  recordCalls(hooks, state, { options, clock })
   const site = siteOf(api, state)
   const served = servedBy({ ...config, ui: options })
   for (const path of [options.path, `${options.path}/*`, `${options.path}/api/*`])
@@ -90,6 +90,7 @@ function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Opti
     ...overviewRoutes(host),
     ...lookingRoutes(host),
     ...actingRoutes(host),
+    ...taskRoutes(host),
     ...configRoutes(host),
     ...trials.routes(),
   ]

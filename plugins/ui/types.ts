@@ -93,10 +93,18 @@ export interface Overview {
 export interface Timing {
   /** Until it left for a server: who calls, what is allowed. */
   readonly before: number
-  /** In the plugins around the server: policies, approvals, the cache, the queue. */
-  readonly around: number
+  /** In rules: limits, policies, and the wait for approvals and logins. */
+  readonly policy: number
+  /** In the cache, and in the wait for another call that asks the same. */
+  readonly cache: number
+  /** Waiting for a turn at the server, and between tries. */
+  readonly queue: number
   /** At the server, over all tries. */
   readonly server: number
+  /** Waiting for the client, while it was asked something. */
+  readonly client: number
+  /** In plugins that do not say what they do. */
+  readonly other: number
   /** From there to the answer. */
   readonly after: number
   readonly tries: number
@@ -258,6 +266,32 @@ export interface AgentRow {
   readonly queued: number
   readonly left_this_minute?: number
   readonly left_today?: number
+}
+
+/** A call that goes on after its caller was answered, in a list. */
+export interface CallTaskRow {
+  readonly id: string
+  readonly tool: string
+  readonly upstream: string
+  readonly subject: string
+  readonly issuer: string
+  readonly client: string
+  readonly state: string
+  readonly message?: string
+  /** What it waits for its client to answer. */
+  readonly asks: number
+  /** Milliseconds since 1970, as the others. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly expiresAt: number
+  /** Size of its result, once there is one. */
+  readonly resultBytes?: number
+}
+
+/** Answer of `GET tasks`. */
+export interface Tasks {
+  readonly calls: readonly CallTaskRow[]
+  readonly tasks: readonly TaskRow[]
 }
 
 /** A task of an agent in a list. */

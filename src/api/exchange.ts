@@ -4,6 +4,7 @@ import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
+import type { PhaseTimes } from './times.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
@@ -126,6 +127,8 @@ export interface Exchange {
   readonly decidedBy: string | undefined
   /** Performance-clock time of arrival, in milliseconds. */
   readonly startedAt: number
+  /** How long it was in each phase so far; only where a tap of `settled` is `timed`. */
+  readonly times?: PhaseTimes | undefined
   readonly cancelled: boolean
   /** Made on first use: an AbortSignal costs more than the rest of the pipeline. */
   readonly signal: AbortSignal

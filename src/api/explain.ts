@@ -1,6 +1,7 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { Call, Exchange, Principal } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
+export type { Phase, PhaseTimes } from './times.ts'
 
 /** Places on the way of a call, in the order in which it passes them. */
 export const PLACES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const

@@ -14,11 +14,13 @@ import type {
   Via,
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type { PhaseTimes } from '../api/times.ts'
 import { CancelListeners } from './cancel-listeners.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
+import type { PhaseClock } from './phase-clock.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -70,6 +72,8 @@ export class PipelineExchange implements Exchange {
   /** Hears when the client begins to be asked something, and when it is asked nothing any more. */
   onAsking: ((isAsking: boolean) => void) | undefined = undefined
   touched = false
+  /** Set where somebody reads how long it was in which phase. */
+  phases: PhaseClock | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
@@ -91,6 +95,10 @@ export class PipelineExchange implements Exchange {
     this.startedAt = now
     this.#inbound = inbound
     this.#carrier = carrier
+  }
+
+  get times(): PhaseTimes | undefined {
+    return this.phases?.times
   }
 
   get received(): JsonObject | undefined {
@@ -177,6 +185,7 @@ export class PipelineExchange implements Exchange {
   async ask(ask: Ask): Promise<AskReply> {
     this.touched = true
     if (this.asking++ === 0) this.onAsking?.(true)
+    const stay = this.phases?.enter('client')
     try {
       const reply = await (this.#asker === undefined
         ? this.#carrier.ask(this, ask, this.#send)
@@ -185,6 +194,7 @@ export class PipelineExchange implements Exchange {
       return reply
     } finally {
       if (--this.asking === 0) this.onAsking?.(false)
+      if (stay !== undefined) this.phases?.leave(stay)
     }
   }
 

@@ -20,6 +20,7 @@ import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
+import type { TaskState } from '../protocol/era/tasks.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Hide } from '../util/secrets.ts'
 import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
@@ -83,11 +84,36 @@ export interface Known {
   readonly until: number
 }
 
-/** Request for a task that the gateway keeps: its lifetime, its poll interval, and how to cancel the work. */
+/** Request for a task that the gateway keeps: what is called, its lifetime, its poll interval, and how to cancel the work. */
 export interface HostedTaskRequest {
+  /** Name of the tool as its client says it. */
+  readonly tool: string
+  readonly upstream: string
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
   cancel(reason: string): void
+}
+
+/** A task that the gateway keeps, as its owner sees it. */
+export interface TaskRow {
+  /** Our own id of it, which is of no use to clients. */
+  readonly id: string
+  readonly tool: string
+  readonly upstream: string
+  readonly subject: string
+  readonly issuer: string
+  readonly client: string
+  readonly state: TaskState['status']
+  readonly message?: string
+  /** What it waits for its client to answer. */
+  readonly asks: number
+  /** Milliseconds since 1970, as all times of it. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Moment in which it is forgotten, ended or not. */
+  readonly expiresAt: number
+  /** Size of what came of it; absent where that is no result, or none yet. */
+  readonly resultBytes?: number
 }
 
 /** Caller for whom a list is made, and the profile that it looks through. */
@@ -166,6 +192,8 @@ export interface Tasks {
   readonly graph: Graph | undefined
   host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
   hosted(id: string, session: Session): HostedTask | undefined
+  all(): readonly TaskRow[]
+  cancel(id: string, reason: string): boolean | undefined
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
   list(graph: Graph, session: Session): readonly Known[]
   told(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): boolean

@@ -1,6 +1,7 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { Clock, Config, Dispatch, Exchange, Inbound, Log, Session, Upstream } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import { noted, phased } from '../hooks/phased.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Hide } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
@@ -11,6 +12,7 @@ import { type Carrier, PipelineExchange } from './exchange.ts'
 import { Grace } from './grace.ts'
 import { callWithin } from './inner-calls.ts'
 import { Notifier } from './notifications/notifier.ts'
+import { PhaseClock } from './phase-clock.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
@@ -58,6 +60,8 @@ export class RuntimeGraph implements Graph {
   readonly judgesUris: boolean
   /** Tells whether any plugin may ask clients in the middle of a call. */
   readonly holdsCalls: boolean
+  /** Tells whether a plugin reads how long requests of this method are in which phase. */
+  readonly #isTimed: (method: string) => boolean
   readonly #identity: Identity
   readonly #carrier: Carrier
   readonly #renewed = new WeakMap<View, number>()
@@ -77,6 +81,7 @@ export class RuntimeGraph implements Graph {
     this.grace = new Grace(parts.config, parts.clock)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
+    this.#isTimed = timedIn(parts.hooks)
     this.#identity = parts.identity
     this.upstreams = new Map([...parts.upstreams].map(([name, upstream]) => [name, this.#node(upstream)]))
     this.catalog = new Catalog(this)
@@ -108,7 +113,10 @@ export class RuntimeGraph implements Graph {
   }
 
   exchange(session: Session, inbound: Inbound): PipelineExchange {
-    return new PipelineExchange(this.nextId(), session, inbound, this.#carrier, this.clock.now())
+    const now = this.clock.now()
+    const exchange = new PipelineExchange(this.nextId(), session, inbound, this.#carrier, now)
+    if (this.#isTimed(inbound.method)) exchange.phases = new PhaseClock(this.clock, now)
+    return exchange
   }
 
   /** Our name and version; a lone unprefixed upstream shows its own, as there is nobody else to be. */
@@ -136,8 +144,24 @@ export class RuntimeGraph implements Graph {
   }
 
   #node(upstream: Upstream): UpstreamNode {
-    const own: Dispatch = call => upstream.dispatch(call)
-    const dispatch = this.hooks.runner('dispatch')?.(own, upstream) ?? own
+    const plain: Dispatch = call => upstream.dispatch(call)
+    const isTimed = this.#isTimed !== never
+    const own = isTimed ? phased(plain, 'upstream') : plain
+    const wrapped = this.hooks.runner('dispatch')?.(own, upstream) ?? own
+    const dispatch = isTimed ? noted(wrapped) : wrapped
     return { upstream, prefix: upstream.spec.prefix ?? `${upstream.name}__`, dispatch }
   }
+}
+
+/** Methods of which a tap of `settled` reads the times; none where nobody does. */
+function timedIn(hooks: Hooks): (method: string) => boolean {
+  const taps = hooks.taps('settled').filter(({ options }) => options.timed === true)
+  if (taps.length === 0) return never
+  if (taps.some(({ options }) => options.methods === undefined)) return () => true
+  const methods = new Set(taps.flatMap(({ options }) => options.methods ?? []))
+  return method => methods.has(method)
+}
+
+function never(): boolean {
+  return false
 }

@@ -19,6 +19,7 @@ import { explain } from './explain.ts'
 import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
 import { shownList } from './shown-list.ts'
+import { cancelTask, listTasks } from './task-verbs.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100
@@ -60,6 +61,8 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['listing', (gateway, params) => shownList(gateway.generation.graph, params)],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
+  ['tasks.list', (gateway, params) => Promise.resolve(listTasks(gateway.generation.graph, params))],
+  ['tasks.cancel', async (gateway, params) => cancelTask(gateway.generation.graph, params)],
   ['upstream.start', (gateway, params) => start(handle('upstream.start', gateway, params))],
   ['upstream.stop', (gateway, params) => stop(handle('upstream.stop', gateway, params))],
   ['upstream.restart', (gateway, params) => restart(handle('upstream.restart', gateway, params))],
@@ -80,6 +83,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'config',
   'catalogue.list',
   'upstream.definitions',
+  'tasks.list',
 ])
 
 /** Runs one verb on a running gateway, and gives an audit what came of it. */

@@ -40,6 +40,7 @@ import type { HealthFinding } from '../errors/health.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
+import type { Phase } from '../api/times.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
 type Undecided = undefined | void
@@ -218,6 +219,10 @@ export interface TapOptions {
    * thinks, also where their server would never ask. `dispatch` only.
    */
   readonly asks?: boolean
+  /** What the time counts as that the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
+  readonly phase?: Exclude<Phase, 'before' | 'upstream' | 'client' | 'after'>
+  /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */
+  readonly timed?: boolean
   /**
    * Class of a reader, as a text of at most 256 characters: readers of one class are shown one list. `listing` only, and there
    * each tap has one.

@@ -94,7 +94,8 @@ export class Hooks {
 
   /** Ends the time of tapping. */
   seal(plugins: ReadonlySet<string>): void {
-    for (const point of Object.values(this.#points)) point.seal(plugins)
+    const isTimed = this.taps('settled').some(({ options }) => options.timed === true)
+    for (const point of Object.values(this.#points)) point.seal(plugins, isTimed)
   }
 }
 

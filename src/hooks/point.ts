@@ -11,6 +11,7 @@ import { compileOnce, promptly, type Compiling } from './compiled.ts'
 import { guardDispatch, guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
 import { guardAuthorizer } from './guard-authorizer.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './hook-table.ts'
+import { phasedRequest, phasedWrap } from './phased.ts'
 
 type Anything = (...args: never[]) => unknown
 
@@ -74,6 +75,7 @@ export class HookPoint {
   readonly #runners = new Map<string, Anything | undefined>()
   #named: Set<string> | undefined
   #sealed = false
+  #isTimed = false
   readonly #report: (error: unknown) => void
 
   readonly #patience: Patience | undefined
@@ -94,9 +96,10 @@ export class HookPoint {
     this.#taps.push(tap)
   }
 
-  /** No more taps; checks that every `before` names a plugin. */
-  seal(plugins: ReadonlySet<string>): void {
+  /** No more taps; checks that every `before` names a plugin. `isTimed` where somebody reads how long calls are in which phase. */
+  seal(plugins: ReadonlySet<string>, isTimed: boolean): void {
     this.#sealed = true
+    this.#isTimed = isTimed
     for (const tap of this.#taps) {
       const unknown = namesBefore(tap).find(name => !plugins.has(name))
       if (unknown !== undefined) throw gatewayError('GW_HOOK_UNKNOWN', { plugin: tap.plugin, other: unknown })
@@ -167,9 +170,16 @@ export class HookPoint {
       if (this.#isAsync()) {
         // Requests of the owner may wait for other servers, and `control` bounds that by itself.
         const patience = tap.isBuiltIn && this.name === 'control' ? undefined : this.#patience
-        const guarded = guardAsync(tap.run, origin, this.#parameters.length, this.#decided(), patience)
+        const guarded = guardAsync(
+          this.#phased(tap, tap.run),
+          origin,
+          this.#parameters.length,
+          this.#decided(),
+          patience,
+        )
         hook.tapAsync(options, this.#protect(guarded))
-      } else hook.tap(options, this.#protect(guardSync(this.#bounded(tap, origin), origin)))
+      } else
+        hook.tap(options, this.#protect(guardSync(this.#phased(tap, this.#bounded(tap, origin)), origin)))
     }
     return hook
   }
@@ -179,6 +189,14 @@ export class HookPoint {
     if (this.name === 'authorize') return guardAuthorizer(run as never, origin)
     if (this.name !== 'dispatch' || isBuiltIn || this.#patience === undefined) return run
     return guardDispatch(run as never, origin, this.#patience, PERSON_MS)
+  }
+
+  /** Counts what a tap takes of a call as its phase, where somebody reads that. Built-in ones without a phase take next to nothing. */
+  #phased({ options, isBuiltIn }: Tap, run: Anything): Anything {
+    const phase = options.phase ?? (isBuiltIn ? undefined : 'other')
+    if (!this.#isTimed || phase === undefined) return run
+    if (this.name === 'dispatch') return phasedWrap(run as never, phase)
+    return this.name === 'request' ? phasedRequest(run as never, phase) : run
   }
 
   #rebuild(taps: readonly { name: string; fn: Anything }[]): TapableHook {

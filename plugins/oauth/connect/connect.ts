@@ -72,7 +72,9 @@ export function connectCallers(
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) state.bound.set(name, new URL(url).origin)
   })
-  hooks.dispatch.tap((next, { name, spec }) => (isConnected(spec) ? withLogins(name, next, host) : undefined))
+  hooks.dispatch.tap({ phase: 'policy' }, (next, { name, spec }) =>
+    isConnected(spec) ? withLogins(name, next, host) : undefined,
+  )
   // Without authentication there is nobody to log in, and nothing to open.
   hooks.authenticate.tap({ stage: 'trace', listeners: coveredBy(config) }, ({ path }) =>
     isPagePath(path) ? STRANGER : undefined,

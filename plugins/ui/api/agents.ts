@@ -1,9 +1,7 @@
 import type { ApiHost } from './host.ts'
 import { ANY, type Route } from './route.ts'
 
-const ROWS = { least: 1, most: 200, usual: 100 }
-
-/** Routes over agents and the tasks that they have, of all callers. What is said in a task is for those who may act. */
+/** Routes over agents and what is said in the tasks that they have, of all callers: that is for those who may act. */
 export function agentRoutes({ control }: ApiHost): Route[] {
   return [
     {
@@ -12,15 +10,6 @@ export function agentRoutes({ control }: ApiHost): Route[] {
       summary: 'Agents and how they do.',
       answer: 'Agents',
       run: () => control('agents.list'),
-    },
-    {
-      method: 'GET',
-      name: 'tasks',
-      summary: 'Tasks of all callers, the newest first, without what was said in them.',
-      query: { after: 'Only tasks older than the one of this id.', limit: 'At most so many, up to 200.' },
-      answer: 'Tasks',
-      run: ({ text, count }) =>
-        control('agents.tasks', { after: text('after'), limit: count('limit', ROWS) }),
     },
     {
       method: 'GET',
@@ -68,16 +57,6 @@ function steeringRoutes(control: ApiHost['control']): Route[] {
       required: ['task', 'question', 'action'],
       answer: 'The task after that',
       run: ({ body }) => control('agents.reply', body),
-    },
-    {
-      method: 'POST',
-      name: 'cancel',
-      summary: 'Cancels a task.',
-      acts: true,
-      body: { task: { type: 'string' } },
-      required: ['task'],
-      answer: '`cancelled` is false where it had ended',
-      run: ({ body }) => control('agents.cancel', body),
     },
   ]
 }

@@ -24,7 +24,7 @@ export const PAGES: readonly {
   { id: 'clients', title: 'Clients', part: 'clients', view: Clients },
   { id: 'approvals', title: 'Approvals', part: 'approvals', view: Approvals },
   { id: 'logins', title: 'Logins', part: 'logins', view: Logins },
-  { id: 'agents', title: 'Agents', part: 'agents', view: Agents },
+  { id: 'agents', title: 'Tasks and agents', view: Agents },
   { id: 'cache', title: 'Cache', part: 'cache', view: Cache },
   { id: 'config', title: 'Configuration', view: Config },
   { id: 'connect', title: 'Connect', view: Connect },

@@ -7,8 +7,8 @@ import {
   hasFailed,
   isObject,
   outcomeOf,
+  type PhaseTimes,
   type PluginHooks,
-  type Slot,
 } from '../../../src/plugin.ts'
 import type { CallDetail, Timing } from '../types.ts'
 import type { CallFeed } from './call-feed.ts'
@@ -26,14 +26,6 @@ const LONGEST = 256
 const LONGEST_VALUES = 4096
 const MICROS = 1000
 
-/** Moments of an exchange on its way, on the clock of exchanges. */
-export class Moments {
-  leftAt: number | undefined = undefined
-  backAt: number | undefined = undefined
-  serverMs = 0
-  tries = 0
-}
-
 /** Parts that a recorder writes to. */
 export interface Records {
   readonly calls: CallLog
@@ -46,40 +38,32 @@ export interface Records {
 export function recordCalls(
   hooks: PluginHooks,
   records: Records,
-  around: { options: Options; clock: Clock; moments: Slot<Exchange, Moments> },
+  around: { options: Options; clock: Clock },
 ): void {
-  const { clock, moments } = around
+  const { clock } = around
   const keepsValues = globs(around.options.values ?? [])
-  // The outermost of all that is around a server, and the innermost.
-  hooks.dispatch.tap({ stage: 'trace' }, next => call => {
-    const own = moments.get(call.exchange)
-    own.leftAt ??= clock.now()
-    return next(call).finally(() => (own.backAt = clock.now()))
-  })
-  hooks.dispatch.tap({ stage: 'transform' }, next => call => {
-    const own = moments.get(call.exchange)
-    const began = clock.now()
-    own.tries++
-    return next(call).finally(() => (own.serverMs += clock.now() - began))
-  })
-  hooks.settled.tap({ methods: METHODS }, exchange => {
-    const own = moments.get(exchange)
-    const call = recordOf(exchange, own, clock.now(), keepsValues(nameIn(exchange)))
+  hooks.settled.tap({ methods: METHODS, timed: true }, exchange => {
+    const { times } = exchange
+    const call = recordOf(exchange, times, ageOf(exchange, times, clock), keepsValues(nameIn(exchange)))
     const { at, ms, outcome, bytesIn, bytesOut } = call
-    const isCached = outcome === 'ok' && own.leftAt !== undefined && own.tries === 0
+    const isCached = outcome === 'ok' && times?.isDispatched === true && times.tries === 0
     records.figures.add({ at, ms, isFailed: isFailed(outcome), isCached, bytes: bytesIn + bytesOut })
     records.clients.called(exchange.session)
     records.feed.add(records.calls.add(call))
   })
 }
 
-function recordOf(exchange: Exchange, own: Moments, now: number, isKept: boolean): Omit<CallDetail, 'id'> {
-  const { method, principal, session, route, bytes, decidedBy, startedAt } = exchange
+function recordOf(
+  exchange: Exchange,
+  times: PhaseTimes | undefined,
+  ms: number,
+  isKept: boolean,
+): Omit<CallDetail, 'id'> {
+  const { method, principal, session, route, bytes, decidedBy } = exchange
   const args = isKept ? exchange.params?.arguments : undefined
-  const timing = timingOf(own, startedAt, now)
   return {
     at: Date.now(),
-    ms: rounded(now - startedAt),
+    ms: rounded(ms),
     method,
     name: cut(nameIn(exchange)),
     upstream: route?.to === 'one' ? route.upstream : '',
@@ -95,7 +79,7 @@ function recordOf(exchange: Exchange, own: Moments, now: number, isKept: boolean
     ...answerIn(exchange, isKept),
     shape: argumentsShape(exchange.params) ?? '',
     ...(isObject(args) ? { arguments: cut(JSON.stringify(args), LONGEST_VALUES) } : {}),
-    ...(timing === undefined ? {} : { timing }),
+    ...timingIn(times),
   }
 }
 
@@ -124,14 +108,29 @@ function answerIn(
   return { ...size, result: cut(bytes.subarray(0, LONGEST_VALUES + 4).toString(), LONGEST_VALUES) }
 }
 
-function timingOf(own: Moments, startedAt: number, now: number): Timing | undefined {
-  const { leftAt, backAt, serverMs, tries } = own
-  if (leftAt === undefined || backAt === undefined) return undefined
+/** The sum of the times where there are any, so that the parts are the whole. */
+function ageOf({ startedAt }: Exchange, times: PhaseTimes | undefined, clock: Clock): number {
+  if (times === undefined) return clock.now() - startedAt
+  const { tries: _tries, isDispatched: _is, ...phases } = times
+  return Object.values(phases).reduce((total, ms) => total + ms, 0)
+}
+
+/** None of a call that has not left for a server. */
+function timingIn(times: PhaseTimes | undefined): { readonly timing?: Timing } {
+  return times?.isDispatched === true ? { timing: timingOf(times) } : {}
+}
+
+function timingOf(times: PhaseTimes): Timing {
+  const { before, policy, cache, queue, upstream, client, other, after, tries } = times
   return {
-    before: rounded(leftAt - startedAt),
-    around: rounded(Math.max(backAt - leftAt - serverMs, 0)),
-    server: rounded(serverMs),
-    after: rounded(now - backAt),
+    before: rounded(before),
+    policy: rounded(policy),
+    cache: rounded(cache),
+    queue: rounded(queue),
+    server: rounded(upstream),
+    client: rounded(client),
+    other: rounded(other),
+    after: rounded(after),
     tries,
   }
 }

@@ -54,6 +54,11 @@ export class HostedTask {
     return this.#outcome
   }
 
+  /** What it waits for its client to answer. */
+  get asks(): number {
+    return this.#open.size
+  }
+
   get state(): TaskState {
     return {
       taskId: this.taskId,

@@ -74,6 +74,8 @@ function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | u
   const { exchange } = call
   let current = exchange
   const task = graph.tasks.host(graph, exchange.session, {
+    tool: String(exchange.params?.name),
+    upstream: call.upstream,
     ttlMs: patience.keepMs,
     cancel: reason => current.giveUp(reason),
   })

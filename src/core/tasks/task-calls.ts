@@ -186,6 +186,8 @@ interface Keeping {
 function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): Answer | undefined {
   const { session } = call.exchange
   const hosted = graph.tasks.host(graph, session, {
+    tool: String(call.exchange.params?.name),
+    upstream: call.upstream,
     ...keeping,
     cancel: reason => exchange.cancel(reason),
   })

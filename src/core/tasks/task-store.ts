@@ -1,7 +1,7 @@
 import type { Notification, Session } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
+import type { Graph, HostedTaskRequest, Known, TaskPlace, TaskRow } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId } from './task-ids.ts'
 
@@ -21,6 +21,8 @@ const MAX_ALIKE = 16
 interface Hosted {
   readonly task: HostedTask
   readonly owner: string
+  /** What is known of it without looking: whose it is, and of what. */
+  readonly about: Pick<TaskRow, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
 }
 
 /** Tasks that servers have under one id. */
@@ -66,7 +68,7 @@ export class TaskStore {
     const taskId = sealTaskId(graph, session, { at: 'gateway', original: task.id }, ttlMs)
     if (taskId === undefined) return undefined
     task.taskId = taskId
-    this.#hosted.set(task.id, { task, owner })
+    this.#hosted.set(task.id, { task, owner, about: aboutOf(session, request) })
     graph.clock.after(ttlMs, () => {
       this.#hosted.delete(task.id)
       task.cancel('the task has expired')
@@ -78,6 +80,16 @@ export class TaskStore {
   hosted(id: string, session: Session): HostedTask | undefined {
     const hosted = this.#hosted.get(id)
     return hosted?.owner === actorKey(session.principal) ? hosted.task : undefined
+  }
+
+  /** Tasks of our own of all callers, the newest first. */
+  all(): TaskRow[] {
+    return [...this.#hosted.values()].map(rowOf).reverse()
+  }
+
+  /** Cancels a task of our own for the gateway's owner; false where it had ended, undefined where there is none. */
+  cancel(id: string, reason: string): boolean | undefined {
+    return this.#hosted.get(id)?.task.cancel(reason)
   }
 
   /** Notes a task that a legacy client was told of: it may list it, and hears when it changes. */
@@ -205,4 +217,35 @@ function isNobody({ principal }: Session): boolean {
 
 function originalKey(upstream: string, original: string): string {
   return JSON.stringify([upstream, original])
+}
+
+/** Names are the choice of clients: they are cut. */
+const LONGEST = 256
+
+function aboutOf({ principal, client }: Session, { tool, upstream }: HostedTaskRequest): Hosted['about'] {
+  const { subject, issuer } = principal
+  return {
+    tool: tool.slice(0, LONGEST),
+    upstream,
+    subject,
+    issuer,
+    client: client.info.name.slice(0, LONGEST),
+  }
+}
+
+function rowOf({ task, about }: Hosted): TaskRow {
+  const { status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task.state
+  const { outcome } = task
+  const [begun, changed] = [Date.parse(createdAt), Date.parse(lastUpdatedAt)]
+  return {
+    id: task.id,
+    ...about,
+    state: status,
+    ...(statusMessage === undefined ? {} : { message: statusMessage.slice(0, LONGEST) }),
+    asks: task.asks,
+    createdAt: begun,
+    updatedAt: changed,
+    expiresAt: begun + (ttlMs ?? MAX_TTL_MS),
+    ...(outcome !== undefined && 'result' in outcome ? { resultBytes: outcome.result.bytes().length } : {}),
+  }
 }

@@ -11,7 +11,7 @@ test('a task is watched on the page, answered, and cancelled', { skip }, async t
   const prompt = '[[say first words]][[elicit What now?]][[say last words]][[big 9000]][[hang]]'
   await tool(client, 'delegate_task', { prompt, background: true })
   const { page } = await openPage(t, String((await gateway.control('ui.link')).url))
-  await page.getByRole('link', { name: 'Agents', exact: true }).click()
+  await page.getByRole('link', { name: 'Tasks and agents', exact: true }).click()
   await page.getByLabel('Tasks').getByRole('link').first().click()
   await page.locator('.snippet', { hasText: 'first words' }).waitFor()
   await page.locator('.asked', { hasText: 'What now?' }).waitFor()

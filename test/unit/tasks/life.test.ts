@@ -5,6 +5,7 @@ import { Seal } from '../../../src/core/seal.ts'
 import { openTaskId, sealTaskId } from '../../../src/core/tasks/task-ids.ts'
 import { TaskStore } from '../../../src/core/tasks/task-store.ts'
 import type { Graph } from '../../../src/core/graph-types.ts'
+import { Payload } from '../../../src/protocol/payload.ts'
 import {
   ANONYMOUS,
   type JsonObject,
@@ -17,6 +18,9 @@ import {
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
 import { DECLARED, begin, taskSetting, until } from './setting.ts'
+
+/** Tool of the calls that are tasks here. */
+const OF = { tool: 't__a', upstream: 't' }
 
 const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
 
@@ -41,7 +45,8 @@ function graphWith(tasks: TaskStore): { graph: Graph; later(ms: number): void } 
 function sessionOf(subject: string, id = subject, told: Notification[] = []): Session {
   const principal: Principal = subject === '' ? ANONYMOUS : { issuer: 'i', client: 'c', subject, scopes: [] }
   const notify = (notification: Notification): boolean => told.push(notification) > 0
-  return { id, principal, listener: 'l', slots: [], notify } as unknown as Session
+  const client = { info: { name: 'test', version: '1' } }
+  return { id, principal, client, listener: 'l', slots: [], notify } as unknown as Session
 }
 
 test('a task is its owner’s, by whatever session, and nobody else’s', () => {
@@ -56,7 +61,7 @@ test('a task is its owner’s, by whatever session, and nobody else’s', () => 
 test('a task that we keep is not found by another caller who knows what we call it', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
-  const task = tasks.host(graph, sessionOf('ada'), { ttlMs: 1000, cancel: () => undefined })
+  const task = tasks.host(graph, sessionOf('ada'), { ...OF, ttlMs: 1000, cancel: () => undefined })
 
   assert.equal(tasks.hosted(task?.id ?? '', sessionOf('ada')), task)
   assert.equal(tasks.hosted(task?.id ?? '', sessionOf('bob')), undefined)
@@ -67,7 +72,7 @@ test('ids and tasks end with their time', () => {
   const { graph, later } = graphWith(tasks)
   const ada = sessionOf('ada')
   const reasons: string[] = []
-  const task = tasks.host(graph, ada, { ttlMs: 1000, cancel: reason => void reasons.push(reason) })
+  const task = tasks.host(graph, ada, { ...OF, ttlMs: 1000, cancel: reason => void reasons.push(reason) })
   const id = sealTaskId(graph, ada, PLACE, 1000)
   tasks.note(graph, ada, 'known', PLACE, 1000)
 
@@ -85,11 +90,43 @@ test('ids and tasks end with their time', () => {
 test('one caller has room for a hundred tasks, and takes none from the others', () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
-  const wanted = { ttlMs: 1000, cancel: () => undefined }
+  const wanted = { ...OF, ttlMs: 1000, cancel: () => undefined }
   for (let count = 0; count < 100; count++) assert.ok(tasks.host(graph, sessionOf('ada'), wanted))
 
   assert.equal(tasks.host(graph, sessionOf('ada'), wanted), undefined)
   assert.ok(tasks.host(graph, sessionOf('bob'), wanted))
+})
+
+test('the owner of the gateway sees the tasks of all callers, and ends one, whoever has it', () => {
+  const tasks = new TaskStore()
+  const { graph } = graphWith(tasks)
+  const reasons: string[] = []
+  const long = { ...OF, tool: 'x'.repeat(1000), ttlMs: 1000, cancel: () => undefined }
+  const first = tasks.host(graph, sessionOf('ada'), long)
+  const second = tasks.host(graph, sessionOf('bob'), {
+    ...{ ...OF, ttlMs: 1000 },
+    cancel: reason => void reasons.push(reason),
+  })
+  first?.settle({ result: Payload.of({ content: [] }, 'legacy') })
+
+  const rows = tasks.all()
+  assert.deepEqual(
+    rows.map(({ id, subject, state }) => [id, subject, state]),
+    [
+      [second?.id, 'bob', 'working'],
+      [first?.id, 'ada', 'completed'],
+    ],
+  )
+  assert.deepEqual(
+    rows.map(({ resultBytes }) => resultBytes),
+    [undefined, '{"content":[]}'.length],
+  )
+  assert.equal(rows[1]?.tool.length, 256)
+  assert.doesNotMatch(JSON.stringify(rows), new RegExp(`${second?.taskId}`))
+  assert.equal(tasks.cancel(second?.id ?? '', 'enough'), true)
+  assert.equal(tasks.cancel(second?.id ?? '', 'enough'), false)
+  assert.equal(tasks.cancel('nobody has it', 'enough'), undefined)
+  assert.deepEqual(reasons, ['enough'])
 })
 
 test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', () => {

@@ -1,20 +1,19 @@
 import { html } from 'htm/preact'
-import type { AgentRow, TaskRow } from '../../types.ts'
-import { urlOf } from '../api.ts'
-import { Badge, Page, Problem, type View } from '../parts.ts'
+import type { AgentRow, CallTaskRow, TaskRow, Tasks } from '../../types.ts'
+import { post, urlOf } from '../api.ts'
+import { Act, Badge, Page, Problem, type View } from '../parts.ts'
 import { hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
-import { ago, duration } from '../texts.ts'
+import { ago, bytes, duration } from '../texts.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
 
 const EVERY_MS = 5000
 const TASKS_EVERY_MS = 2000
 const LIMIT = 100
 
-/** Agents, and the tasks that callers gave them. */
+/** What goes on after its caller was answered: calls of tools, and tasks that callers gave agents. */
 export function Agents({ me, place }: PageProps): View {
-  const agents = useAnswer<{ agents: AgentRow[] }>(urlOf('agents'), { every: EVERY_MS })
-  const tasks = useList<{ tasks: TaskRow[] }, TaskRow>(urlOf('tasks', { limit: LIMIT }), {
+  const { data, rows, problem, further, again } = useList<Tasks, TaskRow>(urlOf('tasks', { limit: LIMIT }), {
     every: TASKS_EVERY_MS,
     rowsOf: answer => answer.tasks,
     nextOf: answer =>
@@ -23,26 +22,93 @@ export function Agents({ me, place }: PageProps): View {
         : urlOf('tasks', { limit: LIMIT, after: answer.tasks.at(-1)?.id }),
   })
   const id = place.params.get('id')
-  return html`<${Page} title="Agents">
-    <${Problem} of=${agents.problem ?? tasks.problem} />
+  return html`<${Page} title="Tasks and agents">
+    <${Problem} of=${problem} />
     ${id === null || !me.acts ? null : html`<${OpenedTask} id=${id} place=${place} key=${id} />`}
+    <h2>Calls that go on</h2>
+    <${List}
+      label="Calls that go on"
+      columns=${callColumns(me.acts, again)}
+      rows=${data?.calls}
+      keyOf=${(row: CallTaskRow) => row.id}
+      none="No call of a tool goes on after its caller was answered."
+    />
+    ${
+      me.parts.includes('agents')
+        ? html`<${AgentList} />
+            <h2>Tasks of agents</h2>
+            <${List}
+              label="Tasks"
+              columns=${taskColumns(me.acts, place)}
+              rows=${rows}
+              keyOf=${(row: TaskRow) => row.id}
+              none="No caller has given an agent a task yet."
+            />
+            <${More} further=${further} />`
+        : null
+    }
+  </${Page}>`
+}
+
+function AgentList(_: object): View {
+  const { data, problem } = useAnswer<{ agents: AgentRow[] }>(urlOf('agents'), { every: EVERY_MS })
+  return html`<h2>Agents</h2>
+    <${Problem} of=${problem} />
     <${List}
       label="Agents"
       columns=${AGENTS}
-      rows=${agents.data?.agents}
+      rows=${data?.agents}
       keyOf=${(row: AgentRow) => row.id}
       none="No agent is configured."
-    />
-    <h2>Tasks</h2>
-    <${List}
-      label="Tasks"
-      columns=${taskColumns(me.acts, place)}
-      rows=${tasks.rows}
-      keyOf=${(row: TaskRow) => row.id}
-      none="No caller has given an agent a task yet."
-    />
-    <${More} further=${tasks.further} />
-  </${Page}>`
+    />`
+}
+
+const CALL_TONES: Readonly<Record<string, string>> = {
+  working: 'busy',
+  input_required: 'warn',
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'quiet',
+}
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
+
+function callColumns(acts: boolean, again: () => void): Column<CallTaskRow>[] {
+  const columns: Column<CallTaskRow>[] = [
+    { head: 'Tool', cell: row => row.tool },
+    { head: 'State', cell: row => html`<${Badge} of=${row.state} tone=${CALL_TONES[row.state]} />` },
+    { head: 'Caller', cell: row => row.subject },
+    { head: 'Server', isMinor: true, cell: row => row.upstream },
+    {
+      head: 'Says',
+      isText: true,
+      isMinor: true,
+      cell: row =>
+        html`<span class="soft">${row.message ?? (row.asks > 0 ? 'It asks its client.' : '')}</span>`,
+    },
+    { head: 'Begun', isNumber: true, cell: row => ago(row.createdAt) },
+    {
+      head: 'Took',
+      isNumber: true,
+      isMinor: true,
+      cell: row => duration((ENDED.has(row.state) ? row.updatedAt : Date.now()) - row.createdAt),
+    },
+    {
+      head: 'Result',
+      isNumber: true,
+      isMinor: true,
+      cell: row => (row.resultBytes === undefined ? '' : bytes(row.resultBytes)),
+    },
+  ]
+  if (!acts) return columns
+  const cancel = (row: CallTaskRow): View =>
+    html`<${Act}
+      label="Cancel"
+      about=${row.tool}
+      kind="danger"
+      act=${() => post('cancel', { task: row.id })}
+      done=${again}
+    />`
+  return [...columns, { head: 'Action', cell: row => (ENDED.has(row.state) ? '' : cancel(row)) }]
 }
 
 const HEALTH: Readonly<Record<string, string>> = { ready: 'good', unknown: 'quiet', idle: 'quiet' }

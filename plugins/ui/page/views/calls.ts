@@ -141,17 +141,24 @@ function joined(by: string, ...texts: readonly (string | undefined)[]): string {
 }
 
 const STEPS: readonly (readonly [keyof Timing, string])[] = [
-  ['before', 'before: who calls, what is allowed'],
-  ['around', 'around: policies, approval, cache, queue'],
+  ['before', 'before: who calls, whose tool it is'],
+  ['policy', 'policy: limits, rules, approval'],
+  ['cache', 'cache'],
+  ['queue', 'queue: the wait for a turn'],
   ['server', 'at the server'],
+  ['client', 'asking the client'],
+  ['other', 'other plugins'],
   ['after', 'after: filters of the answer'],
 ]
+
+/** Steps that most calls do not have. */
+const SELDOM: ReadonlySet<keyof Timing> = new Set(['client', 'other'])
 
 /** The way of a call, each part as long as it took. */
 function Way({ of, ms }: { of: Timing; ms: number }): View {
   const total = Math.max(ms, 0.001)
   return html`<ul class="way" aria-label="Where the time went">
-    ${STEPS.map(([step, text]) => {
+    ${STEPS.filter(([step]) => of[step] > 0 || !SELDOM.has(step)).map(([step, text]) => {
       const share = (100 * of[step]) / total
       return html`<li class=${step}>
         <span class="bar" style=${{ width: `${Math.max(share, 0.5)}%` }}></span>

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
 import { callsIn, usageIn, type KeptCall } from '../../../../plugins/activity/read.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
@@ -190,4 +191,43 @@ test('activity says which calls were made of late, each once', async t => {
     recent.map(({ tool, principal }) => [tool, principal.subject]),
     [['web__search', 'anonymous']],
   )
+})
+
+describe('the times of calls', () => {
+  test('keeps how long a call was in each phase, which sums to what it took', async t => {
+    const { client, calls } = await lab(t)
+    await client.request('tools/call', { name: 'web__search' })
+    await client.request('tools/call', { name: 'web__unknown' })
+    const [made, refused] = await calls()
+    const { tries, ...phases } = JSON.parse(made?.times ?? '') as Record<string, number>
+    assert.equal(tries, 1)
+    assert.ok((phases.upstream ?? 0) > 0, made?.times)
+    const sum = Object.values(phases).reduce((total, ms) => total + ms, 0)
+    assert.ok(Math.abs(sum - (made?.ms ?? 0)) < 0.01, `${sum} of ${made?.ms}`)
+    assert.equal((JSON.parse(refused?.times ?? '') as Record<string, number>).tries, 0)
+  })
+
+  test('goes on with a file of the form before, which has no times', async t => {
+    const directory = directoryOf(t)
+    const first = await lab(t, {}, directory)
+    await first.client.request('tools/call', { name: 'web__search' })
+    await first.calls()
+    await first.gateway.gateway.close()
+    const database = new DatabaseSync(first.file)
+    database.exec('ALTER TABLE calls DROP COLUMN times; PRAGMA user_version = 1')
+    database.close()
+    assert.equal(callsIn(first.file, { limit: 10 }).length, 1, 'it is read as it is')
+
+    const second = await lab(t, {}, directory)
+    await second.client.request('tools/call', { name: 'web__search' })
+    const rows = await second.calls()
+    assert.deepEqual(
+      rows.map(({ name, times }) => [name, times === '']),
+      [
+        ['web__search', true],
+        ['web__search', false],
+      ],
+    )
+    assert.equal(existsSync(`${first.file}.damaged`), false)
+  })
 })

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { PhaseTimes } from '../../../../src/api/times.ts'
+import {
+  definePlugin,
+  type Dispatch,
+  type Exchange,
+  type JsonObject,
+  type Plugin,
+} from '../../../../src/plugin.ts'
+import {
+  closeAfter,
+  testClient,
+  TestClock,
+  testGateway,
+  testUpstream,
+  type TestClient,
+  type TestUpstream,
+} from '../../../../src/testing/index.ts'
+
+const MINUTE = 60_000
+
+interface Lab {
+  readonly web: TestUpstream
+  readonly client: TestClient
+  readonly clock: TestClock
+  /** Times of calls that have ended, in that order. */
+  readonly seen: (PhaseTimes | undefined)[]
+  /** Lets the server answer the oldest call that it has. */
+  answer(): void
+  control(verb: string, params?: JsonObject): Promise<JsonObject>
+}
+
+/** A gateway before a server that answers when it is told to, with a plugin that reads how long calls take. */
+async function lab(
+  t: TestContext,
+  config: { readonly web?: JsonObject; readonly more?: JsonObject },
+  plugins: readonly Plugin<never>[] = [],
+  isTimed = true,
+): Promise<Lab> {
+  const open: (() => void)[] = []
+  const slow = {
+    run: () => new Promise(resolve => open.push(() => resolve('done'))),
+    annotations: { readOnlyHint: true },
+  }
+  const web = closeAfter(t, await testUpstream({ tools: { slow } }))
+  const clock = new TestClock()
+  const seen: (PhaseTimes | undefined)[] = []
+  const witness = definePlugin({
+    name: 'witness',
+    setup: ({ hooks }) =>
+      hooks.settled.tap(
+        { methods: ['tools/call'], timed: isTimed },
+        ({ times }: Exchange) => void seen.push(times),
+      ),
+  })
+  const upstreams = { web: { type: 'http', url: web.url, timeout: '1h', ...config.web } }
+  const gateway = closeAfter(
+    t,
+    await testGateway({ config: { ...config.more, upstreams }, plugins: [witness, ...plugins], clock }),
+  )
+  const client = closeAfter(t, await testClient(gateway, { capabilities: { elicitation: { form: {} } } }))
+  await client.request('tools/list')
+  const control = (verb: string, params?: JsonObject) => gateway.gateway.control(verb, params)
+  return { web, client, clock, seen, answer: () => open.shift()?.(), control }
+}
+
+function call({ client }: Lab, args: JsonObject = {}): Promise<unknown> {
+  return client.request('tools/call', { name: 'web__slow', arguments: args })
+}
+
+/** Phases that took a minute or more, in whole minutes: what is not moved on by the test takes far less. */
+function minutes(times: PhaseTimes | undefined): Record<string, number> {
+  assert.ok(times)
+  const { tries: _tries, isDispatched: _is, ...phases } = times
+  const long = Object.entries(phases).filter(([, ms]) => ms >= MINUTE)
+  return Object.fromEntries(long.map(([phase, ms]) => [phase, Math.floor(ms / MINUTE)]))
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('it never came to be')
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+}
+
+const served = ({ web }: Lab): number => web.received('tools/call').length
+
+test('nothing is timed where nobody reads it', async t => {
+  const made = await lab(t, {}, [], false)
+  const first = call(made)
+  await until(() => served(made) === 1)
+  made.answer()
+  await first
+  assert.deepEqual(made.seen, [undefined])
+})
+
+test('the wait for a turn is the queue, and the rest the server', async t => {
+  const made = await lab(t, { web: { limits: { concurrency: 1, queueTimeout: '1h' } } })
+  const [first, second] = [call(made, { n: 1 }), call(made, { n: 2 })]
+  await until(() => served(made) === 1)
+  const waiting = async (): Promise<number> => {
+    const { upstreams } = (await made.control('ps')) as { upstreams: { queue: { waiting: number } }[] }
+    return upstreams[0]?.queue.waiting ?? 0
+  }
+  while ((await waiting()) < 1) await new Promise(resolve => setTimeout(resolve, 5))
+  made.clock.pass(2 * MINUTE)
+  made.answer()
+  await first
+  await until(() => served(made) === 2)
+  made.clock.pass(3 * MINUTE)
+  made.answer()
+  await second
+
+  assert.deepEqual(made.seen.map(minutes), [{ upstream: 2 }, { queue: 2, upstream: 3 }])
+  assert.deepEqual(
+    made.seen.map(times => times?.tries),
+    [1, 1],
+  )
+})
+
+test('who waits for the same answer as another is in the cache, and so is what is kept', async t => {
+  const made = await lab(t, { more: { cache: { tools: { web__slow: '1h' } } } })
+  const both = [call(made), call(made)]
+  await until(() => served(made) === 1)
+  await new Promise(resolve => setTimeout(resolve, 300))
+  made.clock.pass(2 * MINUTE)
+  made.answer()
+  await Promise.all(both)
+  await call(made)
+
+  assert.equal(served(made), 1)
+  const tries = made.seen.map(times => times?.tries)
+  assert.deepEqual([...tries].sort(), [0, 0, 1])
+  const alike = made.seen[tries.indexOf(0)]
+  assert.deepEqual(minutes(alike), { cache: 2 })
+  assert.equal(made.seen[2]?.isDispatched, true)
+})
+
+test('the wait for an approval is policy', async t => {
+  const policy = { ask: [{ for: 'web__slow', when: 'true', name: 'careful' }] }
+  const made = await lab(t, { more: { policy, approve: { by: ['owner'], ttl: '10m' } } })
+  const running = call(made)
+  let ids: string[] = []
+  while (ids.length === 0) {
+    const { approvals } = (await made.control('approvals.list')) as { approvals: { id: string }[] }
+    ids = approvals.map(({ id }) => id)
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  made.clock.pass(4 * MINUTE)
+  await made.control('approvals.approve', { id: ids[0] ?? '' })
+  await until(() => served(made) === 1)
+  made.clock.pass(MINUTE)
+  made.answer()
+  await running
+
+  assert.deepEqual(minutes(made.seen[0]), { policy: 4, upstream: 1 })
+})
+
+test('a plugin says what its time counts as, or it is another one; in "request" as well', async t => {
+  const gates: (() => void)[] = []
+  const held = (): Promise<void> => new Promise(resolve => gates.push(resolve))
+  const wraps =
+    (next: Dispatch): Dispatch =>
+    async one => {
+      if (one.method === 'tools/call') await held()
+      return next(one)
+    }
+  const plugins = [
+    definePlugin({ name: 'plain', setup: ({ hooks }) => hooks.dispatch.tap(wraps) }),
+    definePlugin({ name: 'keeper', setup: ({ hooks }) => hooks.dispatch.tap({ phase: 'cache' }, wraps) }),
+    definePlugin({
+      name: 'rules',
+      setup: ({ hooks }) => hooks.request.tap({ phase: 'policy', methods: ['tools/call'] }, () => held()),
+    }),
+  ]
+  const made = await lab(t, { more: { hooks: { timeout: 0 } } }, plugins)
+  const running = call(made)
+  for (let gate = 0; gate < 3; gate++) {
+    await until(() => gates.length > 0)
+    made.clock.pass((gate + 1) * MINUTE)
+    gates.shift()?.()
+  }
+  await until(() => served(made) === 1)
+  made.answer()
+  await running
+
+  const { policy, ...dispatched } = minutes(made.seen[0])
+  assert.equal(policy, 1)
+  assert.deepEqual(Object.values(dispatched).sort(), [2, 3])
+  assert.deepEqual(Object.keys(dispatched).sort(), ['cache', 'other'])
+})
+
+test('a call that fails on its way is timed to its end', async t => {
+  const made = await lab(t, {
+    web: { timeout: '5m', retry: false },
+  })
+  const running = call(made)
+  await until(() => served(made) === 1)
+  made.clock.pass(6 * MINUTE)
+  await running
+  made.answer()
+
+  assert.deepEqual(minutes(made.seen[0]), { upstream: 6 })
+  assert.equal(made.seen.length, 1)
+})
