@@ -13,6 +13,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { findServers, type FoundHere, type FoundServer } from './find-servers.ts'
 import type { Questions } from './questions.ts'
 import { STARTERS } from './starters.ts'
+import { waitForServers } from './wait-for-servers.ts'
 import { draftOf, writeDraft, type Draft } from './write-config.ts'
 
 /** The flags of `gateway init`. */
@@ -44,6 +45,8 @@ export interface Initiated {
   readonly started?: {
     readonly tools: readonly string[]
     readonly first: string | undefined
+    /** Servers that were waited for in vain: their tools come later. */
+    readonly starting: readonly string[]
     readonly health: Health
   }
   readonly connected: readonly { readonly client: string; readonly file: string }[]
@@ -152,6 +155,7 @@ async function start(config: string, { terminal, host, step }: Around): Promise<
   step('starting the gateway and its servers')
   await up({ config }, terminal, host)
   return whenSteerable({ config }, terminal, async client => {
+    const starting = await waitForServers(client, step)
     const { result } = await client.request('client.request', { method: 'tools/list' })
     const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
     const health = (await client.request('health')) as unknown as Health
@@ -159,6 +163,7 @@ async function start(config: string, { terminal, host, step }: Around): Promise<
     return {
       tools: tools.map(({ name }) => String(name)),
       first: typeof first === 'string' ? first : undefined,
+      starting,
       health,
     }
   })

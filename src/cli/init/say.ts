@@ -56,9 +56,14 @@ function secretLines({ secrets, kept }: Initiated, out: Terminal['out']): string
 
 function startedLines({ started }: Initiated, out: Terminal['out']): string[] {
   if (started === undefined) return []
-  const { tools, health } = started
+  const { tools, health, starting } = started
   return [
     `${out.paint('green', 'started')} the gateway: ${plural(tools.length, 'tool')}`,
+    ...(starting.length > 0
+      ? [
+          `${out.paint('yellow', 'starting')} ${starting.join(', ')}: their tools come later, gateway status shows when`,
+        ]
+      : []),
     ...findingLines(health.findings, out),
   ]
 }

@@ -204,3 +204,18 @@ test('doctor finds nothing wrong with what init has made', async t => {
       client,
     )
 })
+
+test('init counts the tools of a server that takes its time to start', async t => {
+  const slow = { command: 'sh', args: ['-c', `sleep 4; exec "$0" "$1"`, node, MEMORY] }
+  const { run } = await home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { memory, slow } }) })
+  try {
+    const { stdout, stderr } = await run('init', '--yes', '--no-connect', '--json')
+    assert.notEqual(stdout, '', stderr)
+    const { started } = JSON.parse(stdout) as Said & { started?: { starting: string[] } }
+    assert.deepEqual(started?.starting, [])
+    const owners = new Set(started.tools.map(name => name.split('__')[0]))
+    assert.deepEqual([...owners].sort(), ['memory', 'slow'])
+  } finally {
+    await run('down')
+  }
+})
