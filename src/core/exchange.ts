@@ -20,7 +20,7 @@ import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
-import type { PhaseClock } from './phase-clock.ts'
+import type { PhaseClock } from '../hooks/phase-clock.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 

@@ -19,7 +19,7 @@ import { explain } from './explain.ts'
 import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
 import { shownList } from './shown-list.ts'
-import { cancelTask, listTasks } from './task-verbs.ts'
+import { cancelTask, listTasks } from '../core/tasks/task-verbs.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Phase } from '../../../../src/api/times.ts'
-import { PhaseClock } from '../../../../src/core/phase-clock.ts'
+import { PhaseClock } from '../../../../src/hooks/phase-clock.ts'
 
 function clocked() {
   let at = 100

@@ -1,7 +1,7 @@
-import type { Graph } from '../core/graph-types.ts'
-import { gatewayError } from '../errors/errors.ts'
-import type { JsonObject } from '../protocol/json/json.ts'
-import { hideIn } from '../util/secrets.ts'
+import type { Graph } from '../graph-types.ts'
+import { gatewayError } from '../../errors/errors.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
+import { hideIn } from '../../util/secrets.ts'
 
 /** Tasks in one answer. */
 const MOST = 1000
