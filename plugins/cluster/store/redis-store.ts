@@ -27,6 +27,7 @@ export class RedisStore implements SharingStore {
   readonly #shas = new Map<string, string>()
   readonly #subscriber: Subscriber
   #upSince: number | undefined
+  #connecting: Promise<void> | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
   static async make(options: RedisOptions): Promise<RedisStore> {
@@ -85,8 +86,12 @@ export class RedisStore implements SharingStore {
     if (this.#client.isOpen) this.#client.destroy()
   }
 
-  /** Waits a moment for the first connection; without one, the client goes on trying. */
-  async connect(): Promise<void> {
+  /** Waits a moment for the first connection; without one, the client goes on trying. Whoever asks first begins it. */
+  connect(): Promise<void> {
+    return (this.#connecting ??= this.#connect())
+  }
+
+  async #connect(): Promise<void> {
     const connecting = this.#client.connect().then(
       () => undefined,
       () => undefined,
@@ -104,6 +109,7 @@ export class RedisStore implements SharingStore {
   }
 
   async #send(key: string, command: string[]): Promise<Reply> {
+    if (this.#upSince === undefined) await this.connect()
     if (!this.#client.isReady) throw away('there is no connection')
     if (!this.#circuit.enter()) throw away('it is too slow')
     let forget = (): void => undefined

@@ -81,12 +81,14 @@ for (const calls of [1, 3, 256, 257, 258, 700])
       const quotas = openQuotas(${JSON.stringify(directory)})
       for (let call = 0; call < ${calls}; call++) quotas.take('r', 'alice', ${MAX}, ${NOON})
       console.log('done')
-      setInterval(() => undefined, 1000)`
+      // Held: what nobody refers to is collected, and its lock with it.
+      setInterval(() => quotas, 1000)`
     const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
     const child = spawn(process.execPath, flags, {
       stdio: ['ignore', 'pipe', 'inherit'],
       cwd: fileURLToPath(new URL('.', import.meta.url)),
     })
+    cleanup(t, () => void child.kill('SIGKILL'))
     await once(child.stdout, 'data')
 
     const living = opened(t, directory)
