@@ -49,6 +49,7 @@ export const ERRORS = {
     hint: 'The gateway tries again with the next call.',
     http: 502,
     rpc: RPC.internal,
+    isOurs: true,
   },
   GW_OAUTH_REFUSED: {
     text: 'the authorization server gives no token for upstream "{upstream}": {why}',

@@ -341,7 +341,7 @@ export class Supervisor {
   }
 }
 
-/** True for a failure that the next caller should hear as it is: no room here says nothing of the server, and a login is for somebody to make. */
+/** True for a failure that the next caller should hear as it is: one of ours, or a login that is for somebody to make. */
 function saysItAll(failure: GatewayError): boolean {
-  return failure.code === 'GW_UPSTREAM_BUSY' || needsAuth(failure)
+  return failure.entry.isOurs === true || needsAuth(failure)
 }
