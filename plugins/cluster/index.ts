@@ -32,11 +32,12 @@ export const cluster: Plugin<ClusterConfig> = {
     sockets: directory,
   }),
   async setup(api) {
-    const { hooks, config, options, sharedState, clock, directory } = api
+    const { hooks, config, options, sharedState, clock, directory, slot } = api
     const isPrimary = sharedState?.role === 'keeps'
     if (isPrimary && 'sockets' in options) {
-      const { keepStore } = await import('./store/primary-store.ts')
-      return keepStore(sharedState, clock)
+      const { keepStore, KeptStore } = await import('./store/primary-store.ts')
+      const kept = slot.gateway(() => new KeptStore(clock))
+      return keepStore(sharedState, kept)
     }
     const { figuresOf, findingsAbout, replicasOf } = await import('./status.ts')
     const made = await clusterOf(api)

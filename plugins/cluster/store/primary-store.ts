@@ -64,11 +64,22 @@ export class PrimaryStore implements Store {
   }
 }
 
-/** Answers, in the process that started them, what its replicas ask. */
-export function keepStore(primary: Extract<SharedState, { role: 'keeps' }>, clock: Clock): void {
-  const memory = new MemoryStore(clock)
+/** What the process that started them keeps of its replicas; a reload changes nothing in it. */
+export class KeptStore {
+  readonly memory: MemoryStore
   /** The lease of each process: one that has ended has none, whatever time was left. */
-  const leases = new WeakMap<object, string>()
+  readonly leases = new WeakMap<object, string>()
+
+  constructor(clock: Clock) {
+    this.memory = new MemoryStore(clock)
+  }
+}
+
+/** Answers, in the process that started them, what its replicas ask. */
+export function keepStore(
+  primary: Extract<SharedState, { role: 'keeps' }>,
+  { memory, leases }: KeptStore,
+): void {
   primary.serve({
     async answer({ get, script, keys, args }, from) {
       if (typeof get === 'string') return { reply: await memory.get(get) }

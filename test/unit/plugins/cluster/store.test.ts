@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { MemoryStore } from '../../../../plugins/cluster/store/memory-store.ts'
-import { keepStore, PrimaryStore } from '../../../../plugins/cluster/store/primary-store.ts'
+import { keepStore, KeptStore, PrimaryStore } from '../../../../plugins/cluster/store/primary-store.ts'
 import { RedisStore } from '../../../../plugins/cluster/store/redis-store.ts'
 import {
   ADOPT,
@@ -29,7 +29,7 @@ const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Store>>> = {
   memory: () => Promise.resolve(new MemoryStore(clock)),
   primary: () => {
     const kept: { answers?: SharedStateAnswers } = {}
-    keepStore({ role: 'keeps', serve: answers => void (kept.answers = answers) }, clock)
+    keepStore({ role: 'keeps', serve: answers => void (kept.answers = answers) }, new KeptStore(clock))
     const from = {}
     const ask = async (question: JsonObject): Promise<JsonObject> =>
       structuredClone((await kept.answers?.answer(structuredClone(question), from)) ?? {})
