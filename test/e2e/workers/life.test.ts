@@ -32,7 +32,7 @@ async function sessionsOf({
 test('two workers live and die as one gateway', async t => {
   let release = (): void => undefined
   const held = new Promise<void>(resolve => (release = resolve))
-  const web = await testUpstream({ tools: { hold: () => held.then(() => 'held') } })
+  const web = await testUpstream({ tools: { hold: () => held.then(() => 'held'), quick: () => 'at once' } })
   cleanup(t, () => web.stop())
   const config = (deny: string, plugin: string): string =>
     JSON.stringify({
@@ -111,6 +111,12 @@ test('two workers live and die as one gateway', async t => {
     const refused = await gateway(['reload'], { cwd })
     assert.notEqual(refused.code, 0)
     assert.match(refused.stderr, /picky.*not here/)
+    // Each session is still found from the other worker: neither has lost its place in the directory.
+    for (const client of (await sessionsOf(running)).values()) {
+      closeAfter(t, client)
+      for (let turn = 0; turn < 4; turn++)
+        assert.equal((await client.request('tools/call', { name: 'quick', arguments: {} })).status, 200)
+    }
     assert.deepEqual(await shown(), [1, 1, 1, 1], 'nobody has it')
 
     await writeFile(join(cwd, 'gateway.yaml'), config('test_echo', './fine.mjs'))
@@ -124,7 +130,7 @@ test('two workers live and die as one gateway', async t => {
       closeAfter(t, client)
       return [1, 2].map(() => client.request('tools/call', { name: 'hold', arguments: {} }))
     })
-    await until(() => web.calls.filter(({ method }) => method === 'tools/call').length === calls.length)
+    await until(() => web.calls.filter(({ params }) => params?.name === 'hold').length === calls.length)
 
     running.child.kill('SIGTERM')
     await running.logged('stopping; a second signal stops at once')

@@ -16,7 +16,12 @@ const away: Plugin = {
 }
 
 test('a server without a token, as the store of logins is away, is not taken for one that fails: it is given no rest', async t => {
-  const web = { type: 'http', url: 'http://127.0.0.1:9/mcp', oauth: { client: { id: 'gateway' } }, breaker: {} }
+  const web = {
+    type: 'http',
+    url: 'http://127.0.0.1:9/mcp',
+    oauth: { client: { id: 'gateway' } },
+    breaker: {},
+  }
   const gateway = closeAfter(t, await testGateway({ plugins: [away], config: { upstreams: { web } } }))
   const client = closeAfter(t, await testClient(gateway))
 
