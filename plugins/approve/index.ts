@@ -95,7 +95,7 @@ async function tellLeftOver(
   clock.after(TOLD_MS, () => void journal.forget())
 }
 
-/** Where many machines are one gateway, anybody who reaches one of them decides. */
+/** Has anybody decide who reaches one of the machines that are one gateway. */
 function acrossReplicas(
   { shared, clock, log, place }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,

@@ -8,7 +8,7 @@ export function hostAndPort(text: string): { readonly host: string; readonly por
   return host === undefined || Number(port) > MOST_PORT ? undefined : { host, port: Number(port) }
 }
 
-/** Where a replica takes requests, as its entry says; undefined for what is no address. */
+/** Place at which a replica takes requests, as its entry says; undefined for what is no address. */
 export function reachOf(
   text: string,
 ): { readonly socketPath: string } | { readonly host: string; readonly port: number } | undefined {

@@ -55,7 +55,7 @@ export class Cluster {
   readonly neighbours: Replicas
   readonly entrance: Entrance
   readonly store: Store
-  /** What plugins of all replicas share; undefined where it is the memory of the process that started them. */
+  /** Store that plugins of all replicas share; undefined where it is the memory of the process that started them. */
   readonly shared: RedisShared | undefined
   /** Undefined where requests are handed on without. */
   readonly tls: ReplicaTls | undefined

@@ -65,7 +65,7 @@ export const cluster: Plugin<ClusterConfig> = {
   },
 }
 
-/** What a server tells this replica of its lists and resources is told to the others, and the other way round. */
+/** Tells the other replicas what a server tells this one of its lists and resources, and the other way round. */
 function tellNews({ hooks, config, upstreamSays }: PluginApi<ClusterConfig>, news: News): void {
   const isForAll = (name: string): boolean => config.upstreams[name]?.isolation === 'shared'
   hooks.notification.tap({ stage: 'trace', methods: NEWS }, (said, { direction, upstream, exchange }) => {

@@ -83,7 +83,7 @@ function counter(name: string, help: string, value: number): Figure {
 
 type Row = Entry & { readonly isSelf: boolean }
 
-/** What several processes say of the replicas, with each of them once. */
+/** Replicas as several processes tell of them, each of them once. */
 export function eachOnce(status: JsonObject): JsonObject {
   const rows = new Map<string, Row>()
   for (const row of status.replicas as readonly Row[])

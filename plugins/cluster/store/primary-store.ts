@@ -64,7 +64,7 @@ export class PrimaryStore implements Store {
   }
 }
 
-/** What the process that started them keeps of its replicas; a reload changes nothing in it. */
+/** Memory that the process which started them has of its replicas; a reload changes nothing in it. */
 export class KeptStore {
   readonly memory: MemoryStore
   /** The lease of each process: one that has ended has none, whatever time was left. */

@@ -6,7 +6,7 @@ import { vaultError } from './errors.ts'
 const MOST_TRIES = 30
 const MOST_REST_MS = 20
 
-/** What becomes of a text, and what is told of it; nothing is written without `next`. */
+/** Next form of a text, and the result of the change; nothing is written without `next`. */
 export interface Change<T> {
   readonly result: T
   readonly next?: string | undefined

@@ -55,7 +55,7 @@ function nameOf(shard: number): string {
   return `list ${shard}`
 }
 
-/** Where somebody else has written it, it is as good as empty: each write of a grant lists it anew. */
+/** Reads a part; one that somebody else has written is as good as empty, as each write of a grant lists it anew. */
 function listedIn(text: string | undefined): Listed[] {
   return text === undefined ? [] : (JSON.parse(text) as Listed[])
 }

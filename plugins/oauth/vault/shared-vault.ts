@@ -29,7 +29,7 @@ const MAX_WANTED = 200
 const MAX_KNOWN = 10_000
 /** About as many as the list has room for. */
 const MAX_GRANTS = 100_000
-/** What another replica has written is read after so long at the latest, were its word of it lost. */
+/** Longest time until what another replica has written is read, were its word of it lost. */
 const LOOK_MS = 10_000
 const CHANGED = 'changed'
 const ALL_AT_ONCE = 50

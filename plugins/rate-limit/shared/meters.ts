@@ -28,7 +28,7 @@ export interface Meter {
   /** Looks whether there is room, ahead of counting on any: for those that cannot give back. */
   check?(key: string, uncounted: Uncounted): Verdict
   take(key: string, uncounted: Uncounted): Verdict | Promise<Verdict>
-  /** What was taken is not used, as something else refused it. */
+  /** Gives back what was taken and is not used, as something else refused the call. */
   giveBack(key: string): void
   close(): Promise<void>
 }

@@ -46,7 +46,7 @@ export interface Target {
   /** One Redis; absent where it is found by others. */
   readonly url?: string | undefined
   readonly sentinels?: readonly Address[] | undefined
-  /** What sentinels call it. */
+  /** Name that sentinels have for the master. */
   readonly name?: string | undefined
   /** Nodes of a Redis Cluster. */
   readonly nodes?: readonly Address[] | undefined

@@ -11,7 +11,7 @@ const EVERY_MS = 5000
 const TASKS_EVERY_MS = 2000
 const LIMIT = 100
 
-/** What goes on after its caller was answered: calls of tools, and tasks that callers gave agents. */
+/** Shows what goes on after its caller was answered: calls of tools, and tasks that callers gave agents. */
 export function Agents({ me, place }: PageProps): View {
   const { data, rows, problem, further, again } = useList<Tasks, TaskRow>(urlOf('tasks', { limit: LIMIT }), {
     every: TASKS_EVERY_MS,
