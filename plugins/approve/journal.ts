@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
 import { readdir, readFile, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { makeDirectorySync } from '../../src/plugin.ts'
 
 /** Name of a file: the process that it belongs to, and a word of its own where that process has taken it from a dead one. */
 const NAME = /^approvals-(\d+)(?:-\w+)?\.jsonl$/
+
+/** Names of files of others that journals of this process have taken, and still tell of. */
+const takenHere = new Set<string>()
 
 /** A call that was approved, as it is noted before its server hears of it. */
 export interface Granted {
@@ -70,7 +73,12 @@ export class Journal {
   /** Those that were left over have been told. */
   async forget(): Promise<void> {
     for (const file of this.#taken) await rm(file, { force: true })
+    this.#release()
     this.#taken.clear()
+  }
+
+  #release(): void {
+    for (const file of this.#taken) takenHere.delete(basename(file))
   }
 
   #isLeft(name: string): boolean {
@@ -78,14 +86,16 @@ export class Journal {
     if (Number.isNaN(pid)) return false
     if (pid !== process.pid) return !isAlive(pid)
     // An earlier process may have had the same number, as in a container.
-    return this.#file === undefined && ![...this.#taken].some(file => file.endsWith(name))
+    return this.#file === undefined && !takenHere.has(name)
   }
 
   /** Moves a file to a name of this process; undefined where another one was quicker. */
   async #take(file: string, own: string): Promise<string | undefined> {
+    takenHere.add(basename(own))
     try {
       await rename(file, own)
     } catch {
+      takenHere.delete(basename(own))
       return undefined
     }
     this.#taken.add(own)
@@ -95,6 +105,7 @@ export class Journal {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file)
     this.#file = undefined
+    this.#release()
   }
 
   #opened(directory: string): number {

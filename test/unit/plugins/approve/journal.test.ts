@@ -80,6 +80,8 @@ test('what a dead process began is told by one process alone, and by the next wh
   assert.deepEqual(told.flat(), [GRANTED])
   const [file = ''] = readdirSync(directory)
   // It dies before it has told all that keep it.
+  one.close()
+  other.close()
   const left = new Journal(directory)
   assert.deepEqual(await left.leftOver(), [GRANTED], file)
   await left.forget()
