@@ -81,7 +81,7 @@ export class AcrossReplicas implements Decisions {
       if (this.#waiting.calls.length > 0) await this.#list()
       this.#isLost = false
     } catch {
-      // It is told again a moment later.
+      // The calls that wait are told again a moment later.
     }
   }
 

@@ -83,7 +83,7 @@ export class Approver {
       : this.#refused(request, decision, open)
   }
 
-  /** Nobody is asked before all who may decide can know of it. */
+  /** Tells the other replicas of a call, so that nobody is asked before all who may decide know of it; false where that fails. */
   async #isShown(open: OpenCall): Promise<boolean> {
     try {
       await this.#parts.replicas?.show(open)

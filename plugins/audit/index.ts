@@ -25,7 +25,7 @@ type AuditOptions = NonNullable<Config['audit']>
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit', records: true },
-  // Where shared servers and agents run, things happen that are no exchange.
+  // The process of shared servers and agents has events that are no exchange.
   scope: 'shared',
   errors: ERRORS,
   share,

@@ -25,7 +25,7 @@ interface SharedOptions {
   readonly name: string
   readonly store: SharingStore
   readonly ring: KeyRing
-  /** How many replicas there are. */
+  /** Number of replicas. */
   readonly sharers: () => number
 }
 

@@ -128,7 +128,7 @@ export class Refresher {
     const { vault, owner } = this.#options
     if ((await vault.spend?.(grant, owner)) === false) return this.#halfway(grant)
     const refreshed = await this.#asked(grant)
-    // What was not used up, or is good for more than once, may go out again.
+    // A token that was not used up, or is good for more than once, may go out again.
     const isSpent =
       refreshed.kind === 'granted'
         ? ![undefined, grant.refresh].includes(refreshed.grant.refresh)

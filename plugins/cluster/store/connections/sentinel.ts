@@ -137,7 +137,7 @@ export class SentinelConnection extends EventEmitter implements Connection {
     return connection
   }
 
-  /** It was the master, and is another one's replica now. */
+  /** Looks for the master anew: the one that was has become another one's replica. */
   #demoted(error: Error): void {
     this.#isMaster = false
     this.emit('error', error)
