@@ -323,11 +323,21 @@ async function findInTime<T>(
   look: () => Promise<T | undefined>,
 ): Promise<T | undefined> {
   for (;;) {
+    const before = spokenTo(graph, wanted)
     const found = await look()
-    const late = found === undefined && !wanted.exchange.cancelled ? lateLists(graph, wanted) : []
-    if (late.length === 0) return found
-    await nextOf(late, graph, wanted.exchange)
+    if (found !== undefined || wanted.exchange.cancelled) return found
+    const late = lateLists(graph, wanted)
+    if (late.length > 0) await nextOf(late, graph, wanted.exchange)
+    // One that came up during the look may not have been asked by it.
+    else if (spokenTo(graph, wanted).every(node => before.includes(node))) return undefined
   }
+}
+
+/** Upstreams that have been spoken to and may own such a thing. */
+function spokenTo(graph: Graph, { kinds }: Wanted): readonly UpstreamNode[] {
+  return [...graph.upstreams.values()].filter(
+    node => node.upstream.server !== undefined && kinds.some(kind => mayOwn(graph, node, kind)),
+  )
 }
 
 /** Waits for the first of them to arrive, unless their time is over before or the request is cancelled. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { type JsonObject } from '../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -12,6 +13,7 @@ import {
   type TestUpstream,
 } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../fixtures/upstream-bench.ts'
 
 /** Others have something to show soon; whoever waits out the grace of a first list does not end within a test. */
 const LISTS = { grace: '10m', stragglers: 50, wait: 50 }
@@ -81,7 +83,7 @@ async function besideLate(t: TestContext, { spec = RENAMED, config = {}, clock }
       ['quick__near'],
     )
   }
-  return { gateway, client, slow, open: door.open, shown }
+  return { gateway, client, quick, slow, open: door.open, shown }
 }
 
 const FIRST_REQUESTS: readonly (readonly [string, string, JsonObject, JsonObject])[] = [
@@ -159,6 +161,31 @@ test('a tool over REST is waited for as well', async t => {
   const reply = await called
   assert.equal(reply.status, 200)
   assert.deepEqual(((await reply.json()) as JsonObject).content, [{ type: 'text', text: 'from afar' }])
+})
+
+test('a server that comes up while others are asked for their lists is asked as well', async t => {
+  const wait = '10m'
+  const { gateway, client, quick, open } = await besideLate(t, {
+    config: { cache: false, lists: { ...LISTS, wait } },
+  })
+  let release = (): void => undefined
+  const held = new Promise<void>(resolve => (release = resolve))
+  const { promise: asked, resolve: isAsked } = Promise.withResolvers<void>()
+  quick.offer.methods.set('tools/list', async () => {
+    isAsked()
+    await held
+    return { tools: [{ name: 'near', inputSchema: { type: 'object' } }] }
+  })
+
+  const called = client.request('tools/call', { name: 'slow__distant', arguments: {} })
+  await asked
+  // Long enough for the server that starts to be left out of this look.
+  await setTimeout(100)
+  open()
+  await until(() => gateway.gateway.upstreams.get('slow')?.status().state === 'ready', 'it is up')
+  release()
+
+  assert.deepEqual((await called).result?.content, [{ type: 'text', text: 'from afar' }])
 })
 
 test('a renamed resource of a server that starts slowly can be subscribed to before it was listed', async t => {
