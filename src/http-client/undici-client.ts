@@ -16,6 +16,9 @@ import {
   type ReplyHeaders,
 } from './port.ts'
 
+/** A read of so much has been waiting for us: more is on its way. */
+const LARGE = 16 * 1024
+
 /** Credentials and trust of TLS connections, as PEM texts. */
 export interface TlsMaterial {
   /** Trusted instead of the authorities of the system. */
@@ -160,6 +163,14 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     handler.onError(why)
   }
 
+  pause(): void {
+    this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#controller?.resume()
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     this.#started()
@@ -178,7 +189,10 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (!this.#isOver) this.#handler.onBody(bytes, this)
+    if (this.#isOver) return
+    const began = performance.now()
+    this.#handler.onBody(bytes, this)
+    if (bytes.length >= LARGE && !this.#isOver) this.#handler.onRead?.(began, this)
   }
 
   onResponseEnd(): void {

@@ -4,7 +4,7 @@ import { lengthOf, inLines, writeTogether, type Written } from '../util/written.
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { loopTurns } from '../transport/loop-turns.ts'
+import { readInTurns } from '../transport/read-in-turns.ts'
 import { descendantsOf } from './cleanup/process-tree.ts'
 import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
 import type { ProcessId } from './cleanup/proc-scan.ts'
@@ -46,8 +46,6 @@ const POLL_MS = 20
 const RECORD_MS = 1000
 /** Bytes that may wait for the process to read them. */
 const MAX_WAITING = 8 * 1024 * 1024
-/** A read of so much has been waiting for us: more is on its way. */
-const LARGE = 16 * 1024
 /** The same for what nobody can be told was lost: replies, and notifications. */
 const MAX_REPLIES_WAITING = 16 * 1024 * 1024
 
@@ -188,14 +186,8 @@ export class ServerProcess {
     })
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
     if (!this.#isRead) return this.#passOn()
-    const key = `stdout ${this.#options.mark}`
-    stdout.on('data', (chunk: Buffer) => {
-      const began = performance.now()
-      this.#stdout.push(chunk)
-      if (chunk.length < LARGE || !loopTurns.isShared) return
-      stdout.pause()
-      loopTurns.readOn(key, began, () => void stdout.resume())
-    })
+    stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
+    readInTurns(stdout, `stdout ${this.#options.mark}`)
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))

@@ -26,6 +26,12 @@ export interface WaitingWork {
   run(): void
 }
 
+/** Gives bytes to be read until it is paused, where it can be. */
+export interface Pausable {
+  pause?(): unknown
+  resume?(): unknown
+}
+
 /** Time, and places in a turn of the event loop. */
 export interface Loop {
   now(): number
@@ -96,18 +102,16 @@ export class LoopTurns {
     return !this.#isShared(now) || this.#hasRoom(caller, now)
   }
 
-  /** True where callers share the loop; false where one has it alone. */
-  get isShared(): boolean {
-    return this.#isShared(this.#loop.now())
-  }
-
   #isShared(now: number): boolean {
     return now <= this.#sharedUntil || this.#queue.size > 0
   }
 
-  /** Reads on, as it is said, when it is this caller's turn; what was read last took the time since `began`. */
-  readOn(caller: string, began: number, run: () => void): void {
-    this.wait(caller, { ms: this.#loop.now() - began, run })
+  /** Pauses a source where callers share the loop, until it is this caller's turn; what was read last took the time since `began`. */
+  readInTurn(caller: string, began: number, source: Pausable): void {
+    const now = this.#loop.now()
+    if (!this.#isShared(now)) return
+    source.pause?.()
+    this.wait(caller, { ms: now - began, run: () => void source.resume?.() })
   }
 
   /** Keeps work until it is this caller's turn. Work of one caller keeps its order. */

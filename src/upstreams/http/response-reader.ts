@@ -95,9 +95,7 @@ export class Reply implements ReplyHandler {
   }
 
   onRead(began: number, carrier: Carrier): void {
-    if (!loopTurns.isShared) return
-    carrier.pause?.()
-    loopTurns.readOn(this.#caller, began, () => carrier.resume?.())
+    loopTurns.readInTurn(this.#caller, began, carrier)
   }
 
   /** The key of whoever reads the answer. */

@@ -6,6 +6,8 @@ import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { writeRequest } from '../../protocol/jsonrpc.ts'
+import { loopTurns } from '../../transport/loop-turns.ts'
+import { readerKey } from '../../transport/read-in-turns.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
@@ -228,6 +230,7 @@ interface EventStreamHost {
 
 /** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
 class EventStream implements ReplyHandler {
+  readonly #key = readerKey('an event stream')
   readonly #host: EventStreamHost
   readonly #parser: EventSourceParser
   #carrier: Carrier | undefined
@@ -289,6 +292,10 @@ class EventStream implements ReplyHandler {
     if (this.#refusal !== undefined) return
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
     if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
+  }
+
+  onRead(began: number, carrier: Carrier): void {
+    loopTurns.readInTurn(this.#key, began, carrier)
   }
 
   onEnd(): void {

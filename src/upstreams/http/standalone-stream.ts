@@ -1,5 +1,7 @@
 import type { Clock } from '../../api/index.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
+import { loopTurns } from '../../transport/loop-turns.ts'
+import { readerKey } from '../../transport/read-in-turns.ts'
 import { EventBody, startOfStream, type Position } from './response-body.ts'
 import { unreachable } from './http-failures.ts'
 import { isEventStream } from './response-reader.ts'
@@ -24,6 +26,7 @@ const LONGEST_RETRY_MS = 30_000
 export class StandingStream implements ReplyHandler {
   readonly #host: StreamHost
   readonly #backoff = new Backoff()
+  readonly #key = readerKey('a standing stream')
   #carrier: Carrier | undefined
   #body: EventBody | undefined
   #position: Position = startOfStream()
@@ -67,6 +70,10 @@ export class StandingStream implements ReplyHandler {
 
   onBody(bytes: Buffer, carrier: Carrier): void {
     if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
+  }
+
+  onRead(began: number, carrier: Carrier): void {
+    loopTurns.readInTurn(this.#key, began, carrier)
   }
 
   onEnd(): void {

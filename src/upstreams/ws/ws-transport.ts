@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import { type ClientOptions, WebSocket } from 'ws'
 import { lengthOf, type Written } from '../../util/written.ts'
 import type {
@@ -12,6 +13,7 @@ import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
+import { readerKey, readInTurns } from '../../transport/read-in-turns.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { QueuedTransport } from '../connection/queued-transport.ts'
@@ -69,8 +71,15 @@ export class WsTransport extends QueuedTransport {
     const socket = connect(this.#spec, this.#context, credentials)
     const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
     this.#channel = channel
-    socket.on('upgrade', (response: IncomingMessage) => channel.connected(response.socket))
-    socket.on('open', () => this.#opened())
+    let tcp: Socket | undefined
+    socket.on('upgrade', (response: IncomingMessage) => {
+      tcp = response.socket
+      channel.connected(tcp)
+    })
+    socket.on('open', () => {
+      if (tcp !== undefined) readInTurns(tcp, readerKey('a WebSocket'), channel)
+      this.#opened()
+    })
     let failure: Reason | undefined
     let isAgain = false
     socket.on('unexpected-response', (_request, response) =>
