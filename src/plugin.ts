@@ -26,7 +26,7 @@ import type {
   Fetch,
   Handles,
   HttpSide,
-  SharedState,
+  ProcessRole,
   SharedStore,
   Log,
   Programs,
@@ -111,8 +111,8 @@ export interface PluginApi<Options = unknown> {
    * Undefined where it is one process, and so nothing need be shared. The same for as long as it serves this generation.
    */
   readonly shared?: SharedStore | undefined
-  /** Absent where the gateway is one process, and for plugins that are not built in: each process has its own of those. */
-  readonly sharedState?: SharedState | undefined
+  /** Part of this process in a gateway of several (`serve --workers`). */
+  readonly role: ProcessRole
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
@@ -191,6 +191,10 @@ export interface Plugin<Options = unknown> {
   ownership?(spec: Config['upstreams'][string]): { readonly tokens: boolean } | undefined
   /** First-party plugins only: verbs of `control` that, of several processes, the one with the shared servers answers for all. */
   readonly ownerVerbs?: readonly string[]
+  /** First-party plugins only: verbs of `control` that any one of several processes answers for all, as all would say the same. */
+  readonly sharedVerbs?: readonly string[]
+  /** First-party plugins only: with `host` its `api.shared` is that of the processes of one machine, whatever replicas share. */
+  readonly shares?: 'host'
   /** First-party plugins only: a path where the answers of all processes become one. */
   readonly merge?: {
     path(options: Options): string
@@ -395,8 +399,7 @@ export type {
   ServerSide,
   Session,
   SessionInit,
-  SharedState,
-  SharedStateAnswers,
+  ProcessRole,
   TextReply,
   Upstream,
   UpstreamConfig,

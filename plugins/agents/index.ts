@@ -12,14 +12,15 @@ export const agents: Plugin<AgentsConfig> = {
   writes,
   commands: () => import('./commands.ts'),
   scope: 'shared',
+  shares: 'host',
   ownership: ({ type }) => (isOfAgents(type) ? { tokens: false } : undefined),
   ownerVerbs: ['list', 'probe', 'route', 'run', 'tasks', 'status', 'output', 'reply', 'cancel'].map(
     verb => `agents.${verb}`,
   ),
   async setup(api) {
-    if (api.sharedState?.role === 'asks') {
+    if (api.role === 'worker' && api.shared !== undefined) {
       const { joinAgents } = await import('./among-workers.ts')
-      return joinAgents(api, api.sharedState)
+      return joinAgents(api, api.shared)
     }
     const { setUp } = await import('./setup.ts')
     const { openRuntime } = await import('./runtime.ts')

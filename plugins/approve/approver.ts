@@ -13,7 +13,6 @@ import {
   RPC,
 } from '../../src/plugin.ts'
 import type { AcrossReplicas } from './across-replicas.ts'
-import type { OtherWorkers } from './across-workers.ts'
 import type { Decisions } from './decisions.ts'
 import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
 import { decisionIn, formFor, showsForms } from './form.ts'
@@ -43,8 +42,6 @@ interface Parts {
   readonly decisions: Decisions
   readonly journal: Journal
   readonly webhook: Webhook | undefined
-  /** Other processes of the same gateway, that may hear the decision. */
-  readonly others?: OtherWorkers | undefined
   /** Other replicas, each of which may take the decision. */
   readonly replicas?: AcrossReplicas | undefined
 }
@@ -73,10 +70,8 @@ export class Approver {
       return this.#refused(request, AWAY, open)
     }
     const stop = this.#ask(open)
-    this.#parts.others?.listen(open.id, waiting)
     const decision = await open.decided
     stop()
-    this.#parts.others?.leave(open.id)
     this.#parts.replicas?.hide(open.id)
     return decision.outcome === 'approved'
       ? this.#granted(open, decision)

@@ -48,9 +48,7 @@ async function decide(call: CommandCall, verb: string, word: string): Promise<nu
 }
 
 function lines({ approvals, missing }: JsonObject, { table }: CommandCall): string[] {
-  const all = (Array.isArray(approvals) ? approvals : []).filter(isObject)
-  // Each of several processes of a machine tells of all replicas.
-  const rows = [...new Map(all.map(row => [row.id, row])).values()]
+  const rows = (Array.isArray(approvals) ? approvals : []).filter(isObject)
   const more =
     missing === undefined ? [] : [`the other replicas cannot be asked: ${oneLine(String(missing))}`]
   if (rows.length === 0) return ['no call waits', ...more]

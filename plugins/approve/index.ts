@@ -1,6 +1,5 @@
 import { findingsOf, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { AcrossReplicas } from './across-replicas.ts'
-import { answersFor, OtherWorkers, type Places } from './across-workers.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
 import { check } from './check.ts'
 import { type Decisions, ownDecisions } from './decisions.ts'
@@ -23,31 +22,27 @@ const found = findingsOf(HEALTH)
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
-  scope: 'shared',
+  sharedVerbs: ['approvals.list'],
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
   setup(api) {
-    const { options, hooks, sharedState, slot, state } = api
-    // This process knows which worker has a call, if several workers have the callers.
-    if (sharedState?.role === 'keeps')
-      return sharedState.serve(answersFor(slot.gateway((): Places => new Map())))
+    const { options, hooks, slot, state } = api
     const waiting = slot.gateway(() => new WaitingCalls())
     const journal = slot.gateway(() => new Journal(state))
     const told = slot.gateway(() => ({ isDone: false }))
     const webhook = options.webhook === undefined ? undefined : new Webhook(options.webhook, api)
     const callback = options.webhook?.callback
-    const others = callback === undefined ? undefined : otherWorkers(api)
     const replicas = slot.gateway(() => acrossReplicas(api, waiting))
     const decisions = replicas ?? ownDecisions(waiting)
-    const approver = new Approver(api, { waiting, decisions, journal, webhook, others, replicas })
+    const approver = new Approver(api, { waiting, decisions, journal, webhook, replicas })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
     hooks.close.tap(() => journal.forget())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     verbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(rowOf) })
     if (callback !== undefined && webhook !== undefined)
-      hooks.http.for(callback).tap(request => webhook.answer(request, decisions, others))
+      hooks.http.for(callback).tap(request => webhook.answer(request, decisions))
     hooks.health.tap(findings => {
       const count = waiting.calls.length
       return count === 0 ? undefined : [...findings, found('approvals-waiting', { count })]
@@ -62,11 +57,6 @@ export const approve: Plugin<ApproveConfig> = {
       },
     ])
   },
-}
-
-/** Takes decisions that came to another process of the gateway than the one in which the call waits. */
-function otherWorkers({ sharedState, log }: PluginApi<ApproveConfig>): OtherWorkers | undefined {
-  return sharedState?.role === 'asks' ? new OtherWorkers(sharedState, log) : undefined
 }
 
 /** The time until what was told is in every file that others keep of it. */
@@ -95,12 +85,12 @@ async function tellLeftOver(
   clock.after(TOLD_MS, () => void journal.forget())
 }
 
-/** Has anybody decide who reaches one of the machines that are one gateway. */
+/** Has anybody decide who reaches one of the processes that are one gateway. */
 function acrossReplicas(
   { shared, clock, log, place }: PluginApi<ApproveConfig>,
   waiting: WaitingCalls,
 ): AcrossReplicas | undefined {
-  if (shared?.spans !== 'hosts') return undefined
+  if (shared === undefined) return undefined
   return new AcrossReplicas({ store: shared, clock, log, place: () => place() ?? '', rowOf }, waiting)
 }
 

@@ -8,7 +8,6 @@ import {
   type PluginApi,
   reasonOf,
 } from '../../src/plugin.ts'
-import type { OtherWorkers } from './across-workers.ts'
 import type { Decisions } from './decisions.ts'
 import type { Decision, OpenCall } from './waiting-calls.ts'
 
@@ -49,11 +48,7 @@ export class Webhook {
   }
 
   /** A decision that comes later. */
-  async answer(
-    request: HttpRequest,
-    decisions: Decisions,
-    others: OtherWorkers | undefined,
-  ): Promise<HttpReply> {
+  async answer(request: HttpRequest, decisions: Decisions): Promise<HttpReply> {
     if (request.method !== 'POST') return reply(405, 'POST a decision')
     const body = (await request.body()).toString('utf8')
     if (!this.#isSigned(body, name => request.header(name)[0]))
@@ -62,9 +57,7 @@ export class Webhook {
     const decision = id === undefined ? undefined : decisionIn(body, id, 'webhook')
     if (id === undefined || decision === undefined) return reply(400, 'it holds no decision')
     try {
-      const isDecided =
-        (await decisions.decide(id, decision)) || (await others?.decide(id, decision)) === true
-      return isDecided ? reply(200, 'decided') : reply(404, 'no such call waits')
+      return (await decisions.decide(id, decision)) ? reply(200, 'decided') : reply(404, 'no such call waits')
     } catch (error) {
       this.#api.log.warn('a decision cannot be taken now', { id, why: reasonOf(error) })
       return { ...reply(503, 'it cannot be told whether such a call waits; try again'), headers: AGAIN }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { LISTS, ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import type { Cluster, HostOptions } from './cluster.ts'
@@ -9,6 +10,8 @@ import type { Store } from './store/store.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
+/** Name of the socket at which the processes of one machine find their store. */
+const STORE = 'store'
 /** Notifications of servers that replicas tell each other. */
 const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), 'notifications/resources/updated']
 /** Requests of a client that make its session what it is. */
@@ -32,12 +35,14 @@ export const cluster: Plugin<ClusterConfig> = {
     sockets: directory,
   }),
   async setup(api) {
-    const { hooks, config, options, sharedState, clock, directory, slot } = api
-    const isPrimary = sharedState?.role === 'keeps'
+    const { hooks, config, options, role, clock, directory, slot } = api
+    const isPrimary = role === 'primary'
     if (isPrimary && 'sockets' in options) {
-      const { keepStore, KeptStore } = await import('./store/primary-store.ts')
+      const { sockets } = options as HostOptions
+      const { KeptStore } = await import('./store/primary-store.ts')
       const kept = slot.gateway(() => new KeptStore(clock))
-      return keepStore(sharedState, kept)
+      hooks.ready.tap(() => kept.start(join(sockets, STORE)))
+      return
     }
     const { figuresOf, findingsAbout, replicasOf } = await import('./status.ts')
     const made = await clusterOf(api)
@@ -94,16 +99,11 @@ async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
 }
 
 /** Memory that the replicas share: of the process that started them, where they are of one machine, or else Redis. */
-async function storeFor({
-  options,
-  sharedState,
-  clock,
-  log,
-  directory,
-}: PluginApi<ClusterConfig>): Promise<Store> {
-  if ('sockets' in options && sharedState?.role === 'asks') {
+async function storeFor({ options, clock, log, directory }: PluginApi<ClusterConfig>): Promise<Store> {
+  if ('sockets' in options) {
+    const { sockets } = options as HostOptions
     const { PrimaryStore } = await import('./store/primary-store.ts')
-    return new PrimaryStore(sharedState, clock)
+    return new PrimaryStore(join(sockets, STORE), clock)
   }
   const { RedisStore } = await import('./store/redis-store.ts')
   return RedisStore.make({ redis: options.redis, directory, clock, log })

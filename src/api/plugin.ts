@@ -1,4 +1,3 @@
-import type { JsonObject } from '../protocol/json/json.ts'
 import type { Exchange } from './exchange.ts'
 
 /**
@@ -59,21 +58,11 @@ export interface Load {
   readonly refused?: number
 }
 
-/** Answers to the questions that a built-in plugin of one process asks that of another, in words of its own. */
-export interface SharedStateAnswers {
-  /** `from` is the process that asks, the same object each time. */
-  readonly answer: (question: JsonObject, from: object) => JsonObject | Promise<JsonObject>
-  /** That process has ended: what it held is free. */
-  gone(from: object): void
-}
-
 /**
- * State of a plugin when a gateway is several processes: one keeps what must hold for all, others ask it. Both have
- * the plugin; one that has told how it answers before is asked no more.
+ * Part of this process in its gateway: the only one; the one that starts the others, and has the servers which all share; or one
+ * of those that clients reach.
  */
-export type SharedState =
-  | { readonly role: 'keeps'; serve(answers: SharedStateAnswers): void }
-  | { readonly role: 'asks'; ask(question: JsonObject): Promise<JsonObject> }
+export type ProcessRole = 'alone' | 'primary' | 'worker'
 
 /** Structured log to stderr; the protocol owns stdout. */
 export interface Log {

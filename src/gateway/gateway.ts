@@ -129,7 +129,7 @@ async function surround(
     heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
     builtins: inside.builtins,
     upstream: inside.upstream,
-    sharedState: inside.sharedState,
+    role: inside.role ?? 'alone',
     shared: inside.shared,
     upstreamSays: (name, notification, upstream, isMeant) => {
       live.generations?.says(name, notification, upstream, isMeant)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type {
   RootsOfClients,
   Clock,
-  SharedState,
+  ProcessRole,
   SharedStore,
   Log,
   Neighbours,
@@ -74,8 +74,7 @@ export interface Surroundings {
   readonly plugins: readonly Plugin<never>[]
   /** Those of ours that may be installed; default all. */
   readonly builtins?: readonly Plugin<never>[] | undefined
-  /** Keeper of what must hold for several processes. */
-  readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
+  readonly role: ProcessRole
   /** Memory that it shares with others, in a process that is started as one of several. */
   readonly shared?: SharedStore | undefined
   /** Makes upstreams ahead of plugins, where another process owns them. */
@@ -142,7 +141,7 @@ async function build(
   const { directory: place, isShared } = around.state
   const state = (plugin: Plugin<never>): string | undefined =>
     isShared && plugin.sharesState !== true ? undefined : place
-  const { sharedState, shared } = around
+  const { role, shared } = around
   const warnings: Problem[] = []
   const warn = (problem: Problem): void => void warnings.push(problem)
   const api = {
@@ -161,7 +160,7 @@ async function build(
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),
-    sharedState,
+    role,
     shared,
     locate,
     warn,

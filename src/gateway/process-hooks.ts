@@ -6,7 +6,7 @@ export interface Inside {
   readonly builtins?: Surroundings['builtins']
   /** Makes upstreams that another process owns; undefined for those of this one. */
   readonly upstream?: (spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined
-  readonly sharedState?: Surroundings['sharedState']
+  readonly role?: Surroundings['role']
   /** Memory that this process shares with the others. */
   readonly shared?: SharedStore | undefined
   /** Hears, too, what upstreams say that belongs to no request. */

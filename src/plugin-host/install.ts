@@ -2,7 +2,7 @@ import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Fetch, Handles, Log, Programs, SharedState, SharedStore } from '../api/index.ts'
+import type { Clock, Config, Fetch, Handles, Log, ProcessRole, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
@@ -33,8 +33,7 @@ interface InstallContext {
   readonly upstreamSays: PluginApi['upstreamSays']
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
-  /** Finds the state of a plugin that must hold for several processes. */
-  readonly sharedState?: ((plugin: string) => SharedState | undefined) | undefined
+  readonly role: ProcessRole
   /** Memory that the process shares with others, where no plugin has one that reaches further. */
   readonly shared?: SharedStore | undefined
   hide(text: string): string
@@ -84,7 +83,7 @@ async function setUp(
     state,
     hide,
     keepSecret,
-    sharedState,
+    role,
     shared,
     locate,
     warn,
@@ -114,8 +113,8 @@ async function setUp(
       hide,
       keepSecret,
       ...asking(hooks),
-      sharedState: one.from === 'built-in' ? sharedState?.(plugin.name) : undefined,
-      shared: storeOf(plugin.name, given(hooks) ?? shared),
+      role,
+      shared: storeOf(plugin.name, plugin.shares === 'host' ? shared : (given(hooks) ?? shared)),
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })

@@ -33,6 +33,7 @@ const ASKED_ONCE: ReadonlySet<string> = new Set([
   'config',
   'catalogue.list',
   'upstream.definitions',
+  ...builtins.flatMap(({ sharedVerbs = [] }) => sharedVerbs),
 ])
 
 /** Verbs of plugins that keep what they are about with the shared servers. */

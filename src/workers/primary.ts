@@ -68,20 +68,22 @@ async function make(source: LoadedConfig, options: WorkersOptions, directory: st
   const { count } = options
   const sections = sectionsAmong(directory)
   const heard: { gateway?: Gateway; gate?: Gate } = {}
+  const key = randomBytes(32)
   const owner = new Owner(() => {
     if (heard.gateway === undefined) throw gatewayError('GW_STOPPING')
     return heard.gateway.generation.graph
-  })
+  }, key)
   const gateway = await makeGateway(forOwner(source, count, sections), options, {
     builtins: builtins.filter(({ scope }) => scope === 'shared'),
-    sharedState: plugin => owner.sharedState(plugin),
+    role: 'primary',
+    shared: owner.shared,
     said: (name, notification, upstream, isMeant) => {
       if (upstream !== undefined) owner.said(name, notification, isMeant)
     },
     wrapGate: gate => (heard.gate = gate),
   })
   heard.gateway = gateway
-  return new Workers(source, options, { gateway, gate: heard.gate, owner, directory, sections })
+  return new Workers(source, options, { gateway, gate: heard.gate, owner, directory, sections, key })
 }
 
 interface Parts {
@@ -91,6 +93,8 @@ interface Parts {
   /** Directory of the sockets between the workers. */
   readonly directory: string
   readonly sections: Sections
+  /** Key of what the processes seal for each other. */
+  readonly key: Uint8Array
 }
 
 /** The same face as a gateway of one process has. */
@@ -103,7 +107,7 @@ class Workers {
   readonly #sections: Sections
   readonly #events: Events
   readonly #table: ProcessTable
-  readonly #key = randomBytes(32)
+  readonly #key: Uint8Array
   readonly #all: readonly WorkerProcess[]
   readonly #log
   /** Configuration that each worker began with, by its number. */
@@ -116,7 +120,7 @@ class Workers {
   #startedAt: number | undefined
 
   constructor(source: LoadedConfig, options: WorkersOptions, parts: Parts) {
-    const { gateway, gate, owner, directory, sections } = parts
+    const { gateway, gate, owner, directory, sections, key } = parts
     this.#source = source
     this.#options = options
     this.#gateway = gateway
@@ -124,6 +128,7 @@ class Workers {
     this.#owner = owner
     this.#directory = directory
     this.#sections = sections
+    this.#key = key
     this.#pipe = hasPipe(source.config) ? new ClientPipe() : undefined
     const log = options.log ?? createLog({ level: 'warn', format: 'json', write: () => undefined })
     this.#log = log

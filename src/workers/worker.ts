@@ -166,7 +166,7 @@ class Worker {
   #inside({ count, key }: Beginning, made: (gate: Gate) => void): Inside {
     return {
       upstream: (spec, context) => this.#upstream(spec, context, count),
-      sharedState: plugin => this.#owner.sharedState(plugin),
+      role: 'worker',
       shared: this.#owner.shared(key, count),
       wrapGate: inner => {
         made(inner)

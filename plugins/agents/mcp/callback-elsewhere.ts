@@ -1,51 +1,47 @@
-import {
-  BoundedMap,
-  gatewayError,
-  isObject,
-  type JsonObject,
-  type Principal,
-  type SharedState,
-} from '../../../src/plugin.ts'
+import { BoundedMap, gatewayError, type Principal, type SharedStore } from '../../../src/plugin.ts'
 import { type CallbackGrants, type CallbackTokens, type Grant, markOf, permitting } from './callback.ts'
 
 /** Grants that a process remembers of those that came to it. */
 const MAX_KNOWN = 10_000
+/** Longer than any session of an agent: at its end its grant is deleted. */
+const GRANT_MS = 365 * 86_400_000
+const LISTENING = 'listening'
+const USED = 'used'
 
-/** Answers, in the process that has the agents, who comes back to another. */
-export function keepTokens(
-  others: Extract<SharedState, { role: 'keeps' }>,
-  callbackTokens: CallbackTokens,
-): void {
-  others.serve({
-    answer({ url, digest, path }): JsonObject {
-      if (typeof url === 'string') callbackTokens.listensAt(url)
-      const grant = callbackTokens.enter(String(digest), String(path))
-      if (grant === undefined) return {}
-      const { permits: _, ...plain } = grant
-      return { grant: plain }
-    },
-    gone: () => undefined,
-  })
+/** Has the processes at which agents arrive know the grants of this one, which has the agents. */
+export function shareTokens(tokens: CallbackTokens, shared: SharedStore): void {
+  shared.subscribe(LISTENING, url => tokens.listensAt(url))
+  shared.subscribe(USED, digest => tokens.noteUse(digest))
+  tokens.told = (digest, grant) => {
+    const { permits: _, ...plain } = grant ?? {}
+    const done =
+      grant === undefined
+        ? shared.delete(keyOf(digest))
+        : shared.put(keyOf(digest), JSON.stringify(plain), { ms: GRANT_MS })
+    // Its agent is nobody anywhere else then.
+    done.catch(() => undefined)
+  }
 }
 
-/** Grants that another process keeps, which is asked whenever an agent comes. */
+/** Grants that another process gives, and that are looked up whenever an agent comes. */
 export class GrantsElsewhere implements CallbackGrants {
-  readonly #owner: Extract<SharedState, { role: 'asks' }>
+  readonly #shared: SharedStore
   readonly #known = new BoundedMap<string, Grant>({ max: MAX_KNOWN })
 
-  constructor(owner: Extract<SharedState, { role: 'asks' }>) {
-    this.#owner = owner
+  constructor(shared: SharedStore) {
+    this.#shared = shared
   }
 
   /** Tells where agents find the gateway. */
   listensAt(url: string | undefined): void {
-    void this.#owner.ask({ url }).catch(() => undefined)
+    if (url !== undefined) void this.#shared.publish(LISTENING, url).catch(() => undefined)
   }
 
   async enter(digest: string, path: string): Promise<Grant | undefined> {
-    const { grant } = await this.#owner.ask({ digest, path })
-    if (!isObject(grant)) return undefined
-    const told = grant as unknown as Omit<Grant, 'permits'>
+    const text = await this.#shared.get(keyOf(digest))
+    const told = text === undefined ? undefined : (JSON.parse(text) as Omit<Grant, 'permits'>)
+    if (told?.path !== path) return undefined
+    await this.#shared.publish(USED, digest)
     const mark = markOf(told.principal) ?? ''
     const found = this.#known.get(mark) ?? { ...told, permits: permitting(told.tools) }
     this.#known.set(mark, found)
@@ -60,4 +56,8 @@ export class GrantsElsewhere implements CallbackGrants {
     if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent has ended' })
     return grant
   }
+}
+
+function keyOf(digest: string): string {
+  return `grant ${digest}`
 }

@@ -127,6 +127,8 @@ export class CallbackTokens implements Callback, CallbackGrants {
   readonly #identityOf: (task: string) => CallerIdentity | undefined
   /** URL at which agents find the gateway; undefined while nobody listens. */
   url: string | undefined
+  /** Tells other processes of a grant by the digest of its token; undefined of one that has ended. */
+  told: (digest: string, grant: Grant | undefined) => void = () => undefined
 
   /** `identityOf` finds the identity behind a task, where its caller has none. */
   constructor(identityOf: (task: string) => CallerIdentity | undefined) {
@@ -143,6 +145,7 @@ export class CallbackTokens implements Callback, CallbackGrants {
     const digest = digestOf(token)
     this.#grants.set(digest, grant)
     this.#byMark.set(markOf(grant.principal) ?? '', grant)
+    this.told(digest, grant)
     return {
       server: {
         type: 'http',
@@ -153,7 +156,10 @@ export class CallbackTokens implements Callback, CallbackGrants {
       get wasUsed() {
         return grant.wasUsed
       },
-      close: () => void this.#grants.delete(digest),
+      close: () => {
+        this.#grants.delete(digest)
+        this.told(digest, undefined)
+      },
     }
   }
 
@@ -184,6 +190,12 @@ export class CallbackTokens implements Callback, CallbackGrants {
 
   listensAt(url: string | undefined): void {
     this.url = url
+  }
+
+  /** Another process has let in who came with a token. */
+  noteUse(digest: string): void {
+    const grant = this.#grants.get(digest)
+    if (grant !== undefined) grant.wasUsed = true
   }
 
   /** Finds the grant of a token while its session lives. Beside MCP, other plugins may serve what is not for agents. */

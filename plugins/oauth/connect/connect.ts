@@ -48,7 +48,7 @@ export function connectCallers(
   service: OAuthService,
   state: ConnectState,
 ): void {
-  const { clock, config, hooks, log, options } = api
+  const { clock, config, hooks, log, options, shared } = api
   const person = options?.person
   const people = person === undefined ? undefined : new People(person, api)
   const host: AnswersHost = {
@@ -56,9 +56,9 @@ export function connectCallers(
     rest: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) =>
       service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
-    // A link would be known to one of several processes, and its page asked of any.
+    // Of the processes of one machine the primary has the logins, where no page is.
     baseOf: listener =>
-      api.sharedState === undefined ? baseOf(config, listener, state.bound.get(listener)) : undefined,
+      shared?.spans === 'host' ? undefined : baseOf(config, listener, state.bound.get(listener)),
     proofOf: principal => proofOf(config, people, principal),
   }
   const pages = new Pages({

@@ -3,7 +3,6 @@ import type {
   Answer,
   JsonObject,
   Notification,
-  SharedState,
   SharedStore,
   Upstream,
   UpstreamConfig,
@@ -63,18 +62,6 @@ export class OwnerLine implements OwnerSide {
     const known = this.#states.get(upstream.name)
     if (known !== undefined) upstream.become(known, false)
     return upstream
-  }
-
-  /** Shared state of a plugin, which asks its counterpart in the owner's process. */
-  sharedState(plugin: string): SharedState {
-    const silent = { emit: () => undefined, onCancel: () => () => undefined }
-    return {
-      role: 'asks',
-      ask: async question => {
-        const answer = await this.#line.request({ sharedState: plugin, question }, silent)
-        return 'result' in answer ? answer.result.value() : {}
-      },
-    }
   }
 
   #hear({ states, changed, said, tell, notification, meant, session, topic, text }: JsonObject): void {

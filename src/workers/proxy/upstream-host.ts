@@ -2,11 +2,10 @@ import type { Duplex } from 'node:stream'
 import type {
   Answer,
   JsonObject,
-  SharedState,
-  SharedStateAnswers,
   Notification,
   Principal,
   Session,
+  SharedStore,
   Upstream,
   Via,
 } from '../../api/index.ts'
@@ -33,18 +32,18 @@ const STRAIGHT: Carrier = {
 export class Owner {
   readonly #graph: () => Graph
   readonly #lines = new Map<Line, Map<string, Session>>()
-  readonly #sharedStates = new Map<string, SharedStateAnswers>()
-
   /** Memory that the workers share. */
-  readonly #memory = new SharedMemory({ now: () => performance.now() })
+  readonly #memory: SharedMemory
 
-  constructor(graph: () => Graph) {
+  /** `key` is that of what the processes seal for each other. */
+  constructor(graph: () => Graph, key: Uint8Array) {
     this.#graph = graph
+    this.#memory = new SharedMemory({ now: () => performance.now(), key })
   }
 
-  /** State that the plugins of this process keep for those of all workers. */
-  sharedState(plugin: string): SharedState {
-    return { role: 'keeps', serve: answers => void this.#sharedStates.set(plugin, answers) }
+  /** The same memory, for the plugins of this process. */
+  get shared(): SharedStore {
+    return this.#memory.of(this)
   }
 
   /** Serves a new worker over this stream; it hears at once how every upstream does. */
@@ -64,7 +63,6 @@ export class Owner {
         for (const id of [...sessions.keys()]) this.#ended(id, sessions)
         subscriptions.end()
         this.#memory.gone(line)
-        for (const sharedState of this.#sharedStates.values()) sharedState.gone(line)
       },
     })
     this.#lines.set(line, sessions)
@@ -91,7 +89,6 @@ export class Owner {
   }
 
   #serve(request: JsonObject, served: Served, line: Line, sessions: Map<string, Session>): Promise<Answer> {
-    if (request.sharedState !== undefined) return this.#ask(request, line)
     const graph = this.#graph()
     const name = String(request.upstream)
     const node = graph.upstreams.get(name)
@@ -117,11 +114,6 @@ export class Owner {
         throw failure
       },
     )
-  }
-
-  async #ask({ sharedState, question }: JsonObject, line: Line): Promise<Answer> {
-    const state = this.#sharedStates.get(String(sharedState))
-    return { result: Payload.of((await state?.answer(question as JsonObject, line)) ?? {}) }
   }
 
   #ended(id: string, sessions: Map<string, Session>): void {

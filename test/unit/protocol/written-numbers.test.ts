@@ -84,7 +84,7 @@ test('arguments cross from a worker to the owner of a server byte for byte', asy
     left: () => undefined,
   } as unknown as Graph
   const [one, other] = duplexPair()
-  new Owner(() => graph).serve(other)
+  new Owner(() => graph, new Uint8Array(32)).serve(other)
   const line = new Line(one, {
     serve: () => Promise.reject(new Error('nothing is served')),
     note: () => undefined,
