@@ -80,7 +80,7 @@ export class Authenticator {
   async #byToken(token: string, listener: string, verify: VerifyToken): Promise<Principal | Refusal> {
     const resource = this.#resources.get(listener)
     // A token that is good for one listener's resource may not be for another's.
-    const key = `${listener} ${digestOf(token).toString('base64')}`
+    const key = `${listener} ${digestOf(token)}`
     const known = this.#remembered.get(key)
     if (known !== undefined) return known
     try {

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import {
   BoundedMap,
   type Clock,
@@ -37,7 +37,7 @@ export class KeyRing {
     if (keys.length > MAX_KEYS) throw refused(`there are more than ${MAX_KEYS} API keys`)
     this.#held = keys.map(key => ({
       name: key.name,
-      digest: Buffer.from(key.hash.slice('sha256:'.length), 'hex'),
+      digest: Buffer.from(key.hash.slice('sha256:'.length)),
       principal: withImplied(principalOf(key)),
     }))
   }
@@ -52,7 +52,7 @@ export class KeyRing {
 
   /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */
   find(secret: string): Principal | undefined {
-    const digest = digestOf(secret)
+    const digest = Buffer.from(digestOf(secret))
     let found: Principal | undefined
     for (const held of this.#held) if (timingSafeEqual(held.digest, digest)) found = held.principal
     return found
@@ -82,9 +82,9 @@ function refused(why: string): Error {
   return gatewayError('GW_PLUGIN_OPTIONS', { plugin: 'auth', why })
 }
 
-/** Digest of a secret, which is kept and compared. A key has 256 random bits, so one round is as good as many. */
-export function digestOf(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest()
+/** Digest of a secret in hex, which is kept and compared. A key has 256 random bits, so one round is as good as many. */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret)
 }
 
 /** Tokens whose verdict is kept, of all callers and of one. */

@@ -94,7 +94,18 @@ export class PipelineGate implements Gate {
 
   authenticate(credentials: Credentials): Principal | Refusal | Promise<Principal | Refusal> {
     const find = this.#graph.hooks.runner('authenticate', credentials.listener)
-    return find === undefined ? ANONYMOUS : this.#identify(find(credentials), credentials)
+    if (find === undefined) return ANONYMOUS
+    let found: Found
+    try {
+      found = find(credentials)
+    } catch (thrown) {
+      found = this.#failed(thrown)
+    }
+    // Most callers are known at once, and a promise costs a turn.
+    if (!(found instanceof Promise)) return this.#identified(found, credentials)
+    return found
+      .catch((thrown: unknown) => this.#failed(thrown))
+      .then(caller => this.#identified(caller, credentials))
   }
 
   choices(query: string, by: Chooser): ReturnType<Gate['choices']> {
@@ -105,20 +116,17 @@ export class PipelineGate implements Gate {
     this.#graph.hooks.runner('refused')?.(refusal, credentials)
   }
 
-  /** Identifies a caller; one that cannot be identified because a plugin failed is refused. */
-  async #identify(found: Found, credentials: Credentials): Promise<Principal | Refusal> {
-    const caller = await this.#found(found)
+  /** Tells of a caller that is not let in. */
+  #identified(found: Awaited<Found>, credentials: Credentials): Principal | Refusal {
+    const caller = found ?? ANONYMOUS
     if ('status' in caller && credentials.isOptional !== true) this.refused(caller, credentials)
     return caller
   }
 
-  async #found(found: Found): Promise<Principal | Refusal> {
-    try {
-      return (await found) ?? ANONYMOUS
-    } catch (thrown) {
-      this.#graph.log.error('a caller could not be identified', { reason: reasonOf(thrown) })
-      return failed()
-    }
+  /** A caller that cannot be identified because a plugin failed is refused. */
+  #failed(thrown: unknown): Refusal {
+    this.#graph.log.error('a caller could not be identified', { reason: reasonOf(thrown) })
+    return failed()
   }
 
   serve(request: HttpRequest): Promise<HttpReply | undefined> | undefined {

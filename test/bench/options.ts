@@ -18,6 +18,8 @@ export interface Options {
   /** Number of times that commands are started, how long each round of the in-process figures lasts, and each profile. */
   readonly starts: number
   readonly roadMs: number
+  /** Rounds of the plugins without any I/O; none in a quick run. */
+  readonly pluginRounds: number
   readonly profileMs: number
   /** The time that a gateway is kept busy to see its memory. */
   readonly busyMs: number
@@ -58,6 +60,7 @@ const PACES: Readonly<Record<Mode, Pace>> = {
 const PEERS_TIME = 1.5
 const STARTS: Readonly<Record<Mode, number>> = { quick: 1, normal: 5, full: 9 }
 const ROAD_MS: Readonly<Record<Mode, number>> = { quick: 20, normal: 60, full: 150 }
+const PLUGIN_ROUNDS: Readonly<Record<Mode, number>> = { quick: 0, normal: 20, full: 60 }
 const PROFILE_MS = 4000
 const SETTLE_MS: Readonly<Record<Mode, number>> = { quick: 500, normal: 2000, full: 3000 }
 /** Number of stdio servers a cold start has. */
@@ -96,6 +99,7 @@ export function readOptions(args: readonly string[]): Options {
     works: chosenWorks(mode, flags),
     starts: STARTS[mode],
     roadMs: ROAD_MS[mode],
+    pluginRounds: PLUGIN_ROUNDS[mode],
     cold: COLD[mode],
     profileMs: PROFILE_MS,
     busyMs: BUSY_MS[mode],

@@ -67,7 +67,7 @@ interface Road {
 }
 
 /** A gateway with these plugins before servers in memory. */
-export async function roadWith(plugins: Plugins, tools: number): Promise<Road> {
+async function roadWith(plugins: Plugins, tools: number): Promise<Road> {
   const upstreams = { up: { type: 'http', url: 'http://127.0.0.1:1/mcp', era: 'legacy' } } as const
   const config = { ...configOf({ listener: 'http', upstreams, plugins }, directory) }
   const gateway = await createGateway(config, { plugins: [inMemory(tools)] })

@@ -11,6 +11,7 @@
  */
 import { fork } from 'node:child_process'
 import { loadavg } from 'node:os'
+import type { PluginCost } from './alone/plugins-alone.ts'
 import { benchFile, Children } from './setup/children.ts'
 import { Configs } from './setup/gateways.ts'
 import { measureMemory } from './memory.ts'
@@ -75,10 +76,10 @@ async function measureAll(options: Options, all: WorkshopOptions): Promise<Resul
   return { ...machine(), mode, pinned: all.pins.isOn, seconds, load, peers, remarks, works, ...others }
 }
 
-type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'profiles'>
+type Others = Pick<Result, 'starts' | 'memory' | 'road' | 'plugins' | 'profiles'>
 
 async function measureOthers(
-  { others, starts: times, cold, roadMs, profileMs, busyMs, settleMs }: Options,
+  { others, starts: times, cold, roadMs, pluginRounds, profileMs, busyMs, settleMs }: Options,
   all: WorkshopOptions,
   workshop: Workshop,
   rivals: Rivals | undefined,
@@ -87,22 +88,25 @@ async function measureOthers(
   say('memory')
   const memory = others.has('memory') ? await measureMemory({ ...all, workshop, settleMs }, busyMs) : []
   say('in process')
-  const road = others.has('in-process') ? await measureRoadApart(roadMs) : []
+  const road = others.has('in-process') ? await apart<RoadResult>('road.ts', roadMs) : []
+  say('each plugin in process')
+  const isWanted = others.has('in-process') && pluginRounds > 0
+  const plugins = isWanted ? await apart<PluginCost>('alone/plugins-alone.ts', pluginRounds) : []
   say('profiles')
   const url = await workshop.serverUrl()
   const profiles = others.has('profiles') ? await measureProfiles(all, url, profileMs) : []
-  return { starts, memory, road, profiles }
+  return { starts, memory, road, plugins, profiles }
 }
 
 /** In a process of its own, so that what ran before leaves no trace in the compiled code. */
-function measureRoadApart(ms: number): Promise<readonly RoadResult[]> {
+function apart<T>(file: string, argument: number): Promise<readonly T[]> {
   return new Promise((resolve, reject) => {
-    const child = fork(benchFile('road.ts'), [String(ms)], { timeout: 120_000 })
+    const child = fork(benchFile(file), [String(argument)], { timeout: 600_000 })
     child.once('message', results => {
-      resolve(results as RoadResult[])
+      resolve(results as T[])
       child.kill()
     })
-    child.once('exit', code => reject(new Error(`road.ts ended with ${String(code)}`)))
+    child.once('exit', code => reject(new Error(`${file} ended with ${String(code)}`)))
   })
 }
 

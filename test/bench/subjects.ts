@@ -1,5 +1,5 @@
 import { benchFile } from './setup/children.ts'
-import { FEATURE_NAMES } from './features.ts'
+import { FEATURE_NAMES, NEEDS_REDIS } from './features.ts'
 import { groups, stdioUpstream } from './setup/gateways.ts'
 import { growing, isGrowth, type Growth } from './growth.ts'
 import { hasNginx } from './setup/nginx.ts'
@@ -98,7 +98,7 @@ export class Lab {
   /** Each plugin by itself. */
   async #alone(url: string): Promise<readonly Subject[]> {
     const upstreams = { up: { type: 'http', url, era: 'legacy' } } as const
-    const sets = ['none', ...FEATURE_NAMES, 'all', 'auth too'] as const
+    const sets = ['none', ...FEATURE_NAMES.filter(name => name !== NEEDS_REDIS), 'all', 'auth too'] as const
     return Promise.all([
       Promise.resolve(direct(url)),
       this.#workshop.raw('http', 'http', [url]),

@@ -1,4 +1,5 @@
 /** All that a gateway nobody notices must reach, and what of it a result reaches. */
+import { LIMITS, limitedCost } from './alone/limits.ts'
 import type { Measured } from './load/messages.ts'
 import { measuredOf } from './measure.ts'
 import type { Result } from './output/result.ts'
@@ -105,6 +106,15 @@ export function reachedBy(result: Result, soak: SoakResult | undefined): readonl
         ...added(result, 'http-http', 60, 'HTTP→HTTP'),
         ...added(result, 'stdio-stdio', 30, 'stdio→stdio'),
       ],
+    },
+    {
+      key: 'plugins',
+      work: 'a plugin alone, no I/O, µs a call',
+      limit: LIMITS.map(({ name, micros }) => `${name} ≤ ${micros}`).join(', '),
+      figures: LIMITS.flatMap(limit => {
+        const cost = limitedCost(limit, result.plugins ?? [])
+        return cost === undefined ? [] : [figure(limit.name, cost.least, limit.micros, 'µs')]
+      }),
     },
     {
       key: 'cold',

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem, type as system } from 'node:os'
+import type { PluginCost } from '../alone/plugins-alone.ts'
 import { benchFile } from '../setup/children.ts'
 import type { WorkResult } from '../measure.ts'
 import type { MemoryResult } from '../memory.ts'
@@ -34,6 +35,8 @@ export interface Result extends Machine {
   readonly starts: readonly StartResult[]
   readonly memory: readonly MemoryResult[]
   readonly road: readonly RoadResult[]
+  /** Each plugin without any I/O; absent in results that were kept before there was this. */
+  readonly plugins?: readonly PluginCost[]
   readonly profiles: readonly ProfileResult[]
   /** Such as `mcp-hub 4.2.1`, and of those that could not be had or started why. */
   readonly peers: readonly string[]
@@ -96,6 +99,7 @@ export function merged(part: Result): Result {
     starts: either(part.starts, whole.starts),
     memory: either(part.memory, whole.memory),
     road: either(part.road, whole.road),
+    plugins: either(part.plugins ?? [], whole.plugins ?? []),
     profiles: either(part.profiles, whole.profiles),
     peers: either(part.peers, whole.peers),
     remarks: [...new Set([...whole.remarks, ...part.remarks])],

@@ -1,4 +1,6 @@
 /** The tables of BENCHMARKS.md, each from its part of a result; empty where that was not measured. */
+import type { Cost } from '../alone/cost.ts'
+import { limitOf } from '../alone/limits.ts'
 import type { SubjectResult, WorkResult } from '../measure.ts'
 import type { Notes } from './notes.ts'
 import type { ProfileResult } from '../profile/profiles.ts'
@@ -31,21 +33,38 @@ function callTable(works: readonly WorkResult[]): string {
   return markdown(['in flight', ...HEAD.slice(1)], rows)
 }
 
-/** All that each plugin adds to one call. */
-export function aloneTable({ works }: Result): string {
+/** All that each plugin adds to one call: without any I/O, and over sockets. */
+export function aloneTable({ works, plugins = [] }: Result): string {
   const subjects = works.find(({ key }) => key === 'alone')?.subjects ?? []
-  const bare = cpuOf('gateway, 0 plugins', subjects)
+  const bare = cpuOf(BARE, subjects)
   const raw = cpuOf('raw', subjects)
-  const rows = subjects.flatMap(({ label }) => {
-    const cpu = cpuOf(label, subjects)
-    if (cpu === undefined || label === 'raw') return []
-    const more = bare === undefined ? '' : (cpu - bare).toFixed(1)
-    return [[label, short(cpu), label.startsWith('gateway, 0') ? '' : more, times(cpu, raw)]]
+  const own = new Map(plugins.map(plugin => [plugin.label, plugin]))
+  const labels = new Set([BARE, ...own.keys(), ...subjects.map(({ label }) => label)])
+  labels.delete('raw')
+  const rows = [...labels].flatMap(label => {
+    const inProcess = own.get(label)
+    const sockets = socketCells(cpuOf(label, subjects), label === BARE ? undefined : bare, raw)
+    if (inProcess === undefined && sockets[0] === '') return []
+    const limit = limitOf(label)
+    const atMost = limit === undefined ? '' : `≤ ${limit}`
+    return [[label, atMost, costCell(inProcess?.pipe), costCell(inProcess?.http), ...sockets]]
   })
-  return rows.length === 0
-    ? ''
-    : markdown(['small call, HTTP→HTTP, 16', 'CPU µs', 'more than 0 plugins', 'CPU ÷ raw'], rows)
+  const head = ['small call, 16 in flight', 'at most', 'in process, pipe: µs', 'in process, HTTP: µs']
+  const overSockets = ['over sockets: CPU µs', 'more than 0 plugins', 'CPU ÷ raw']
+  return rows.length === 0 ? '' : markdown([...head, ...overSockets], rows)
 }
+
+function socketCells(cpu: number | undefined, bare: number | undefined, raw: number | undefined): string[] {
+  if (cpu === undefined) return ['', '', '']
+  return [short(cpu), bare === undefined ? '' : (cpu - bare).toFixed(1), times(cpu, raw)]
+}
+
+/** The undisturbed rounds, and the median of all. */
+function costCell(cost: Cost | undefined): string {
+  return cost === undefined ? '' : `${cost.least.toFixed(1)} (${cost.more.toFixed(1)})`
+}
+
+const BARE = 'gateway, 0 plugins'
 
 function cpuOf(label: string, subjects: readonly SubjectResult[]): number | undefined {
   const subject = subjects.find(result => result.label === label)

@@ -1,3 +1,4 @@
+import type { PluginCost } from '../alone/plugins-alone.ts'
 import type { Measured } from '../load/messages.ts'
 import type { SubjectResult, WorkResult } from '../measure.ts'
 import type { MemoryResult } from '../memory.ts'
@@ -100,6 +101,18 @@ export function roadTable(results: readonly RoadResult[]): string {
   return columns(
     ['in process, no I/O', 'µs'],
     results.map(({ title, micros }) => [title, short(micros)]),
+    1,
+  )
+}
+
+/** All that each plugin adds without any I/O. */
+export function aloneInProcessTable(results: readonly PluginCost[]): string {
+  return columns(
+    ['in process, no I/O: µs more than 0 plugins', 'pipe', 'least', 'HTTP', 'least'],
+    results.map(({ label, pipe, http }) => [
+      label,
+      ...[pipe.more, pipe.least, http.more, http.least].map(micros => micros.toFixed(1)),
+    ]),
     1,
   )
 }

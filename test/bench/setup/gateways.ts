@@ -20,6 +20,8 @@ export interface GatewaySpec {
   readonly plugins: Plugins
   /** Number of plugins of the bench's own are on besides; each taps every hook of the road. */
   readonly own?: number
+  /** A Redis for the plugin that needs one. */
+  readonly redis?: string | undefined
 }
 
 /** The cheapest server over stdio, as an upstream. */
@@ -88,7 +90,7 @@ export class Configs {
 
 /** The configuration itself; what is written while it runs goes to the directory. */
 export function configOf(
-  { listener, upstreams, plugins, own = 0 }: GatewaySpec,
+  { listener, upstreams, plugins, own = 0, redis = '' }: GatewaySpec,
   directory: string,
 ): Readonly<Record<string, unknown>> {
   const limits = { sessions: 10_000, sessionsPerPrincipal: 10_000, connections: 8192 }
@@ -99,6 +101,7 @@ export function configOf(
     upstreams: names,
     httpUpstreams,
     directory,
+    redis,
   })
   const dressed = Object.entries(upstreams).map(([name, spec]) => {
     const more = spec.type === 'http' ? httpUpstream : {}

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Cost } from '../../bench/alone/cost.ts'
 import type { WorkResult } from '../../bench/measure.ts'
+import { aloneTable } from '../../bench/output/sections.ts'
 import { notesIn } from '../../bench/output/notes.ts'
 import { niceTicks, plotOf } from '../../bench/output/plot.ts'
 import { plotsOf } from '../../bench/output/growth-plots.ts'
@@ -67,6 +69,28 @@ test('the report gives the reason that the notes have for a row that is not met,
   assert.match(text, /mcp-hub: not to be had/)
   assert.match(text, /!\[tools\]\(test\/bench\/results\/tools\.svg\)/)
   assert.doesNotMatch(text, /## Memory/)
+})
+
+test('a plugin has one row with what it costs in process and over sockets, and is held to its limit in process', () => {
+  const cost = (least: number): Cost => ({ more: least + 1, least })
+  const result: Result = {
+    ...resultWith([cell('alone', 16, { raw: 100, 'gateway, 0 plugins': 80, 'audit alone': 130 })]),
+    plugins: [
+      { label: 'audit alone', pipe: cost(2), http: cost(9) },
+      { label: 'auth alone', pipe: cost(0), http: cost(3.5) },
+    ],
+  }
+  const table = aloneTable(result)
+  assert.match(table, /\| audit alone \| ≤ 4 \| 2\.0 \(3\.0\) \| 9\.0 \(10\.0\) \| 130 \| 50\.0 \| 1\.30 \|/)
+  assert.match(table, /\| auth alone \| ≤ 3 \| 0\.0 \(1\.0\) \| 3\.5 \(4\.5\) \|(?: {2}\|){3}/)
+  const row = reachedBy(result, undefined).find(({ key }) => key === 'plugins')
+  assert.deepEqual(
+    row?.figures.map(({ what, isMet }) => [what, isMet]),
+    [
+      ['auth', false],
+      ['audit', true],
+    ],
+  )
 })
 
 test('a profile is divided among the parts of the program, without the time it waited or was not looked at', () => {
