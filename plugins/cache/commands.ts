@@ -63,10 +63,13 @@ export function cacheLines(
   return [...table([head, ...rows.map(cells)]), sum]
 }
 
-/** `3 entries purged` */
-export function purgeLine({ purged }: JsonObject): string {
+/** `3 entries purged`, and what the others know of it. */
+export function purgeLine({ purged, others, why }: JsonObject): string {
   const count = typeof purged === 'number' ? purged : 0
-  return `${count} ${count === 1 ? 'entry' : 'entries'} purged`
+  const line = `${count} ${count === 1 ? 'entry' : 'entries'} purged`
+  if (others === undefined) return line
+  if (others === 'told') return `${line} here; the other replicas are told`
+  return `${line} here; the other replicas are told as soon as they can be: ${text(why)}`
 }
 
 function cells({ upstream, method, state, ageMs, bytes, hits, name, tags }: JsonObject): string[] {

@@ -1,4 +1,4 @@
-import { globs, type Clock, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
+import { globs, type Clock, type JsonObject, type PluginHooks, reasonOf } from '../../src/plugin.ts'
 import type { Flights, Failures } from './flights.ts'
 import type { ListMemory } from './list-memory.ts'
 import type { Selection, Entry, Store } from './store.ts'
@@ -8,16 +8,22 @@ import { LIST_METHODS } from './entry.ts'
 const MAX_LISTED = 10_000
 const LISTED = 1000
 
+/** What becomes of the caches of the other processes that are this gateway. */
+type Told = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
+
 interface Controlled {
   readonly store: Store
   readonly flights: Flights
   readonly failures: Failures
   readonly clock: Clock
   readonly memory: ListMemory
+  /** Tells the others of what the owner selected; undefined where there are none. */
+  readonly tell: ((params: JsonObject) => Promise<void>) | undefined
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
-export function control(hooks: PluginHooks, { store, flights, failures, clock, memory }: Controlled): void {
+export function control(hooks: PluginHooks, controlled: Controlled): void {
+  const { store, flights, clock, memory, tell } = controlled
   hooks.control.for('cache.ls').tap(params => {
     const entries = store.select(selectionOf(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
@@ -30,14 +36,10 @@ export function control(hooks: PluginHooks, { store, flights, failures, clock, m
       maxBytes: store.maxBytes,
     }
   })
-  hooks.control.for('cache.purge').tap(params => {
+  hooks.control.for('cache.purge').tap(async params => {
     if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
-    const selection = params.all === true ? {} : selectionOf(params)
-    flights.purge(selection)
-    failures.forget(selection.upstream)
-    const purged = store.purge(selection)
-    memory.save(selection.upstream)
-    return { purged }
+    const purged = purgeAsked(params, controlled)
+    return { purged, ...(tell === undefined ? {} : await told(tell(params))) }
   })
   // The memory of earlier runs is forgotten, too: the next caller wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
@@ -48,6 +50,28 @@ export function control(hooks: PluginHooks, { store, flights, failures, clock, m
     }
     return { forgotten: memory.forget(upstream) }
   })
+}
+
+/** Forgets what the owner selects here; says of how much. */
+export function purgeAsked(
+  params: JsonObject,
+  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell'>,
+): number {
+  const selection = params.all === true ? {} : selectionOf(params)
+  flights.purge(selection)
+  failures.forget(selection.upstream)
+  const purged = store.purge(selection)
+  memory.save(selection.upstream)
+  return purged
+}
+
+async function told(telling: Promise<void>): Promise<Told> {
+  try {
+    await telling
+    return { others: 'told' }
+  } catch (error) {
+    return { others: 'not told yet', why: reasonOf(error) }
+  }
 }
 
 /** An empty request is more likely a mistake than a wish to lose everything. */

@@ -1,19 +1,25 @@
 import {
   canonicalOr,
+  type Clock,
   type Config,
   type Exchange,
+  type JsonObject,
   kindsChangedBy,
   LISTS,
   type Notification,
   parseDuration,
   parseSize,
   type Plugin,
+  type PluginApi,
+  type PluginHooks,
+  type SharedStore,
   type Upstream,
   type UpstreamState,
 } from '../../src/plugin.ts'
 import { check } from './check.ts'
-import { control } from './control.ts'
-import { Counts, Store, type Selection, type Entry } from './store.ts'
+import { control, purgeAsked } from './control.ts'
+import type { Outdated, OtherCaches } from './other-caches.ts'
+import { Counts, Store, type Selection, type Entry, parsePurge, type Purge } from './store.ts'
 import { explainCache } from './explain.ts'
 import { dangerous, hasToolRules, keepsMore, rulesOf, type Rules } from './policy.ts'
 import { LIST_METHODS } from './entry.ts'
@@ -39,9 +45,11 @@ export const cache: Plugin<Config['cache']> = {
   claims: { section: 'cache', upstream: ['cache'] },
   check,
   share,
+  sharedVerbs: ['cache.purge'],
   commands: () => import('./commands.ts'),
-  setup({ options, config, hooks, clock, log }) {
+  async setup({ options, config, hooks, clock, log, shared, slot }) {
     if (options === false) return
+    const others = shared && (await othersOf(shared, clock, slot))
     const counts = new Counts()
     const bounds = { maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }
     const store = new Store(bounds, counts)
@@ -49,6 +57,7 @@ export const cache: Plugin<Config['cache']> = {
     const failures = new Failures(parseDuration(options.negative), clock)
     const memory = new ListMemory(new SavedLists(store, clock))
     const parts = { store, flights, failures }
+    const forget = (purge: Purge): void => forgetOne(purge.selection(prefixOf), parts)
     const asked = new WeakSet<Exchange>()
     const warn = dangerous(log)
     const byUpstream = new Map<string, Rules>()
@@ -67,8 +76,13 @@ export const cache: Plugin<Config['cache']> = {
         if (isNew) memory.changed(entry)
         if (isNew && keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
       }
-      const shared = { store, flights, failures, clock, asked, prefixOf, saysSo: options.meta, kept }
-      const own = new UpstreamCache(upstream, rules, counts.of(name), shared)
+      const purge = (outdated: Purge): void => {
+        forget(outdated)
+        const { text, upstream: of } = outdated
+        others?.tell({ purge: text, upstream: of }).catch(() => undefined)
+      }
+      const around = { store, flights, failures, clock, asked, purge, saysSo: options.meta, kept }
+      const own = new UpstreamCache(upstream, rules, counts.of(name), around)
       const isOurs = (method: string): boolean =>
         HANDLED.has(method) || (keepsTools && method === 'tools/call')
       return call => (isOurs(call.method) ? own.answer(call, next) : next(call))
@@ -87,8 +101,32 @@ export const cache: Plugin<Config['cache']> = {
       if (call === undefined || rules === undefined) return undefined
       return [...steps, explainCache(call, rules, hasArguments, { store, clock })]
     })
-    control(hooks, { ...parts, clock, memory })
+    const tell = others && ((params: JsonObject) => others.tell({ params }))
+    control(hooks, { ...parts, clock, memory, tell })
+    if (others !== undefined)
+      hear(hooks, others, told => {
+        if ('params' in told) purgeAsked(told.params, { ...parts, memory })
+        else forget(parsePurge(told.purge, told.upstream))
+      })
   },
+}
+
+/** The caches of the other processes that are this gateway, whichever generation asks. */
+async function othersOf(shared: SharedStore, clock: Clock, slot: PluginApi['slot']): Promise<OtherCaches> {
+  const { OtherCaches: Others } = await import('./other-caches.ts')
+  return slot.gateway(() => new Others(shared, clock))
+}
+
+/** Hears of the others for as long as this generation runs. */
+function hear({ ready, close }: PluginHooks, others: OtherCaches, heard: (told: Outdated) => void): void {
+  let isUsed = false
+  ready.tap(() => {
+    isUsed = true
+    others.start(heard)
+  })
+  close.tap(() => {
+    if (isUsed) others.stop()
+  })
 }
 
 /** Gives each of several processes a cache of its own, with its part of the bounds. */
@@ -108,7 +146,7 @@ type Parts = Pick<Shared, 'store' | 'flights' | 'failures'>
 
 /** Drops what a server's news make outdated. */
 function heed(news: Notification, upstream: string, parts: Parts & { memory: ListMemory }): void {
-  for (const selection of outdatedBy(news, upstream)) forget(selection, parts)
+  for (const selection of outdatedBy(news, upstream)) forgetOne(selection, parts)
   if (news.method !== UPDATED) parts.memory.save(upstream)
 }
 
@@ -119,7 +157,7 @@ function outdatedBy({ method, params }: Notification, upstream: string): Selecti
   return kindsChangedBy(method).map(kind => ({ upstream, method: LISTS[kind].method }))
 }
 
-function forget(selection: Selection, { store, flights }: Parts): void {
+function forgetOne(selection: Selection, { store, flights }: Parts): void {
   flights.purge(selection)
   store.purge(selection)
 }

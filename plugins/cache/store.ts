@@ -205,13 +205,22 @@ export interface Selection {
 }
 
 /** Makes the selection that a tool's success makes stale, given what clients call the things of each upstream. */
-export type Purge = (prefixOf: (upstream: string) => string) => Selection
+export interface Purge {
+  readonly text: string
+  /** Upstream in whose section it stands. */
+  readonly upstream: string | undefined
+  selection(prefixOf: (upstream: string) => string): Selection
+}
 
 /**
  * Reads `get_*` (tools), `resource:<glob>`, `prompt:<glob>` or `tag:<tag>`. In an upstream's own section names are its
  * own and only its answers are meant; else they are what clients call them, and a tag is a tag anywhere.
  */
 export function parsePurge(text: string, upstream: string | undefined): Purge {
+  return { text, upstream, selection: selectionOf(text, upstream) }
+}
+
+function selectionOf(text: string, upstream: string | undefined): Purge['selection'] {
   const [, kind = 'tool', what = text] = /^(tag|prompt|resource):(.*)$/s.exec(text) ?? []
   if (kind === 'tag') return () => ({ tag: what })
   const method = METHOD_OF[kind] ?? 'tools/call'

@@ -13,7 +13,7 @@ import {
   type Session,
   type Upstream,
 } from '../../src/plugin.ts'
-import type { Counters, Entry, Selection, Store } from './store.ts'
+import type { Counters, Entry, Purge, Store } from './store.ts'
 import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
 import { type Failures, Flight, type Flights } from './flights.ts'
 import { isPlain, type Keys, keysOf, targetOf } from './keys.ts'
@@ -29,8 +29,8 @@ export interface Shared {
   readonly saysSo: boolean
   /** Exchanges whose client was asked something: their answers are their own. */
   readonly asked: WeakSet<Exchange>
-  /** Prefix of the names that clients have for things of an upstream. */
-  prefixOf(upstream: string): string
+  /** Forgets what the success of a tool makes outdated, kept or under way. */
+  purge(purge: Purge): void
   /** A list is kept; `isNew` when it is not what was known before. */
   kept(entry: Entry, isNew: boolean): void
 }
@@ -73,16 +73,10 @@ export class UpstreamCache {
     return keys === undefined ? next(call) : this.#ask({ call, next, policy, target, keys })
   }
 
-  /** Forgets what a selection means, kept or under way; says how much was kept. */
-  #purge(selection: Selection): number {
-    this.#shared.flights.purge(selection)
-    return this.#shared.store.purge(selection)
-  }
-
   /** A call that makes others out of date, once it has succeeded or nobody knows whether it has. */
   async #write(call: Call, next: Dispatch, { purges }: Rule): Promise<Answer> {
     const forget = (): void => {
-      for (const purge of purges) this.#purge(purge(this.#shared.prefixOf))
+      for (const purge of purges) this.#shared.purge(purge)
     }
     let answer: Answer
     try {

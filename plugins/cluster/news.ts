@@ -1,7 +1,9 @@
 import {
   BoundedMap,
   type Clock,
+  CountedTopic,
   isObject,
+  type Missed,
   LISTS,
   type Notification,
   type SharedStore,
@@ -14,8 +16,6 @@ const LIST_NEWS: readonly string[] = [...new Set(Object.values(LISTS).map(list =
 const NEWS: readonly string[] = [...LIST_NEWS, UPDATED]
 
 const TOPIC = 'news'
-/** Pause between two looks whether something was missed. */
-const LOOK_MS = 10_000
 /** Time in which the same news is told once. */
 const ONCE_MS = 250
 /** Time that one's own server has to say the same. */
@@ -46,16 +46,19 @@ export class News {
   readonly #later = new Map<string, () => void>()
   /** Marks what is passed on, as it must not be told again. */
   readonly #ofOthers = new WeakSet<Notification>()
-  /** Numbers as they are known: of all news, and of each server's. */
-  #total: number | undefined
+  readonly #topic: CountedTopic
+  /** Numbers of each server's news as they are known. */
   readonly #totals = new Map<string, number>()
   #hearer: Hearer = { names: [], says: () => undefined }
-  #ends: (() => void)[] = []
-  #isLooking = false
 
   constructor(store: SharedStore, clock: Clock) {
     this.#store = store
     this.#clock = clock
+    this.#topic = new CountedTopic({
+      ...{ store, clock, topic: TOPIC },
+      heard: text => this.#hear(text),
+      missed: how => this.#lookAll(how),
+    })
   }
 
   become(hearer: Hearer): void {
@@ -63,19 +66,12 @@ export class News {
   }
 
   start(): void {
-    this.#ends = [
-      this.#store.subscribe(
-        TOPIC,
-        text => this.#hear(text),
-        () => void this.#look(),
-      ),
-    ]
-    this.#lookLater()
+    this.#topic.start()
   }
 
   stop(): void {
-    for (const end of [...this.#ends, ...this.#later.values()]) end()
-    this.#ends = []
+    this.#topic.stop()
+    for (const end of this.#later.values()) end()
     this.#later.clear()
   }
 
@@ -91,19 +87,15 @@ export class News {
 
   async #tell(upstream: string, method: string, uri: string): Promise<void> {
     const own = await this.#count(upstream, 1)
-    const total = await this.#count('', 1)
-    const text = JSON.stringify({ upstream, method, uri, own, total })
-    await this.#store.publish(TOPIC, this.#store.seal(text, TOPIC))
+    this.#totals.set(upstream, own)
+    await this.#topic.tell(JSON.stringify({ upstream, method, uri, own }))
   }
 
-  #hear(sealed: string): void {
-    const said = this.#read(sealed)
+  #hear(text: string): void {
+    const said = newsIn(text)
     if (said === undefined) return
-    const { upstream, method, uri, own, total } = said
+    const { upstream, method, uri, own } = said
     this.#totals.set(upstream, own)
-    // One that is further on says that one before it was missed: the next look finds out of whom.
-    if (this.#total === undefined || total === this.#total + 1) this.#total = total
-    else if (total > this.#total) void this.#look()
     const key = keyOf(upstream, method, uri)
     this.#once(`pass ${key}`, OWN_MS, () => {
       if (this.#clock.now() - (this.#own.get(key) ?? -Infinity) > SAID_MS) this.#pass(upstream, method, uri)
@@ -118,55 +110,20 @@ export class News {
     this.#hearer.says(upstream, notification)
   }
 
-  /** Compares the numbers, and says of every server whose number is another one that its lists may be, too. */
-  async #look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
-    try {
-      const total = await this.#count('', 0)
-      if (total === this.#total) return
-      for (const name of await this.#changedSince(total))
-        for (const method of LIST_NEWS) this.#pass(name, method, '')
-      this.#total = total
-    } catch {
-      // The next look comes.
-    } finally {
-      this.#isLooking = false
-    }
-  }
-
-  /** Servers with news since the last look; at the first one nothing is news. */
-  async #changedSince(total: number): Promise<string[]> {
+  /** Says of every server whose number is another one that its lists may be, too; at the first look nothing is news. */
+  async #lookAll(how: Missed): Promise<void> {
     const { names } = this.#hearer
-    const isFirst = this.#total === undefined
-    // A store that has forgotten is one whose numbers say nothing.
-    const hasForgotten = total < (this.#total ?? 0)
     const known = names.map(name => this.#totals.get(name) ?? 0)
     const now = await Promise.all(names.map(name => this.#count(name, 0)))
     names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
-    return isFirst ? [] : names.filter((_, index) => hasForgotten || now[index] !== known[index])
+    if (how === 'first') return
+    const changed = names.filter((_, index) => how === 'forgotten' || now[index] !== known[index])
+    for (const name of changed) for (const method of LIST_NEWS) this.#pass(name, method, '')
   }
 
   async #count(upstream: string, by: number): Promise<number> {
     const { total } = await this.#store.count(`${TOPIC} ${upstream}`, { by, ms: KEPT_MS })
     return total
-  }
-
-  #read(
-    sealed: string,
-  ): { upstream: string; method: string; uri: string; own: number; total: number } | undefined {
-    const text = this.#store.open(sealed, TOPIC)
-    const said: unknown = text === undefined ? undefined : JSON.parse(text)
-    if (!isObject(said)) return undefined
-    const { upstream, method, uri, own, total } = said
-    const isWhole =
-      typeof upstream === 'string' &&
-      typeof method === 'string' &&
-      NEWS.includes(method) &&
-      typeof uri === 'string' &&
-      typeof own === 'number' &&
-      typeof total === 'number'
-    return isWhole ? { upstream, method, uri, own, total } : undefined
   }
 
   /** Runs after a while, however often it is asked for until then. */
@@ -178,15 +135,24 @@ export class News {
     })
     this.#later.set(key, take)
   }
+}
 
-  #lookLater(): void {
-    const take = this.#clock.after(LOOK_MS, () => {
-      this.#later.delete('look')
-      this.#lookLater()
-      void this.#look()
-    })
-    this.#later.set('look', take)
-  }
+interface Piece {
+  readonly upstream: string
+  readonly method: string
+  readonly uri: string
+  /** Number of that server's news. */
+  readonly own: number
+}
+
+function newsIn(text: string): Piece | undefined {
+  const said: unknown = JSON.parse(text)
+  if (!isObject(said)) return undefined
+  const { upstream, method, uri, own } = said
+  const isNews = typeof method === 'string' && NEWS.includes(method)
+  return isNews && typeof upstream === 'string' && typeof uri === 'string' && typeof own === 'number'
+    ? { upstream, method, uri, own }
+    : undefined
 }
 
 function keyOf(upstream: string, method: string, uri: string): string {

@@ -18,7 +18,10 @@ const MOST_REQUESTS = 64
 const BATCH = 200
 /** Records written at once after the store was away. */
 const MOST_WRITES = 100
-const HOLD_MS = 60_000
+/** Time in milliseconds until the owner says again that a session is there: two commands for each. */
+const HOLD_MS = 240_000
+/** The same where not all could be said. */
+const HOLD_AGAIN_MS = 30_000
 /** Time in milliseconds in which owners write their sessions again to a store that came back empty. */
 const REFILL_MS = 5000
 /** A session that ends by itself does so before its record. */
@@ -207,8 +210,9 @@ export class Sessions {
       await Promise.all(unwritten.map(([id]) => this.#write(id)))
       const now = this.#shared.clock.now()
       if (now - this.#heldAt < HOLD_MS) return
-      this.#heldAt = now
+      this.#heldAt = now - HOLD_MS + HOLD_AGAIN_MS
       await this.lookAgain()
+      this.#heldAt = now
     } catch {
       // The next renewal tries again.
     } finally {
