@@ -1,4 +1,6 @@
-// Writes what documents and tables take from the sources; with --check, only says what is stale.
+// Writes what documents and tables take from the sources; with --check, only says what is stale. With --pictures it takes those of
+// the page, too, in Chromium: `npm run gen -- --pictures`.
+import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsReference } from './errors-reference.ts'
@@ -29,6 +31,15 @@ for (const [file, make] of outputs) {
     writeFileSync(new URL(file, root), text)
     console.log(`wrote ${file}`)
   }
+}
+
+if (process.argv.includes('--pictures')) {
+  const PICTURES = fileURLToPath(new URL('docs/images', root))
+  const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-reporter=spec']
+  const file = fileURLToPath(new URL('test/e2e/browser/pictures.test.ts', root))
+  const env = { ...process.env, PICTURES }
+  const { status } = spawnSync(process.execPath, [...flags, file], { stdio: 'inherit', env })
+  process.exitCode = status ?? 1
 }
 
 function read(file: string): string {

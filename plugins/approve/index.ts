@@ -11,7 +11,7 @@ import { Webhook } from './webhook.ts'
 const HEALTH = {
   'approvals-waiting': {
     level: 'info',
-    text: '{count} calls wait for a person to decide',
+    text: 'calls that wait for a person to decide: {count}',
     fix: 'gateway approvals list',
   },
 } as const

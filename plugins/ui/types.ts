@@ -255,6 +255,25 @@ export interface ClientRow {
   readonly seenAt: number
 }
 
+/** A login to a server, or one that is missing. */
+export interface LoginRow {
+  /** The server; empty where the configuration has it no more. */
+  readonly upstream: string
+  /** `gateway`, or a digest of the caller. */
+  readonly account: string
+  readonly caller?: string
+  readonly state: string
+  readonly resource?: string
+  readonly issuer?: string
+  readonly scopes?: readonly string[]
+  readonly renews?: boolean
+  readonly why?: string
+  /** Milliseconds since 1970, as the others. */
+  readonly expiresAt?: number
+  readonly lostAt?: number
+  readonly since?: number
+}
+
 /** An agent. */
 export interface AgentRow {
   readonly id: string

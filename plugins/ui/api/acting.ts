@@ -7,19 +7,11 @@ const MOST_ENTRIES = 500
 
 /** Routes over what other plugins do, as far as they are there. */
 export function actingRoutes(host: ApiHost): Route[] {
-  const { control, parts } = host
+  const { parts } = host
   const byPart: Readonly<Partial<Record<Part, () => Route[]>>> = {
     approvals: () => approvalRoutes(host),
     cache: () => cacheRoutes(host),
-    logins: () => [
-      {
-        method: 'GET',
-        name: 'logins',
-        summary: 'Logins to servers that are kept.',
-        answer: 'Logins without their tokens',
-        run: () => control('login.list'),
-      },
-    ],
+    logins: () => loginRoutes(host),
     agents: () => agentRoutes(host),
   }
   return parts.flatMap(part => byPart[part]?.() ?? [])
@@ -43,6 +35,31 @@ function approvalRoutes({ control }: ApiHost): Route[] {
       required: ['id', 'decision'],
       answer: '`decided` is 1 where the call still waited',
       run: ({ body }) => control(`approvals.${String(body.decision)}`, { id: body.id }),
+    },
+  ]
+}
+
+function loginRoutes({ control }: ApiHost): Route[] {
+  return [
+    {
+      method: 'GET',
+      name: 'logins',
+      summary: 'Logins to servers that are kept, and those that are missing.',
+      answer: 'Logins without their tokens',
+      run: () => control('login.list'),
+    },
+    {
+      method: 'POST',
+      name: 'forget-login',
+      summary: 'Ends a login to a server, and tells its authorization server.',
+      acts: true,
+      body: {
+        upstream: { type: 'string', description: 'Name of the server.' },
+        account: { type: 'string', description: '`account` of the login.' },
+      },
+      required: ['upstream', 'account'],
+      answer: 'How many were removed, and whether the authorization server knows',
+      run: ({ body }) => control('login.logout', body),
     },
   ]
 }

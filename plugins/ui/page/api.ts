@@ -3,6 +3,8 @@ import type { Event, Json, Opened } from '../types.ts'
 /** Place of the key of this browser. It belongs to this origin, port included, and to this path. */
 const KEY = `tapgate-ui ${location.pathname}`
 const LONGEST_PAUSE_MS = 15_000
+const FORGOTTEN =
+  'The gateway no longer knows this browser: it was started anew, or the time of the login is over.'
 
 /** Answer that is an error. */
 export class Failure extends Error {
@@ -18,10 +20,10 @@ export class Failure extends Error {
 
 type Params = Readonly<Record<string, string | number | undefined>>
 
-let signedOut: () => void = () => undefined
+let signedOut: (why: string) => void = () => undefined
 
-/** Calls `listener` when the gateway no longer knows this browser. */
-export function onSignedOut(listener: () => void): void {
+/** Calls `listener` when somebody has logged out, or the gateway no longer knows this browser. */
+export function onSignedOut(listener: (why: string) => void): void {
   signedOut = listener
 }
 
@@ -53,7 +55,7 @@ async function ask(url: string, init: RequestInit): Promise<Response> {
   })
   if (response.ok) return response
   const failure = await failureOf(response)
-  if (failure.status === 401) signedOut()
+  if (failure.status === 401) signedOut(localStorage.getItem(KEY) === null ? '' : FORGOTTEN)
   throw failure
 }
 
@@ -79,7 +81,7 @@ export async function logIn(by: { readonly token: string } | { readonly credenti
 export async function logOut(): Promise<void> {
   await post('logout').catch(() => undefined)
   localStorage.removeItem(KEY)
-  signedOut()
+  signedOut('')
 }
 
 /** Hears events for as long as the page is open. A stream that ends is opened again, later each time; nobody is bothered. */
@@ -87,10 +89,14 @@ export function listen(onEvent: (event: Event) => void, onState: (isLive: boolea
   const stop = new AbortController()
   const hear = async (): Promise<void> => {
     let pause = 1000
+    let isAgain = false
     while (!stop.signal.aborted) {
       try {
         const response = await ask('api/events', { signal: stop.signal })
         onState(true)
+        // Nobody knows what was said meanwhile.
+        if (isAgain) onEvent({ type: 'missed', count: 0 })
+        isAgain = true
         pause = 1000
         for await (const data of dataIn(response)) onEvent(JSON.parse(data) as Event)
       } catch (error) {

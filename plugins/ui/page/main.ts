@@ -18,32 +18,51 @@ function App(): View {
   const enter = (): void => {
     get<Me>('api/session').then(
       me => setPhase({ is: 'in', me }),
-      (error: unknown) =>
-        setPhase({
-          is: 'out',
-          why: error instanceof Error && !/log in/.test(error.message) ? error.message : '',
-        }),
+      (error: unknown) => setPhase({ is: 'out', why: whyOf(error) }),
+    )
+  }
+  const arrive = (): void => {
+    // A link that was used brings nobody in, but who is in already stays so.
+    openLink().then(enter, (error: unknown) =>
+      get<Me>('api/session').then(
+        me => setPhase({ is: 'in', me }),
+        () => setPhase({ is: 'out', why: whyOf(error) }),
+      ),
     )
   }
   useEffect(() => {
-    onSignedOut(() => {
+    onSignedOut(why => {
       forgetAll()
-      setPhase({ is: 'out', why: '' })
+      setPhase({ is: 'out', why })
     })
-    void openLink().then(enter, (error: unknown) =>
-      setPhase({ is: 'out', why: error instanceof Error ? error.message : '' }),
-    )
+    arrive()
+    // Another link in the same tab changes nothing but what stands behind the #.
+    const changed = (): void => {
+      if (tokenIn(location.hash) !== undefined) arrive()
+    }
+    addEventListener('hashchange', changed)
+    return () => removeEventListener('hashchange', changed)
   }, [])
   if (phase.is === 'waiting') return html`<main class="out" aria-busy="true"></main>`
-  if (phase.is === 'out') return html`<${LogIn} why=${phase.why} enter=${enter} />`
+  if (phase.is === 'out') return html`<${LogIn} why=${phase.why} enter=${enter} key=${phase.why} />`
   return html`<${Shell} me=${phase.me} />`
+}
+
+/** Why somebody is not let in; nothing where nobody has tried yet. */
+function whyOf(error: unknown): string {
+  return error instanceof Error && !/log in/.test(error.message) ? error.message : ''
+}
+
+function tokenIn(hash: string): string | undefined {
+  return /^#token=([\w-]+)$/.exec(hash)?.[1]
 }
 
 /** The token of a link is taken out of the address before anything else, and is good once. */
 async function openLink(): Promise<void> {
-  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1]
+  const token = tokenIn(location.hash)
   if (token === undefined) return
   history.replaceState(undefined, '', '#/overview')
+  dispatchEvent(new HashChangeEvent('hashchange'))
   await logIn({ token })
 }
 

@@ -8,6 +8,8 @@ const SPANS = 60
 const SPAN_MS = 60_000
 const WIDTH = 360
 const HEIGHT = 56
+/** Width of a point that stands alone. */
+const LONE = 6
 
 /** A small plot of the last hour. */
 export interface PlotProps {
@@ -102,8 +104,10 @@ function lineOf(values: Values, top: number, isSum: boolean): string {
 /** One point alone is a line that can be seen. */
 function drawn(points: readonly Point[]): string {
   const [first] = points
-  if (first !== undefined && points.length === 1)
-    return `M${first[0] - 1} ${first[1].toFixed(1)}H${first[0] + 1}`
+  if (first !== undefined && points.length === 1) {
+    const [from, to] = [Math.max(0, first[0] - LONE / 2), Math.min(WIDTH, first[0] + LONE / 2)]
+    return `M${from} ${first[1].toFixed(1)}H${to}`
+  }
   return points.map(([x, y], i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`).join('')
 }
 

@@ -25,7 +25,8 @@ export function duration(ms: number): string {
 
 export function ago(at: number): string {
   const ms = Date.now() - at
-  return ms < 2000 ? 'now' : `${duration(Math.floor(ms / 1000) * 1000)} ago`
+  if (ms < 2000) return 'now'
+  return ms < 60_000 ? `${Math.floor(ms / 1000)} s ago` : `${duration(ms)} ago`
 }
 
 export function time(at: number): string {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentsSetting, tool } from '../../unit/plugins/agents/setting.ts'
 import { skip } from './chromium.ts'
-import { openPage, violations } from './opened-page.ts'
+import { assertEveryView, openPage } from './opened-page.ts'
 
 test('a task is watched on the page, answered, and cancelled', { skip }, async t => {
   const setting = await agentsSetting(t)
@@ -15,14 +15,7 @@ test('a task is watched on the page, answered, and cancelled', { skip }, async t
   await page.getByLabel('Tasks').getByRole('link').first().click()
   await page.locator('.snippet', { hasText: 'first words' }).waitFor()
   await page.locator('.asked', { hasText: 'What now?' }).waitFor()
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 900 })
-      assert.deepEqual(await violations(page), [], `${colorScheme} ${width}`)
-      const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-      assert.ok(wide <= 0, `${wide} pixels too wide`)
-    }
+  await assertEveryView(page)
   await page.getByLabel('answer').fill('go on')
   await page.getByRole('button', { name: 'Answer' }).click()
   // The end of what was said is held back while more may come, as it may be the beginning of a secret.

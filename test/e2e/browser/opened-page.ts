@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import AxeBuilder from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
@@ -25,7 +27,7 @@ export async function openIn(
   { width = 1440, dark = false }: View = {},
 ): Promise<OpenedPage> {
   const context = await browser.newContext({
-    viewport: { width, height: 900 },
+    viewport: { width, height: HEIGHT },
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
   })
@@ -40,6 +42,32 @@ export async function openIn(
   await page.goto(link)
   await page.locator('h1').waitFor()
   return { page, requests, problems }
+}
+
+const THEMES = ['light', 'dark'] as const
+const HEIGHT = 900
+export const WIDTHS = [1440, 390] as const
+
+/** Looks at a page in both themes and at both widths: it is accessible, and no wider than its screen. It is light and wide after that. */
+export async function assertEveryView(page: Page): Promise<void> {
+  for (const colorScheme of THEMES)
+    for (const width of WIDTHS) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: HEIGHT })
+      await assertView(page, `${colorScheme} ${width}`)
+    }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: WIDTHS[0], height: HEIGHT })
+}
+
+/** The page as it stands is accessible, and no wider than its screen. With `SCREENSHOTS=folder` it is kept for who wants to see it. */
+export async function assertView(page: Page, where: string): Promise<void> {
+  const { SCREENSHOTS: folder } = process.env
+  if (folder !== undefined)
+    await page.screenshot({ path: join(folder, `${await page.title()} ${where}.png`) })
+  assert.deepEqual(await violations(page), [], where)
+  const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  assert.ok(wide <= 0, `${where} is ${wide} pixels too wide`)
 }
 
 /** Rules of axe that do not hold, with where. */

@@ -6,7 +6,7 @@ import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { setting, type Setting } from '../../unit/plugins/ui/setting.ts'
 import { skip, startChromium } from './chromium.ts'
-import { openIn, violations } from './opened-page.ts'
+import { assertView, openIn, violations, WIDTHS } from './opened-page.ts'
 import { keepingProxy, strippingProxy } from './proxies.ts'
 
 const PAGES = ['overview', 'calls', 'tools', 'clients', 'approvals', 'cache', 'config', 'connect']
@@ -32,15 +32,12 @@ test(
   async t => {
     const made = await busy(t)
     const browser = await startChromium(t)
-    for (const width of [1440, 390])
+    for (const width of WIDTHS)
       for (const dark of [false, true]) {
         const { page, requests, problems } = await openIn(browser, await made.link(), { width, dark })
         for (const name of [...PAGES, 'calls?id=1', 'tools?name=web__echo&of=web']) {
           await goTo(page, `#/${name}`, new RegExp(`^${(name.split('?')[0] ?? '').slice(0, 4)}`, 'i'))
-          const where = `${name} ${width} ${dark ? 'dark' : 'light'}`
-          assert.deepEqual(await violations(page), [], where)
-          const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-          assert.ok(wide <= 0, `${where} is ${wide} pixels too wide`)
+          await assertView(page, `${name} ${width} ${dark ? 'dark' : 'light'}`)
         }
         assert.deepEqual(
           requests.filter(url => !url.startsWith(`${made.origin}/ui/`)),
@@ -251,4 +248,22 @@ test('behind auth and a proxy, somebody logs in with a key, and out', { skip }, 
   await page.getByRole('button', { name: 'Log out' }).click()
   await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
   cleanup(t, () => page.context().close())
+})
+
+test('a second link in the same tab logs in again, and a used one keeps who is in', { skip }, async t => {
+  const made = await setting(t)
+  const { page } = await openIn(await startChromium(t), await made.link())
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
+  const link = await made.link()
+  await page.goto(link)
+  await page.locator('h1', { hasText: 'Overview' }).waitFor()
+  assert.doesNotMatch(page.url(), /token/)
+  await page.goto(link)
+  await page.locator('h1', { hasText: 'Overview' }).waitFor()
+  assert.doesNotMatch(page.url(), /token/)
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.locator('h1', { hasText: 'Who is there?' }).waitFor()
+  await page.goto(link)
+  await page.getByRole('alert').getByText('this link is used or too old').waitFor()
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setting } from '../../unit/plugins/ui/setting.ts'
 import { skip } from './chromium.ts'
-import { openPage, violations } from './opened-page.ts'
+import { assertEveryView, openPage } from './opened-page.ts'
 
 test('a pasted configuration shows what it would change, and what is wrong with it', { skip }, async t => {
   const made = await setting(t)
@@ -18,12 +18,7 @@ test('a pasted configuration shows what it would change, and what is wrong with 
   }
   await plan(JSON.stringify({ ...config, filters: { tools: { deny: ['web__boom'] } } }))
   await page.getByLabel('Changes').getByText('web__boom').waitFor()
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 900 })
-      assert.deepEqual(await violations(page), [], `${colorScheme} ${width}`)
-    }
+  await assertEveryView(page)
   const evil = `<img src=x onerror="document.title='owned'">`
   await plan(JSON.stringify({ ...config, [evil]: {}, upstreams: { [evil]: { type: evil } } }))
   await page.locator('.problems', { hasText: 'onerror' }).waitFor()

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { closeAfter, testClient } from '../../../src/testing/index.ts'
 import { setting } from '../../unit/plugins/ui/setting.ts'
 import { skip } from './chromium.ts'
-import { openPage, violations } from './opened-page.ts'
+import { assertEveryView, openPage } from './opened-page.ts'
 
 test(
   'calls that go on are seen on the page, with what came of them, and one is cancelled',
@@ -18,15 +18,7 @@ test(
     await page.getByRole('link', { name: 'Tasks and agents', exact: true }).click()
     const rows = page.getByLabel('Calls that go on').locator('tbody tr')
     await rows.filter({ hasText: 'web__work' }).nth(1).waitFor()
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const width of [1440, 390]) {
-        await page.emulateMedia({ colorScheme })
-        await page.setViewportSize({ width, height: 900 })
-        assert.deepEqual(await violations(page), [], `${colorScheme} ${width}`)
-        const wide = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-        assert.ok(wide <= 0, `${wide} pixels too wide`)
-      }
-    await page.setViewportSize({ width: 1440, height: 900 })
+    await assertEveryView(page)
     assert.equal(await page.getByText('No agent is configured').count(), 0)
 
     ends[0]?.()

@@ -3,7 +3,6 @@ import type { Json } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
 import { Act, Empty, Page, Problem, Snippet, type View } from '../parts.ts'
 import { type PageProps, useAnswer } from '../state.ts'
-import { type Column, Table } from '../table.ts'
 import { time } from '../texts.ts'
 
 const EVERY_MS = 3000
@@ -28,9 +27,11 @@ function Waiting({ row, acts, again }: { row: Json; acts: boolean; again: () => 
   return html`<section class="detail" aria-label=${`Call of ${String(name)}`}>
     <h2>${String(name)}</h2>
     <p>
-      <strong>${String(subject)}</strong> <span class="soft">${String(issuer)}</span> wants to call it at
-      <strong>${String(upstream)}</strong>. Rule: ${String(rule)}. Until
-      ${time(Date.parse(String(row.until)))}.
+      <strong>${String(subject)}</strong>
+      <span class="soft">${String(issuer)}</span> ${` wants to call it at `}<strong
+        >${String(upstream)}</strong
+      >
+      ${`. Rule: ${String(rule)}. Until ${time(Date.parse(String(row.until)))}.`}
     </p>
     <${Snippet} text=${String(row.arguments)} label="Arguments" />
     ${
@@ -48,41 +49,4 @@ function Waiting({ row, acts, again }: { row: Json; acts: boolean; again: () => 
         : null
     }
   </section>`
-}
-
-/** Logins to servers that the gateway keeps. */
-export function Logins(_: PageProps): View {
-  const { data, problem } = useAnswer<{ logins: Json[] }>(urlOf('logins'), { on: ['server', 'changed'] })
-  const rows = data?.logins ?? []
-  return html`<${Page} title="Logins" lead="Kept by the gateway for its servers">
-    <${Problem} of=${problem} />
-    ${
-      rows.length === 0
-        ? html`<${Empty}>No login is kept. <code>gateway login</code> makes one.</${Empty}>`
-        : html`<${Table}
-            label="Logins"
-            columns=${columnsOf(rows)}
-            rows=${rows}
-            keyOf=${(row: Json) => JSON.stringify(row)}
-          />`
-    }
-  </${Page}>`
-}
-
-/** All members that are simple, by their names. */
-export function columnsOf(rows: readonly Json[]): Column<Json>[] {
-  const names = [...new Set(rows.flatMap(row => Object.keys(row)))]
-  const isSimple = (name: string): boolean =>
-    rows.every(row => typeof row[name] !== 'object' || row[name] === null || Array.isArray(row[name]))
-  return names.filter(isSimple).map((name, i) => ({
-    head: name,
-    isMinor: i > 3,
-    isNumber: rows.every(row => typeof row[name] === 'number'),
-    cell: row => textOf(row[name]),
-  }))
-}
-
-function textOf(value: unknown): string {
-  if (value === undefined || value === null) return ''
-  return Array.isArray(value) ? value.map(textOf).join(', ') : String(value)
 }

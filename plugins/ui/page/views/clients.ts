@@ -34,7 +34,7 @@ const COLUMNS: readonly Column<ClientRow>[] = [
     head: 'Now',
     cell: row =>
       html`<${Badge}
-        of=${row.open > 0 ? `${row.open} open` : 'gone'}
+        of=${row.open > 0 ? `${row.open} open` : 'none open'}
         tone=${row.open > 0 ? 'good' : 'quiet'}
       />`,
   },

@@ -21,7 +21,7 @@ export function Overview({ me, place }: PageProps): View {
   const logs = place.params.get('logs')
   const facts = [
     data.level === 'ok' ? 'all is well' : '',
-    `${count(servers.length)} servers`,
+    serversText(servers),
     `pid ${gateway.pid}`,
     gateway.startedAt === undefined ? '' : `up ${duration(Date.now() - gateway.startedAt)}`,
     bytes(gateway.rss),
@@ -59,6 +59,18 @@ export function Overview({ me, place }: PageProps): View {
   </${Page}>`
 }
 
+function serversText(servers: readonly ServerRow[]): string {
+  const bad = servers.filter(
+    ({ state, findings = [] }) => state === 'failed' || findings.some(isTrouble),
+  ).length
+  const text = servers.length === 1 ? '1 server' : `${count(servers.length)} servers`
+  return bad === 0 ? text : `${text}, ${count(bad)} with a problem`
+}
+
+function isTrouble({ level }: Found): boolean {
+  return level === 'error' || level === 'warning'
+}
+
 /** Servers from which on somebody wants to search them. */
 const MANY = 12
 
@@ -92,12 +104,20 @@ function Finding({ of }: { of: Found }): View {
 
 const TONES: Readonly<Record<string, string>> = { error: 'bad', warning: 'warn', info: 'quiet', ok: 'good' }
 
+/** Pages where somebody does something about a finding. */
+const SHOWN_AT: Readonly<Record<string, readonly [page: string, text: string]>> = {
+  'approvals-waiting': ['approvals', 'Decide about them'],
+  'callers-wait-for-login': ['logins', 'See whose'],
+}
+
 /** Findings, each with what to do. */
 function Advice({ of }: { of: Found }): View {
-  const { summary, detail, fix } = of
+  const { code, summary, detail, fix } = of
+  const shown = SHOWN_AT[code]
   return html`<div class="advice">
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
     <em>${fix}</em>
+    ${shown === undefined ? null : html`<a href=${hashOf(shown[0])}>${shown[1]}</a>`}
   </div>`
 }
 

@@ -58,9 +58,8 @@ function Outcome({ of }: { of: Answer }): View {
     }
     ${Object.entries(servers?.unknown ?? {}).map(([name, why]) => html`<p class="soft"><strong>${name}</strong>: ${why}</p>`)}
     <p class="soft">
-      ${count(kept)} servers are kept, ${count(compared)} calls of late were compared.
-      <code>gateway plan -c new.yaml</code>
-      starts new servers, too, and compares their tools.
+      ${count(kept)} servers are kept, ${count(compared)} calls of late were compared. ${' '}
+      <code>gateway plan -c new.yaml</code> ${' '} starts new servers, too, and compares their tools.
     </p>`
 }
 

@@ -5,7 +5,8 @@ import { Failure, get, post, urlOf } from '../api.ts'
 import { Act, Badge, Problem, Snippet, type View } from '../parts.ts'
 import { choose, type Place, useAnswer } from '../state.ts'
 import { duration, time } from '../texts.ts'
-import { filledIn, Form, type Values } from './form.ts'
+import { filledIn, type Values } from './filled-in.ts'
+import { Form } from './form.ts'
 
 export const TASK_TONES: Readonly<Record<string, string>> = {
   queued: 'quiet',
@@ -33,8 +34,10 @@ export function OpenedTask({ id, place }: { id: string; place: Place }): View {
   return html`<section class="detail" aria-label=${`Task ${id}`}>
     <div class="row">
       <h2>
-        ${data.agent ?? 'No agent yet'}
-        <${Badge} of=${data.state} tone=${data.is_error ? 'bad' : TASK_TONES[data.state]} />
+        ${`${data.agent ?? 'No agent yet'} `}<${Badge}
+          of=${data.state}
+          tone=${data.is_error ? 'bad' : TASK_TONES[data.state]}
+        />
       </h2>
       <span class="row">
         ${isOver ? null : html`<${Act} label="Cancel the task" kind="danger" act=${() => post('cancel', { task: id })} done=${again} />`}
@@ -150,7 +153,7 @@ function Asked({ task, of, again }: AskedProps): View {
   }
   return html`<fieldset class="asked">
     <legend>It waits for an answer</legend>
-    <p>${of.message}</p>
+    <p class="told" dir="auto">${of.message}</p>
     <${Form} schema=${of.schema} values=${values} change=${setValues} />
     <div class="row start">
       <${Act} label="Answer" kind="main" act=${() => answer('accept')} done=${again} />

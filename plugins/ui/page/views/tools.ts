@@ -15,6 +15,7 @@ export function Tools({ me, place }: PageProps): View {
   const { data, problem, rows, further, again } = useList<Answer, ToolRow>(urlOf('tools', filter), {
     rowsOf: ({ tools }) => tools,
     nextOf: ({ total }, shown) => (shown < total ? urlOf('tools', { ...filter, offset: shown }) : undefined),
+    on: ['server', 'changed'],
   })
   const name = place.params.get('name')
   const of = place.params.get('of') ?? ''
@@ -82,7 +83,9 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
       <h2>${name}</h2>
       <button type="button" onClick=${close}>Close</button>
     </div>
-    <p>${typeof value.description === 'string' ? value.description : 'Its server does not describe it.'}</p>
+    <p class="told" dir="auto">
+      ${typeof value.description === 'string' ? value.description : 'Its server does not describe it.'}
+    </p>
     <p class="soft">
       “${data.original}” of ${data.upstream} · ~${count(data.tokens)} tokens
       ${data.withheld === undefined ? null : html` · withheld: ${data.withheld}`}

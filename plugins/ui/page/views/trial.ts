@@ -2,7 +2,8 @@ import { html } from 'htm/preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
 import { Failure, post, runTool } from '../api.ts'
-import { filledIn, Form, type Values } from './form.ts'
+import { filledIn, type Values } from './filled-in.ts'
+import { Form } from './form.ts'
 import { Act, Badge, Problem, Snippet, type View } from '../parts.ts'
 import { count } from '../texts.ts'
 
@@ -37,7 +38,7 @@ export function Trial({ tool, schema }: { tool: string; schema: Json | undefined
       .finally(() => setRunning(false))
   }
   return html`<form onSubmit=${run}>
-      <${Form} schema=${schema} values=${values} change=${setValues} />
+      <${Form} schema=${schema} values=${values} change=${setValues} hasRaw=${true} />
       <div class="row start">
         <button class="main" aria-busy=${isRunning}>${isRunning ? 'Runs …' : 'Call it'}</button>
         ${isRunning ? html`<button type="button" onClick=${() => stop.current?.abort()}>Stop</button>` : null}
@@ -93,7 +94,7 @@ function Asked({ of }: { of: Said }): View {
   if (isDone) return html`<p class="soft">Answered: ${textOf(of.message)}</p>`
   return html`<fieldset class="asked">
     <legend>The server asks</legend>
-    <p>${textOf(of.message)}</p>
+    <p class="told" dir="auto">${textOf(of.message)}</p>
     <${Form} schema=${schema} values=${values} change=${setValues} />
     ${problem === '' ? null : html`<p class="problem" role="alert">${problem}</p>`}
     <div class="row start">

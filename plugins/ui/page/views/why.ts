@@ -56,7 +56,7 @@ export function Why({ tool, server }: { tool: string; server: string }): View {
 function Outcome({ shown, explained: { outcome, steps } }: Answer): View {
   return html`<p>
       <${Badge} of=${shown.isShown ? 'shown' : 'hidden'} tone=${shown.isShown ? 'good' : 'quiet'} />
-      ${listed(shown)}
+      ${' '}${listed(shown)}
     </p>
     ${
       shown.notes.length === 0

@@ -37,7 +37,7 @@ export interface Setting {
 export const OPENS_PAGES = { elicitation: { form: {}, url: {} } }
 
 /** A gateway before a server that asks each caller to log in, with a real identity provider that is its authorization server too. */
-export async function setting(t: TestContext, more: JsonObject = {}): Promise<Setting> {
+export async function setting(t: TestContext, { upstreams, ...more }: JsonObject = {}): Promise<Setting> {
   const port = await freePort()
   const base = `http://127.0.0.1:${port}`
   const idp = closeAfter(t, await identityProvider([`${base}/oauth/person`]))
@@ -52,7 +52,7 @@ export async function setting(t: TestContext, more: JsonObject = {}): Promise<Se
   }
   const config = {
     listeners: { main: { type: 'http', port } },
-    upstreams: { files: { type: 'http', url, oauth: { account: 'caller' } } },
+    upstreams: { files: { type: 'http', url, oauth: { account: 'caller' } }, ...(upstreams as object) },
     auth: { jwt: [{ issuer: idp.issuer, jwks: idp.jwks }], resource: `${base}/mcp` },
     oauth: {
       person: { issuer: idp.issuer, clientId: 'gateway-person', clientSecret: 'person-secret' },
