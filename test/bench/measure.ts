@@ -75,7 +75,8 @@ export async function measureWorks(works: Wanted, bench: Bench): Promise<readonl
     }
   }
   const began = performance.now()
-  for (let round = 0; round < bench.pace.rounds && hasTime(bench.pace, began, round); round++) {
+  const subjects = rows.reduce((sum, row) => sum + row.subjects.length, 0)
+  for (let round = 0; round < bench.pace.rounds && hasTime(bench.pace, began, round, subjects); round++) {
     for (const row of rows) {
       bench.say(`round ${round + 1} of ${bench.pace.rounds}: ${row.work.title}, ${row.concurrency} at once`)
       await measureRow(row, bench, round)
@@ -84,10 +85,13 @@ export async function measureWorks(works: Wanted, bench: Bench): Promise<readonl
   return rows.map(row => resultOf(row, bench.sum ?? medians))
 }
 
-/** On a slow or busy machine there are fewer rounds. */
-function hasTime({ withinMs }: Pace, began: number, done: number): boolean {
-  const spent = performance.now() - began
-  return done === 0 || spent + spent / done < withinMs
+/** A round takes so much longer than what is measured in it: connections are opened, and the last calls are waited for. */
+const AROUND = 1.5
+
+/** On a slow or busy machine there are fewer rounds. The first is no measure of the next, as everything gets warm in it. */
+function hasTime({ withinMs, ms, warmMs }: Pace, began: number, done: number, subjects: number): boolean {
+  const next = subjects * (ms + warmMs) * AROUND
+  return done === 0 || performance.now() - began + next < withinMs
 }
 
 function takesPart({ label, isRival = false }: Subject, work: Work, concurrency: number): boolean {

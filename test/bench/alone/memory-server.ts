@@ -43,38 +43,33 @@ class MemoryServer extends QueuedTransport {
   }
 
   #read(): void {
-    const written = inLines(this.#queue, this.#bytes)
+    const messages = this.#queue
+    // Put together as for the pipe of a process, though nobody reads it there.
+    inLines(messages, this.#bytes)
     this.#queue = []
     this.#bytes = 0
-    const isShort = typeof written === 'string' || Buffer.isBuffer(written)
-    const text = isShort ? written.toString('latin1') : textOf(piecesOf(written))
     let replies = ''
-    for (const line of text.split('\n')) if (line !== '') replies += this.#reply(line)
+    for (const message of messages) replies += this.#reply(message)
     const chunk = Buffer.from(replies, 'latin1')
     if (chunk.length > 0) setImmediate(() => this.#lines.push(chunk))
   }
 
   /** The line that answers a request, put together at next to no cost. */
-  #reply(line: string): string {
-    const head = line.slice(0, HEAD_BYTES)
-    if (!head.includes('"tools/call"')) return lineOf(this.#answers.answer(line))
+  #reply(message: Written): string {
+    const [first = ''] = typeof message === 'string' ? [message] : piecesOf(message)
+    const head = typeof first === 'string' ? first : first.toString('latin1', 0, HEAD_BYTES)
+    if (!head.includes('"tools/call"')) return lineOf(this.#answers.answer(head))
     const tool = NAME.exec(head)?.[1] ?? ''
-    const tail = this.#tails.get(tool) ?? this.#learn(tool, line)
-    return `{"jsonrpc":"2.0","id":${ID.exec(head)?.[1] ?? '0'},${tail}\n`
+    return `{"jsonrpc":"2.0","id":${ID.exec(head)?.[1] ?? '0'},${this.#tails.get(tool) ?? this.#learn(tool)}\n`
   }
 
-  #learn(tool: string, line: string): string {
-    const answer = this.#answers.answer(line) ?? ''
+  #learn(tool: string): string {
+    const request = JSON.stringify({ id: 0, method: 'tools/call', params: { name: tool } })
+    const answer = this.#answers.answer(request) ?? ''
     const tail = answer.slice(answer.indexOf('"result":'))
     this.#tails.set(tool, tail)
     return tail
   }
-}
-
-/** A large message is known by its beginning. */
-function textOf(pieces: readonly Buffer[]): string {
-  const head = pieces[0]?.toString('latin1', 0, HEAD_BYTES) ?? ''
-  return `${head.split('\n', 1)[0] ?? ''}\n`
 }
 
 function lineOf(message: string | undefined): string {

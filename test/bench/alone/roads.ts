@@ -15,6 +15,8 @@ import { inMemoryServers } from './memory-server.ts'
 
 /** Calls under way at the same time. */
 export const FLIGHTS = 16
+/** Bytes that Node reads at once. */
+const MOST_READ = 64 * 1024
 const VERSION = '2025-11-25'
 const HELLO = JSON.stringify({
   jsonrpc: '2.0',
@@ -116,7 +118,7 @@ async function pipeRoad(spec: RoadSpec): Promise<Road> {
   await gateway.start()
   const send = (lines: string, count: number): Promise<void> => {
     const all = answers.expect(count)
-    input.push(Buffer.from(lines, 'latin1'))
+    pushAll(input, lines)
     return all
   }
   await send(`${HELLO}\n`, 1)
@@ -133,6 +135,12 @@ async function pipeRoad(spec: RoadSpec): Promise<Road> {
     },
     close: () => gateway.close(),
   }
+}
+
+/** In pieces of memory of their own, as Node reads from sockets and pipes. */
+function pushAll(to: Readable, text: string): void {
+  for (let at = 0; at < text.length; at += MOST_READ)
+    to.push(Buffer.from(text.slice(at, at + MOST_READ), 'latin1'))
 }
 
 function linesIn(chunk: Buffer | string): number {
@@ -203,9 +211,7 @@ async function httpRoad(spec: RoadSpec): Promise<Road> {
   }
   const send = (bodies: readonly string[]): Promise<void> => {
     const all = answers.expect(bodies.length)
-    bodies.forEach((body, nth) =>
-      connected(nth).push(Buffer.from(`${headText(host, session, body.length)}${body}`, 'latin1')),
-    )
+    bodies.forEach((body, nth) => pushAll(connected(nth), `${headText(host, session, body.length)}${body}`))
     return all
   }
   for (const body of [HELLO, INITIALIZED, LIST]) await send([body])
