@@ -14,12 +14,14 @@ import { parseDuration } from '../util/units.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 import { systemClock } from '../util/clock.ts'
-import { collectGarbage } from '../util/process/collect-garbage.ts'
+import { collectGarbage, giveMemoryBack } from '../util/process/collect-garbage.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
 /** V8 makes the heap smaller where little was allocated in the last seconds. */
 const QUIET_MS = 10_000
+/** Up to here its pages are given back as well, which takes several collections. */
+const FEW_BYTES = 64 * 1024 * 1024
 /** A larger heap may have so much in use that to look through it would hold up calls; its traffic has it collected. */
 const MOST_BYTES = 192 * 1024 * 1024
 /** An old generation gets this long for what is still under way in it. */
@@ -276,7 +278,9 @@ export function collectAfterReloads(
 }
 
 function collectSmall(): void {
-  if (process.memoryUsage().heapUsed <= MOST_BYTES) collectGarbage()
+  const { heapUsed } = process.memoryUsage()
+  if (heapUsed <= FEW_BYTES) giveMemoryBack()
+  else if (heapUsed <= MOST_BYTES) collectGarbage()
 }
 
 /** Differences of the next generation. */
