@@ -5,22 +5,35 @@ export interface Body {
   /** Takes a piece, whose bytes are the sender's again afterwards; false when the body is larger than allowed. */
   push(chunk: Buffer): boolean
   end(): void
+  /** Bytes that it keeps. */
+  readonly held: number
 }
 
 /** One text, whole. */
 export class WholeBody implements Body {
   readonly #limit: number
   readonly #done: (text: Buffer) => void
-  /** Room for all of it, where its length is known. */
-  readonly #whole: Buffer | undefined
+  /** Memory for all of it, where its length is known. */
+  #whole: Buffer | undefined
   readonly #chunks: Buffer[] = []
   #size = 0
 
-  /** `length` is what the sender says of it; NaN where it says nothing. */
-  constructor(limit: number, done: (text: Buffer) => void, length = Number.NaN) {
+  constructor(limit: number, done: (text: Buffer) => void) {
     this.#limit = limit
     this.#done = done
-    this.#whole = length <= limit ? Buffer.allocUnsafe(length) : undefined
+  }
+
+  get held(): number {
+    return this.#size
+  }
+
+  /** Its length is known, and there is room for it: what comes is put together at once, at half the cost. */
+  reserve(length: number): void {
+    if (!(length <= this.#limit)) return
+    const whole = Buffer.allocUnsafe(length)
+    let at = 0
+    for (const chunk of this.#chunks.splice(0)) at += chunk.copy(whole, at)
+    this.#whole = whole
   }
 
   push(chunk: Buffer): boolean {
@@ -60,12 +73,15 @@ export class EventBody implements Body {
   readonly position: Position
   readonly #parser: EventSourceParser
   #isTooLarge = false
+  /** Bytes since the last event. */
+  held = 0
 
   constructor(limit: number, position: Position, message: (text: Buffer) => void) {
     this.position = position
     this.#parser = createParser({
       maxBufferSize: limit,
       onEvent: ({ id, event, data }) => {
+        this.held = 0
         position.events++
         if (id !== undefined && id !== '') position.eventId = id
         if (data !== '' && (event === undefined || event === 'message')) message(Buffer.from(data, 'latin1'))
@@ -81,6 +97,7 @@ export class EventBody implements Body {
 
   push(chunk: Buffer): boolean {
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    this.held += chunk.length
     if (!this.#isTooLarge) this.#parser.feed(chunk.toString('latin1'))
     return !this.#isTooLarge
   }

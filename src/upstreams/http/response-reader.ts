@@ -2,7 +2,9 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
 import { callerKey } from '../../plugin.ts'
+import { SMALL } from '../../transport/backlog.ts'
 import { loopTurns } from '../../transport/loop-turns.ts'
+import { ReplyHold } from '../../transport/reply-room.ts'
 import type { Pending, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
@@ -52,6 +54,7 @@ export class Reply implements ReplyHandler {
   readonly #position: Position
   #carrier: Carrier | undefined
   #body: Body | undefined
+  #hold: ReplyHold | undefined
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
   #isAborted = false
@@ -68,6 +71,7 @@ export class Reply implements ReplyHandler {
 
   abort(): void {
     this.#isAborted = true
+    this.#hold?.leave()
     this.#carrier?.abort(this, new Error('nobody waits for this reply'))
   }
 
@@ -76,7 +80,7 @@ export class Reply implements ReplyHandler {
     if (!this.#pending.open) this.abort()
   }
 
-  onHead(status: number, headers: ReplyHeaders): void {
+  onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void {
     this.#status = status
     const isFine = status < 300
     const limit = isFine ? this.#host.maxReply : MAX_REFUSAL
@@ -88,14 +92,25 @@ export class Reply implements ReplyHandler {
       )
     if (!isFine) this.#refusal = { challenge: challengeIn(headers), retryAfterMs: retryAfterMs(headers) }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
-    this.#body =
-      isFine && isEventStream(headers)
-        ? new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
-        : new WholeBody(limit, text => (isFine ? this.#arrived(text) : this.#refused(text)), length)
+    if (!isFine) this.#body = new WholeBody(limit, text => this.#refused(text))
+    else if (isEventStream(headers)) this.#body = this.#events(limit)
+    else this.#body = this.#answer(limit, length, carrier)
+  }
+
+  #events(limit: number): Body {
+    return new EventBody(limit, this.#position, text => this.#host.events.received(text, this.#pending))
+  }
+
+  /** An answer of this length, which is NaN where nothing is said of it. Memory for all of it is taken where there is room. */
+  #answer(limit: number, length: number, carrier: Carrier): Body {
+    const body = new WholeBody(limit, text => this.#arrived(text))
+    if (length > SMALL) this.#hold = new ReplyHold(this.#roomOf, carrier, () => body.reserve(length))
+    if (this.#hold?.reach(length, true) !== false) body.reserve(length)
+    return body
   }
 
   onRead(began: number, carrier: Carrier): void {
-    loopTurns.readInTurn(this.#caller, began, carrier)
+    if (this.#hold?.isWaiting !== true) loopTurns.readInTurn(this.#caller, began, carrier)
   }
 
   /** The key of whoever reads the answer. */
@@ -104,25 +119,39 @@ export class Reply implements ReplyHandler {
     return call === undefined ? OWN : callerKey(call.exchange.session)
   }
 
-  onBody(bytes: Buffer): void {
-    if (this.#body?.push(bytes) === false) {
+  /** Takes part in the room as the same caller; what the gateway asks for itself, as the server that is asked. */
+  get #roomOf(): string {
+    return this.#pending.call === undefined ? `#${this.#host.upstream}` : this.#caller
+  }
+
+  onBody(bytes: Buffer, carrier: Carrier): void {
+    const body = this.#body
+    if (body?.push(bytes) === false) {
       if (this.#status < 300) this.#tooLarge()
       else this.#refused(Buffer.alloc(0))
       return this.abort()
     }
+    this.#holds(body?.held ?? 0, carrier)
     if (!this.#pending.open) this.#takeBackCut ??= this.#host.after(TAIL_MS, () => this.abort())
+  }
+
+  #holds(bytes: number, carrier: Carrier): void {
+    if (bytes > SMALL) (this.#hold ??= new ReplyHold(this.#roomOf, carrier)).reach(bytes)
+    else if (bytes === 0) this.#hold?.leave()
   }
 
   onEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
     if (this.#isWaiting) return
+    this.#hold?.leave()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#broke(new Error('it ended early'))
   }
 
   onError(error: Error): void {
     this.#takeBackCut?.()
+    this.#hold?.leave()
     if (this.#isAborted || !this.#pending.open) return
     if (this.#carrier === undefined) return this.#unsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
@@ -133,7 +162,11 @@ export class Reply implements ReplyHandler {
   #arrived(text: Buffer): void {
     if (text.length <= LARGE || loopTurns.mayRunReply(this.#caller)) return this.#answered(text)
     this.#isWaiting = true
-    loopTurns.wait(this.#caller, { run: () => void (this.#pending.open && this.#answered(text)) })
+    const run = (): void => {
+      if (this.#pending.open) this.#answered(text)
+      this.#hold?.leave()
+    }
+    loopTurns.wait(this.#caller, { run })
   }
 
   #answered(text: Buffer): void {
