@@ -16,7 +16,6 @@
  * ```
  */
 import type {
-  Answer,
   Approval,
   ApprovalRequest,
   AuditEvent,
@@ -25,7 +24,6 @@ import type {
   Exchange,
   Fetch,
   Handles,
-  HttpSide,
   ProcessRole,
   SharedStore,
   Log,
@@ -39,8 +37,6 @@ import type { PluginCommands } from './api/command.ts'
 import type { Config } from './config/config.gen.ts'
 import type { PluginHooks } from './hooks/hooks.ts'
 import type { JsonObject } from './protocol/json/json.ts'
-import { Payload } from './protocol/payload.ts'
-import { rpcError } from './protocol/rpc-error.ts'
 import type { ErrorTable } from './errors/errors.ts'
 import type { HealthTable } from './errors/health.ts'
 import type { Report } from './util/finding.ts'
@@ -245,20 +241,7 @@ export function definePlugin<Options>(plugin: Plugin<Options>): Plugin<Options> 
   return plugin
 }
 
-/**
- * An answer that refuses. Use −32602 for what the caller did wrong; the range −32000…−32099 is the protocol's. With
- * `http` the response over HTTP has that status and those headers too, where it carries nothing else.
- */
-export function refuse(code: number, message: string, data?: unknown, http?: HttpSide): Answer {
-  const error = rpcError(code, message, data)
-  return http === undefined ? { error } : { error, http }
-}
-
-/** An answer of the plugin's own making: the `result` of the method. */
-export function answer(result: JsonObject): Answer {
-  return { result: Payload.of(result) }
-}
-
+export { answer, refuse, toolError, upstreamAnswer } from './api/answers.ts'
 export {
   actorKey,
   ANONYMOUS,
@@ -269,9 +252,10 @@ export {
   identifiedBy,
   keepToken,
   principalKey,
+  STRANGER,
   tokenOf,
 } from './api/principal.ts'
-export { profileNames } from './api/profile-names.ts'
+export { profileNames, type Viewer } from './api/profile-names.ts'
 export {
   errorsOf,
   forOwner,
@@ -293,10 +277,11 @@ export {
   type Level,
 } from './errors/health.ts'
 export type { PrivatePlace } from './util/private-place.ts'
-export { amountText, durationText, oneLine, plainText } from './util/plain-text.ts'
-export { isKnown, type Finding, type Report } from './util/finding.ts'
-export { listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
-export { pointerTo } from './util/pointer.ts'
+export { amountText, durationText, oneLine, percentDecoded, plainText } from './util/plain-text.ts'
+export { checkKeyPair, isKnown, type Finding, type Report } from './util/finding.ts'
+export { cookieIn, digestText, sameText } from './util/credentials.ts'
+export { jsonOf, listAt, mapAt, textAt, valueAt } from './util/plain-data.ts'
+export { pointerKeys, pointerTo } from './util/pointer.ts'
 export { LongText, type OutlineBounds } from './protocol/json/outline.ts'
 export { shapeOf } from './protocol/json/shape.ts'
 export { didYouMean } from './util/suggest.ts'
@@ -332,7 +317,7 @@ export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
 export { canonical } from './protocol/json/canonical.ts'
-export { isObject, type JsonObject } from './protocol/json/json.ts'
+export { isObject, objectsIn, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
 export type {
   AskGateway,
@@ -371,6 +356,7 @@ export type {
   Figure,
   Gate,
   Handles,
+  HostedCall,
   HttpMethod,
   HttpReply,
   HttpRequest,
@@ -422,7 +408,7 @@ export type {
   CacheToolConfig,
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
-export type { CatalogEntry } from './api/catalog-entry.ts'
+export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
 export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
-import { isObject, oneLine, type CommandCall, type CommandOutput, type JsonObject } from '../../src/plugin.ts'
+import { isObject, oneLine, type CommandCall, type CommandOutput, type JsonObject, objectsIn } from '../../src/plugin.ts'
 
 type Printing = Pick<CommandCall, 'out' | 'table'>
 
@@ -13,7 +13,7 @@ const BELOW = '    '
 
 /** The agents as people read them: a line for each, and on a narrow terminal what does not fit below it. */
 export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
-  const rows = listOf(agents).map(row => cells(row, out))
+  const rows = objectsIn(agents).map(row => cells(row, out))
   if (rows.length === 0) return ['no agents']
   const head = ['agent', 'health', 'running', 'waiting', 'left', 'capabilities', ''].map(text =>
     out.paint('dim', text),
@@ -70,7 +70,7 @@ function factsText(facts: unknown): string {
 
 /** True if all agents that were probed can be used. */
 export function areReady({ agents }: JsonObject): boolean {
-  return listOf(agents).every(({ health }) => health === 'ready')
+  return objectsIn(agents).every(({ health }) => health === 'ready')
 }
 
 /** Lines with the agents that would get a task; with `explain`, also why, and why the others would not. */
@@ -82,7 +82,7 @@ export function routeLines(
   const names = (Array.isArray(chosen) ? chosen : []).map(textOf)
   if (!explain) return [names[0] ?? 'nobody']
   const first = names.length === 0 ? out.paint('red', 'nobody') : out.paint('bold', names.join(' → '))
-  const rows = listOf(candidates).map(({ agent, why, fits }) => [
+  const rows = objectsIn(candidates).map(({ agent, why, fits }) => [
     fits === true ? out.paint('green', '✓') : out.paint('red', '✗'),
     textOf(agent),
     textOf(why),
@@ -93,10 +93,6 @@ export function routeLines(
 /** True if any agent could have the task. */
 export function hasChosen({ chosen }: JsonObject): boolean {
   return Array.isArray(chosen) && chosen.length > 0
-}
-
-function listOf(value: unknown): JsonObject[] {
-  return (Array.isArray(value) ? value : []).filter(isObject)
 }
 
 function textOf(value: unknown): string {

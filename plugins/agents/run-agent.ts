@@ -1,11 +1,4 @@
-import {
-  isObject,
-  oneLine,
-  plainText,
-  type AskGateway,
-  type CommandCall,
-  type JsonObject,
-} from '../../src/plugin.ts'
+import { isObject, oneLine, plainText, type AskGateway, type CommandCall, type JsonObject, objectsIn } from '../../src/plugin.ts'
 
 /** Time that one look waits for news, in milliseconds. */
 const LOOK_MS = 20_000
@@ -32,12 +25,12 @@ async function follow(ask: AskGateway, task: string, call: Watching): Promise<Js
   let since = 0
   for (;;) {
     const now = await ask('agents.status', { task, since, waitMs: LOOK_MS })
-    for (const event of listOf(now.events)) {
+    for (const event of objectsIn(now.events)) {
       since = Math.max(since, Number(event.seq))
       err.line(err.paint('dim', oneLine(`${String(event.kind)}: ${String(event.text)}`)))
     }
     if (FINAL.has(String(now.state))) return whole(now)
-    for (const question of listOf(now.questions)) await reply(ask, task, question, call)
+    for (const question of objectsIn(now.questions)) await reply(ask, task, question, call)
   }
 }
 
@@ -94,8 +87,4 @@ export function taskExitCode({ state, is_error }: JsonObject): number {
 
 function textsOf(value: unknown): string[] {
   return (Array.isArray(value) ? (value as unknown[]) : []).map(line => oneLine(String(line)))
-}
-
-function listOf(value: unknown): JsonObject[] {
-  return (Array.isArray(value) ? value : []).filter(isObject)
 }

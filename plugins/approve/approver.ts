@@ -1,17 +1,4 @@
-import {
-  type Answer,
-  answer,
-  type Approval,
-  type ApprovalRequest,
-  type AuditEvent,
-  type Config,
-  oneLine,
-  parseDuration,
-  type PluginApi,
-  reasonOf,
-  refuse,
-  RPC,
-} from '../../src/plugin.ts'
+import { type Answer, answer, type Approval, type ApprovalRequest, type AuditEvent, type Config, oneLine, parseDuration, type PluginApi, reasonOf, refuse, RPC, toolError } from '../../src/plugin.ts'
 import type { AcrossReplicas } from './across-replicas.ts'
 import type { Decisions } from './decisions.ts'
 import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
@@ -191,6 +178,6 @@ function refusalOf({ call, name, rule }: ApprovalRequest, { outcome, by }: Decis
   const why = outcome === 'denied' ? 'a person said no' : by
   const text = `${reason}: "${oneLine(name)}" was not run, as the rule "${oneLine(rule)}" wants a person to approve it, and ${why}`
   return call.method === 'tools/call'
-    ? answer({ content: [{ type: 'text', text }], isError: true })
+    ? answer(toolError(text))
     : refuse(RPC.invalidParams, text, { reason, rule })
 }

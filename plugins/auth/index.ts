@@ -1,13 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import {
-  gatewayError,
-  reasonOf,
-  type Config,
-  type Plugin,
-  type PluginApi,
-  type Principal,
-} from '../../src/plugin.ts'
+import { gatewayError, reasonOf, type Config, type Plugin, type PluginApi, type Principal, STRANGER } from '../../src/plugin.ts'
 import { keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
 import { forbidden, withMetadata } from './challenge.ts'
@@ -20,14 +13,6 @@ import { impliedBy } from './scopes.ts'
 import type { VerifyToken } from './tokens.ts'
 
 type AuthConfig = NonNullable<Config['auth']>
-
-/** Whoever uses a path that is open to all. Not `ANONYMOUS`, which is the owner's own pipe. */
-const NOBODY_YET: Principal = Object.freeze({
-  issuer: 'http',
-  client: '',
-  subject: 'anonymous',
-  scopes: Object.freeze([]),
-})
 
 /** Finds out who sends an HTTP request, by API key, JWT or certificate, and keeps the rules of who may use what. */
 export const auth: Plugin<AuthConfig> = {
@@ -44,7 +29,7 @@ export const auth: Plugin<AuthConfig> = {
     const paths = metadataPaths(options, config, listeners)
     const open = new Set([...options.except, ...(authenticator.hasIssuers ? paths : [])])
     hooks.authenticate.tap({ stage: 'identify', listeners }, credentials =>
-      open.has(credentials.path) ? NOBODY_YET : authenticator.identify(credentials),
+      open.has(credentials.path) ? STRANGER : authenticator.identify(credentials),
     )
     if (authenticator.hasIssuers && config.policy !== undefined)
       hooks.response.tap({ stage: 'policy' }, (answer, { session }) =>

@@ -1,4 +1,4 @@
-import { isObject, listAt, mapAt, type Report, textAt, valueAt } from '../../src/plugin.ts'
+import { checkKeyPair, isObject, listAt, mapAt, type Report, textAt, valueAt } from '../../src/plugin.ts'
 import { hostAndPort, isEverywhere } from './address.ts'
 
 /** An address that others can reach, one name for each key, and listeners that replicas can share. */
@@ -46,14 +46,15 @@ function checkRedis(cluster: unknown, report: Report): void {
     for (const [index, address] of listAt(redis, key).entries())
       if (typeof address === 'string' && hostAndPort(address) === undefined)
         say(`${key}/${index}`, `"${address}" is no address and port`, 'write host:port, or [::1]:port')
-  checkPairs(way, redis, say)
+  checkWay(way, redis, say)
+  checkKeyPair(mapAt(redis, 'tls'), '/cluster/redis/tls', finding => report({ ...finding, on: 'key' }))
 }
 
 type Say = (key: string, message: string, hint: string) => void
 
 const OF_SENTINELS = ['name', 'sentinelUsername', 'sentinelPassword']
 
-function checkPairs(way: (typeof WAYS)[number], redis: Readonly<Record<string, unknown>>, say: Say): void {
+function checkWay(way: (typeof WAYS)[number], redis: Readonly<Record<string, unknown>>, say: Say): void {
   const { tls, name, database } = redis
   if (way !== 'sentinels')
     for (const key of OF_SENTINELS.filter(one => redis[one] !== undefined))
@@ -63,15 +64,4 @@ function checkPairs(way: (typeof WAYS)[number], redis: Readonly<Record<string, u
     say('database', 'a Redis Cluster has one database only', 'take it out')
   if (tls !== undefined && tls !== false && textAt(redis, 'url')?.startsWith('redis:') === true)
     say('tls', 'the URL says that there is no TLS', 'write rediss://')
-  checkFiles(mapAt(tls), say)
-}
-
-function checkFiles(tls: Readonly<Record<string, unknown>>, say: Say): void {
-  for (const [one, other] of [
-    ['cert', 'key'],
-    ['key', 'cert'],
-    ['passphrase', 'key'],
-  ] as const)
-    if (tls[one] !== undefined && tls[other] === undefined)
-      say(`tls/${one}`, `"${one}" is of no use without "${other}"`, `add "${other}"`)
 }

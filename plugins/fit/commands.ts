@@ -1,10 +1,4 @@
-import {
-  isObject,
-  oneLine,
-  type CommandCall,
-  type JsonObject,
-  type PluginCommands,
-} from '../../src/plugin.ts'
+import { isObject, oneLine, type CommandCall, type JsonObject, type PluginCommands, objectsIn } from '../../src/plugin.ts'
 
 export const commands: PluginCommands = {
   fit: {
@@ -32,7 +26,7 @@ async function overview(call: CommandCall): Promise<void> {
   const reports = await call.withGateway('whole', async ask => {
     const { clients } = await ask('fit.clients')
     const found: JsonObject[] = []
-    for (const row of listOf(clients)) {
+    for (const row of objectsIn(clients)) {
       const client = String(row.client)
       await ask('listing', { client })
       found.push(await ask('fit.report', { client }))
@@ -43,7 +37,7 @@ async function overview(call: CommandCall): Promise<void> {
 }
 
 function rowOf(report: JsonObject): string[] {
-  const changes = listOf(report.changes)
+  const changes = objectsIn(report.changes)
   const renamed = changes.filter(({ shown }) => shown !== undefined).length
   const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
   return [
@@ -57,7 +51,7 @@ function rowOf(report: JsonObject): string[] {
 }
 
 function linesOf(report: JsonObject, { out }: CommandCall): string[] {
-  const changes = listOf(report.changes)
+  const changes = objectsIn(report.changes)
   const many =
     report.tooMany === undefined
       ? []
@@ -76,8 +70,4 @@ function linesOf(report: JsonObject, { out }: CommandCall): string[] {
     ]
   })
   return [...lines, ...many]
-}
-
-function listOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }

@@ -1,4 +1,4 @@
-import type { Config, HttpReply, PluginHooks, Principal } from '../../src/plugin.ts'
+import { type Config, type HttpReply, type PluginHooks, type Principal, STRANGER } from '../../src/plugin.ts'
 import { clientDocument } from './flow/client-identity.ts'
 
 /** Path of the gateway's own client metadata document, below its public URL. */
@@ -9,7 +9,6 @@ const CALLBACK = '/oauth/callback'
 const MAX_AGE_S = 3600
 
 /** Whoever asks for it: it is for everybody. */
-const ANYBODY: Principal = Object.freeze({ issuer: 'http', client: '', subject: 'anonymous', scopes: [] })
 
 /** URL of the document, which is the gateway's client id; undefined where it has no public https URL. */
 export function documentUrl({ listeners }: Config): string | undefined {
@@ -25,7 +24,7 @@ export function serveDocument({ authenticate, http }: PluginHooks, url: string, 
   const redirect = url.slice(0, -DOCUMENT.length) + CALLBACK
   const body = JSON.stringify(clientDocument(url, name, [redirect]))
   const headers = { 'content-type': 'application/json', 'cache-control': `public, max-age=${MAX_AGE_S}` }
-  authenticate.tap({ stage: 'trace' }, ({ path }) => (path === DOCUMENT ? ANYBODY : undefined))
+  authenticate.tap({ stage: 'trace' }, ({ path }) => (path === DOCUMENT ? STRANGER : undefined))
   http
     .for(DOCUMENT)
     .tap(({ method }): HttpReply | undefined =>

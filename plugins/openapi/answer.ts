@@ -1,11 +1,4 @@
-import {
-  type Answer,
-  type JsonObject,
-  oneLine,
-  Payload,
-  plainText,
-  type UpstreamHttpReply,
-} from '../../src/plugin.ts'
+import { type Answer, type JsonObject, oneLine, Payload, plainText, type UpstreamHttpReply, toolError, upstreamAnswer, jsonOf } from '../../src/plugin.ts'
 import { isJsonType } from './document/parts.ts'
 import { structured, type Tool } from './tools/tool.ts'
 
@@ -16,22 +9,18 @@ const BINARY: Readonly<Record<string, string>> = { 'image/': 'image', 'audio/': 
 
 /** The answer of a call, from the reply to its request. */
 export function answerOf(tool: Tool, reply: UpstreamHttpReply, hide: (text: string) => string): Answer {
-  return reply.status < 300 ? done(resultOf(tool, reply)) : refusalOf(reply, hide)
+  return reply.status < 300 ? upstreamAnswer(resultOf(tool, reply)) : refusalOf(reply, hide)
 }
 
 /** A result that says what went wrong, where the model reads it. */
 export function failed(text: string): Answer {
-  return done({ content: [{ type: 'text', text }], isError: true })
-}
-
-function done(value: JsonObject): Answer {
-  return { result: Payload.of({ resultType: 'complete', ...value }, 'modern') }
+  return upstreamAnswer(toolError(text))
 }
 
 function resultOf(tool: Tool, { body, status, contentType = '' }: UpstreamHttpReply): JsonObject {
   if (body.length === 0) return withStructure(tool, [text(`HTTP ${status}, without content`)], {})
   if (isJsonType(contentType) || contentType === '') {
-    const value = parsed(body)
+    const value = jsonOf(body.toString('utf8'))
     if (value !== undefined)
       return { content: [text(body.toString('utf8'))], structuredContent: structured(value) }
   }
@@ -77,14 +66,6 @@ function refusalOf(
     isCut ? `${said.slice(0, MAX_ERROR)}…` : said,
   ]
   return failed(parts.filter(part => part !== '').join('\n'))
-}
-
-function parsed(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8')) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 function text(words: string): JsonObject {

@@ -1,13 +1,4 @@
-import {
-  allowsUris,
-  forbidsUris,
-  globs,
-  LISTS,
-  profileNames,
-  type CatalogEntry,
-  type Config,
-  type Principal,
-} from '../../src/plugin.ts'
+import { allowsUris, forbidsUris, globs, LISTS, profileNames, type CatalogEntry, type Config, type Principal, type Viewer } from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['profiles']>
 type Spec = Options[string]
@@ -22,12 +13,6 @@ interface Profile {
   shows(this: void, entry: CatalogEntry): boolean
   /** The entry under the name that it has here. */
   dressed(entry: CatalogEntry): CatalogEntry
-}
-
-/** A principal, and the profile it asked for, if any. */
-interface Viewer {
-  readonly principal: Principal
-  readonly profile?: string | undefined
 }
 
 /** All profiles, and whose they are. */

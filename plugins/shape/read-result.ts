@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { type Answer, isObject, type JsonObject, Payload, refuse, RPC } from '../../src/plugin.ts'
+import { type Answer, isObject, type JsonObject, Payload, refuse, RPC, toolError, upstreamAnswer } from '../../src/plugin.ts'
 import { firstBytes } from './cut-text.ts'
 import { readJson } from './exact-json.ts'
 import type { Kept } from './kept-results.ts'
@@ -65,7 +65,7 @@ export function readResource(uri: string, find: Find): Answer {
     return refuse(RPC.invalidParams, `Resource not found: ${uri.slice(0, 200)}`, { uri })
   const mimeType = 'application/json'
   const body = isUtf8(kept.bytes) ? { text: wholeOf(kept) } : { blob: kept.bytes.toString('base64') }
-  return done({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
+  return upstreamAnswer({ contents: [{ uri, mimeType, ...body }], ttlMs: 0, cacheScope: 'private' })
 }
 
 function wholeOf({ bytes }: Kept): string {
@@ -99,13 +99,9 @@ function page(text: string, offset: number, { page: bytes, handle }: Kept): Answ
     ...(isLast && offset === 0 ? [] : [{ type: 'text', text: said }]),
   ]
   const more = isLast ? {} : { next }
-  return done({ content, _meta: { [META]: { handle, total: text.length, ...more } } })
+  return upstreamAnswer({ content, _meta: { [META]: { handle, total: text.length, ...more } } })
 }
 
 export function failed(why: string): Answer {
-  return done({ content: [{ type: 'text', text: why }], isError: true })
-}
-
-export function done(value: JsonObject): Answer {
-  return { result: Payload.of({ resultType: 'complete', ...value }, 'modern') }
+  return upstreamAnswer(toolError(why))
 }

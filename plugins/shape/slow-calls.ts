@@ -1,16 +1,5 @@
-import {
-  type Answer,
-  BoundedMap,
-  type Call,
-  type Clock,
-  type Handles,
-  isObject,
-  type JsonObject,
-  type Log,
-  Payload,
-  type RunningCall,
-} from '../../src/plugin.ts'
-import { done, failed } from './read-result.ts'
+import { type Answer, BoundedMap, type Call, type Clock, type Handles, isObject, type JsonObject, type Log, Payload, type RunningCall, upstreamAnswer } from '../../src/plugin.ts'
+import { failed } from './read-result.ts'
 import { META } from './shape-result.ts'
 
 /** Calls that go on, of all callers and of one; the core has bounds of its own below. */
@@ -101,7 +90,7 @@ export class SlowCalls {
   #goesOn(handle: string, tool: string, message?: string): Answer {
     const how = message === undefined ? '' : ` (${message})`
     const text = `The call of ${tool} takes long and goes on${how}. Ask the tool result for its answer: {"handle": "${handle}"}`
-    const answer = done({
+    const answer = upstreamAnswer({
       content: [{ type: 'text', text }],
       _meta: { [META]: { handle, status: 'working' } },
     })

@@ -1,14 +1,4 @@
-import {
-  answer,
-  bytesOf,
-  didYouMean,
-  isObject,
-  tokensIn,
-  type Answer,
-  type CatalogEntry,
-  type JsonObject,
-  type PluginApi,
-} from '../../src/plugin.ts'
+import { answer, bytesOf, didYouMean, isObject, tokensIn, type Answer, type CatalogEntry, type JsonObject, type PluginApi, toolError } from '../../src/plugin.ts'
 import { stubOf } from './code/stubs.ts'
 import { compactTool } from './compact.ts'
 import { findTools, type Wanted } from './find-tools.ts'
@@ -125,5 +115,5 @@ export function said(text: string): Answer {
 
 /** A result that tells a model what it did wrong. */
 export function failed(text: string): Answer {
-  return answer({ content: [{ type: 'text', text }], isError: true })
+  return answer(toolError(text))
 }

@@ -1,4 +1,4 @@
-import type { CatalogEntry, JsonObject } from '../../src/plugin.ts'
+import { type CatalogEntry, type JsonObject, isOwnName, ownNamesBeside } from '../../src/plugin.ts'
 import { overview } from './overview.ts'
 
 /** Tools of our own by what they do. */
@@ -12,22 +12,14 @@ export const NAMES: Readonly<Record<Meta, string>> = {
   code: 'run_code',
 }
 
-const ALL: readonly Meta[] = ['search', 'describe', 'read', 'call', 'code']
-const TAILS = Object.values(NAMES)
-
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
 export function mayBeMeta(name: unknown): name is string {
-  return typeof name === 'string' && TAILS.some(tail => name.endsWith(tail))
+  return isOwnName(name, NAMES)
 }
 
 /** The names of our tools beside these: as they are or, where a real tool has one of them, behind a prefix. */
 export function metaNames(entries: readonly CatalogEntry[]): Readonly<Record<Meta, string>> {
-  const taken = new Set(entries.map(({ exposed }) => exposed))
-  for (let round = 0; ; round++) {
-    const prefix = round === 0 ? '' : `gateway${round === 1 ? '' : round}_`
-    if (TAILS.some(tail => taken.has(prefix + tail))) continue
-    return Object.fromEntries(ALL.map(meta => [meta, prefix + NAMES[meta]])) as Record<Meta, string>
-  }
+  return ownNamesBeside(NAMES, entries)
 }
 
 /** Our tools in front of these; the description of the search says what stands behind, in `most` tokens. */

@@ -1,4 +1,4 @@
-import { parseDuration, type Config } from '../../src/plugin.ts'
+import { parseDuration, type Config, percentDecoded } from '../../src/plugin.ts'
 import { SAMPLERS, type SamplerName } from './sampler.ts'
 
 type Options = NonNullable<Config['tracing']>
@@ -81,16 +81,8 @@ function pairsIn(text: string): (readonly [string, string])[] {
   return text.split(',').flatMap(pair => {
     const at = pair.indexOf('=')
     if (at < 1) return []
-    return [[decoded(pair.slice(0, at).trim()), decoded(pair.slice(at + 1).trim())] as const]
+    return [[percentDecoded(pair.slice(0, at).trim()), percentDecoded(pair.slice(at + 1).trim())] as const]
   })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function timeoutOf(given: Options['timeout'], variable: string | undefined): number {

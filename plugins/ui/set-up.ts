@@ -1,5 +1,5 @@
-import type { Clock, Config, HttpReply, JsonObject, PluginApi } from '../../src/plugin.ts'
-import { Admission, STRANGER } from './access/admission.ts'
+import { type Clock, type Config, type HttpReply, type JsonObject, type PluginApi, STRANGER } from '../../src/plugin.ts'
+import { Admission } from './access/admission.ts'
 import { Browsers } from './access/browsers.ts'
 import { actingRoutes } from './api/acting.ts'
 import { configRoutes } from './api/config.ts'

@@ -67,3 +67,21 @@ export function unlistedEntry(kind: Kind, upstream: string, original: string, pr
   const value = key === 'name' ? { name: original } : { [key]: original, name: original }
   return { ...entryOf(kind, upstream, original, prefix, value), isUnlisted: true }
 }
+
+/** Tells whether a name can be that of a tool which a plugin puts into a list: a real tool of that name makes it longer. */
+export function isOwnName(name: unknown, names: Readonly<Record<string, string>>): name is string {
+  return typeof name === 'string' && Object.values(names).some(tail => name.endsWith(tail))
+}
+
+/** Names of a plugin's own tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
+export function ownNamesBeside<T extends string>(
+  names: Readonly<Record<T, string>>,
+  entries: readonly CatalogEntry[],
+): Readonly<Record<T, string>> {
+  const taken = new Set(entries.map(({ exposed }) => exposed))
+  for (let round = 0; ; round++) {
+    const prefix = round === 0 ? '' : `gateway${round === 1 ? '' : round}_`
+    const all = Object.entries<string>(names).map(([key, name]) => [key, prefix + name] as const)
+    if (!all.some(([, name]) => taken.has(name))) return Object.fromEntries(all) as Record<T, string>
+  }
+}

@@ -1,3 +1,4 @@
+import { type TaskState } from '../protocol/era/tasks.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
@@ -272,4 +273,26 @@ export function outcomeOf({ method, answer, cancelled, route, decidedBy }: Excha
 /** True if a tool said of its result that it failed (`isError`). A result is read only where it says something of the kind. */
 export function hasFailed(result: Payload): boolean {
   return result.isToolError
+}
+
+/** A call that goes on as a task of the gateway, as its owner sees it. */
+export interface HostedCall {
+  /** Our own id of it, which is of no use to clients. */
+  readonly id: string
+  readonly tool: string
+  readonly upstream: string
+  readonly subject: string
+  readonly issuer: string
+  readonly client: string
+  readonly state: TaskState['status']
+  readonly message?: string
+  /** What it waits for its client to answer. */
+  readonly asks: number
+  /** Milliseconds since 1970, as all times of it. */
+  readonly createdAt: number
+  readonly updatedAt: number
+  /** Moment in which it is forgotten, ended or not. */
+  readonly expiresAt: number
+  /** Size of what came of it; absent where that is no result, or none yet. */
+  readonly resultBytes?: number
 }

@@ -9,6 +9,9 @@ export const ANONYMOUS: Principal = Object.freeze({
   scopes: Object.freeze([]),
 })
 
+/** Principal of a caller over HTTP of whom nothing is known yet. Not `ANONYMOUS`, which is the owner's own pipe. */
+export const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
+
 /** Written once for each principal: every exchange asks several times. */
 const keys = new WeakMap<Principal, string>()
 

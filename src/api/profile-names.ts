@@ -2,8 +2,8 @@ import type { Config } from './index.ts'
 import type { Principal } from './exchange.ts'
 import { ANONYMOUS, callers, principalKey } from './principal.ts'
 
-/** A principal, and the profile it asked for, if any. */
-interface Asking {
+/** Caller for whom a list is made, and the profile that it asked for, if any. */
+export interface Viewer {
   readonly principal: Principal
   readonly profile?: string | undefined
 }
@@ -19,7 +19,7 @@ const NOBODY = principalKey(ANONYMOUS)
 export function profileNames({
   profiles = {},
   auth,
-}: Pick<Config, 'profiles' | 'auth'>): (viewer: Asking) => string | undefined {
+}: Pick<Config, 'profiles' | 'auth'>): (viewer: Viewer) => string | undefined {
   const known = new Map(
     Object.entries(profiles).map(([name, { principals }]) => [
       name,

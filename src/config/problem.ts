@@ -1,4 +1,5 @@
 import { isAbsolute, relative } from 'node:path'
+import { plural } from '../util/plain-text.ts'
 import { gatewayError } from '../errors/errors.ts'
 import type { GatewayError } from '../errors/errors.ts'
 import type { Finding } from '../util/finding.ts'
@@ -66,15 +67,11 @@ export function formatProblem(problem: Problem, cwd: string): string {
 export function invalidConfig(problems: readonly Problem[]): GatewayError {
   const errors = problems.filter(problem => problem.severity === 'error')
   const warnings = problems.length - errors.length
-  const count = [counted(errors.length, 'problem'), ...(warnings > 0 ? [counted(warnings, 'warning')] : [])]
+  const count = [plural(errors.length, 'problem'), ...(warnings > 0 ? [plural(warnings, 'warning')] : [])]
   return gatewayError('GW_CONFIG_INVALID', {
     count: count.join(' and '),
     problems: firstOf(inOrder(problems)),
   })
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }
 
 function firstOf(problems: readonly Problem[]): readonly Problem[] {

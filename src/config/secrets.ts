@@ -1,3 +1,4 @@
+import { percentDecoded } from '../util/plain-text.ts'
 import { isSecretName, isWorthHiding } from '../util/secrets.ts'
 import { isPlain } from '../util/plain-data.ts'
 import { pointerTo } from '../util/pointer.ts'
@@ -70,18 +71,10 @@ function ofUrl(text: string, found: Found): void {
   const { username, password } = url
   // A lone user name is a token.
   const secret = password === '' ? username : password
-  for (const form of [secret, decoded(secret)]) if (isWorthHiding('password', form)) found(form)
-  if (password !== '') found(`${decoded(username)}:${decoded(password)}`)
+  for (const form of [secret, percentDecoded(secret)]) if (isWorthHiding('password', form)) found(form)
+  if (password !== '') found(`${percentDecoded(username)}:${percentDecoded(password)}`)
   for (const [key, value] of url.searchParams) if (isWorthHiding(key, value)) found(value)
   for (const segment of url.pathname.split('/')) if (KEY_SEGMENT.test(segment)) found(segment)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** `--api-key=…`, and `--api-key …`. */

@@ -1,3 +1,4 @@
+import { jsonOf } from '../util/plain-data.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 
 const QUOTE = 0x22
@@ -32,17 +33,9 @@ export function factsOf(line: Buffer): LineFacts {
 
 /** An id or a method as it may be; nothing for what may not. */
 function plain(key: 'id' | 'method', value: Buffer): LineFacts {
-  const read = parsed(value.toString('utf8'))
+  const read = jsonOf(value.toString('utf8'))
   if (typeof read === 'string') return { [key]: read }
   return key === 'id' && typeof read === 'number' ? { id: read } : {}
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Visits the members of an object; false where the bytes are none. */

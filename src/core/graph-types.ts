@@ -1,26 +1,12 @@
 import type { Listings } from './catalog/listing.ts'
 import type { LateList, Part } from './catalog/part.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type {
-  Principal,
-  Answer,
-  Call,
-  Clock,
-  Config,
-  Dispatch,
-  Exchange,
-  Inbound,
-  Log,
-  Notification,
-  Route,
-  Session,
-  Upstream,
-} from '../api/index.ts'
+import type { Viewer } from '../api/profile-names.ts'
+import { type Answer, type Call, type Clock, type Config, type Dispatch, type Exchange, type Inbound, type Log, type Notification, type Route, type Session, type Upstream, type HostedCall } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { TaskState } from '../protocol/era/tasks.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Hide } from '../util/secrets.ts'
 import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
@@ -94,34 +80,6 @@ export interface HostedTaskRequest {
   cancel(reason: string): void
 }
 
-/** A task that the gateway keeps, as its owner sees it. */
-export interface TaskRow {
-  /** Our own id of it, which is of no use to clients. */
-  readonly id: string
-  readonly tool: string
-  readonly upstream: string
-  readonly subject: string
-  readonly issuer: string
-  readonly client: string
-  readonly state: TaskState['status']
-  readonly message?: string
-  /** What it waits for its client to answer. */
-  readonly asks: number
-  /** Milliseconds since 1970, as all times of it. */
-  readonly createdAt: number
-  readonly updatedAt: number
-  /** Moment in which it is forgotten, ended or not. */
-  readonly expiresAt: number
-  /** Size of what came of it; absent where that is no result, or none yet. */
-  readonly resultBytes?: number
-}
-
-/** Caller for whom a list is made, and the profile that it looks through. */
-export interface Viewer {
-  readonly principal: Principal
-  readonly profile?: string | undefined
-}
-
 /** The lists of all upstreams, as each caller sees them. */
 interface CatalogReader {
   /** Returns this caller's view as it was last made; undefined where it has to be listed first. */
@@ -192,7 +150,7 @@ export interface Tasks {
   readonly graph: Graph | undefined
   host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined
   hosted(id: string, session: Session): HostedTask | undefined
-  all(): readonly TaskRow[]
+  all(): readonly HostedCall[]
   cancel(id: string, reason: string): boolean | undefined
   note(graph: Graph, session: Session, taskId: string, place: TaskPlace, ttlMs: number | null): void
   list(graph: Graph, session: Session): readonly Known[]

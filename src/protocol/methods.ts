@@ -128,3 +128,10 @@ export function existsIn(method: string, era: Era): boolean {
 export function kindsChangedBy(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)
 }
+
+/** Members of `subscriptions/listen` that ask for changes of a list. */
+export const LISTEN_FLAGS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const

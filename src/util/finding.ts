@@ -33,3 +33,17 @@ export function isKnown(
   report({ pointer, message: `there is no ${what} "${name}"`, hint: didYouMean(name, names), severity })
   return false
 }
+
+/** Settings of TLS that need each other, by the setting that is of no use alone. */
+const PAIRS = { cert: 'key', key: 'cert', passphrase: 'key' } as const
+
+/** Reports each setting of a `tls` that stands without the one that it needs. */
+export function checkKeyPair(tls: Readonly<Record<string, unknown>>, pointer: string, report: Report): void {
+  for (const [one, other] of Object.entries(PAIRS))
+    if (tls[one] !== undefined && tls[other] === undefined)
+      report({
+        pointer: `${pointer}/${one}`,
+        message: `"${one}" is of no use without "${other}"`,
+        hint: `add "${other}"`,
+      })
+}

@@ -35,6 +35,15 @@ export function listAt(value: unknown, ...keys: readonly string[]): readonly unk
   return Array.isArray(at) ? at : []
 }
 
+/** Reads a text as JSON; undefined where it is none. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Sets an own key, `__proto__` included. */
 export function setOwn(target: Record<string, unknown>, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true })

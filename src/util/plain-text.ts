@@ -18,6 +18,15 @@ export function oneLine(text: string): string {
   return plainText(text).replace(/\s+/g, ' ').trim()
 }
 
+/** A text without its percent encoding; as it is where that is none. */
+export function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Cut to so many columns, with a mark where something is missing. */
 export function shortened(text: string, columns: number): string {
   if (text.length <= columns) return text

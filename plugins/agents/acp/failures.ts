@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, RPC } from '../../../src/plugin.ts'
+import { isObject, type JsonObject, RPC, reasonOf } from '../../../src/plugin.ts'
 import { AgentFailure, type FailureKind } from '../types/agent.ts'
 import { isHeavierThan } from './updates.ts'
 
@@ -18,7 +18,7 @@ const MAX_MESSAGE = 2048
 export function failureOf(thrown: unknown, agent: string, phase: string): AgentFailure {
   if (thrown instanceof AgentFailure) return thrown
   if (!(thrown instanceof RpcFault))
-    return new AgentFailure('protocol', phase, `agent "${agent}": ${reason(thrown)}`)
+    return new AgentFailure('protocol', phase, `agent "${agent}": ${reasonOf(thrown)}`)
   const kind = kindOf(thrown)
   const words = `agent "${agent}" ${SAYS[kind] ?? 'answered with an error'} in ${phase}: ${thrown.message} (${thrown.code})${causeIn(thrown)}`
   return new AgentFailure(kind, phase, words, detailsOf(thrown))
@@ -113,10 +113,6 @@ const MAX_DETAILS = 16 * 1024
 function detailsOf({ code, message, data }: RpcFault): JsonObject {
   const isSmall = data !== undefined && !isHeavierThan(MAX_DETAILS, data)
   return { code, message, ...(isSmall ? { data } : {}) }
-}
-
-function reason(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }
 
 /** An error as JSON-RPC has it: what a peer answered, or is answered. */

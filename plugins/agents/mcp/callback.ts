@@ -1,16 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import {
-  BoundedMap,
-  type Credentials,
-  gatewayError,
-  globs,
-  type ListenerConfig,
-  type PluginHooks,
-  type Principal,
-  type Refusal,
-  refuse,
-  RPC,
-} from '../../../src/plugin.ts'
+import { BoundedMap, type Credentials, gatewayError, globs, type ListenerConfig, type PluginHooks, type Principal, type Refusal, refuse, RPC, digestText } from '../../../src/plugin.ts'
 import { TOOLS } from './tool-list.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types/tasks.ts'
 
@@ -82,7 +71,7 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackGrants,
 async function identify(credentials: Credentials, grants: CallbackGrants): Promise<Principal | Refusal> {
   const sent = credentials.header('authorization')
   const token = sent.length === 1 ? /^bearer ([\w-]{1,256})$/i.exec(sent[0] ?? '')?.[1] : undefined
-  const grant = token === undefined ? undefined : await grants.enter(digestOf(token), credentials.path)
+  const grant = token === undefined ? undefined : await grants.enter(digestText(token), credentials.path)
   return grant?.principal ?? REFUSED
 }
 
@@ -142,7 +131,7 @@ export class CallbackTokens implements Callback, CallbackGrants {
     const grant = this.#grantFor(visit, identity, new URL(url).pathname)
     if (grant === undefined) return undefined
     const token = randomBytes(TOKEN_BYTES).toString('base64url')
-    const digest = digestOf(token)
+    const digest = digestText(token)
     this.#grants.set(digest, grant)
     this.#byMark.set(markOf(grant.principal) ?? '', grant)
     this.told(digest, grant)
@@ -214,8 +203,4 @@ export class CallbackTokens implements Callback, CallbackGrants {
     if (grant === undefined) throw gatewayError('GW_UNAUTHORIZED', { why: 'the token of an agent has ended' })
     return grant
   }
-}
-
-function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64')
 }

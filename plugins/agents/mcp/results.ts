@@ -1,14 +1,4 @@
-import {
-  type Answer,
-  type Ask,
-  type ClientSide,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  Payload,
-  refuse,
-  RPC,
-} from '../../../src/plugin.ts'
+import { type Answer, type Ask, type ClientSide, type Exchange, isObject, type JsonObject, Payload, refuse, RPC, toolError, upstreamAnswer } from '../../../src/plugin.ts'
 import type {
   AgentRow,
   Page,
@@ -33,23 +23,18 @@ export function hasEnded({ state }: TaskView): boolean {
   return FINAL.has(state)
 }
 
-/** A whole result, in the form of the server that this is. */
-export function done(value: JsonObject): Answer {
-  return { result: Payload.of({ resultType: 'complete', ...value }, 'modern') }
-}
-
 /** Result of a tool: for programs, and in words. */
 export function toolResult(structuredContent: JsonObject, texts: readonly string[], isError = false): Answer {
   const content = texts.filter(text => text !== '').map(text => ({ type: 'text', text }))
-  return done({ content, structuredContent, isError })
+  return upstreamAnswer({ content, structuredContent, isError })
 }
 
 /** A tool that could not do what it was asked: the model reads why, and when to come back where that is known. */
 export function failed(why: string, retryAfterMs?: unknown): Answer {
-  if (typeof retryAfterMs !== 'number') return done({ content: [{ type: 'text', text: why }], isError: true })
+  if (typeof retryAfterMs !== 'number') return upstreamAnswer(toolError(why))
   const text = `${why}; come back in ${Math.ceil(retryAfterMs / 1000)} s`
   const _meta = { 'io.tapgate/retryAfterMs': retryAfterMs }
-  return done({ content: [{ type: 'text', text }], isError: true, _meta })
+  return upstreamAnswer({ ...toolError(text), _meta })
 }
 
 export function unknownTask(): Answer {

@@ -1,30 +1,11 @@
-import {
-  type Answer,
-  type Call,
-  type Exchange,
-  isObject,
-  type JsonObject,
-  refuse,
-  RPC,
-} from '../../../src/plugin.ts'
+import { type Answer, type Call, type Exchange, isObject, type JsonObject, refuse, RPC, upstreamAnswer } from '../../../src/plugin.ts'
 import type { TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
-import {
-  canBeAsked,
-  done,
-  giveAnswers,
-  hasEnded,
-  inputRequests,
-  inWords,
-  POLL_MS,
-  structured,
-  taskAnswer,
-  unknownTaskError,
-} from './results.ts'
+import { canBeAsked, giveAnswers, hasEnded, inputRequests, inWords, POLL_MS, structured, taskAnswer, unknownTaskError } from './results.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([
-  ['tasks/get', (call, parts) => within(call, parts, view => done(detailed(view, call.exchange)))],
+  ['tasks/get', (call, parts) => within(call, parts, view => upstreamAnswer(detailed(view, call.exchange)))],
   ['tasks/update', update],
   ['tasks/cancel', cancel],
 ])
@@ -45,14 +26,14 @@ function update(call: Call, parts: McpParts): Answer {
     return refuse(RPC.invalidParams, 'Invalid params: "inputResponses" must be an object')
   return within(call, parts, (view, owner) => {
     giveAnswers(parts.service(), view, owner, responses)
-    return done({})
+    return upstreamAnswer({})
   })
 }
 
 function cancel(call: Call, parts: McpParts): Answer {
   return within(call, parts, (view, owner) => {
     parts.service().cancel(view.id, owner, 'the client cancelled it')
-    return done({})
+    return upstreamAnswer({})
   })
 }
 

@@ -1,25 +1,10 @@
-import {
-  type Answer,
-  BoundedMap,
-  type Call,
-  type Exchange,
-  Payload,
-  principalKey,
-  refuse,
-  RPC,
-  type ServerSide,
-  type Session,
-  type Upstream,
-  type UpstreamConfig,
-  type UpstreamContext,
-  type UpstreamState,
-} from '../../../src/plugin.ts'
+import { type Answer, BoundedMap, type Call, type Exchange, Payload, principalKey, refuse, RPC, type ServerSide, type Session, type Upstream, type UpstreamConfig, type UpstreamContext, type UpstreamState, upstreamAnswer } from '../../../src/plugin.ts'
 import type { AgentRuntime, TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
 import { TASK_METHODS } from './task-methods.ts'
 import { TOOL_LIST } from './tool-list.ts'
 import { callTool } from './call-tool.ts'
-import { done, hasEnded, structured } from './results.ts'
+import { hasEnded, structured } from './results.ts'
 import { MAX_PAGE_BYTES } from './schemas.ts'
 
 const SCHEME = 'agent-task://'
@@ -164,7 +149,7 @@ function listResources({ exchange }: Call, parts: McpParts): Answer {
     mimeType: PARTS[''].type,
     annotations: { lastModified: new Date(view.updatedAt).toISOString() },
   }))
-  return done({ resources, ttlMs: 0, cacheScope: 'private' })
+  return upstreamAnswer({ resources, ttlMs: 0, cacheScope: 'private' })
 }
 
 /** `resources/read`. */
@@ -183,7 +168,7 @@ function readResource({ params, exchange }: Call, parts: McpParts): Answer {
 
 function contents(uri: string, mimeType: string, text: string, meta: object = {}): Answer {
   const _meta = Object.keys(meta).length === 0 ? {} : { _meta: meta }
-  return done({ contents: [{ uri, mimeType, text, ..._meta }], ttlMs: 0, cacheScope: 'private' })
+  return upstreamAnswer({ contents: [{ uri, mimeType, text, ..._meta }], ttlMs: 0, cacheScope: 'private' })
 }
 
 function notFound(uri: string): Answer {
@@ -217,7 +202,7 @@ class Watched {
     const uri = String(params?.uri)
     const found = find(uri, exchange, parts)
     if (found === undefined) return notFound(uri)
-    if (this.#watches.has(uri)) return done({})
+    if (this.#watches.has(uri)) return upstreamAnswer({})
     const { view, owner } = found
     if (this.#watches.size >= MAX_WATCHED || this.#watches.sizeOf(owner) >= MAX_OF_OWNER)
       return refuse(RPC.internal, 'Subscription limit reached')
@@ -227,13 +212,13 @@ class Watched {
       if (hasEnded(now)) this.#end(uri)
     }
     this.#watches.set(uri, parts.service().watch(view.id, owner, tell), owner)
-    return done({})
+    return upstreamAnswer({})
   }
 
   /** `resources/unsubscribe`. */
   unsubscribe({ params }: Call): Answer {
     this.#end(String(params?.uri))
-    return done({})
+    return upstreamAnswer({})
   }
 
   #end(uri: string): void {

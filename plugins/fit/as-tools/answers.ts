@@ -1,4 +1,4 @@
-import { answer, isObject, RPC, type Answer, type JsonObject } from '../../../src/plugin.ts'
+import { answer, isObject, RPC, type Answer, type JsonObject, toolError, objectsIn } from '../../../src/plugin.ts'
 import type { Meta } from './definitions.ts'
 
 /** Errors that a model can mend by another name or URI, or that say that nothing of the kind is offered. */
@@ -18,7 +18,7 @@ export function toolAnswer(meta: Meta, given: Answer, isRefusal: boolean): Answe
 
 /** A result that tells a model what it did wrong. */
 export function failed(text: string): Answer {
-  return answer({ content: [{ type: 'text', text }], isError: true })
+  return answer(toolError(text))
 }
 
 function said(content: readonly JsonObject[]): Answer {
@@ -46,10 +46,6 @@ function listText(member: string, list: unknown, nextCursor: unknown): string {
     Object.fromEntries(TELLING.flatMap(key => (entry[key] === undefined ? [] : [[key, entry[key]]]))),
   )
   return JSON.stringify({ [member]: entries, ...(nextCursor === undefined ? {} : { nextCursor }) })
-}
-
-function objectsIn(list: unknown): JsonObject[] {
-  return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 /** One content is the answer; of several, each stands behind its URI. */

@@ -1,4 +1,4 @@
-import type { CatalogEntry, JsonObject } from '../../../src/plugin.ts'
+import { type CatalogEntry, type JsonObject, isOwnName, ownNamesBeside } from '../../../src/plugin.ts'
 
 /** Kinds of things that a client may be given by tools. */
 export interface Kinds {
@@ -19,21 +19,15 @@ const NAMES: Names = {
   getPrompt: 'get_prompt',
 }
 const METAS = Object.keys(NAMES) as Meta[]
-const TAILS = Object.values(NAMES)
 
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
 export function mayBeOurs(name: unknown): name is string {
-  return typeof name === 'string' && TAILS.some(tail => name.endsWith(tail))
+  return isOwnName(name, NAMES)
 }
 
 /** Names of our tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */
 export function namesBeside(entries: readonly CatalogEntry[]): Names {
-  const taken = new Set(entries.map(({ exposed }) => exposed))
-  for (let round = 0; ; round++) {
-    const prefix = round === 0 ? '' : `gateway${round === 1 ? '' : round}_`
-    if (TAILS.some(tail => taken.has(prefix + tail))) continue
-    return Object.fromEntries(METAS.map(meta => [meta, prefix + NAMES[meta]])) as Record<Meta, string>
-  }
+  return ownNamesBeside(NAMES, entries)
 }
 
 /** Finds which of our tools has a name, among those for these kinds. */

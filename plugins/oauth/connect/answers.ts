@@ -1,17 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  answer,
-  type Answer,
-  type Call,
-  type ClientSide,
-  type Dispatch,
-  GatewayError,
-  isObject,
-  oneLine,
-  type Principal,
-  refuse,
-  RPC,
-} from '../../../src/plugin.ts'
+import { answer, type Answer, type Call, type ClientSide, type Dispatch, GatewayError, isObject, oneLine, type Principal, refuse, RPC, toolError } from '../../../src/plugin.ts'
 import { accountOf, nameOf } from '../account.ts'
 import type { Link, Links, Proof } from './links.ts'
 
@@ -131,6 +119,6 @@ function opensPages({ capabilities, version }: ClientSide): boolean {
 
 /** A result that the model can read, where there is such a thing. */
 function failed({ method }: Call, text: string): Answer {
-  if (method === 'tools/call') return answer({ content: [{ type: 'text', text }], isError: true })
+  if (method === 'tools/call') return answer(toolError(text))
   return refuse(RPC.internal, text, { code: NEEDED })
 }

@@ -1,8 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { BoundedMap, type Clock, type HttpRequest } from '../../../src/plugin.ts'
+import { BoundedMap, type Clock, type HttpRequest, cookieIn, digestText, sameText } from '../../../src/plugin.ts'
 import type { BegunLogin } from '../flow/login.ts'
 import { LINK_MS } from './links.ts'
-import { sameText } from './same-text.ts'
 import type { Person, PersonLogin } from './types.ts'
 
 /** State of one browser, by its cookie. */
@@ -45,8 +44,8 @@ export class Browsers {
 
   /** The browser that sends a request; undefined for one that brings no cookie of ours. */
   find(request: HttpRequest, base: string): Browser | undefined {
-    const cookie = cookieIn(request, this.#cookieName(base))
-    const browser = cookie === undefined ? undefined : this.#browsers.get(digestOf(cookie))
+    const cookie = cookieIn(request.header('cookie'), this.#cookieName(base))
+    const browser = cookie === undefined ? undefined : this.#browsers.get(digestText(cookie))
     return browser !== undefined && this.#clock.now() < browser.until ? browser : undefined
   }
 
@@ -61,13 +60,13 @@ export class Browsers {
       starts: new BoundedMap({ max: MAX_BEGUN }),
       shown: new BoundedMap({ max: MAX_BEGUN }),
     }
-    this.#browsers.set(digestOf(browser.cookie), browser)
+    this.#browsers.set(digestText(browser.cookie), browser)
     return browser
   }
 
   /** Another cookie for a browser whose person has logged in: who knew the old one knows nothing. */
   renew(browser: Browser, person: Person): Browser {
-    this.#browsers.delete(digestOf(browser.cookie))
+    this.#browsers.delete(digestText(browser.cookie))
     const next = this.open()
     next.person = person
     return next
@@ -104,15 +103,4 @@ export class Browsers {
 
 function isSecure(base: string): boolean {
   return base.startsWith('https:')
-}
-
-function cookieIn(request: HttpRequest, name: string): string | undefined {
-  const all = request.header('cookie').flatMap(line => line.split(';').map(one => one.trim()))
-  const [own, ...more] = all.filter(one => one.startsWith(`${name}=`))
-  // Two of one name: somebody else has set one of them.
-  return own === undefined || more.length > 0 ? undefined : own.slice(name.length + 1)
-}
-
-function digestOf(cookie: string): string {
-  return createHash('sha256').update(cookie).digest('base64')
 }

@@ -1,4 +1,4 @@
-import { BoundedMap, type Config, type PluginApi, type Principal } from '../../../src/plugin.ts'
+import { BoundedMap, type Config, type PluginApi, type Principal, STRANGER } from '../../../src/plugin.ts'
 import type { OAuthService } from '../service.ts'
 import { isConnected } from '../upstreams.ts'
 import { type AnswersHost, withLogins } from './answers.ts'
@@ -13,14 +13,6 @@ import { CALLBACK, CONNECT, isPagePath, type Look, Pages, PERSON } from './route
 const KEYS = 'api-key'
 
 const MAX_CONSENTS = 10_000
-
-/** Principal of whom nothing is known yet: the pages find out who it is by themselves. */
-const STRANGER: Principal = Object.freeze({
-  issuer: 'http',
-  client: '',
-  subject: 'anonymous',
-  scopes: Object.freeze([]),
-})
 
 /** State that outlives a reload: links that are open, and browsers that have opened them. */
 export class ConnectState {

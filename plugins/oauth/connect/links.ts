@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { BoundedMap, type Clock, type Principal, principalKey, type Session } from '../../../src/plugin.ts'
-import { sameText } from './same-text.ts'
+import { BoundedMap, type Clock, type Principal, principalKey, type Session, sameText } from '../../../src/plugin.ts'
 
 /** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
 export type Proof = 'person' | 'code'

@@ -34,7 +34,8 @@ type Method = ClientIdentity['method']
 
 /** Ways to authenticate in a registration, the one that is liked most first. */
 const METHODS: readonly Method[] = ['none', 'client_secret_basic', 'client_secret_post']
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
+/** Names of this machine, as URLs have them. */
+export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 /** A registration is made anew this long before its secret ends. */
 const RENEW_MS = 60_000
 

@@ -1,4 +1,5 @@
 import type { AuthorizationServer } from 'oauth4webapi'
+import { LOOPBACK } from './client-identity.ts'
 import { isObject, type Log } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Caller, ClientIdentity, GrantKey, NewGrant, PendingLogin, Vault } from '../types.ts'
@@ -192,8 +193,6 @@ function authorizationEndpoint(
   const why = `${issuer} has no authorization endpoint that a browser may be sent to`
   throw oauthError('GW_OAUTH_METADATA', { upstream, why })
 }
-
-const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 
 /** The part of the metadata that the way back needs, as it was checked at the beginning. */
 function essentials(server: AuthorizationServer): AuthorizationServer {

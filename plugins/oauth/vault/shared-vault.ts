@@ -281,28 +281,21 @@ function keptIn({ grants }: GrantRecord, issuer: string): Pick<NewGrant, 'caller
   }
 }
 
+/** Members of a grant without those that say whose it is. */
+const MEMBERS = Object.keys({
+  access: true,
+  audience: true,
+  refresh: true,
+  expiresAt: true,
+  scopesRequested: true,
+  scopesGranted: true,
+  scopesWanted: true,
+  caller: true,
+  client: true,
+} satisfies Record<keyof NewGrant, true>) as readonly (keyof NewGrant)[]
+
 /** Takes its own members alone: whoever refreshes a kept grant hands on its key and generation too. */
-function plain({
-  access,
-  audience,
-  refresh,
-  expiresAt,
-  scopesRequested,
-  scopesGranted,
-  scopesWanted,
-  caller,
-  client,
-}: NewGrant): NewGrant {
-  const given = {
-    access,
-    audience,
-    refresh,
-    expiresAt,
-    scopesRequested,
-    scopesGranted,
-    scopesWanted,
-    caller,
-    client,
-  }
+function plain(grant: NewGrant): NewGrant {
+  const given = Object.fromEntries(MEMBERS.map(member => [member, grant[member]]))
   return JSON.parse(JSON.stringify(given)) as NewGrant
 }

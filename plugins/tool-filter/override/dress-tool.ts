@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../../src/plugin.ts'
+import { isObject, type JsonObject, pointerKeys } from '../../../src/plugin.ts'
 import type { Override } from './overrides.ts'
 
 /** Dressed tools by what servers said, so that the same words make the same object: lists are compared by it. */
@@ -29,7 +29,7 @@ function dressed(value: JsonObject, override: Override): JsonObject {
 
 /** A schema with another text at one place; the very same where the place is not there. */
 function withText(schema: JsonObject, [pointer, text]: [string, string]): JsonObject {
-  return describedAt(schema, stepsOf(pointer), text) ?? schema
+  return describedAt(schema, pointerKeys(pointer), text) ?? schema
 }
 
 function describedAt(schema: unknown, steps: readonly string[], text: string): JsonObject | undefined {
@@ -55,12 +55,5 @@ function describedInList(
 
 /** True if a schema has something at this place that a text can be about. */
 export function hasPlace(schema: JsonObject, pointer: string): boolean {
-  return describedAt(schema, stepsOf(pointer), '') !== undefined
-}
-
-function stepsOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return describedAt(schema, pointerKeys(pointer), '') !== undefined
 }

@@ -1,12 +1,4 @@
-import {
-  ANONYMOUS,
-  type Config,
-  type Credentials,
-  identifiedBy,
-  parseDuration,
-  principalKey,
-  type Principal,
-} from '../../../src/plugin.ts'
+import { ANONYMOUS, type Config, type Credentials, identifiedBy, parseDuration, principalKey, type Principal, STRANGER } from '../../../src/plugin.ts'
 import type { Browser, Browsers } from './browsers.ts'
 import type { PageRequest } from './page-request.ts'
 import { isSameOrigin } from './same-origin.ts'
@@ -34,9 +26,6 @@ export interface Refused {
 
 /** A credential that was shown this long ago is looked at again. */
 const CHECK_MS = 30_000
-
-/** Principal of whom nothing is known yet: the page finds out who it is by itself. */
-export const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
 
 /** Decides who may look, and who may act. */
 export class Admission {

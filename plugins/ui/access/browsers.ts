@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { BoundedMap, type Clock, type HttpRequest, type Principal } from '../../../src/plugin.ts'
+import { BoundedMap, type Clock, type HttpRequest, type Principal, cookieIn, digestText } from '../../../src/plugin.ts'
 
 /** A browser that has logged in. */
 export interface Browser {
@@ -41,13 +41,13 @@ export class Browsers {
   /** A token that opens the page once, as its owner. */
   link(): string {
     const token = secret()
-    this.#links.set(digestOf(token), this.#clock.now() + LINK_MS)
+    this.#links.set(digestText(token), this.#clock.now() + LINK_MS)
     return token
   }
 
   /** Lets a browser in that brings a token; undefined where that is used, too old, or none of ours. */
   openByLink(token: string, listener: string, sessionMs: number): Browser | undefined {
-    const digest = digestOf(token)
+    const digest = digestText(token)
     const until = this.#links.get(digest)
     this.#links.delete(digest)
     if (until === undefined || this.#clock.now() >= until) return undefined
@@ -70,26 +70,26 @@ export class Browsers {
   ): Browser {
     const now = this.#clock.now()
     const browser = { ...caller, cookie: secret(), key: secret(), until: now + sessionMs, checkedAt: now }
-    this.#browsers.set(digestOf(browser.cookie), browser, share)
+    this.#browsers.set(digestText(browser.cookie), browser, share)
     return browser
   }
 
   /** The browser of a request, if it brings its cookie and its key. */
   find(request: Pick<HttpRequest, 'header' | 'listener'>): Browser | undefined {
     const cookie = this.#cookieOf(request)
-    const browser = cookie === undefined ? undefined : this.#browsers.get(digestOf(cookie))
+    const browser = cookie === undefined ? undefined : this.#browsers.get(digestText(cookie))
     const [key = ''] = request.header('x-tapgate-ui')
-    if (browser === undefined || digestOf(key) !== digestOf(browser.key)) return undefined
+    if (browser === undefined || digestText(key) !== digestText(browser.key)) return undefined
     return this.isOpen(browser) && isAt(browser, request.listener) ? browser : undefined
   }
 
   /** False once it has logged out, or its time is over. */
   isOpen(browser: Browser): boolean {
-    return this.#clock.now() < browser.until && this.#browsers.get(digestOf(browser.cookie)) === browser
+    return this.#clock.now() < browser.until && this.#browsers.get(digestText(browser.cookie)) === browser
   }
 
   close({ cookie }: Browser): void {
-    this.#browsers.delete(digestOf(cookie))
+    this.#browsers.delete(digestText(cookie))
   }
 
   hasCookie(request: Pick<HttpRequest, 'header'>): boolean {
@@ -103,10 +103,7 @@ export class Browsers {
   }
 
   #cookieOf(request: Pick<HttpRequest, 'header'>): string | undefined {
-    const all = request.header('cookie').flatMap(line => line.split(';').map(one => one.trim()))
-    const [own, ...more] = all.filter(one => one.startsWith(`${this.#name}=`))
-    // Two of one name: somebody else has set one of them.
-    return own === undefined || more.length > 0 ? undefined : own.slice(this.#name.length + 1)
+    return cookieIn(request.header('cookie'), this.#name)
   }
 }
 
@@ -117,8 +114,4 @@ function isAt({ principal, listener }: Browser, wanted: string): boolean {
 
 function secret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
-}
-
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64')
 }

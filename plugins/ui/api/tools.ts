@@ -1,4 +1,4 @@
-import { GatewayError, isObject, type JsonObject, tokensIn } from '../../../src/plugin.ts'
+import { GatewayError, isObject, type JsonObject, tokensIn, objectsIn } from '../../../src/plugin.ts'
 import type { Shown, ToolDetail, ToolRow, Tools } from '../types.ts'
 import type { ApiHost } from './host.ts'
 import { ANY, missing, MOST_ROWS, type Question, type Route, ROWS } from './route.ts'
@@ -105,13 +105,13 @@ function askingRoutes({ control }: ApiHost, known: ReadTools): Route[] {
 async function shownTo(control: ApiHost['control'], { tool, server, client }: JsonObject): Promise<Shown> {
   const isMeant = (row: JsonObject): boolean => row.name === tool && row.upstream === server
   const { tools } = await control('listing', { client })
-  const row = rowsIn(tools).find(isMeant)
+  const row = objectsIn(tools).find(isMeant)
   const { changes } = await control('fit.report', { client }).catch(withoutFit)
   const { original } =
     (await control('catalogue.list', { kind: 'tools' }).then(({ entries }) =>
-      rowsIn(entries).find(isMeant),
+      objectsIn(entries).find(isMeant),
     )) ?? {}
-  const change = rowsIn(changes).find(
+  const change = objectsIn(changes).find(
     ({ upstream, name }) => upstream === server && (name === tool || name === original),
   )
   const { notes = [], unfit } = change ?? {}
@@ -127,10 +127,6 @@ async function shownTo(control: ApiHost['control'], { tool, server, client }: Js
 function withoutFit(error: unknown): JsonObject {
   if (error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN') return {}
   throw error
-}
-
-function rowsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 /** Rows of tools; what was worked out of a description is kept for as long as that. */

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../util/plain-data.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { findProgram } from '../../util/find-program.ts'
 import { scriptBehind } from '../../util/process/npm-shim.ts'
@@ -52,18 +53,10 @@ async function latestOf(name: string, terminal: Terminal, host: NodeJS.Process):
   const line = ['view', `${name}@latest`, 'version', ...FLAGS]
   const [program, args] = script === undefined ? [npm, line] : [host.execPath, [script, ...line]]
   const { text, why } = await outputOfProgram(program, args, { cwd, env: environment })
-  const said = parsed(text)
+  const said = jsonOf(text)
   if (why === undefined) return said
   const error = isObject(said) && isObject(said.error) ? said.error : {}
   if (error.code === 'E404') throw new SaidNo('there is no such package')
   const { summary } = error
   throw new Error(oneLine(typeof summary === 'string' && summary !== '' ? summary : why).slice(0, 200))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

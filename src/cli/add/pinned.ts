@@ -1,6 +1,6 @@
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { textAt } from '../../util/plain-data.ts'
+import { textAt, jsonOf } from '../../util/plain-data.ts'
 import { outputOf } from '../background/own-program.ts'
 import type { Adding } from './add.ts'
 
@@ -15,7 +15,7 @@ export async function pinned(
 ): Promise<Pinned | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
-  const said = parsed(text)
+  const said = jsonOf(text)
   const lock = textAt(said, 'file')
   if (exit === 0 && lock !== undefined) return { file: lock }
   const [first] = isObject(said) && Array.isArray(said.upstreams) ? (said.upstreams as unknown[]) : []
@@ -28,13 +28,5 @@ function hasPins(text: string): boolean {
     return isObject(config) && config.pins !== undefined
   } catch {
     return false
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

@@ -2,7 +2,7 @@ import type { Inspection, UpstreamStatus } from '../../api/gateway.ts'
 import type { LoadedConfig, Problem } from '../../config/index.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject, objectsIn } from '../../protocol/json/json.ts'
 import { within } from '../../util/clock.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
 import { table } from '../output/table.ts'
@@ -151,12 +151,12 @@ class Asked {
   /** Rows of the table of clients; none where lists are not fitted. */
   async #clients(): Promise<string[]> {
     const asked = await this.#gateway.control('fit.clients', {}).catch(() => undefined)
-    return listOf(asked?.clients).map(({ client }) => String(client))
+    return objectsIn(asked?.clients).map(({ client }) => String(client))
   }
 }
 
 function fittedClient(report: JsonObject, client: string, profile: string | undefined): FittedClient {
-  const changes = listOf(report.changes)
+  const changes = objectsIn(report.changes)
   return {
     client,
     ...(profile === undefined ? {} : { profile }),
@@ -171,10 +171,6 @@ function fittedClient(report: JsonObject, client: string, profile: string | unde
     ),
     ...(typeof report.tooMany === 'number' ? { tooMany: report.tooMany } : {}),
   }
-}
-
-function listOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 /** True for a server that was spoken to: one that wants a login has answered. */

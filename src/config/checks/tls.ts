@@ -2,7 +2,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto'
 import { createPrivateKey } from 'node:crypto'
 import { mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
-import type { Report } from '../../util/finding.ts'
+import { checkKeyPair, type Report } from '../../util/finding.ts'
 import type { Config } from '../config.gen.ts'
 
 /** Reads a file whose path is relative to the configuration. */
@@ -21,7 +21,8 @@ export function checkTls(config: unknown, readFile: ReadFile, report: Report): v
     if (spec.tls === undefined || spec.enabled === false) continue
     const files = new Files(readFile, `${at}/tls`, report)
     checkFiles(mapAt(spec, 'tls'), files)
-    checkPairs(mapAt(spec, 'tls'), files)
+    // Those of a listener are required by the schema.
+    checkKeyPair(mapAt(spec, 'tls'), `${at}/tls`, finding => report({ ...finding, severity: 'error' }))
   }
   const listeners = mapAt(config, 'listeners')
   for (const name of Object.keys(listeners)) {
@@ -52,17 +53,6 @@ function checkPlain(spec: Readonly<Record<string, unknown>>, at: string, report:
         hint: `write https:// or wss://, or take "${key}" out`,
         on: 'key',
       })
-}
-
-/** Settings of an upstream that need each other; those of a listener are required. */
-function checkPairs(tls: Readonly<Record<string, unknown>>, files: Files): void {
-  for (const [one, other] of [
-    ['cert', 'key'],
-    ['key', 'cert'],
-    ['passphrase', 'key'],
-  ] as const)
-    if (tls[one] !== undefined && tls[other] === undefined)
-      files.refuse(one, `"${one}" is of no use without "${other}"`, `add "${other}"`)
 }
 
 function checkFiles(tls: Readonly<Record<string, unknown>>, files: Files): void {

@@ -1,3 +1,4 @@
+import { LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Exchange } from '../../api/index.ts'
 import { declaresTasks } from '../../protocol/era/tasks.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
@@ -12,11 +13,6 @@ import { tasksNotDeclared } from '../tasks/task-support.ts'
 import type { Graph, ListenFilter } from '../graph-types.ts'
 import { askOwner } from './resource-owner.ts'
 
-const FLAGS = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-} as const
 /** URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
 /** Milliseconds that an acknowledgement waits for servers to know what is watched; slower ones learn of it after that. */
@@ -62,7 +58,7 @@ function isAsked(taskIds: unknown): boolean {
 function honoured(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'> {
   const capabilities = mergedCapabilities(graph)
   const methods = new Set<string>()
-  for (const [kind, flag] of Object.entries(FLAGS)) {
+  for (const [kind, flag] of Object.entries(LISTEN_FLAGS)) {
     if (asked[flag] === true && capabilities[kind] !== undefined)
       methods.add(`notifications/${kind}/list_changed`)
   }
@@ -73,7 +69,7 @@ function honoured(asked: JsonObject, graph: Graph): Omit<ListenFilter, 'taskIds'
 
 function describe(filter: ListenFilter): JsonObject {
   const notifications: JsonObject = {}
-  for (const [kind, flag] of Object.entries(FLAGS))
+  for (const [kind, flag] of Object.entries(LISTEN_FLAGS))
     if (filter.methods.has(`notifications/${kind}/list_changed`)) notifications[flag] = true
   if (filter.uris.size > 0) notifications.resourceSubscriptions = [...filter.uris]
   if (filter.taskIds.length > 0) notifications.taskIds = [...filter.taskIds]

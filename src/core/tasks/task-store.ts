@@ -1,7 +1,7 @@
-import type { Notification, Session } from '../../api/index.ts'
+import { type Notification, type Session, type HostedCall } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
-import type { Graph, HostedTaskRequest, Known, TaskPlace, TaskRow } from '../graph-types.ts'
+import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId } from './task-ids.ts'
 
@@ -22,7 +22,7 @@ interface Hosted {
   readonly task: HostedTask
   readonly owner: string
   /** What is known of it without looking: whose it is, and of what. */
-  readonly about: Pick<TaskRow, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
+  readonly about: Pick<HostedCall, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
 }
 
 /** Tasks that servers have under one id. */
@@ -83,7 +83,7 @@ export class TaskStore {
   }
 
   /** Tasks of our own of all callers, the newest first. */
-  all(): TaskRow[] {
+  all(): HostedCall[] {
     return [...this.#hosted.values()].map(rowOf).reverse()
   }
 
@@ -233,7 +233,7 @@ function aboutOf({ principal, client }: Session, { tool, upstream }: HostedTaskR
   }
 }
 
-function rowOf({ task, about }: Hosted): TaskRow {
+function rowOf({ task, about }: Hosted): HostedCall {
   const { status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task.state
   const { outcome } = task
   const [begun, changed] = [Date.parse(createdAt), Date.parse(lastUpdatedAt)]

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../../api/index.ts'
-import { ANONYMOUS } from '../../plugin.ts'
+import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { clientKey, SMALL } from '../../transport/backlog.ts'
 import { takeChoices } from '../client/choices.ts'
@@ -107,9 +107,6 @@ async function prober(context: HttpContext, request: IncomingMessage): Promise<P
   if ('status' in caller) return STRANGER
   return caller === ANONYMOUS && !isLocal(request.socket.remoteAddress) ? STRANGER : caller
 }
-
-/** Principal of a caller of whom nothing is known. */
-const STRANGER: Principal = Object.freeze({ ...ANONYMOUS, issuer: 'http' })
 
 function isLocal(address = ''): boolean {
   return address === '::1' || /^(::ffff:)?127\./.test(address)

@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../util/plain-text.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
 import type { Kind } from '../methods.ts'
 import { type Reader, STRUCTURED_SINCE } from '../versions.ts'
@@ -108,7 +109,7 @@ function target(pointer: string, root: JsonObject): unknown {
   return pointer
     .split('/')
     .slice(1)
-    .map(step => decoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map(step => percentDecoded(step).replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>(
       (at, key) => (isObject(at) && Object.hasOwn(at, key) ? at[key] : memberOf(at, key)),
       root,
@@ -117,14 +118,6 @@ function target(pointer: string, root: JsonObject): unknown {
 
 function memberOf(at: unknown, key: string): unknown {
   return Array.isArray(at) && /^\d+$/.test(key) ? (at as unknown[])[Number(key)] : undefined
-}
-
-function decoded(step: string): string {
-  try {
-    return decodeURIComponent(step)
-  } catch {
-    return step
-  }
 }
 
 /**

@@ -5,3 +5,8 @@ export type JsonObject = { [key: string]: unknown }
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** The objects of a list; none where it is no list. */
+export function objectsIn(list: unknown): JsonObject[] {
+  return Array.isArray(list) ? list.filter(isObject) : []
+}

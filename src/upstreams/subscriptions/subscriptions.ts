@@ -1,3 +1,4 @@
+import { LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
@@ -155,12 +156,6 @@ export class Watches {
   }
 }
 
-const FLAGS = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-} as const
-
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 const MAX_URIS = 10_000
 /** The wait of a subscriber for the server's acknowledgement; it is subscribed later if this was too short. */
@@ -315,7 +310,7 @@ class Watch {
   #wanted(connection: Connection): JsonObject {
     const wanted: JsonObject = {}
     if (this.#role.lists)
-      for (const [kind, flag] of Object.entries(FLAGS))
+      for (const [kind, flag] of Object.entries(LISTEN_FLAGS))
         if (announces(kind, connection.server)) wanted[flag] = true
     if (this.#uris.size > 0) wanted.resourceSubscriptions = [...this.#uris.keys()]
     return wanted
@@ -347,7 +342,7 @@ class Watch {
 
 /** All that a server may have changed while nobody listened. */
 export function changesOf(server: ServerSide | undefined): Notification[] {
-  return Object.keys(FLAGS)
+  return Object.keys(LISTEN_FLAGS)
     .filter(kind => announces(kind, server))
     .map(kind => ({ method: `notifications/${kind}/list_changed`, params: undefined }))
 }
