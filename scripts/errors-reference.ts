@@ -1,4 +1,4 @@
-import { allErrors } from '../src/gateway/errors.ts'
+import { allErrors } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors/table.ts and plugins/*/errors.ts by \`npm run gen\`. Do not edit. -->
 

@@ -1,5 +1,5 @@
 import { DOCTOR } from '../src/cli/doctor/table.ts'
-import { allFindings } from '../src/gateway/errors.ts'
+import { allFindings } from '../src/gateway/builtins.ts'
 
 const HEADER = `<!-- Generated from src/errors/health.ts and the \`health\` tables of plugins by \`npm run gen\`. Do not edit. -->
 

@@ -1,7 +1,7 @@
 // Man pages of the commands, in the macros of man(7), made from what --help shows.
 import type { Command } from '@oclif/core/command'
 
-export interface ManFacts {
+interface ManFacts {
   readonly version: string
   readonly description: string
   /** Description of each word that only holds other commands, such as `service`. */

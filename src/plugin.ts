@@ -316,7 +316,7 @@ export { Payload } from './protocol/payload.ts'
 export { RPC } from './protocol/rpc-error.ts'
 export { RpcPeer, type RpcBounds } from './protocol/rpc-peer.ts'
 export { LISTS, METHODS, kindsChangedBy, type Kind } from './protocol/methods.ts'
-export { canonical } from './protocol/json/canonical.ts'
+export { canonical } from './protocol/json/json.ts'
 export { isObject, objectsIn, type JsonObject } from './protocol/json/json.ts'
 export { parseParams } from './protocol/jsonrpc.ts'
 export type {
@@ -408,8 +408,14 @@ export type {
   CacheToolConfig,
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
-export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
-export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
+export {
+  isOwnName,
+  ownNamesBeside,
+  type CatalogEntry,
+  type CatalogView,
+  type ListingReader,
+  type UpstreamInstructions,
+} from './api/catalog-entry.ts'
 export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

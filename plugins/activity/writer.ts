@@ -32,7 +32,7 @@ export class RecordCounts {
 }
 
 /** Place of the file, and its bounds. */
-export interface WriterSettings extends Bounds {
+interface WriterSettings extends Bounds {
   readonly path: string
   readonly everyMs: number
 }

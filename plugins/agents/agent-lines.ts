@@ -1,5 +1,12 @@
 import { stripVTControlCharacters } from 'node:util'
-import { isObject, oneLine, type CommandCall, type CommandOutput, type JsonObject, objectsIn } from '../../src/plugin.ts'
+import {
+  isObject,
+  oneLine,
+  type CommandCall,
+  type CommandOutput,
+  type JsonObject,
+  objectsIn,
+} from '../../src/plugin.ts'
 
 type Printing = Pick<CommandCall, 'out' | 'table'>
 

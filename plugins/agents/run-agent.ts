@@ -1,4 +1,11 @@
-import { isObject, oneLine, plainText, type AskGateway, type CommandCall, type JsonObject, objectsIn } from '../../src/plugin.ts'
+import {
+  oneLine,
+  plainText,
+  type AskGateway,
+  type CommandCall,
+  type JsonObject,
+  objectsIn,
+} from '../../src/plugin.ts'
 
 /** Time that one look waits for news, in milliseconds. */
 const LOOK_MS = 20_000

@@ -6,8 +6,7 @@ import {
   reasonOf,
   type SharedStore,
 } from '../../src/plugin.ts'
-import type { Decisions } from './decisions.ts'
-import type { Decision, OpenCall, WaitingCalls } from './waiting-calls.ts'
+import type { Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 
 const DECIDED = 'decided'
 /** A decision of another replica is found after so long, were its word of it lost. */

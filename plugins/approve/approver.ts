@@ -1,7 +1,20 @@
-import { type Answer, answer, type Approval, type ApprovalRequest, type AuditEvent, type Config, oneLine, parseDuration, type PluginApi, reasonOf, refuse, RPC, toolError } from '../../src/plugin.ts'
+import {
+  type Answer,
+  answer,
+  type Approval,
+  type ApprovalRequest,
+  type AuditEvent,
+  type Config,
+  oneLine,
+  parseDuration,
+  type PluginApi,
+  reasonOf,
+  refuse,
+  RPC,
+  toolError,
+} from '../../src/plugin.ts'
 import type { AcrossReplicas } from './across-replicas.ts'
-import type { Decisions } from './decisions.ts'
-import type { Bounds, Decision, WaitingCalls, OpenCall } from './waiting-calls.ts'
+import type { Bounds, Decision, Decisions, OpenCall, WaitingCalls } from './waiting-calls.ts'
 import { decisionIn, formFor, showsForms } from './form.ts'
 import type { Journal } from './journal.ts'
 import type { Webhook } from './webhook.ts'

@@ -1,6 +1,5 @@
-import { randomBytes } from 'node:crypto'
-import { type ApprovalRequest, callerKey } from '../../src/plugin.ts'
-import { bindingOf } from './binding.ts'
+import { createHash, randomBytes } from 'node:crypto'
+import { actorKey, type ApprovalRequest, callerKey, canonical } from '../../src/plugin.ts'
 
 /** Decision on a call that waits, with who or what made it. */
 export interface Decision {
@@ -86,4 +85,33 @@ export class WaitingCalls {
   end(why: string): void {
     for (const { id } of this.calls) this.decide(id, { outcome: 'unavailable', by: why })
   }
+}
+
+/**
+ * Digest of everything that a decision is about: who calls what with which arguments, as it is defined now, under which
+ * rules. An audit, the owner and the webhook are told of a call by it.
+ */
+function bindingOf({ call, rules }: ApprovalRequest): string {
+  const { upstream, method, params, exchange } = call
+  const bound = {
+    actor: actorKey(exchange.principal),
+    upstream,
+    method,
+    name: params?.name ?? params?.uri ?? null,
+    arguments: params?.arguments ?? null,
+    definition: exchange.entry === undefined ? null : exchange.entry.value,
+    rules,
+  }
+  return createHash('sha256').update(canonical(bound)).digest('hex')
+}
+
+/** The one place where decisions on calls are made, whichever way they come. */
+export interface Decisions {
+  /** Decides on a call that waits; false where none of that name does. Rejects where it cannot be told whether it does. */
+  decide(id: string, decision: Decision): Promise<boolean>
+}
+
+/** Decisions on the calls of this process. */
+export function ownDecisions(waiting: WaitingCalls): Decisions {
+  return { decide: (id, decision) => Promise.resolve(waiting.decide(id, decision)) }
 }

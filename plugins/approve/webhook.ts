@@ -8,8 +8,7 @@ import {
   type PluginApi,
   reasonOf,
 } from '../../src/plugin.ts'
-import type { Decisions } from './decisions.ts'
-import type { Decision, OpenCall } from './waiting-calls.ts'
+import type { Decision, Decisions, OpenCall } from './waiting-calls.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
 

@@ -1,6 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import { gatewayError, reasonOf, type Config, type Plugin, type PluginApi, type Principal, STRANGER } from '../../src/plugin.ts'
+import {
+  gatewayError,
+  reasonOf,
+  type Config,
+  type Plugin,
+  type PluginApi,
+  STRANGER,
+} from '../../src/plugin.ts'
 import { keepRules, prepareRule } from './access.ts'
 import { Authenticator } from './authenticator.ts'
 import { forbidden, withMetadata } from './challenge.ts'

@@ -1,4 +1,10 @@
-import { isObject, oneLine, type CommandCall, type JsonObject, type PluginCommands, objectsIn } from '../../src/plugin.ts'
+import {
+  oneLine,
+  type CommandCall,
+  type JsonObject,
+  type PluginCommands,
+  objectsIn,
+} from '../../src/plugin.ts'
 
 export const commands: PluginCommands = {
   fit: {

@@ -7,7 +7,7 @@ import { fitSchema, type FitSchema } from './schemas/fit-schema.ts'
 const SHORTEST_LIMIT = 16
 
 /** One tool that a client is shown in another form, or not at all, and why. */
-export interface Change {
+interface Change {
   readonly upstream: string
   /** Its real name. */
   readonly name: string

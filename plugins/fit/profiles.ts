@@ -44,7 +44,7 @@ interface Row {
 }
 
 /** Settings of clients in the configuration, by a glob for their names. */
-export type OwnClients = Readonly<
+type OwnClients = Readonly<
   Record<
     string,
     Partial<Omit<ClientProfile, 'client'>> & {

@@ -5,7 +5,7 @@ import type { Caller, Vault } from './types.ts'
 const MAX_WAITING = 10_000
 
 /** A caller who was told to log in. */
-export interface WaitingCaller {
+interface WaitingCaller {
   readonly upstream: string
   readonly resource: string
   readonly account: string

@@ -1,4 +1,4 @@
-import { type Config, type HttpReply, type PluginHooks, type Principal, STRANGER } from '../../src/plugin.ts'
+import { type Config, type HttpReply, type PluginHooks, STRANGER } from '../../src/plugin.ts'
 import { clientDocument } from './flow/client-identity.ts'
 
 /** Path of the gateway's own client metadata document, below its public URL. */

@@ -16,7 +16,7 @@ import { SharedVault } from './vault/shared-vault.ts'
 import { FileVault } from './vault/vault.ts'
 
 /** Means of the process that the service runs in: those of a plugin, or of a command alone. */
-export type ServiceApi = Pick<
+type ServiceApi = Pick<
   PluginApi,
   'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret' | 'shared'
 >

@@ -1,4 +1,13 @@
-import { type Answer, type JsonObject, oneLine, Payload, plainText, type UpstreamHttpReply, toolError, upstreamAnswer, jsonOf } from '../../src/plugin.ts'
+import {
+  type Answer,
+  type JsonObject,
+  oneLine,
+  plainText,
+  type UpstreamHttpReply,
+  toolError,
+  upstreamAnswer,
+  jsonOf,
+} from '../../src/plugin.ts'
 import { isJsonType } from './document/parts.ts'
 import { structured, type Tool } from './tools/tool.ts'
 

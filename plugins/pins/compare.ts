@@ -1,6 +1,5 @@
 import { canonical, isObject, type JsonObject } from '../../src/plugin.ts'
-import { hashOf } from './canonical.ts'
-import { definitionOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
+import { definitionOf, hashOf, nameOf, PINNED, type PinnedKind } from './definition.ts'
 import { differences } from './differences.ts'
 import { findingsIn, findingsOnChange } from './findings.ts'
 import type { Pin, UpstreamPins } from './lock-file.ts'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { isObject, LISTS, type JsonObject, type Kind } from '../../src/plugin.ts'
-import { hashOf } from './canonical.ts'
+import { canonical, isObject, type JsonObject, type Kind, LISTS } from '../../src/plugin.ts'
 
 /** Kinds whose definitions a model reads before anything is called. Resources come and go as data does. */
 export const PINNED = ['tools', 'prompts', 'resourceTemplates'] as const
@@ -55,4 +54,20 @@ export function bodyHash({
   ...body
 }: JsonObject): string | undefined {
   return typeof body.description === 'string' && body.description.trim() !== '' ? hashOf(body) : undefined
+}
+
+/** Prefix of every hash: the scheme that it was made by. */
+export const SCHEME = 'v1:'
+
+/** SHA-256 over the canonical text, with the scheme before it. */
+export function hashOf(value: unknown): string {
+  return SCHEME + createHash('sha256').update(canonical(value)).digest('hex')
+}
+
+/** The same data with the names of every object in canonical order. */
+export function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]))
 }

@@ -4,8 +4,7 @@ import {
   type JsonObject,
   type UpstreamInstructions,
 } from '../../src/plugin.ts'
-import { hashOf } from './canonical.ts'
-import { bodyHash, definitionOf, isPinnedKind, type PinnedKind } from './definition.ts'
+import { bodyHash, definitionOf, hashOf, isPinnedKind, type PinnedKind } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { Lock, UpstreamPins } from './lock-file.ts'
 import { skeleton } from './text.ts'
@@ -17,7 +16,7 @@ export type Mode = 'off' | 'warn' | 'withhold' | 'strict'
 export type Status = 'same' | 'new' | 'changed'
 
 /** Judgement of one definition. */
-export interface Verdict {
+interface Verdict {
   readonly status: Status
   /** Name of the accepted one that it may be taken for, where it has another name. */
   readonly like?: string
@@ -49,7 +48,7 @@ interface Likeness {
 }
 
 /** Parts that a judge works with. */
-export interface Bench {
+interface Bench {
   readonly lock: Lock | undefined
   /** By upstream; those without one are not judged. */
   readonly modes: ReadonlyMap<string, Mode>

@@ -1,14 +1,13 @@
 import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject, reasonOf, type JsonObject } from '../../src/plugin.ts'
-import { hashOf, inOrder, SCHEME } from './canonical.ts'
-import { nameOf, PINNED, type PinnedKind } from './definition.ts'
+import { hashOf, inOrder, nameOf, PINNED, type PinnedKind, SCHEME } from './definition.ts'
 import { pinsError } from './errors.ts'
 import type { PackagePin } from './packages.ts'
 import { visible } from './text.ts'
 
 /** The file beside gateway.yaml. */
-export const LOCK_FILE = 'gateway.lock'
+const LOCK_FILE = 'gateway.lock'
 
 const VERSION = 1
 const MAX_BYTES = 64 * 1024 * 1024

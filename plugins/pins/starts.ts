@@ -6,7 +6,7 @@ import type { Lock } from './lock-file.ts'
 import { packageOf, type PackagePin, type Surroundings } from './packages.ts'
 
 /** Result of comparing a program with the accepted one: `unknown` where something that was accepted cannot be told here. */
-export type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
+type ProgramStatus = 'same' | 'changed' | 'new' | 'unknown'
 
 /** A program that is not as it was accepted, or cannot be compared. */
 export interface ProgramDrift {

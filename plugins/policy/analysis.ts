@@ -94,7 +94,7 @@ export function analyse(ast: ASTNode): {
 }
 
 /** A function that must be prepared, with its constant. */
-export interface Prepared {
+interface Prepared {
   readonly name: string
   readonly text: string
   readonly at: number

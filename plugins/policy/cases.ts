@@ -24,7 +24,7 @@ import { Judge } from './judge.ts'
 import { compileRules, RuleIndex } from './rules.ts'
 
 /** Result of one case. */
-export interface CaseResult {
+interface CaseResult {
   readonly name: string
   readonly isOk: boolean
   readonly expected: string

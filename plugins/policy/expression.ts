@@ -31,7 +31,7 @@ export interface Expression {
   evaluate(facts: Facts): boolean
 }
 
-export type Compiled = { readonly expression: Expression } | { readonly mistakes: readonly Mistake[] }
+type Compiled = { readonly expression: Expression } | { readonly mistakes: readonly Mistake[] }
 
 const load = createRequire(import.meta.url)
 

@@ -13,13 +13,13 @@ export type Verdict =
     }
 
 /** Hears of a rule that had no value. */
-export type Failed = (rule: Rule, error: unknown) => void
+type Failed = (rule: Rule, error: unknown) => void
 
 const ALLOW: Verdict = { effect: 'allow' }
 const NONE: readonly string[] = []
 
 /** Caller and thing that are judged. */
-export interface Case {
+interface Case {
   readonly facts: Facts
   readonly scopes: readonly string[]
 }

@@ -5,7 +5,7 @@ import type { SubjectKind, Variable } from './facts.ts'
 
 /** Effects of rules, in the order in which they count. */
 export const EFFECTS = ['deny', 'require', 'allow', 'ask'] as const
-export type Effect = (typeof EFFECTS)[number]
+type Effect = (typeof EFFECTS)[number]
 
 export type PolicyConfig = NonNullable<Config['policy']>
 
@@ -34,7 +34,7 @@ export type FittingRules = Readonly<Record<Effect, readonly Rule[]>> & {
 }
 
 /** A rule that cannot be used, by its place in the section. */
-export interface Flaw {
+interface Flaw {
   readonly pointer: string
   readonly message: string
   readonly hint: string | undefined

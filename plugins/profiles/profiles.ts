@@ -1,4 +1,13 @@
-import { allowsUris, forbidsUris, globs, LISTS, profileNames, type CatalogEntry, type Config, type Principal, type Viewer } from '../../src/plugin.ts'
+import {
+  allowsUris,
+  forbidsUris,
+  globs,
+  LISTS,
+  profileNames,
+  type CatalogEntry,
+  type Config,
+  type Viewer,
+} from '../../src/plugin.ts'
 
 type Options = NonNullable<Config['profiles']>
 type Spec = Options[string]

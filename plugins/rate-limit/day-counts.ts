@@ -1,4 +1,4 @@
-import { reasonOf, type Clock, type Log } from '../../src/plugin.ts'
+import { type Clock, type Log, reasonOf } from '../../src/plugin.ts'
 import type { Quotas } from './quota.ts'
 
 /** Least time between two attempts while nothing can be counted. */
@@ -77,4 +77,16 @@ export class DayCounts {
       this.#quotas = undefined
     }
   }
+}
+
+const DAY_MS = 86_400_000
+
+/** A day (UTC), as `2026-11-23`. */
+export function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10)
+}
+
+/** Milliseconds until the next day begins (UTC). */
+export function untilTomorrow(now: number): number {
+  return DAY_MS - (now % DAY_MS)
 }

@@ -8,8 +8,7 @@ import {
   principalKey,
   type Session,
 } from '../../src/plugin.ts'
-import type { DayCounts } from './day-counts.ts'
-import { untilTomorrow } from './days.ts'
+import { type DayCounts, untilTomorrow } from './day-counts.ts'
 
 const MINUTE_MS = 60_000
 

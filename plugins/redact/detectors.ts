@@ -5,7 +5,7 @@ import type { Detector } from './spans.ts'
 const ALL: readonly Detector[] = [privateKey, apiKey, token, urlPassword, email, iban, card, phone]
 
 /** Names of groups, with what is in them. */
-export const GROUPS: Readonly<Record<string, readonly string[]>> = {
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
   secrets: ['private-key', 'api-key', 'token', 'url-password'],
   personal: ['email', 'iban', 'card', 'phone'],
 }

@@ -1,5 +1,5 @@
 /** A text as it reads once what is escaped in it is decoded, with the places that its characters came from. */
-export interface View {
+interface View {
   readonly text: string
   /** Place in the text before, of the character at a place in this one. */
   source(at: number): number

@@ -1,5 +1,5 @@
 /** Makers of what takes the place of the parts of a JSON text. */
-export interface Parts {
+interface Parts {
   string(text: string): string
   name(text: string): string
   /** Gets a number as it is written. */

@@ -1,5 +1,13 @@
 import { isUtf8 } from 'node:buffer'
-import { type Answer, isObject, type JsonObject, Payload, refuse, RPC, toolError, upstreamAnswer } from '../../src/plugin.ts'
+import {
+  type Answer,
+  isObject,
+  type JsonObject,
+  refuse,
+  RPC,
+  toolError,
+  upstreamAnswer,
+} from '../../src/plugin.ts'
 import { firstBytes } from './cut-text.ts'
 import { readJson } from './exact-json.ts'
 import type { Kept } from './kept-results.ts'
@@ -13,7 +21,7 @@ const UNKNOWN =
 const MAX_HANDLE = 1024
 
 /** Finds what the caller has a handle of. */
-export type Find = (handle: string) => Kept | undefined
+type Find = (handle: string) => Kept | undefined
 
 /** `read_result`: a whole result page by page, or what an expression picks of it. */
 export function readResult(given: JsonObject, find: Find): Answer {

@@ -4,7 +4,7 @@ import { compilePick, type Pick } from './pick.ts'
 
 export type ShapeConfig = NonNullable<Config['shape']>
 /** Keys that a tool, a profile, an upstream and the section have alike. */
-export type ShapeRule = NonNullable<NonNullable<ShapeConfig['tools']>[string]>
+type ShapeRule = NonNullable<NonNullable<ShapeConfig['tools']>[string]>
 
 /** All that holds for the results of one tool, ready for use. */
 export interface Rule {

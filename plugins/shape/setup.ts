@@ -19,11 +19,10 @@ import { explainShape } from './explain.ts'
 import { KeptResults, type KeepBounds } from './kept-results.ts'
 import { listed } from './listed.ts'
 import { readResource, readResult } from './read-result.ts'
-import { type OwnTool, ResultsUpstream } from './results-upstream.ts'
+import { type OwnTool, READ_RESULT, RESULT, ResultsUpstream } from './results-upstream.ts'
 import { type Rule, ruleOfClient, Rules, type ShapeConfig } from './rules.ts'
 import { type Shaped, shapeResult } from './shape-result.ts'
 import { SlowCalls } from './slow-calls.ts'
-import { READ_RESULT, RESULT } from './tools.ts'
 
 /** Name of the upstream that has what is kept, and of its type. */
 const UPSTREAM = 'results'

@@ -1,4 +1,16 @@
-import { type Answer, BoundedMap, type Call, type Clock, type Handles, isObject, type JsonObject, type Log, Payload, type RunningCall, upstreamAnswer } from '../../src/plugin.ts'
+import {
+  type Answer,
+  BoundedMap,
+  type Call,
+  type Clock,
+  type Handles,
+  isObject,
+  type JsonObject,
+  type Log,
+  Payload,
+  type RunningCall,
+  upstreamAnswer,
+} from '../../src/plugin.ts'
 import { failed } from './read-result.ts'
 import { META } from './shape-result.ts'
 

@@ -1,9 +1,20 @@
-import { answer, bytesOf, didYouMean, isObject, tokensIn, type Answer, type CatalogEntry, type JsonObject, type PluginApi, toolError } from '../../src/plugin.ts'
+import {
+  answer,
+  type Answer,
+  bytesOf,
+  type CatalogEntry,
+  didYouMean,
+  isObject,
+  type JsonObject,
+  type PluginApi,
+  tokensIn,
+  toolError,
+} from '../../src/plugin.ts'
 import { stubOf } from './code/stubs.ts'
 import { compactTool } from './compact.ts'
-import { findTools, type Wanted } from './find-tools.ts'
 import type { Surface } from './shown.ts'
 import { signature } from './signature.ts'
+import type { Ranked } from './search/ranking.ts'
 
 const MOST_DESCRIBED = 5
 const MOST_RESULTS = 20
@@ -116,4 +127,51 @@ export function said(text: string): Answer {
 /** A result that tells a model what it did wrong. */
 export function failed(text: string): Answer {
   return answer(toolError(text))
+}
+
+/** A search, checked. */
+interface Wanted {
+  readonly query: string
+  readonly server: string | undefined
+  readonly limit: number
+}
+
+type Rank = PluginApi['rank']
+
+/** Candidates that a `rank` tap is asked about. */
+const CANDIDATES = 50
+/** Softens the first places where two orders become one (reciprocal rank fusion). */
+const SOFT = 60
+/** Weight of the order of a tap, beside that of the words. */
+const ASKED = 1.5
+
+/** The tools that fit, the best first: as many as were asked for, and `more` behind them. */
+export async function findTools(
+  surface: Surface,
+  { query, server, limit }: Wanted,
+  rank: Rank,
+  more = 0,
+): Promise<readonly CatalogEntry[]> {
+  const ranked = (await surface.index()).search(query, surface.entries.length)
+  const fitting =
+    server === undefined ? ranked : ranked.filter(({ entry }) => isSameName(entry.upstream, server))
+  return (await reordered(fitting, query, rank)).slice(0, limit + more)
+}
+
+function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.trim().toLowerCase()
+}
+
+async function reordered(ranked: readonly Ranked[], query: string, rank: Rank): Promise<CatalogEntry[]> {
+  const entries = ranked.map(({ entry }) => entry)
+  const candidates = entries.slice(0, CANDIDATES)
+  const scores = candidates.length < 2 ? undefined : await rank(query, candidates)
+  if (scores?.length !== candidates.length || !scores.every(Number.isFinite)) return entries
+  const places = candidates.map((_, index) => index).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0))
+  const fused = candidates.map((entry, index) => ({
+    entry,
+    score: 1 / (SOFT + index) + ASKED / (SOFT + places.indexOf(index)),
+  }))
+  fused.sort((one, other) => other.score - one.score)
+  return [...fused.map(({ entry }) => entry), ...entries.slice(CANDIDATES)]
 }

@@ -42,7 +42,7 @@ export function sentence(text: string, longest = LONGEST): string {
 }
 
 /** A schema without its texts. */
-export function compactSchema(schema: unknown): JsonObject {
+function compactSchema(schema: unknown): JsonObject {
   const root = isObject(schema) ? schema : {}
   const compact = without(root, 0, false)
   const names = ['$defs', 'definitions'].filter(name => isObject(root[name]))

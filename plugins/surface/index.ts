@@ -1,9 +1,8 @@
 import { BoundedMap, type CatalogEntry, type Config, type Exchange, type Plugin } from '../../src/plugin.ts'
 import { tapCalls } from './calls.ts'
 import { check } from './check.ts'
-import { listTokens } from './cost.ts'
 import { PARAMETER, surfacesOf, type Mode } from './settings.ts'
-import { listed, Surface } from './shown.ts'
+import { listed, listTokens, Surface } from './shown.ts'
 
 type Options = NonNullable<Config['surface']>
 

@@ -1,13 +1,12 @@
 import {
+  type CatalogEntry,
+  type Config,
   globs,
+  type ListingReader,
   parseDuration,
   parseSize,
   profileNames,
-  type CatalogEntry,
-  type Config,
-  type ListingReader,
 } from '../../src/plugin.ts'
-import { FULL_FOR, OWN_NAME } from './clients.ts'
 
 type Options = NonNullable<Config['surface']>
 /** Form in which a reader is shown the tools. */
@@ -29,7 +28,7 @@ export interface Settings {
 }
 
 /** Settings of a reader; `mode` is what its program wants, if that is known. */
-export interface Surfaces {
+interface Surfaces {
   /** Modes that a caller may choose by its URL. */
   choicesOf(caller: Pick<ListingReader, 'principal' | 'profile'>): readonly Mode[]
   of(reader: Pick<ListingReader, 'principal' | 'profile' | 'client' | 'choices'>): Settings & {
@@ -102,4 +101,16 @@ function settingsOf(
   const { timeout, calls, memory } = code
   const limits = { timeoutMs: parseDuration(timeout), calls, memory: parseSize(memory) }
   return { mode, budget, isPinned, results, choices, code: limits }
+}
+
+/** Name of the gateway's own commands where the configuration has no other; they keep a full list in every mode. */
+const OWN_NAME = 'tapgate'
+
+/** Readers that keep a full list in the mode `auto`, as globs of the names they say, and why. */
+const FULL_FOR: Readonly<Record<string, string>> = {
+  'claude-code*': 'it puts off tools by itself and searches them',
+  'mcp-inspector*': 'a person looks',
+  inspector: 'a person looks',
+  'inspector-client*': 'a person looks',
+  rest: 'the REST façade: programs call by name',
 }

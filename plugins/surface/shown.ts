@@ -1,7 +1,6 @@
-import type { CatalogEntry } from '../../src/plugin.ts'
+import { type CatalogEntry, type JsonObject, tokensIn } from '../../src/plugin.ts'
 import { compactTool } from './compact.ts'
-import { listTokens, toolTokens } from './cost.ts'
-import { codeTools, describeTools, metaNames, searchTools, type Meta } from './meta-tools.ts'
+import { codeTools, describeTools, type Meta, metaNames, searchTools } from './meta-tools.ts'
 import type { Settings } from './settings.ts'
 import type { ToolIndex } from './search/ranking.ts'
 
@@ -87,4 +86,18 @@ function pinned({ entries, settings: { isPinned } }: Surface, tokens: number): C
       left -= toolTokens(form)
       return [form]
     })
+}
+
+const KNOWN = new WeakMap<JsonObject, number>()
+
+/** Tokens that a tool takes in a list, as estimated. */
+function toolTokens({ value, exposed }: Pick<CatalogEntry, 'value' | 'exposed'>): number {
+  let tokens = KNOWN.get(value)
+  if (tokens === undefined) KNOWN.set(value, (tokens = tokensIn(JSON.stringify(value))))
+  return value.name === exposed ? tokens : tokens + tokensIn(exposed)
+}
+
+/** Tokens of a list. */
+export function listTokens(entries: readonly CatalogEntry[]): number {
+  return entries.reduce((all, entry) => all + toolTokens(entry), 0)
 }

@@ -21,7 +21,7 @@ const packed = promisify(gzip)
 const FASTEST = { level: constants.Z_BEST_SPEED }
 
 /** Place that spans are sent to, and the bounds on what waits. */
-export interface ExporterSettings {
+interface ExporterSettings {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number

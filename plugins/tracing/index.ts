@@ -11,8 +11,7 @@ import {
 } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
 import { hasHostApi } from './host-app.ts'
-import { samplerOf } from './sampler.ts'
-import { settingsOf, VARIABLES, type Settings } from './settings.ts'
+import { samplerOf, type Settings, settingsOf, VARIABLES } from './settings.ts'
 import { envelope } from './span-text.ts'
 import { Spans } from './spans.ts'
 

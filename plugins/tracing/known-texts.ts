@@ -17,7 +17,7 @@ const LONGEST = 256
 const HASH_LENGTH = 16
 
 /** Part that is the same in all spans of one operation: its name, and the attributes that say what it is. */
-export interface Operation {
+interface Operation {
   readonly name: string
   readonly attributes: string
 }

@@ -5,7 +5,7 @@ const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 
 /** A span that has ended. Texts of attributes are JSON already, as most are the same each time. */
-export interface EndedSpan {
+interface EndedSpan {
   readonly context: TraceContext
   readonly parent: TraceContext | undefined
   /** True if the parent is in another process. */

@@ -19,7 +19,7 @@ import { ATTRIBUTE, KIND, OF_RESOURCES, OTHER_ERROR, OWN, TOOL_ERROR } from './c
 import { contextIn, contextOf, parentText, randomId, withContext, type TraceContext } from './context.ts'
 import { hostContext } from './host-app.ts'
 import { KnownTexts, nameIn } from './known-texts.ts'
-import type { Sampler } from './sampler.ts'
+import type { Sampler } from './settings.ts'
 import { attribute, spanText } from './span-text.ts'
 
 type Options = NonNullable<Config['tracing']>

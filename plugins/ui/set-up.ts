@@ -1,4 +1,11 @@
-import { type Clock, type Config, type HttpReply, type JsonObject, type PluginApi, STRANGER } from '../../src/plugin.ts'
+import {
+  type Clock,
+  type Config,
+  type HttpReply,
+  type JsonObject,
+  type PluginApi,
+  STRANGER,
+} from '../../src/plugin.ts'
 import { Admission } from './access/admission.ts'
 import { Browsers } from './access/browsers.ts'
 import { actingRoutes } from './api/acting.ts'

@@ -1,11 +1,10 @@
-import { type TaskState } from '../protocol/era/tasks.ts'
+import type { TaskState } from '../protocol/era/tasks.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 import type { Era } from '../protocol/versions.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
-import type { PhaseTimes } from './times.ts'
 
 /** Answer of an exchange: refusing is a value, and so are a server's wish for input and a task that goes on. */
 export type Answer =
@@ -201,7 +200,7 @@ export interface KeptCall {
 }
 
 /** A call whose work its server keeps by itself, as agents do: nothing of it is kept here. */
-export interface OwnWork {
+interface OwnWork {
   readonly ms: number
   /** The patience is over: its server answers the call now, and says in the answer where its work can be asked about. */
   over(): void
@@ -295,4 +294,19 @@ export interface HostedCall {
   readonly expiresAt: number
   /** Size of what came of it; absent where that is no result, or none yet. */
   readonly resultBytes?: number
+}
+
+/**
+ * Part of the way of a call: `before` it leaves for a server, rules (`policy`), what is kept (`cache`), the wait for a turn (`queue`),
+ * the server itself (`upstream`), the client while it is asked something, plugins that do not say what they do (`other`), and what
+ * comes after the server's answer.
+ */
+export type Phase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | 'client' | 'other' | 'after'
+
+/** How long an exchange was in each phase so far, in milliseconds. Each moment belongs to one phase: the sum is its age. */
+export interface PhaseTimes extends Readonly<Record<Phase, number>> {
+  /** Times that a server was asked; 0 where a plugin answered in its place. */
+  readonly tries: number
+  /** True once it had left for a server, whether that was asked or not. */
+  readonly isDispatched: boolean
 }

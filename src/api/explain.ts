@@ -1,7 +1,7 @@
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { Call, Exchange, Principal } from './exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-export type { Phase, PhaseTimes } from './times.ts'
+export type { Phase, PhaseTimes } from './exchange.ts'
 
 /** Places on the way of a call, in the order in which it passes them. */
 export const PLACES = ['caller', 'listing', 'request', 'route', 'call', 'dispatch', 'server'] as const
@@ -10,14 +10,14 @@ export const PLACES = ['caller', 'listing', 'request', 'route', 'call', 'dispatc
  * Effect of a step: the call passes · it is changed · it is answered here · it is refused · somebody is asked first · that
  * depends on what is not known now.
  */
-export const EFFECTS = ['passes', 'changes', 'answers', 'refuses', 'asks', 'depends'] as const
+type Effect = 'passes' | 'changes' | 'answers' | 'refuses' | 'asks' | 'depends'
 
 /** One step on the way that a call would take, as the plugin says it that would do something there. */
 export interface ExplainStep {
   /** The plugin, or `core`. */
   readonly by: string
   readonly at: (typeof PLACES)[number]
-  readonly does: (typeof EFFECTS)[number]
+  readonly does: Effect
   /** One line for people. */
   readonly text: string
   /** The rule that says so: a name, or a place in the configuration as a JSON pointer. */

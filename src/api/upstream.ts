@@ -1,10 +1,9 @@
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Ask, AskReply, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
-import type { Authorizer } from './authorizer.ts'
 import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
 import type { Clock, Log } from './plugin.ts'
 import type { UpstreamConfig } from '../config/config.gen.ts'
-import type { UpstreamHttp, UpstreamReach } from './upstream-http.ts'
+import type { Authorizer, UpstreamHttp, UpstreamReach } from './upstream-http.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
 

@@ -22,3 +22,8 @@ function fitsOne(pointer: string, patterns: ReadonlySet<string>): boolean {
   for (const pattern of patterns) if (pointerFits(pointer, pattern)) return true
   return false
 }
+
+/** True if a schema marks its values as secret: `x-secret`, `writeOnly`, or of the format `password`. */
+export function isSecretBy(schema: Readonly<Record<string, unknown>> | undefined): boolean {
+  return schema?.['x-secret'] === true || schema?.writeOnly === true || schema?.format === 'password'
+}

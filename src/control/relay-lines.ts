@@ -11,7 +11,7 @@ const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 
 /** Facts of one JSON-RPC message that a relay needs. */
-export interface LineFacts {
+interface LineFacts {
   readonly id?: RpcId
   readonly method?: string
   /** The JSON text of its parameters. */

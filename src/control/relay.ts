@@ -23,7 +23,7 @@ const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,20}),"(?:result|error)":/
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
-export interface RelayOptions {
+interface RelayOptions {
   readonly input: Readable
   readonly output: Writable
   /** Introduction that the gateway gets before the first message. */

@@ -14,9 +14,8 @@ import type {
   Via,
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { PhaseTimes } from '../api/times.ts'
-import { CancelListeners } from './cancel-listeners.ts'
-import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import type { PhaseTimes } from '../api/exchange.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
@@ -311,3 +310,49 @@ export class PipelineCall implements Call {
 }
 
 function nothing(): void {}
+
+type Listener = (reason: string) => void
+
+/** A listener, and its neighbours in the order in which they came. */
+interface Link {
+  readonly run: Listener
+  before: Link | undefined
+  after: Link | undefined
+  isIn: boolean
+}
+
+/** Listeners to one cancellation, in the order in which they came. Links instead of a table, as every call has one of them. */
+export class CancelListeners {
+  #first: Link | undefined
+  #last: Link | undefined
+
+  /** Adds a listener; returns the way to take it back. */
+  add(run: Listener): () => void {
+    const link: Link = { run, before: this.#last, after: undefined, isIn: true }
+    if (this.#last === undefined) this.#first = link
+    else this.#last.after = link
+    this.#last = link
+    return () => this.#delete(link)
+  }
+
+  #delete(link: Link): void {
+    if (!link.isIn) return
+    link.isIn = false
+    const { before, after } = link
+    if (before === undefined) this.#first = after
+    else before.after = after
+    if (after === undefined) this.#last = before
+    else after.before = before
+  }
+
+  /** Runs all that are there now, each of them once, and leaves none. */
+  run(reason: string): void {
+    const all: Link[] = []
+    for (let link = this.#first; link !== undefined; link = link.after) {
+      link.isIn = false
+      all.push(link)
+    }
+    this.#first = this.#last = undefined
+    for (const link of all) link.run(reason)
+  }
+}

@@ -18,18 +18,18 @@ import type {
 } from '../api/index.ts'
 import { ANONYMOUS } from '../api/principal.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { finding, healthFrom, type Health, type HealthFinding } from '../errors/health.ts'
+import { finding, type Health, type HealthFinding, healthFrom } from '../errors/health.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { choicesIn } from './client-requests/choices.ts'
 import { ClientRoots } from './client-requests/client-roots.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { RuntimeGraph } from './graph.ts'
 import { isForOwner, travel } from './pipeline.ts'
 import { healthOf } from './health.ts'
 import { PipelineSession, seenBy } from './session.ts'
-import { statusOf, isUp } from './upstream.ts'
+import { isUp, statusOf } from './upstream.ts'
 import { isKnownTo } from './capabilities.ts'
+import type { Hooks } from '../hooks/hooks.ts'
 
 type Found = ReturnType<HookTaps['authenticate']>
 
@@ -245,4 +245,22 @@ function stopping(): Answer {
 /** A plugin failed before there was an exchange: the caller learns that, and nothing of the plugin. */
 function failed(): Refusal {
   return { status: 500, error: rpcError(RPC.internal, gatewayError('GW_INTERNAL').message) }
+}
+
+/** Reads what a client chooses by the query of its URL, where a plugin knows the parameter; one that may not be chosen refuses the request. */
+function choicesIn(query: string, by: Chooser, hooks: Hooks): ReturnType<Gate['choices']> {
+  let chosen: Record<string, string> | undefined
+  for (const [name, value] of new URLSearchParams(query)) {
+    const judge = hooks.runner('choice', name)
+    if (judge === undefined) continue
+    const why = chosen !== undefined && Object.hasOwn(chosen, name) ? 'stands there twice' : judge(value, by)
+    if (why !== undefined) {
+      const message = `Bad request: "${name}" of the URL ${why}`
+      return { status: 400, error: rpcError(RPC.invalidRequest, message) }
+    }
+    // Without a prototype, as the names are the client's.
+    chosen ??= Object.create(null) as Record<string, string>
+    chosen[name] = value
+  }
+  return { chosen }
 }

@@ -2,7 +2,21 @@ import type { Listings } from './catalog/listing.ts'
 import type { LateList, Part } from './catalog/part.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { Viewer } from '../api/profile-names.ts'
-import { type Answer, type Call, type Clock, type Config, type Dispatch, type Exchange, type Inbound, type Log, type Notification, type Route, type Session, type Upstream, type HostedCall } from '../api/index.ts'
+import {
+  type Answer,
+  type Call,
+  type Clock,
+  type Config,
+  type Dispatch,
+  type Exchange,
+  type Inbound,
+  type Log,
+  type Notification,
+  type Route,
+  type Session,
+  type Upstream,
+  type HostedCall,
+} from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { ParamHeader } from '../protocol/headers.ts'
 import type { Kind } from '../protocol/methods.ts'
@@ -145,7 +159,7 @@ interface ParkedCalls {
 }
 
 /** Tasks of clients: those that the gateway hosts, and those that servers keep. */
-export interface Tasks {
+interface Tasks {
   /** Graph that runs at this moment; a task outlives the configuration it began with. */
   readonly graph: Graph | undefined
   host(graph: Graph, session: Session, request: HostedTaskRequest): HostedTask | undefined

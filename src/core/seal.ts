@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import type { Sealing } from '../api/index.ts'
+import type { Handles, Sealing } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { readSealed, sealedPrefix } from '../protocol/places.ts'
 import { steadyTime } from '../util/clock.ts'
@@ -95,5 +95,17 @@ function openWith(key: Uint8Array, sealed: string, boundTo: string): unknown {
     return JSON.parse(text.toString('utf8')) as unknown
   } catch {
     return undefined
+  }
+}
+
+/** Handles of one plugin. The seal says with each in which process it was made. */
+export function handlesOf(seal: Seal, plugin: string): Handles {
+  const bound = (owner: string): string => JSON.stringify(['handle', plugin, owner])
+  return {
+    seal: (key, owner, forMs) => seal.closeFor(forMs, { at: 'gateway', key }, bound(owner)),
+    open: (handle, owner) => {
+      const opened = seal.openInTime(handle, bound(owner)) as { readonly key: string } | undefined
+      return opened?.key
+    },
   }
 }

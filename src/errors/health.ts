@@ -96,7 +96,7 @@ export const HEALTH = {
   },
 } as const satisfies HealthTable
 
-export type HealthCode = keyof typeof HEALTH
+type HealthCode = keyof typeof HEALTH
 
 /** Fields that fill a row. `upstream` and `detail` stay with the finding. */
 export interface HealthFields {

@@ -33,6 +33,8 @@ import { callWs } from '../upstreams/ws/ws-upstream.ts'
 import { listenHttp } from '../listeners/http/http-listener.ts'
 import { listenSocket } from '../listeners/socket/socket-listener.ts'
 import { listenStdio } from '../listeners/stdio/stdio-listener.ts'
+import { ERRORS, type ErrorTable } from '../errors/errors.ts'
+import { HEALTH, type HealthTable } from '../errors/health.ts'
 
 /** The first-party plugins, in the order of their set-up. Of two that wrap `dispatch`, the first is the outer one. */
 export const builtins: readonly Plugin<never>[] = [
@@ -84,3 +86,15 @@ export const builtins: readonly Plugin<never>[] = [
   resilience,
   fit,
 ]
+
+/** Every error of the gateway, of our plugins, and of the others given, by its code. */
+export function allErrors(others: readonly Plugin<never>[] = []): ErrorTable {
+  const tables = [...builtins, ...others].map(({ errors }) => errors ?? {})
+  return Object.assign({}, ERRORS, ...tables) as ErrorTable
+}
+
+/** Every finding of the gateway, of our plugins, and of the others given, by its code. */
+export function allFindings(others: readonly Plugin<never>[] = []): HealthTable {
+  const tables = [...builtins, ...others].map(({ health }) => health ?? {})
+  return Object.assign({}, HEALTH, ...tables) as HealthTable
+}

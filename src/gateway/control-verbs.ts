@@ -14,12 +14,9 @@ import { present } from './plan/plan.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
-import { definitionsOf } from './definitions.ts'
+import { cancelTask, definitionsOf, knownIn, listTasks, shownList } from './verb-answers.ts'
 import { explain } from './explain.ts'
-import { knownIn } from './known-catalogue.ts'
 import { askedConfig } from './inspect.ts'
-import { shownList } from './shown-list.ts'
-import { cancelTask, listTasks } from '../core/tasks/task-verbs.ts'
 
 const MAX_LINES = 10_000
 const LINES = 100

@@ -8,7 +8,7 @@ import {
 } from '../config/index.ts'
 import { builtins } from './builtins.ts'
 
-export interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
+interface LoadConfigOptions extends Omit<LoadOptions, 'features' | 'run'> {
   /** Treatment of commands of `${exec:…}` and `${keyring:…}`; left, an opaque text stands for their output. Default: run. */
   readonly commands?: 'run' | 'leave' | undefined
 }

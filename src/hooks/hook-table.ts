@@ -37,10 +37,9 @@ import type {
   UpstreamStatus,
 } from '../api/index.ts'
 import type { HealthFinding } from '../errors/health.ts'
-import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
+import type { CatalogEntry, CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-entry.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
-import type { Phase } from '../api/times.ts'
+import type { Phase } from '../api/exchange.ts'
 
 /** Nothing decided: the next tap is asked. `null` is not accepted as an answer. */
 type Undecided = undefined | void
@@ -54,7 +53,7 @@ export interface NotificationContext {
 }
 
 /** A process of a server that is about to be started. */
-export interface ServerStart {
+interface ServerStart {
   readonly upstream: string
   readonly spec: UpstreamConfig
 }

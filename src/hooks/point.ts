@@ -8,10 +8,16 @@ import {
 } from 'tapable'
 import { gatewayError } from '../errors/errors.ts'
 import { compileOnce, promptly, type Compiling } from './compiled.ts'
-import { guardDispatch, guardAsync, guardSync, type Patience, type TapOrigin } from './guard.ts'
-import { guardAuthorizer } from './guard-authorizer.ts'
+import {
+  guardAsync,
+  guardAuthorizer,
+  guardDispatch,
+  guardSync,
+  type Patience,
+  type TapOrigin,
+} from './guard.ts'
 import { HOOKS, STAGES, type HookKind, type HookName, type TapOptions } from './hook-table.ts'
-import { phasedRequest, phasedWrap } from './phased.ts'
+import { phasedRequest, phasedWrap } from './phase-clock.ts'
 
 type Anything = (...args: never[]) => unknown
 

@@ -1,4 +1,4 @@
-import { isSecretBy } from '../config/secret-schema.ts'
+import { isSecretBy } from '../config/keys.ts'
 import type { SchemaError } from '../config/messages.ts'
 import type { Config } from '../api/index.ts'
 import type { Problem } from '../config/problem.ts'

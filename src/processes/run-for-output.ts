@@ -7,7 +7,7 @@ const MAX_BYTES = 64 * 1024
 const MAX_COMPLAINT = 300
 
 /** A program with its arguments, and where it runs. */
-export interface OutputCommand {
+interface OutputCommand {
   readonly argv: readonly string[]
   readonly cwd: string
   /** Text that it reads. A program that is given something need not print anything. */
@@ -17,7 +17,7 @@ export interface OutputCommand {
 }
 
 /** Output of a program, without the line end, or the reason why there is none. */
-export type Output = { readonly text: string } | { readonly why: string }
+type Output = { readonly text: string } | { readonly why: string }
 
 /**
  * Runs a program of the owner for what it prints: without a shell, with the gateway's own environment, for five seconds and

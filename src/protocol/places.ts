@@ -15,11 +15,6 @@ const IN_QUERY = new RegExp(`[?&]sessionId=(${PLACE}_[^&#]*)`)
 /** Scheme of the resources that the gateway itself has. */
 const OWN_URI = 'tapgate://'
 
-/** Beginning of the ids of all conversations that one process keeps. */
-export function sessionPrefix(place: string): string {
-  return `${place}_`
-}
-
 /** Beginning of a sealed value that only one process can use. */
 export function sealedPrefix(place: string): string {
   return `${place}.`

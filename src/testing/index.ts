@@ -32,4 +32,4 @@ export {
   type TestTool,
   type TestUpstream,
 } from './upstream.ts'
-export { type TestUpstreamOptions } from './types.ts'
+export { type TestUpstreamOptions } from './offer.ts'

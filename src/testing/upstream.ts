@@ -1,12 +1,11 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { TestUpstreamOptions } from './types.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { KeptPort, respond } from './upstream-http.ts'
-import { Offer } from './offer.ts'
+import { Offer, type TestUpstreamOptions } from './offer.ts'
 import { UpstreamState, type ReceivedCall } from './upstream-state.ts'
 
-export type { TestContext, TestPrompt, TestResource, TestTool } from './types.ts'
+export type { TestContext, TestPrompt, TestResource, TestTool } from './offer.ts'
 export type { ReceivedCall } from './upstream-state.ts'
 
 /**

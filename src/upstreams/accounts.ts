@@ -13,7 +13,7 @@ import type {
 } from '../api/index.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { MODERN_VERSION } from '../protocol/versions.ts'
-import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
+import type { McpUpstreamConfig } from './transport.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { CONNECTION_IDLE_MS, sizesOf } from './connection-pool.ts'
 import type { McpUpstream } from './mcp-upstream.ts'

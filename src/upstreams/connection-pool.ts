@@ -1,5 +1,5 @@
 import type { Call, Clock, Session, UpstreamConfig } from '../api/index.ts'
-import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
+import type { McpUpstreamConfig } from './transport.ts'
 import { gatewayError } from '../errors/errors.ts'
 import { ANONYMOUS, conversationKey, principalKey } from '../plugin.ts'
 import { ALL_CAPABILITIES, neutralCapabilities, toLegacyCapabilities } from '../protocol/era/capabilities.ts'

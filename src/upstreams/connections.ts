@@ -1,5 +1,5 @@
 import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
-import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
+import type { McpUpstreamConfig } from './transport.ts'
 import { forOwner, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
 import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'

@@ -19,7 +19,7 @@ import { tlsFingerprint } from './tls-files.ts'
 import type { Connection } from './connection/connection.ts'
 import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
-import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
+import type { McpUpstreamConfig } from './transport.ts'
 import { isLegacy, isModern } from '../protocol/versions.ts'
 
 const PART = 'server'

@@ -1,5 +1,4 @@
 import type { Session, UpstreamContext, UpstreamState } from '../api/index.ts'
-import type { McpUpstreamConfig } from './mcp-upstream-config.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
@@ -10,7 +9,7 @@ import { Behaviours } from './serialization/tool-behaviour.ts'
 import { changesOf } from './subscriptions/subscriptions.ts'
 import type { Era } from '../protocol/versions.ts'
 import { Supervisor } from './supervisor.ts'
-import type { ConnectionEvents, ConnectionHost, Transport } from './transport.ts'
+import type { ConnectionEvents, ConnectionHost, McpUpstreamConfig, Transport } from './transport.ts'
 
 /** Opens what carries a connection; a process runs in `cwd`, where that is given. */
 export type Connect = (events: ConnectionEvents, cwd: string | undefined) => Transport

@@ -1,19 +1,20 @@
 import type {
-  ListedRoots,
-  Session,
   Ask,
   Call,
   Clock,
+  ListedRoots,
   Log,
   Notification,
   ServerSide,
+  Session,
+  UpstreamConfig,
   UpstreamContext,
 } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { RpcId, RpcResponse } from '../protocol/jsonrpc.ts'
 import type { Drops } from '../transport/unexpected-messages.ts'
-import { type Behaviour, type Behaviours } from './serialization/tool-behaviour.ts'
+import type { Behaviour, Behaviours } from './serialization/tool-behaviour.ts'
 
 /** Carries the messages of a connection: the pipes of a process, or POSTs to a server. */
 export interface Transport {
@@ -116,3 +117,6 @@ export interface ConnectionHost<Connection = unknown> {
   /** The connection is of no more use. Calls that are under way over HTTP still end by themselves. */
   closed(connection: Connection, reason: Reason): void
 }
+
+/** A server that speaks MCP, over whatever carries its messages. */
+export type McpUpstreamConfig = Extract<UpstreamConfig, { readonly era: unknown }>

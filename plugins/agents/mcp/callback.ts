@@ -1,5 +1,17 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { BoundedMap, type Credentials, gatewayError, globs, type ListenerConfig, type PluginHooks, type Principal, type Refusal, refuse, RPC, digestText } from '../../../src/plugin.ts'
+import { randomBytes, randomUUID } from 'node:crypto'
+import {
+  BoundedMap,
+  type Credentials,
+  gatewayError,
+  globs,
+  type ListenerConfig,
+  type PluginHooks,
+  type Principal,
+  type Refusal,
+  refuse,
+  RPC,
+  digestText,
+} from '../../../src/plugin.ts'
 import { TOOLS } from './tool-list.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types/tasks.ts'
 

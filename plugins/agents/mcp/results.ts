@@ -1,4 +1,15 @@
-import { type Answer, type Ask, type ClientSide, type Exchange, isObject, type JsonObject, Payload, refuse, RPC, toolError, upstreamAnswer } from '../../../src/plugin.ts'
+import {
+  type Answer,
+  type Ask,
+  type ClientSide,
+  type Exchange,
+  isObject,
+  type JsonObject,
+  refuse,
+  RPC,
+  toolError,
+  upstreamAnswer,
+} from '../../../src/plugin.ts'
 import type {
   AgentRow,
   Page,

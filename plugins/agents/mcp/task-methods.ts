@@ -1,7 +1,26 @@
-import { type Answer, type Call, type Exchange, isObject, type JsonObject, refuse, RPC, upstreamAnswer } from '../../../src/plugin.ts'
+import {
+  type Answer,
+  type Call,
+  type Exchange,
+  isObject,
+  type JsonObject,
+  refuse,
+  RPC,
+  upstreamAnswer,
+} from '../../../src/plugin.ts'
 import type { TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
-import { canBeAsked, giveAnswers, hasEnded, inputRequests, inWords, POLL_MS, structured, taskAnswer, unknownTaskError } from './results.ts'
+import {
+  canBeAsked,
+  giveAnswers,
+  hasEnded,
+  inputRequests,
+  inWords,
+  POLL_MS,
+  structured,
+  taskAnswer,
+  unknownTaskError,
+} from './results.ts'
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` of the extension, about tasks of `delegate_task`. */
 export const TASK_METHODS: ReadonlyMap<string, (call: Call, parts: McpParts) => Answer> = new Map([

@@ -1,4 +1,20 @@
-import { type Answer, BoundedMap, type Call, type Exchange, Payload, principalKey, refuse, RPC, type ServerSide, type Session, type Upstream, type UpstreamConfig, type UpstreamContext, type UpstreamState, upstreamAnswer } from '../../../src/plugin.ts'
+import {
+  type Answer,
+  BoundedMap,
+  type Call,
+  type Exchange,
+  Payload,
+  principalKey,
+  refuse,
+  RPC,
+  type ServerSide,
+  type Session,
+  type Upstream,
+  type UpstreamConfig,
+  type UpstreamContext,
+  type UpstreamState,
+  upstreamAnswer,
+} from '../../../src/plugin.ts'
 import type { AgentRuntime, TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
 import { TASK_METHODS } from './task-methods.ts'

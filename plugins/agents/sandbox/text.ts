@@ -141,7 +141,7 @@ export function cutToBytes(
 }
 
 /** The start of the character that the byte at `index` belongs to. */
-export function boundaryBefore(bytes: Buffer, index: number): number {
+function boundaryBefore(bytes: Buffer, index: number): number {
   let at = Math.max(0, Math.min(index, bytes.length))
   while (at > 0 && at < bytes.length && isContinuation(bytes[at])) at--
   return at

@@ -69,7 +69,7 @@ interface WorktreeChanges {
 }
 
 /** A git worktree of one task. */
-export interface Worktree {
+interface Worktree {
   /** Directory that the agent works in: in the worktree what `cwd` is in the repository. */
   readonly directory: string
   readonly branch: string

@@ -24,7 +24,7 @@ const MAX_ASKED = 200
 const MAX_SCHEMA = 64 * 1024
 
 /** Answer to a question of an agent; `late` when nobody answered, `ended` when the task has. */
-export type Outcome = QuestionAnswer | 'late' | 'ended'
+type Outcome = QuestionAnswer | 'late' | 'ended'
 
 /** Asks the owner of a task, and waits for the answer. The message is shown as it is: without secrets and control characters. */
 export function ask(

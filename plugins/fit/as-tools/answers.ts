@@ -1,4 +1,12 @@
-import { answer, isObject, RPC, type Answer, type JsonObject, toolError, objectsIn } from '../../../src/plugin.ts'
+import {
+  answer,
+  isObject,
+  RPC,
+  type Answer,
+  type JsonObject,
+  toolError,
+  objectsIn,
+} from '../../../src/plugin.ts'
 import type { Meta } from './definitions.ts'
 
 /** Errors that a model can mend by another name or URI, or that say that nothing of the kind is offered. */

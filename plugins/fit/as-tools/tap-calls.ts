@@ -1,17 +1,19 @@
 import {
   authorizationKey,
   BoundedMap,
-  profileNames,
+  type CarriedRequest,
   type CatalogEntry,
   type Config,
   type Exchange,
+  isObject,
+  type JsonObject,
   type ListingReader,
   type PluginApi,
+  profileNames,
 } from '../../../src/plugin.ts'
 import type { ClientProfile } from '../profiles.ts'
 import { failed, toolAnswer } from './answers.ts'
-import { mayBeOurs, metaOf, namesBeside, toolsFor, type Kinds, type Meta, type Names } from './definitions.ts'
-import { requestOf } from './requests.ts'
+import { type Kinds, mayBeOurs, type Meta, metaOf, type Names, namesBeside, toolsFor } from './definitions.ts'
 
 type Fit = Exclude<NonNullable<Config['fit']>, boolean>
 type Wanted = Partial<Pick<Fit, 'resources' | 'prompts'>>
@@ -23,7 +25,7 @@ const CALLS = { methods: ['tools/call'] }
 const MAX_LISTS = 10_000
 
 /** Tools for what a client does not show. */
-export interface AsTools {
+interface AsTools {
   /** The list with them behind it: the very same where the client needs none. */
   with(
     entries: readonly CatalogEntry[],
@@ -99,4 +101,47 @@ function kindsIn({ resources, prompts }: Wanted): Kinds {
 
 function neededBy(row: ClientProfile, wanted: Kinds): Kinds {
   return { resources: wanted.resources && !row.resources, prompts: wanted.prompts && !row.prompts }
+}
+
+/** Request that a call of one of our tools means. */
+type Meant = Pick<CarriedRequest, 'method' | 'params'>
+
+/** Finds the request that a call means, or says what is wrong with its arguments. */
+function requestOf(meta: Meta, given: unknown): Meant | string {
+  const args = given ?? {}
+  return isObject(args) ? REQUESTS[meta](args) : 'the arguments must be an object'
+}
+
+const REQUESTS: Readonly<Record<Meta, (args: JsonObject) => Meant | string>> = {
+  listResources: ({ templates = false, cursor }) => {
+    if (typeof templates !== 'boolean') return '"templates" must be true or false'
+    return listOf(templates ? 'resources/templates/list' : 'resources/list', cursor)
+  },
+  listPrompts: ({ cursor }) => listOf('prompts/list', cursor),
+  readResource: ({ uri }) =>
+    isText(uri) ? { method: 'resources/read', params: { uri } } : '"uri" must be the URI of a resource',
+  getPrompt: ({ name, arguments: given = {} }) => {
+    if (!isText(name)) return '"name" must be the name of a prompt'
+    const args = textsOf(given)
+    if (args === undefined) return '"arguments" must be an object of texts'
+    return { method: 'prompts/get', params: { name, arguments: args } }
+  },
+}
+
+/** Models send an empty text, or null, where they have no cursor. */
+function listOf(method: Meant['method'], cursor: unknown): Meant | string {
+  if (cursor === undefined || cursor === null || cursor === '') return { method, params: {} }
+  return typeof cursor === 'string' ? { method, params: { cursor } } : '"cursor" must be a text'
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== ''
+}
+
+/** Arguments of a prompt are texts; models send numbers and truth values too. */
+function textsOf(given: unknown): JsonObject | undefined {
+  if (!isObject(given)) return undefined
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined && value !== null)
+  if (entries.some(([, value]) => typeof value === 'object')) return undefined
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]))
 }

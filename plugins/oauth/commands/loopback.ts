@@ -14,7 +14,7 @@ const PAGES = {
 } as const
 
 /** The address on this machine that a browser comes back to. */
-export interface Loopback {
+interface Loopback {
   readonly redirectUri: string
   /** Resolves when the browser has its page. */
   close(): Promise<void>

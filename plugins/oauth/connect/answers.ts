@@ -1,5 +1,18 @@
 import { randomUUID } from 'node:crypto'
-import { answer, type Answer, type Call, type ClientSide, type Dispatch, GatewayError, isObject, oneLine, type Principal, refuse, RPC, toolError } from '../../../src/plugin.ts'
+import {
+  answer,
+  type Answer,
+  type Call,
+  type ClientSide,
+  type Dispatch,
+  GatewayError,
+  isObject,
+  oneLine,
+  type Principal,
+  refuse,
+  RPC,
+  toolError,
+} from '../../../src/plugin.ts'
 import { accountOf, nameOf } from '../account.ts'
 import type { Link, Links, Proof } from './links.ts'
 

@@ -1,8 +1,14 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { BoundedMap, type Clock, type HttpRequest, cookieIn, digestText, sameText } from '../../../src/plugin.ts'
+import { createHmac, randomBytes } from 'node:crypto'
+import {
+  BoundedMap,
+  type Clock,
+  cookieIn,
+  digestText,
+  type HttpRequest,
+  sameText,
+} from '../../../src/plugin.ts'
 import type { BegunLogin } from '../flow/login.ts'
 import { LINK_MS } from './links.ts'
-import type { Person, PersonLogin } from './types.ts'
 
 /** State of one browser, by its cookie. */
 export interface Browser {
@@ -103,4 +109,19 @@ export class Browsers {
 
 function isSecure(base: string): boolean {
   return base.startsWith('https:')
+}
+
+/** A person, as the gateway's own identity provider names it. */
+export interface Person {
+  readonly issuer: string
+  readonly subject: string
+}
+
+/** A login at the identity provider that a browser has been sent to. */
+export interface PersonLogin {
+  readonly state: string
+  readonly nonce: string
+  readonly verifier: string
+  /** The link that it is for. */
+  readonly link: string
 }

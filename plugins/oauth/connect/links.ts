@@ -1,11 +1,18 @@
 import { randomInt } from 'node:crypto'
-import { BoundedMap, type Clock, type Principal, principalKey, type Session, sameText } from '../../../src/plugin.ts'
+import {
+  BoundedMap,
+  type Clock,
+  type Principal,
+  principalKey,
+  type Session,
+  sameText,
+} from '../../../src/plugin.ts'
 
 /** Ways in which a browser shows that its person is the caller: by a login at the gateway's own identity provider, or by a code. */
 export type Proof = 'person' | 'code'
 
 /** A login that a call waits for, and the page where it begins. */
-export interface LinkRequest {
+interface LinkRequest {
   readonly principal: Principal
   readonly account: string
   readonly upstream: string

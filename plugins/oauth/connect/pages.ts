@@ -40,7 +40,7 @@ const HEADERS = {
 }
 
 /** All that somebody must know who is to say yes. */
-export interface Asked {
+interface Asked {
   readonly upstream: string
   readonly host: string
   readonly scopes: readonly string[]

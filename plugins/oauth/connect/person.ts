@@ -2,7 +2,7 @@ import type { AuthorizationServer, ValidateSignatureOptions } from 'oauth4webapi
 import type { Config, PluginApi } from '../../../src/plugin.ts'
 import { serverMetadata, type DiscoveryHost } from '../flow/discovery.ts'
 import { Wire } from '../flow/wire.ts'
-import type { Person, PersonLogin } from './types.ts'
+import type { Person, PersonLogin } from './browsers.ts'
 
 type PersonSpec = NonNullable<NonNullable<Config['oauth']>['person']>
 
@@ -104,7 +104,7 @@ export class People {
 }
 
 /** The address that the identity provider sends browsers back to; register exactly this one. */
-export function redirectUri(base: string): string {
+function redirectUri(base: string): string {
   return `${base}/oauth/person`
 }
 

@@ -25,7 +25,7 @@ import type { People } from './person.ts'
 import type { Places } from './places.ts'
 
 /** Parts of the gateway that the pages need. */
-export interface PagesHost {
+interface PagesHost {
   readonly links: Links
   readonly browsers: Browsers
   readonly arrivals: Arrivals

@@ -10,7 +10,7 @@ import type { ClientIdentity, Vault } from '../types.ts'
 import type { Wire } from './wire.ts'
 
 /** The client of the configuration. */
-export interface ConfiguredClient {
+interface ConfiguredClient {
   readonly id: string
   readonly secret?: string | undefined
   readonly method?: ClientIdentity['method'] | undefined
@@ -19,7 +19,7 @@ export interface ConfiguredClient {
 }
 
 /** Dependencies of the search for a client identity. */
-export interface ClientHost {
+interface ClientHost {
   readonly upstream: string
   readonly client: ConfiguredClient | undefined
   /** URL of the gateway's own client metadata document, where it has a public one. */
@@ -56,7 +56,7 @@ export async function clientAt(
 }
 
 /** True for an id that is the address of a client metadata document. */
-export function isDocument(id: string): boolean {
+function isDocument(id: string): boolean {
   const url = URL.parse(id)
   return url?.protocol === 'https:' && url.pathname !== '/'
 }

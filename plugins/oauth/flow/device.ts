@@ -16,7 +16,7 @@ const LONGEST_PAUSE_MS = 60_000
 const MAX_OPEN = 100
 
 /** A login that somebody makes by typing in a code. */
-export interface BegunDevice {
+interface BegunDevice {
   readonly handle: string
   /** Page at which the code is typed in. */
   readonly url: string
@@ -25,7 +25,7 @@ export interface BegunDevice {
 }
 
 /** A login that somebody wants to make with a code. */
-export interface DeviceRequest {
+interface DeviceRequest {
   readonly upstream: string
   readonly account: string
   readonly caller: Caller | undefined

@@ -1,12 +1,11 @@
 import type { AuthorizationServer } from 'oauth4webapi'
-import { GatewayError, isObject, oneLine, reasonOf, type JsonObject } from '../../../src/plugin.ts'
+import { GatewayError, isObject, type JsonObject, oneLine, reasonOf } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import { canonicalResource, covers } from './resource.ts'
 
 /** Fetches a URL that somebody else named, on behalf of one upstream. */
 export type FetchFrom = (url: string, options?: FetchFromOptions) => Promise<Response>
 
-export interface FetchFromOptions {
+interface FetchFromOptions {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | URLSearchParams | undefined
@@ -142,4 +141,24 @@ function unusable({ upstream }: DiscoveryHost, said: string, cause?: unknown): G
   const line = oneLine(said)
   const why = line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}…` : line
   return oauthError('GW_OAUTH_METADATA', { upstream, why, cause })
+}
+
+/** A server's URL as its resource identifier (RFC 8707): no fragment, and no slash alone at the end. */
+export function canonicalResource(url: string): string {
+  const parsed = new URL(url)
+  parsed.hash = ''
+  parsed.username = ''
+  parsed.password = ''
+  return parsed.pathname === '/' && parsed.search === '' ? parsed.origin : parsed.href
+}
+
+/** True if a protected resource has the server's URL in it: the same origin, and the same path or one above it. */
+function covers(resource: string, url: string): boolean {
+  const whole = URL.parse(resource)
+  const part = URL.parse(url)
+  if (whole === null || part === null || whole.origin !== part.origin) return false
+  if (whole.search !== '' && whole.search !== part.search) return false
+  const above = whole.pathname.replace(/\/+$/, '')
+  const path = part.pathname.replace(/\/+$/, '')
+  return path === above || path.startsWith(`${above}/`)
 }

@@ -7,7 +7,7 @@ import type { UpstreamFlow } from './upstream-flow.ts'
 import { grantOf, whyFailed } from './wire.ts'
 
 /** A login that somebody wants to make. */
-export interface LoginRequest {
+interface LoginRequest {
   readonly upstream: string
   readonly account: string
   /** The caller, where it is the account of one. */

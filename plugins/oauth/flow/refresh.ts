@@ -3,7 +3,7 @@ import type { Grant, GrantKey, Refreshed } from '../types.ts'
 import { grantOf, whyFailed, type KeySpec, type Wire } from './wire.ts'
 
 /** A grant that is to be renewed. */
-export interface ToRefresh {
+interface ToRefresh {
   readonly key: GrantKey
   readonly grant: Grant
   readonly signal: AbortSignal

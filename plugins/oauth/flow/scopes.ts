@@ -2,7 +2,7 @@
 const OFFLINE = 'offline_access'
 
 /** Sources of the scopes of a login, in their order. */
-export interface ScopeSources {
+interface ScopeSources {
   /** Scopes that a challenge named for this operation. */
   readonly challenged: readonly string[] | undefined
   /** Scopes that the resource knows of. */

@@ -3,9 +3,15 @@ import { BoundedMap, type Clock, type Config, type Log } from '../../../src/plug
 import type { ClientIdentity, Grant, GrantKey, Refreshed, Vault } from '../types.ts'
 import { challengeOf, type Challenge } from './challenge.ts'
 import { clientAt, methodOf } from './client-identity.ts'
-import { discover, serverMetadata, type Discovered, type DiscoveryHost, type FetchFrom } from './discovery.ts'
+import {
+  canonicalResource,
+  discover,
+  type Discovered,
+  type DiscoveryHost,
+  type FetchFrom,
+  serverMetadata,
+} from './discovery.ts'
 import { refresh } from './refresh.ts'
-import { canonicalResource } from './resource.ts'
 import { scopesFor, union, within } from './scopes.ts'
 import { Wire, type KeySpec } from './wire.ts'
 
@@ -14,7 +20,7 @@ export type OAuthSpec = NonNullable<
 >
 
 /** An upstream with `oauth`. */
-export interface FlowSpec {
+interface FlowSpec {
   readonly name: string
   readonly url: string
   /** Headers of the configuration: what the server may want before it says that it wants a token. */
@@ -25,7 +31,7 @@ export interface FlowSpec {
 }
 
 /** Dependencies of the flow of one upstream. */
-export interface FlowHost {
+interface FlowHost {
   readonly vault: Vault
   readonly clock: Clock
   readonly log: Log

@@ -17,7 +17,7 @@ export interface KeySpec {
 }
 
 /** Options of a request to an authorization server. */
-export interface WireOptions {
+interface WireOptions {
   readonly signal?: AbortSignal | undefined
   /** Parameters beside those of the grant, such as `resource`. */
   readonly more?: Readonly<Record<string, string>>

@@ -12,7 +12,7 @@ const QUARTER = 4
 const REFUSED_MS = 60_000
 
 /** Dependencies of the grants of a gateway. */
-export interface GrantsOptions {
+interface GrantsOptions {
   readonly vault: Vault
   readonly endpoint: TokenEndpoint
   readonly clock: Clock
@@ -26,7 +26,7 @@ export interface GrantsOptions {
 }
 
 /** Standing of a login, for people. */
-export type Standing =
+type Standing =
   | { readonly kind: 'granted'; readonly grant: KeptGrant }
   | { readonly kind: 'needs_auth'; readonly why: string }
   | { readonly kind: 'unusable'; readonly why: string }

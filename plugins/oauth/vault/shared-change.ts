@@ -7,7 +7,7 @@ const MOST_TRIES = 30
 const MOST_REST_MS = 20
 
 /** Next form of a text, and the result of the change; nothing is written without `next`. */
-export interface Change<T> {
+interface Change<T> {
   readonly result: T
   readonly next?: string | undefined
 }

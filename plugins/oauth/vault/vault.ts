@@ -20,7 +20,7 @@ const NAME = 'grants.sqlite'
 const RETRY_MS = 1000
 
 /** Dependencies of a vault. */
-export interface VaultOptions {
+interface VaultOptions {
   /** Directory of the file; undefined where nothing outlives this process. */
   readonly directory: string | undefined
   /** Finds the key; undefined for one of this process alone. @throws GatewayError GW_VAULT_KEY */

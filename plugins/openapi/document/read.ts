@@ -1,9 +1,15 @@
-import { isObject, listAt, mapAt, oneLine, textAt, type HttpMethod } from '../../../src/plugin.ts'
+import { type HttpMethod, isObject, listAt, mapAt, oneLine, textAt } from '../../../src/plugin.ts'
 import { bodyOf, parametersOf, resultOf } from './parts.ts'
-import { referencesIn } from './references.ts'
-import { schemesIn } from './security.ts'
 import { swaggerBody, swaggerParameters, swaggerResult, swaggerServers } from './swagger.ts'
-import type { ApiDocument, Operation, Parameter, Plain, References, Requirements } from './types.ts'
+import type {
+  ApiDocument,
+  Operation,
+  Parameter,
+  Plain,
+  References,
+  Requirements,
+  SecurityScheme,
+} from './types.ts'
 
 const METHODS: Readonly<Record<string, HttpMethod>> = {
   get: 'GET',
@@ -128,4 +134,89 @@ function checkPieces(path: string, parameters: readonly Parameter[]): void {
 function requirementsOf(security: unknown): Requirements | undefined {
   if (!Array.isArray(security)) return undefined
   return security.filter(isObject).map(alternative => Object.keys(alternative))
+}
+
+/** References that lead to references. */
+const MAX_HOPS = 32
+
+/**
+ * Follows `#/…` within one document. Files and URLs are never read: who writes a document must not choose what this machine
+ * reads for him.
+ */
+function referencesIn(document: unknown): References {
+  return {
+    follow(value) {
+      let found = value
+      for (let hops = 0; isObject(found) && typeof found.$ref === 'string'; hops++) {
+        if (hops >= MAX_HOPS) throw new Error('its references lead to each other')
+        found = find(document, found.$ref)
+      }
+      return found
+    },
+  }
+}
+
+function find(document: unknown, reference: string): unknown {
+  if (!reference.startsWith('#/'))
+    throw new Error(`it refers to ${shown(reference)}, which is not in the document`)
+  let found = document
+  for (const part of reference.slice(2).split('/')) {
+    const key = decoded(part)
+    const isThere = typeof found === 'object' && found !== null && Object.hasOwn(found, key)
+    if (!isThere) throw new Error(`it refers to ${shown(reference)}, and that is not there`)
+    found = (found as Record<string, unknown>)[key]
+  }
+  return found
+}
+
+function decoded(part: string): string {
+  let text = part
+  try {
+    text = decodeURIComponent(part)
+  } catch {
+    // A per cent sign that encodes nothing stands for itself.
+  }
+  return text.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function shown(reference: string): string {
+  return JSON.stringify(reference.slice(0, 100))
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+/** The security schemes of a document, by name; those that nobody can put on a request are left out. */
+function schemesIn(document: Plain, references: References): ReadonlyMap<string, SecurityScheme> {
+  const schemes = {
+    ...mapAt(document, 'securityDefinitions'),
+    ...mapAt(document, 'components', 'securitySchemes'),
+  }
+  const found = Object.entries(schemes).flatMap(([name, given]) => {
+    const scheme = schemeOf(references.follow(given))
+    return scheme === undefined ? [] : [[name, scheme] as const]
+  })
+  return new Map(found)
+}
+
+/** Kinds by type, and for `http` by scheme. */
+const KINDS: ReadonlyMap<string, 'basic' | 'bearer'> = new Map([
+  ['basic', 'basic'],
+  ['http basic', 'basic'],
+  ['http bearer', 'bearer'],
+  ['oauth2', 'bearer'],
+  ['openIdConnect', 'bearer'],
+])
+
+function schemeOf(given: unknown): SecurityScheme | undefined {
+  const type = textAt(given, 'type')
+  const scheme = type === 'http' ? ` ${textAt(given, 'scheme')?.toLowerCase() ?? ''}` : ''
+  const kind = KINDS.get(`${type ?? ''}${scheme}`)
+  if (kind !== undefined) return { kind }
+  return type === 'apiKey' ? keyOf(textAt(given, 'in'), textAt(given, 'name') ?? '') : undefined
+}
+
+function keyOf(place: string | undefined, name: string): SecurityScheme | undefined {
+  if (place === 'query') return { kind: 'apiKey', in: place, name }
+  const isIn = place === 'header' || place === 'cookie'
+  return isIn && TOKEN.test(name) ? { kind: 'apiKey', in: place, name } : undefined
 }

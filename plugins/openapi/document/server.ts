@@ -6,7 +6,7 @@ const PRIVATE =
   /(^|\.)(localhost|local|internal|intranet|lan|corp|home|home\.arpa|localdomain|test|invalid|example|onion)$/i
 
 /** Origin of a document. */
-export interface From {
+interface From {
   /** Undefined where it is a file. */
   readonly url: URL | undefined
   /** The server of the configuration. */

@@ -15,7 +15,7 @@ export interface ToolRequest {
 }
 
 /** Additions of the configuration to all requests. */
-export interface Additions extends Credentials {
+interface Additions extends Credentials {
   /** Lower case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly parameters: Readonly<Record<string, string>>

@@ -1,8 +1,8 @@
 /** Values that a parameter or a form can hold. */
-export type Value = unknown
+type Value = unknown
 
 /** Way of writing one value. */
-export interface Written {
+interface Written {
   readonly name: string
   readonly style: string
   readonly explode: boolean

@@ -4,7 +4,7 @@ import type { Operation, Parameter, Plain, References } from '../document/types.
 import { namesIn, plainSchema, type SchemaUse } from './schema.ts'
 
 /** Destination of an argument: a parameter, a property of the body, or all of the body. */
-export type Target =
+type Target =
   | { readonly to: 'parameter'; readonly parameter: Parameter }
   | { readonly to: 'property'; readonly name: string }
   | { readonly to: 'body' }

@@ -19,7 +19,7 @@ export interface Question {
   readonly unused: number
 }
 
-export interface Batch {
+interface Batch {
   readonly got: number
   /** Milliseconds, from before it was asked for, in which it must be used. */
   readonly forMs: number

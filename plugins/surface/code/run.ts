@@ -2,10 +2,10 @@ import { Worker } from 'node:worker_threads'
 import type { FromSandbox, Limits, ToSandbox } from './messages.ts'
 
 /** Call that a script makes; the answer is JSON: `{ value }` or `{ error }`. */
-export type ScriptCall = (name: string, args: string) => Promise<string>
+type ScriptCall = (name: string, args: string) => Promise<string>
 
 /** End of a script: its result as JSON, or why there is none. */
-export interface Ended {
+interface Ended {
   readonly hasFailed: boolean
   readonly text: string
 }

@@ -10,8 +10,7 @@ export interface ArgumentSpec {
 }
 
 /** Arguments as a server gets them, or the one that there is not, or the one that cannot be passed on. */
-export type PutBack =
-  { readonly args: JsonObject } | { readonly unknown: string } | { readonly inexact: string }
+type PutBack = { readonly args: JsonObject } | { readonly unknown: string } | { readonly inexact: string }
 
 /** Members of a schema that are about the same value as it is. */
 const SAME_VALUE_LISTS = ['allOf', 'anyOf', 'oneOf'] as const

@@ -15,7 +15,7 @@ import type { Override, Overrides } from './overrides.ts'
 const MAX_TOOLS = 10_000
 
 /** Arguments that travel in headers too, by tool; as the server's own schema says. */
-export type Mirrors = BoundedMap<string, readonly ParamHeader[]>
+type Mirrors = BoundedMap<string, readonly ParamHeader[]>
 
 /** Table of the arguments that travel in headers. */
 export function mirrors(): Mirrors {

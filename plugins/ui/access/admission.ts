@@ -1,4 +1,13 @@
-import { ANONYMOUS, type Config, type Credentials, identifiedBy, parseDuration, principalKey, type Principal, STRANGER } from '../../../src/plugin.ts'
+import {
+  ANONYMOUS,
+  type Config,
+  type Credentials,
+  identifiedBy,
+  parseDuration,
+  principalKey,
+  type Principal,
+  STRANGER,
+} from '../../../src/plugin.ts'
 import type { Browser, Browsers } from './browsers.ts'
 import type { PageRequest } from './page-request.ts'
 import { isSameOrigin } from './same-origin.ts'

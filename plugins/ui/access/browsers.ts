@@ -1,5 +1,12 @@
-import { createHash, randomBytes } from 'node:crypto'
-import { BoundedMap, type Clock, type HttpRequest, type Principal, cookieIn, digestText } from '../../../src/plugin.ts'
+import { randomBytes } from 'node:crypto'
+import {
+  BoundedMap,
+  type Clock,
+  type HttpRequest,
+  type Principal,
+  cookieIn,
+  digestText,
+} from '../../../src/plugin.ts'
 
 /** A browser that has logged in. */
 export interface Browser {

@@ -12,7 +12,7 @@ export interface SecretCommand {
 }
 
 /** Output of a command, or the reason why there is none. */
-export type CommandOutput = { readonly text: string } | { readonly why: string }
+type CommandOutput = { readonly text: string } | { readonly why: string }
 
 /** Runs a command without a shell, bounded in time and output. */
 export type RunCommand = (command: SecretCommand) => Promise<CommandOutput>

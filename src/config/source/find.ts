@@ -1,9 +1,11 @@
-import { dirname } from 'node:path'
+import { basename, dirname, extname, join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { gatewayError } from '../../errors/errors.ts'
 import { whyUntrusted } from './trust.ts'
+import type { Finding } from '../../util/finding.ts'
 
 /** Names a configuration may have, first come first served. */
-export const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
+const CONFIG_NAMES = ['gateway.yaml', 'gateway.yml', 'gateway.json'] as const
 
 interface Explorer {
   search(from: string): Promise<{ readonly filepath: string } | null>
@@ -46,4 +48,19 @@ async function makeExplorer(home: string | undefined): Promise<Explorer> {
 /** The user-wide directory that cosmiconfig tries last has files of other names; they are none of ours. */
 function keepOurs(file: string): object | null {
   return CONFIG_NAMES.some(name => file.endsWith(name)) ? {} : null
+}
+
+/** `gateway.<env>.yaml` beside `gateway.yaml`, or what is wrong with that wish. */
+export function overlayFile(file: string, environment: string): { readonly file: string } | Finding {
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(environment)) {
+    const message = `"${environment}" is not the name of an environment`
+    return { pointer: '', message, hint: 'use letters, digits, underscores and hyphens' }
+  }
+  const extension = extname(file)
+  const stem = `${basename(file, extension)}.${environment}`
+  const names = [...new Set([extension, '.yaml', '.yml', '.json'])].map(ending => `${stem}${ending}`)
+  const found = names.find(name => existsSync(join(dirname(file), name)))
+  if (found !== undefined) return { file: join(dirname(file), found) }
+  const message = `environment "${environment}" has no file`
+  return { pointer: '', message, hint: `looked for ${names.join(', ')} in ${dirname(file)}` }
 }

@@ -1,7 +1,7 @@
 import { platformOf } from '../../util/platform.ts'
 
 /** Commands of the keyring of a system. `{name}` stands for the name of an entry. */
-export interface SystemKeyring {
+interface SystemKeyring {
   /** Prints the secret. */
   readonly lookup: readonly string[]
   /** Reads `input` from its pipe: any program of the same user could read arguments. */

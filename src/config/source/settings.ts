@@ -1,8 +1,7 @@
 import { pointerKeys } from '../../util/pointer.ts'
-import { mergeTrees } from './merge.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
-import type { Origin, Tree } from './tree.ts'
+import { mergeTrees, type Origin, type Tree } from './tree.ts'
 import type { ParseText } from './yaml.ts'
 
 /** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */

@@ -3,8 +3,7 @@ import { readText } from './read.ts'
 import type { Contents } from './read.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
-import { mergeTrees } from './merge.ts'
-import type { MapTree, Origin, Tree } from './tree.ts'
+import { type MapTree, mergeTrees, type Origin, type Tree } from './tree.ts'
 import type { ParseText } from './yaml.ts'
 
 const LARGEST_FILE = 1024 * 1024

@@ -15,8 +15,7 @@ import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUp } from '../upstream.ts'
 import { Parts } from './list-cache.ts'
 import { Listings, type Unshown } from './listing.ts'
-import { merge, type Cut } from './merge.ts'
-import type { LateList, Part } from './part.ts'
+import { type Cut, type LateList, merge, type Part } from './part.ts'
 import { type Freshness, View } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */

@@ -1,5 +1,4 @@
-import type { CatalogEntry } from '../../api/catalog-entry.ts'
-import type { ListingReader } from '../../api/catalog-view.ts'
+import type { CatalogEntry, ListingReader } from '../../api/catalog-entry.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
 import { failed } from '../../hooks/guard.ts'
@@ -15,7 +14,7 @@ const MAX_CLASSES = 32
 const MAX_KEY = 256
 
 /** A view in the form that readers of one class are shown. */
-export interface Shown {
+interface Shown {
   readonly view: View
   /** Entries of the view by the names that are shown in place of their own. */
   readonly real: ReadonlyMap<string, CatalogEntry>

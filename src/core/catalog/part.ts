@@ -1,5 +1,5 @@
 import type { Payload } from '../../protocol/payload.ts'
-import { type CatalogEntry } from '../../api/catalog-entry.ts'
+import type { CatalogEntry } from '../../api/catalog-entry.ts'
 
 /** One upstream's list, all pages. */
 export interface Part {
@@ -19,4 +19,56 @@ export const EMPTY: Part = { upstream: '', payloads: [], entries: [] }
 export interface LateList {
   readonly done: Promise<unknown>
   readonly leftMs: number
+}
+
+/** Most that a merged list holds of all servers together: entries, and bytes as the servers sent them. */
+const MOST = { entries: 40_000, bytes: 64 * 1024 * 1024 }
+
+/** A server's list of which only the beginning is in the merged one. */
+export interface Cut {
+  readonly upstream: string
+  readonly kept: number
+  readonly of: number
+}
+
+interface Merged {
+  readonly entries: readonly CatalogEntry[]
+  readonly cuts: readonly Cut[]
+}
+
+/** One list of those of all servers, in their order. Where it would be too long, the longest give way until all have the same share. */
+export function merge(parts: readonly Part[], most = MOST): Merged {
+  const lengths = parts.map(({ entries }) => entries.length)
+  const sizes = parts.map(({ payloads }) =>
+    payloads.reduce((all, payload) => all + payload.bytes().length, 0),
+  )
+  if (sum(lengths) <= most.entries && sum(sizes) <= most.bytes)
+    return { entries: parts.flatMap(({ entries }) => entries), cuts: [] }
+  const entriesEach = fairShare(lengths, most.entries)
+  const bytesEach = fairShare(sizes, most.bytes)
+  const kept = parts.map(({ upstream, entries }, index) => {
+    const size = sizes[index] ?? 0
+    const fitting = size <= bytesEach ? entries.length : Math.floor((entries.length * bytesEach) / size)
+    return { upstream, kept: Math.min(entriesEach, fitting), of: entries.length }
+  })
+  return {
+    entries: parts.flatMap(({ entries }, index) => entries.slice(0, kept[index]?.kept)),
+    cuts: kept.filter(cut => cut.kept < cut.of),
+  }
+}
+
+/** The largest share that each may have of a total, where those who want less leave the rest to the others. */
+function fairShare(wanted: readonly number[], total: number): number {
+  const rising = [...wanted].sort((a, b) => a - b)
+  let left = total
+  for (const [index, want] of rising.entries()) {
+    const share = Math.floor(left / (rising.length - index))
+    if (want > share) return share
+    left -= want
+  }
+  return Infinity
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0)
 }

@@ -3,15 +3,15 @@ import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
 import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { KINDS, type Kind, LISTS, kindsChangedBy } from '../../protocol/methods.ts'
+import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
-import { ListSaver, ListNews } from './list-changes.ts'
+import { ListNews, ListSaver } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
 import { liveOf } from '../kept-upstream.ts'
 import { baseOf } from '../session.ts'
-import { Shares } from '../shares.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
-import { askOwner } from './resource-owner.ts'
+import { askOwner } from './subscriptions.ts'
+import { ANONYMOUS, principalKey } from '../../api/principal.ts'
 
 /** Open `subscriptions/listen` streams at once. */
 const MAX_LISTENS = 1024
@@ -299,4 +299,31 @@ function sessionOf(holder: object): Session {
 /** A listen holds for itself; all that one session asks for is the session's, whatever a request sees of it. */
 function holderOf(by: object): object {
   return 'emit' in by ? by : baseOf(by as Session)
+}
+
+/** Counts the places of a table that each caller has. Anonymous callers count one by one, by their sessions. */
+class Shares {
+  readonly #max: number
+  readonly #counts = new Map<string, number>()
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  isFull(session: Session): boolean {
+    return (this.#counts.get(keyOf(session)) ?? 0) >= this.#max
+  }
+
+  /** One place more, or with −1 one less. */
+  count(session: Session, change: 1 | -1): void {
+    const key = keyOf(session)
+    const count = (this.#counts.get(key) ?? 0) + change
+    if (count > 0) this.#counts.set(key, count)
+    else this.#counts.delete(key)
+  }
+}
+
+function keyOf({ principal, id }: Session): string {
+  const key = principalKey(principal)
+  return key === principalKey(ANONYMOUS) ? `${key}#${id}` : key
 }

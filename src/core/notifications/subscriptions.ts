@@ -1,17 +1,17 @@
 import { LISTEN_FLAGS } from '../../protocol/methods.ts'
-import type { Answer, Exchange } from '../../api/index.ts'
+import type { Answer, Exchange, Session } from '../../api/index.ts'
 import { declaresTasks } from '../../protocol/era/tasks.ts'
-import { type JsonObject, isObject } from '../../protocol/json/json.ts'
+import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
 import { within } from '../../util/clock.ts'
 import { known, mergedCapabilities } from '../capabilities.ts'
-import type { PipelineExchange } from '../exchange.ts'
+import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import { ownTasks, tellOfTasks } from '../tasks/task-methods.ts'
 import { tasksNotDeclared } from '../tasks/task-support.ts'
-import type { Graph, ListenFilter } from '../graph-types.ts'
-import { askOwner } from './resource-owner.ts'
+import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
+import { detached } from '../catalog/fetch-lists.ts'
 
 /** URIs in one `subscriptions/listen`. */
 const MAX_URIS = 1024
@@ -123,4 +123,18 @@ function release(uri: string, holder: object, graph: Graph, exchange: Exchange):
   const owner = graph.notifier.release(canonicalOr(uri), holder)
   if (owner === undefined) return
   void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
+}
+
+/** Subscribes or unsubscribes at the owner, in nobody's exchange. */
+export async function askOwner(
+  method: 'resources/subscribe' | 'resources/unsubscribe',
+  { upstream, original }: ResourceOwner,
+  graph: Graph,
+  session: Session,
+): Promise<Answer> {
+  const node = graph.upstreams.get(upstream)
+  if (node === undefined) return { result: Payload.of({}) }
+  return node.dispatch(
+    new PipelineCall(upstream, method, { uri: original }, detached(graph, session, method)),
+  )
 }

@@ -18,7 +18,7 @@ type LookedUp = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]
 /** Finds every address of a name. */
 export type Lookup = (name: string, options: { readonly all: true }, done: LookedUp) => void
 
-export interface GuardOptions {
+interface GuardOptions {
   readonly clock: Clock
   readonly log: Log
   /** Says which proxy there is. */

@@ -22,8 +22,7 @@ import {
   unreachable,
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
-import { addCallHeaders, standingHeaders } from './request-headers.ts'
-import { queryOf, targetOf, withQuery } from './request-url.ts'
+import { addCallHeaders, queryOf, standingHeaders, targetOf, withQuery } from './request.ts'
 import { WholeBody } from './response-body.ts'
 import { challengeIn, isEventStream } from './response-reader.ts'
 

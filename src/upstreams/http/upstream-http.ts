@@ -11,8 +11,7 @@ import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port
 import { authorized } from './authorized-client.ts'
 import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
 import { plainClient } from './open-client.ts'
-import { addCallHeaders } from './request-headers.ts'
-import { queryOf } from './request-url.ts'
+import { addCallHeaders, queryOf } from './request.ts'
 
 /** Requests open at once; more wait for their turn. */
 const CONNECTIONS = 64

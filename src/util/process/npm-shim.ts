@@ -27,7 +27,7 @@ export function scriptBehind(file: string, files: BatchFiles = onDisk): string |
 }
 
 /** How files are looked at. */
-export interface BatchFiles {
+interface BatchFiles {
   /** The text of a file; empty where it cannot be read. */
   readonly read: (file: string) => string
   readonly isFile: (file: string) => boolean

@@ -1,7 +1,6 @@
 import { searched } from '../../../plugins/surface/answers.ts'
-import { listTokens } from '../../../plugins/surface/cost.ts'
 import { ToolIndex } from '../../../plugins/surface/search/ranking.ts'
-import type { Listed } from '../../../plugins/surface/shown.ts'
+import { type Listed, listTokens } from '../../../plugins/surface/shown.ts'
 import { collectGarbage, tokensIn, type CatalogEntry } from '../../../src/plugin.ts'
 import { liveTasks } from '../../fixtures/live-mcp-tool/index.ts'
 import { atMost, share, time, type Figure } from './figures.ts'

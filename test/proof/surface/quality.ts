@@ -1,5 +1,4 @@
-import { searched } from '../../../plugins/surface/answers.ts'
-import { findTools } from '../../../plugins/surface/find-tools.ts'
+import { findTools, searched } from '../../../plugins/surface/answers.ts'
 import type { Surface } from '../../../plugins/surface/shown.ts'
 import type { CatalogEntry } from '../../../src/plugin.ts'
 import { liveTasks } from '../../fixtures/live-mcp-tool/index.ts'

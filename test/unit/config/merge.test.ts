@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { mergeTrees } from '../../../src/config/source/merge.ts'
-import { locate, treeOf } from '../../../src/config/source/tree.ts'
+import { locate, mergeTrees, treeOf } from '../../../src/config/source/tree.ts'
 import type { Tree } from '../../../src/config/source/tree.ts'
 
 const tree = (value: unknown): Tree => treeOf(value, { from: 'value' }) as Tree

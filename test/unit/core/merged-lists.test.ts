@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import { entryOf } from '../../../src/api/catalog-entry.ts'
-import { merge } from '../../../src/core/catalog/merge.ts'
-import type { Part } from '../../../src/core/catalog/part.ts'
+import { merge, type Part } from '../../../src/core/catalog/part.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findingsOf, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
-import { allFindings } from '../../../src/gateway/errors.ts'
+import { allFindings } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
 import { hashOf } from '../rules/keys.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CancelListeners } from '../../../../src/core/cancel-listeners.ts'
+import { CancelListeners } from '../../../../src/core/exchange.ts'
 
 function heard(): {
   readonly listeners: CancelListeners

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Phase } from '../../../../src/api/times.ts'
+import type { Phase } from '../../../../src/api/exchange.ts'
 import { PhaseClock } from '../../../../src/hooks/phase-clock.ts'
 
 function clocked() {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { PhaseTimes } from '../../../../src/api/times.ts'
+import type { PhaseTimes } from '../../../../src/api/exchange.ts'
 import {
   definePlugin,
   type Dispatch,

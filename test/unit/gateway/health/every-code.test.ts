@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
-import { allFindings } from '../../../../src/gateway/errors.ts'
+import { allFindings } from '../../../../src/gateway/builtins.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
 import { CLIENT_FAULTS } from '../../cli/doctor/faults-of-clients.ts'

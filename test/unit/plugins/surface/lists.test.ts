@@ -3,12 +3,11 @@ import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
 import { compactTool } from '../../../../plugins/surface/compact.ts'
-import { listTokens } from '../../../../plugins/surface/cost.ts'
 import { firstSentence } from '../../../../plugins/surface/search/document.ts'
 import { ToolIndex } from '../../../../plugins/surface/search/ranking.ts'
 import { stemOf, wordsOf } from '../../../../plugins/surface/search/words.ts'
 import { surfacesOf, type Mode } from '../../../../plugins/surface/settings.ts'
-import { listed } from '../../../../plugins/surface/shown.ts'
+import { listed, listTokens } from '../../../../plugins/surface/shown.ts'
 import { signature } from '../../../../plugins/surface/signature.ts'
 import {
   ANONYMOUS,

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { WebSocketServer } from 'ws'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
-import { targetOf } from '../../../../src/upstreams/http/request-url.ts'
+import { targetOf } from '../../../../src/upstreams/http/request.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { answerTo, type Said } from './network-upstream.ts'
 

@@ -2,17 +2,15 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isPlain } from '../../util/plain-data.ts'
-import type { Finding } from '../../util/finding.ts'
-import { writeWhole } from '../../util/storage/write-whole.ts'
-import { ownPackage } from '../../util/version.ts'
-import { SCHEMA } from '../generated/validator.gen.ts'
-import type { ReportProblem } from '../problem.ts'
-import type { Tree } from '../source/tree.ts'
-import { parseYaml } from '../source/yaml.ts'
-import { validate } from '../validate.ts'
-import { add, type Additions, additionsTo } from './additions.ts'
-import { readTree, type WrittenTree, writeTree } from './written-tree.ts'
+import { isPlain, setOwn } from '../util/plain-data.ts'
+import type { Finding } from '../util/finding.ts'
+import { writeWhole } from '../util/storage/write-whole.ts'
+import { ownPackage } from '../util/version.ts'
+import { SCHEMA } from './generated/validator.gen.ts'
+import type { ReportProblem } from './problem.ts'
+import type { Entry, Origin, Scalar, Tree } from './source/tree.ts'
+import { parseYaml } from './source/yaml.ts'
+import { validate } from './validate.ts'
 
 /** Format of a file. */
 const FORMAT = 1
@@ -191,4 +189,78 @@ async function forgetOldest(directory: string): Promise<void> {
   )
   const old = files.toSorted((one, other) => other.at - one.at).slice(MOST_FILES)
   await Promise.all(old.map(({ name }) => rm(join(directory, name), { force: true })))
+}
+
+/** Values that were added to plain data, by key: whole ones, or what was added inside. */
+type Additions = readonly (readonly [key: string, whole: unknown] | readonly [key: string, 0, Additions])[]
+
+/** What `after` has and `before` has not; undefined where something else is another one. */
+function additionsTo(before: unknown, after: unknown): Additions | undefined {
+  if (!isObjectLike(before) || !isObjectLike(after) || Array.isArray(before) !== Array.isArray(after))
+    return Object.is(before, after) ? [] : undefined
+  if (Object.keys(before).some(key => !Object.hasOwn(after, key))) return undefined
+  const found: Additions[number][] = []
+  for (const [key, value] of Object.entries(after)) {
+    if (!Object.hasOwn(before, key)) found.push([key, value])
+    else {
+      const inner = additionsTo(before[key], value)
+      if (inner === undefined) return undefined
+      if (inner.length > 0) found.push([key, 0, inner])
+    }
+  }
+  return found
+}
+
+/** Adds them, in place. */
+function add(additions: Additions, to: unknown): void {
+  if (!isObjectLike(to)) return
+  for (const [key, whole, inner] of additions)
+    if (inner === undefined) setOwn(to, key, whole)
+    else add(inner, to[key])
+}
+
+function isObjectLike(value: unknown): value is Record<string, unknown> {
+  return Array.isArray(value) || isPlain(value)
+}
+
+/** A tree as it is kept: what it is, its line and column, and what is in it. The file is known by who reads it. */
+type WrittenTree =
+  | readonly ['s', line: number, col: number, value: Scalar]
+  | readonly ['l', line: number, col: number, items: readonly WrittenTree[]]
+  | readonly ['m', line: number, col: number, entries: readonly WrittenEntry[]]
+
+type WrittenEntry = readonly [name: string, line: number, col: number, tree: WrittenTree]
+
+/** Writes a tree that was read from one text; undefined for any other. */
+function writeTree(tree: Tree): WrittenTree | undefined {
+  const { origin } = tree
+  if (origin.from !== 'file' || origin.by !== undefined) return undefined
+  const { line, col } = origin
+  // JSON has no -0.
+  if (tree.kind === 'scalar')
+    return tree.removes === true || Object.is(tree.value, -0) ? undefined : ['s', line, col, tree.value]
+  if (tree.kind === 'list') {
+    const items = tree.items.map(writeTree)
+    return items.every(item => item !== undefined) ? ['l', line, col, items] : undefined
+  }
+  if (tree.fresh === true) return undefined
+  const entries = [...tree.entries].map(([name, entry]) => writeEntry(name, entry))
+  return entries.every(entry => entry !== undefined) ? ['m', line, col, entries] : undefined
+}
+
+function writeEntry(name: string, { key, tree }: Entry): WrittenEntry | undefined {
+  const written = writeTree(tree)
+  return key.from !== 'file' || written === undefined ? undefined : [name, key.line, key.col, written]
+}
+
+/** The tree of a text, as it was read from this file. */
+function readTree(written: WrittenTree, file: string): Tree {
+  const [kind, line, col, inner] = written
+  const origin: Origin = { from: 'file', file, line, col }
+  if (kind === 's') return { kind: 'scalar', origin, value: inner }
+  if (kind === 'l') return { kind: 'list', origin, items: inner.map(item => readTree(item, file)) }
+  const entries = new Map<string, Entry>()
+  for (const [name, row, column, tree] of inner)
+    entries.set(name, { key: { from: 'file', file, line: row, col: column }, tree: readTree(tree, file) })
+  return { kind: 'map', origin, entries }
 }

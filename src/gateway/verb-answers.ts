@@ -1,0 +1,143 @@
+import { gatewayError, ownerProblemOf } from '../errors/errors.ts'
+import { onlooker } from '../core/session.ts'
+import type { Graph, UpstreamNode } from '../core/graph-types.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
+import { type Kind, KINDS } from '../protocol/methods.ts'
+import { ownPackage } from '../util/version.ts'
+import type { KnownEntry } from '../core/catalog/catalog.ts'
+import type { RuntimeGraph } from '../core/graph.ts'
+import { tokensIn } from '../util/units.ts'
+import { hideIn } from '../util/secrets.ts'
+
+/** Descriptions that one server gives of itself and of what it offers, as it writes them. */
+interface Definitions {
+  readonly upstream: string
+  readonly server: JsonObject
+  readonly instructions?: string
+  /** Entries by kind; without those that it cannot list. */
+  readonly lists: Readonly<Partial<Record<Kind, readonly JsonObject[]>>>
+  /** Why a list is missing, or not the newest, by kind. */
+  readonly troubles?: Readonly<Partial<Record<Kind, string>>>
+}
+
+/**
+ * Asks one server, which is started for it, for all that it describes, as an anonymous client would.
+ * @throws GatewayError GW_UPSTREAM_DOWN where it cannot be asked.
+ */
+export async function definitionsOf(node: UpstreamNode, graph: Graph): Promise<Definitions> {
+  const { upstream } = node
+  await upstream.start()
+  const { name, server, state } = upstream
+  if (server === undefined || state === 'failed' || state === 'stopped') {
+    const why = ownerProblemOf(upstream) ?? `it is ${state}`
+    throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why })
+  }
+  const session = onlooker(ownPackage())
+  const parts = await Promise.all(
+    KINDS.map(async kind => [kind, await graph.catalog.part(name, kind, session)] as const),
+  )
+  const troubles = graph.catalog.troubles(name)
+  return {
+    upstream: name,
+    server: { ...server.info },
+    ...(server.instructions === undefined ? {} : { instructions: server.instructions }),
+    lists: Object.fromEntries(
+      parts.flatMap(([kind, part]) =>
+        part === undefined ? [] : [[kind, part.entries.map(({ value }) => value)]],
+      ),
+    ),
+    ...(troubles === undefined ? {} : { troubles }),
+  }
+}
+
+/** One thing that a server has listed, as an anonymous client sees it. */
+interface KnownRow {
+  readonly kind: string
+  /** Name for clients; where they do not see it, the one that it would have without any rule. */
+  readonly name: string
+  readonly upstream: string
+  readonly original: string
+  /** Description of the server, as clients see it. */
+  readonly value: JsonObject
+  /** True where an anonymous client has it in its list. */
+  readonly isShown: boolean
+  /** Why calls of it are refused. */
+  readonly withheld?: string
+}
+
+/** Answers the verb `catalogue.list`: all that servers have listed so far. No server is asked, and none is started. */
+export function knownIn(graph: RuntimeGraph, { kind }: JsonObject): { readonly entries: KnownRow[] } {
+  const kinds = KINDS.filter(one => kind === undefined || kind === one)
+  if (kinds.length === 0)
+    throw gatewayError('GW_VERB_PARAMS', {
+      verb: 'catalogue.list',
+      why: `"kind" is one of ${KINDS.join(', ')}`,
+    })
+  const viewer = onlooker(ownPackage())
+  return { entries: kinds.flatMap(one => graph.catalog.known(one, viewer).map(rowOf)) }
+}
+
+function rowOf({ entry, seen }: KnownEntry): KnownRow {
+  const { kind, exposed, upstream, original, value } = seen ?? entry
+  const { refusal } = seen ?? {}
+  return {
+    ...{ kind, name: exposed, upstream, original, value },
+    isShown: seen !== undefined && refusal === undefined,
+    ...(refusal === undefined ? {} : { withheld: refusal.message }),
+  }
+}
+
+/** One tool as a client is shown it. */
+interface ShownRow {
+  /** Real name. */
+  readonly name: string
+  readonly upstream: string
+  /** Name that is shown, where it is another one. */
+  readonly shown?: string
+}
+
+/** Lists the tools that a client of this name is shown, as nobody in particular, and those that it could call and is not shown. */
+export async function shownList(graph: Graph, params: JsonObject): Promise<object> {
+  const { client, profile } = params
+  const info = { name: typeof client === 'string' ? client : 'unknown', version: '' }
+  const viewer = typeof profile === 'string' ? { profile } : {}
+  const session = onlooker(info, viewer)
+  const view = await graph.catalog.load('tools', session)
+  const { view: shown } = graph.catalog.listings.shown(view, session)
+  const tools: ShownRow[] = shown.entries.map(entry => {
+    const name = view.entryOf(entry)?.exposed ?? entry.exposed
+    return { name, upstream: entry.upstream, ...(name === entry.exposed ? {} : { shown: entry.exposed }) }
+  })
+  const there = new Set(tools.map(({ name }) => name))
+  const hidden = view.entries.filter(({ exposed }) => !there.has(exposed))
+  const tokens = shown.entries.reduce(
+    (sum, { exposed, value }) => sum + tokensIn(JSON.stringify({ ...value, name: exposed })),
+    0,
+  )
+  return {
+    tools,
+    count: tools.length,
+    tokens,
+    hidden: hidden.map(({ exposed, upstream }) => ({ name: exposed, upstream })),
+  }
+}
+
+/** Tasks in one answer. */
+const MOST = 1000
+
+/** Calls that go on as tasks of ours, of all callers, the newest first. */
+export function listTasks({ tasks, hide }: Graph, { limit = MOST }: JsonObject): object {
+  const count = Number(limit)
+  return { tasks: hideIn(tasks.all().slice(0, count > 0 ? count : MOST), hide) }
+}
+
+/**
+ * Ends one for the owner of the gateway. Answers with numbers, as several processes are asked, of which one has the task.
+ * @throws GatewayError GW_VERB_PARAMS where none is named.
+ */
+export function cancelTask({ tasks }: Graph, { task }: JsonObject): object {
+  if (typeof task !== 'string')
+    throw gatewayError('GW_VERB_PARAMS', { verb: 'tasks.cancel', why: '"task" must be the id of one' })
+  const cancelled = tasks.cancel(task, 'the owner of the gateway cancelled it')
+  return { found: cancelled === undefined ? 0 : 1, cancelled: cancelled === true ? 1 : 0 }
+}
