@@ -12,7 +12,7 @@ const CLIENTS = 'tapgate:clients'
 const HEADER = '// @ts-nocheck\n// Made of plugins/ui/page by scripts/page.ts. Do not edit.\n'
 
 /** Writes the files of the page into `plugins/ui/page-files.gen.ts`. */
-async function writePage(): Promise<void> {
+export async function writePage(): Promise<void> {
   const bundle = await rollup({ input: join(PAGE, 'main.ts'), plugins: [sources()] })
   const { output } = await bundle.generate({ format: 'es', generatedCode: 'es2015' })
   await bundle.close()
