@@ -298,7 +298,7 @@ export { canonicalOr } from './protocol/uri.ts'
 export { paramHeaders, paramHeaderValues, type ParamHeader } from './protocol/headers.ts'
 export { argumentsOutline, argumentsShape, withMembers } from './protocol/unread-arguments.ts'
 export { keyFile } from './util/storage/key-file.ts'
-export { makeDirectory, makeDirectorySync } from './util/make-directory.ts'
+export { makeDirectory, makeDirectorySync } from './util/storage/make-directory.ts'
 export { allowsUris, forbidsUris } from './protocol/uri-patterns.ts'
 export {
   isSqlBusy,
@@ -408,14 +408,8 @@ export type {
   CacheToolConfig,
   UpstreamCacheConfig,
 } from './config/config.gen.ts'
-export {
-  isOwnName,
-  ownNamesBeside,
-  type CatalogEntry,
-  type CatalogView,
-  type ListingReader,
-  type UpstreamInstructions,
-} from './api/catalog-entry.ts'
+export { isOwnName, ownNamesBeside, type CatalogEntry } from './api/catalog-entry.ts'
+export type { CatalogView, ListingReader, UpstreamInstructions } from './api/catalog-view.ts'
 export type { ExplainedCall, ExplainStep, Phase, PhaseTimes, RecentCall } from './api/explain.ts'
 export type { NotificationContext, Stage, TapOptions } from './hooks/hook-table.ts'
 export type { PluginHooks, Tappable, TappableMap } from './hooks/hooks.ts'

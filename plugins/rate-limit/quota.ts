@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeDirectorySync, SqlDatabase } from '../../src/plugin.ts'
-import { dayOf } from './day-counts.ts'
+import { dayOf } from './days.ts'
 import { deadOwners, removeReserve, Reserve, usedBy } from './reserve.ts'
 
 const BUSY_MS = 2000

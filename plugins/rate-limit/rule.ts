@@ -8,7 +8,8 @@ import {
   principalKey,
   type Session,
 } from '../../src/plugin.ts'
-import { type DayCounts, untilTomorrow } from './day-counts.ts'
+import { type DayCounts } from './day-counts.ts'
+import { untilTomorrow } from './days.ts'
 
 const MINUTE_MS = 60_000
 

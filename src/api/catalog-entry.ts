@@ -3,8 +3,6 @@ import { type Kind, LISTS } from '../protocol/methods.ts'
 import { canonicalOr, withSafeIcons } from '../protocol/uri.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
-import type { Era } from '../protocol/versions.ts'
-import type { Choices, Principal } from './exchange.ts'
 
 /** One thing that clients can see: a tool, prompt, resource or resource template. */
 export interface CatalogEntry {
@@ -85,28 +83,4 @@ export function ownNamesBeside<T extends string>(
     const all = Object.entries<string>(names).map(([key, name]) => [key, prefix + name] as const)
     if (!all.some(([, name]) => taken.has(name))) return Object.fromEntries(all) as Record<T, string>
   }
-}
-
-/** Viewer for whom a list of the catalog is made. */
-export interface CatalogView {
-  readonly kind: Kind
-  readonly principal: Principal
-  /** The profile that the session was opened for. */
-  readonly profile?: string | undefined
-}
-
-/** Viewer together with the program that reads the list for it. */
-export interface ListingReader extends CatalogView {
-  /** The program as it names itself, which is no identity. A modern client may name itself anew in each request. */
-  readonly client: { readonly name: string; readonly version: string }
-  readonly capabilities: JsonObject
-  readonly era: Era
-  /** What it has chosen by parameters of its URL (`choice`). */
-  readonly choices?: Choices | undefined
-}
-
-/** Instructions of one upstream for a model, before they are merged with those of others. */
-export interface UpstreamInstructions {
-  readonly upstream: string
-  readonly text: string
 }

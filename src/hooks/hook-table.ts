@@ -37,7 +37,8 @@ import type {
   UpstreamStatus,
 } from '../api/index.ts'
 import type { HealthFinding } from '../errors/health.ts'
-import type { CatalogEntry, CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-entry.ts'
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type { CatalogView, ListingReader, UpstreamInstructions } from '../api/catalog-view.ts'
 import type { ExplainedCall, ExplainStep, RecentCall } from '../api/explain.ts'
 import type { Phase } from '../api/exchange.ts'
 

@@ -9,7 +9,7 @@ import { findProgram } from '../util/find-program.ts'
 import { foldersIn, platformOf } from '../util/platform.ts'
 import { scriptBehind } from '../util/process/npm-shim.ts'
 import { sandboxArguments } from './sandbox/sandbox.ts'
-import { makeDirectorySync } from '../util/make-directory.ts'
+import { makeDirectorySync } from '../util/storage/make-directory.ts'
 import { startOf } from './cleanup/proc-scan.ts'
 
 /** A program with its arguments, as it is really run. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BoundedMap, type Clock, type SharedStore } from '../../../src/plugin.ts'
-import { dayOf, untilTomorrow } from '../day-counts.ts'
+import { dayOf, untilTomorrow } from '../days.ts'
 import { SOON_MS, type Full, type Rule, type RuleConfig, type Uncounted, Windows } from '../rule.ts'
 import { Holds } from './holds.ts'
 import { type Question, Reserves, type SharedCount, type StoreHealth, type Verdict } from './reserves.ts'

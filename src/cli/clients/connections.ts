@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { makeDirectory } from '../../util/make-directory.ts'
+import { makeDirectory } from '../../util/storage/make-directory.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 

@@ -1,4 +1,5 @@
-import type { CatalogEntry, ListingReader } from '../../api/catalog-entry.ts'
+import type { CatalogEntry } from '../../api/catalog-entry.ts'
+import type { ListingReader } from '../../api/catalog-view.ts'
 import type { Session } from '../../api/index.ts'
 import { viewerKey } from '../../api/principal.ts'
 import { failed } from '../../hooks/guard.ts'

@@ -6,9 +6,6 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cannotAsk, replyOf, wantedOf } from '../client-request.ts'
-import { GatewayError, gatewayError } from '../../errors/errors.ts'
-import type { PipelineExchange } from '../exchange.ts'
-import type { Graph } from '../graph-types.ts'
 
 interface Open {
   readonly ask: Ask
@@ -195,32 +192,4 @@ export class HostedTask {
 /** As 2025-11-25 has it: a tool that says of its result that it failed ends its task as failed. */
 function endOf(answer: Answer): TaskState['status'] {
   return 'result' in answer && !hasFailed(answer.result) ? 'completed' : 'failed'
-}
-
-interface Settled {
-  readonly graph: Graph
-  readonly task: HostedTask
-  readonly exchange: PipelineExchange
-  readonly method: string
-}
-
-/** Does work for a task of ours to its end, through the hooks that see every answer. Never rejects. */
-export async function settleTask(
-  { graph, task, exchange, method }: Settled,
-  work: () => Promise<Answer>,
-): Promise<void> {
-  graph.entered()
-  const done = graph.tasks.working(exchange.session)
-  try {
-    const answer = await work()
-    // As for any call; the exchange that made the task was answered with the task alone.
-    task.settle((await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer)
-  } catch (thrown) {
-    const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-    if (error !== thrown) graph.log.error(error.message, { method, cause: String(thrown) })
-    task.settle({ error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) })
-  } finally {
-    done()
-    graph.left()
-  }
 }

@@ -6,7 +6,8 @@ import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { asksIn } from '../client-request.ts'
 import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
-import { type HostedTask, settleTask } from './hosted-task.ts'
+import { type HostedTask } from './hosted-task.ts'
+import { settleTask } from './settle-task.ts'
 import { taskFormOf } from './task-support.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { chmod, open, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { makeDirectory } from '../make-directory.ts'
+import { makeDirectory } from './make-directory.ts'
 
 /**
  * Writes a file whole or not at all, for its owner alone unless `mode` says otherwise. `put` gives what was written its

@@ -1,7 +1,7 @@
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { LoadedConfig, Problem } from '../../../config/index.ts'
 import { GatewayError } from '../../../errors/errors.ts'
-import { makeDirectory } from '../../../util/make-directory.ts'
+import { makeDirectory } from '../../../util/storage/make-directory.ts'
 import { silentTrial } from '../trial.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'

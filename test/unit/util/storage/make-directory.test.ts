@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { makeDirectory, makeDirectorySync } from '../../../src/util/make-directory.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
+import { makeDirectory, makeDirectorySync } from '../../../../src/util/storage/make-directory.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const BOTH = {
   later: makeDirectory,
