@@ -213,6 +213,10 @@ function callLines(calls: readonly KeptCall[], { table, out }: CommandCall): str
   )
 }
 
+function sizeText(bytes: number): string {
+  return bytes < 1024 ? `${bytes} B` : amountText(bytes)
+}
+
 function tokens({ bytesIn, bytesOut }: Pick<UsageRow, 'bytesIn' | 'bytesOut'>): number {
   return tokensIn(bytesIn + bytesOut)
 }
@@ -230,8 +234,8 @@ function usageLines(
     String(row.calls),
     String(row.failures),
     String(row.callers),
-    amountText(row.bytesIn),
-    amountText(row.bytesOut),
+    sizeText(row.bytesIn),
+    sizeText(row.bytesOut),
     String(tokens(row)),
     `${Math.round(row.ms)} ms`,
     `${durationText(Date.now() - row.last)} ago`,

@@ -6,6 +6,9 @@ import {
   objectsIn,
 } from '../../src/plugin.ts'
 
+/** Name of the row for clients that the table does not have. */
+const NOBODY = 'unknown'
+
 export const commands: PluginCommands = {
   fit: {
     summary: 'Show what a client is shown in another form than servers list it, and why.',
@@ -25,6 +28,8 @@ async function one(call: CommandCall, client: string): Promise<void> {
     await ask('listing', { client, ...(profile === undefined ? {} : { profile }) })
     return ask('fit.report', { client })
   })
+  if (report.client === NOBODY && client !== NOBODY)
+    call.err.line(`no client of the table is called ${oneLine(client)}: it is shown what anybody else is`)
   call.print(report, () => linesOf(report, call))
 }
 

@@ -2,6 +2,7 @@ import { string as argument } from '@oclif/core/args'
 import type { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
 import type { CommandCall, CommandFlag, PluginCommand } from '../api/command.ts'
+import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { CONFIG_FLAGS, CONTROL_FLAGS, GatewayCommand, JSON_FLAG } from './base-command.ts'
 import type { CallFlags } from './plugin-call.ts'
@@ -49,9 +50,20 @@ export function commandOf(spec: PluginCommand, options: readonly string[]): Comm
         rest: (argv as string[]).slice(Object.keys(args).length),
         flags: flags as CommandCall['flags'],
       }
-      return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal))) ?? 0
+      try {
+        return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal))) ?? 0
+      } catch (error) {
+        throw absent(error, options)
+      }
     }
   }
+}
+
+/** An error, or the one that says that the gateway which was asked has not what the command is about. */
+function absent(error: unknown, options: readonly string[]): unknown {
+  return error instanceof GatewayError && error.code === 'GW_VERB_UNKNOWN'
+    ? gatewayError('GW_NOT_CONFIGURED', { keys: options.join('.') })
+    : error
 }
 
 /** Flags that come along with the gateway that a command is about. */

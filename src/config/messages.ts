@@ -21,7 +21,7 @@ export interface SchemaError {
 /** Message and hint by keyword of the schema; a keyword that only repeats what another one says has none. */
 const TELL: Readonly<Record<string, (error: SchemaError) => Partial<Finding> | undefined>> = {
   type: error => ({
-    message: `expected ${typeNames(error.params.type)}${found(error)}`,
+    message: `expected ${wanted(error)}${found(error)}`,
     hint: quoting(error),
   }),
   enum: error => ({
@@ -74,13 +74,26 @@ const CLIENT_KEYS: ReadonlySet<string> = new Set(['mcpServers', 'mcp_servers', '
 const CLIENT_HINT =
   'these are the settings of a client: save them as a file of their own and run "gateway import <file>"'
 
+/** Characters that look like a blank, or like nothing, and are none to YAML. */
+const LIKE_BLANKS = /[\u00A0\u2000-\u200F\u2028\u2029\u202F\u205F\u2060\u3000\uFEFF]/
+
+function plainBlanks(found: string): string {
+  const code = found.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')
+  return `it holds U+${code}, which only looks like a blank: write a plain one, or none`
+}
+
 function unknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
+  const blank = LIKE_BLANKS.exec(key)?.[0]
   return {
     pointer: pointerTo(error.instancePath, key),
     message: `unknown key "${key}"`,
-    hint: CLIENT_KEYS.has(key) ? CLIENT_HINT : didYouMean(key, known),
+    hint: CLIENT_KEYS.has(key)
+      ? CLIENT_HINT
+      : blank === undefined
+        ? didYouMean(key, known)
+        : plainBlanks(blank),
     on: 'key',
   }
 }
@@ -119,6 +132,12 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   boolean: 'true or false',
   object: 'a map',
   array: 'a list',
+}
+
+/** The values that there are, or else the type. */
+function wanted({ params, parentSchema }: SchemaError): string {
+  const values = parentSchema?.enum
+  return Array.isArray(values) ? `one of ${list(values)}` : typeNames(params.type)
 }
 
 function typeNames(type: unknown): string {

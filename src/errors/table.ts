@@ -105,6 +105,11 @@ export const ERRORS = {
     exit: 2,
     rpc: RPC.methodNotFound,
   },
+  GW_NOT_CONFIGURED: {
+    text: 'this gateway has no "{keys}"',
+    hint: 'Add "{keys}" to its gateway.yaml (docs/reference/config.md), and run gateway reload.',
+    exit: 2,
+  },
   GW_VERB_PARAMS: {
     text: 'wrong parameters of "{verb}": {why}',
     hint: 'docs/control.md has the verbs with their parameters.',
@@ -250,6 +255,13 @@ export const ERRORS = {
   GW_UPSTREAM_DOWN: {
     text: 'upstream "{upstream}" is not available: {why}',
     hint: 'It is tried again by itself; gateway inspect shows its state.',
+    http: 503,
+    rpc: RPC.internal,
+  },
+  GW_UPSTREAM_STOPPED: {
+    text: 'upstream "{upstream}" was stopped',
+    hint: 'gateway start {upstream} starts it.',
+    exit: 4,
     http: 503,
     rpc: RPC.internal,
   },

@@ -8,7 +8,7 @@ import { onlooker } from '../core/session.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { hideIn } from '../util/secrets.ts'
-import { didYouMean } from '../util/suggest.ts'
+import { suggest } from '../util/suggest.ts'
 import { stepsOfListing } from './explain-listing.ts'
 
 const METHOD = 'tools/call'
@@ -135,8 +135,10 @@ async function routeOf(
 async function meant({ params, session }: Exchange, { catalog }: RuntimeGraph): Promise<string> {
   const { entries } = await catalog.load('tools', session)
   const names = entries.map(({ exposed }) => exposed)
-  const suggestion = didYouMean(String(params?.name), names)
-  return suggestion === undefined ? '' : ` – ${suggestion}`
+  const suggestion = suggest(String(params?.name), names)
+  return suggestion === undefined
+    ? ' – gateway tools lists what there is'
+    : ` – did you mean "${suggestion}"?`
 }
 
 function callOf(exchange: Pending, route: Route, { router }: RuntimeGraph): Call {

@@ -1,3 +1,4 @@
+import type { Problem } from '../../config/problem.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
 import { FAST_FLAGS } from '../fast-flags.gen.ts'
 import { readFlags } from '../read-flags.ts'
@@ -17,7 +18,19 @@ export async function attachAlone(
     return await attach(flags, host)
   } catch (error) {
     if (!(error instanceof GatewayError)) return undefined
-    host.stderr.write(`error ${error.code}: ${ownerReasonOf(error)}\nhint: ${error.hint}\n`)
+    const problems = await problemLines(error, host.cwd())
+    const lines = [`error ${error.code}: ${ownerReasonOf(error)}`, ...problems, `hint: ${error.hint}`]
+    host.stderr.write(lines.map(line => `${line}\n`).join(''))
     return error.entry.exit ?? 1
   }
+}
+
+/** Lines that say what is wrong with the configuration, where that is the error; loaded for that alone. */
+async function problemLines({ fields }: GatewayError, cwd: string): Promise<string[]> {
+  const problems = (fields.problems ?? []) as readonly Problem[]
+  if (problems.length === 0) return []
+  const { formatProblem } = await import('../../config/problem.ts')
+  return problems.map(
+    problem => `  ${problem.severity === 'warning' ? 'warning ' : ''}${formatProblem(problem, cwd)}`,
+  )
 }

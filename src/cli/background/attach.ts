@@ -73,8 +73,8 @@ async function socketOf(flags: AttachFlags, host: NodeJS.Process): Promise<strin
   const { background, socket, error } = parsed(text)
   const path = background?.socket ?? socket
   if (path !== undefined) return path
-  const { code = 'GW_INTERNAL', message = text, hint = '' } = error ?? {}
-  throw new GatewayError(code, { message, hint }, { text: '{message}', hint: '{hint}', exit })
+  const { code = 'GW_INTERNAL', message = text, hint = '', problems } = error ?? {}
+  throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
 }
 
 function commandFor({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
@@ -86,7 +86,7 @@ function commandFor({ config, env, set = [], 'no-start': noStart = false }: Atta
 interface Said {
   readonly socket?: string
   readonly background?: { readonly socket?: string }
-  readonly error?: { readonly code?: string; readonly message?: string; readonly hint?: string }
+  readonly error?: Partial<Record<'code' | 'message' | 'hint', string>> & { readonly problems?: unknown }
 }
 
 function parsed(text: string): Said {

@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
-import { gatewayError } from '../../errors/errors.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { plainText } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { configFile } from '../config-file.ts'
@@ -31,6 +31,8 @@ const LOOK_MS = 20
 const LARGEST_LOG = 10 * 1024 * 1024
 /** Bytes of the log that an error quotes. */
 const QUOTED = 2000
+/** Exit code of what is wrong with a configuration. */
+const OF_CONFIGURATION = 3
 
 /** The gateway that the flags mean, running or not. */
 export async function backgroundOf(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
@@ -51,12 +53,12 @@ export async function isUp({ socket }: Background): Promise<boolean> {
 /**
  * Starts a gateway that goes on when this process ends, and resolves when clients can attach to it. Of several that are
  * started at once, one stays.
- * @throws GatewayError GW_BACKGROUND
+ * @throws GatewayError GW_BACKGROUND, GW_CONFIG_INVALID and what else is wrong with the configuration
  */
 export async function startBackground(
   background: Background,
   { env, set = [] }: BackgroundFlags,
-  host: NodeJS.Process,
+  { terminal, host }: { readonly terminal: Terminal; readonly host: NodeJS.Process },
 ): Promise<void> {
   const { config, log } = background
   const sets = set.flatMap(one => ['--set', one])
@@ -80,7 +82,10 @@ export async function startBackground(
   )
   const end = performance.now() + START_MS
   while (!(await isUp(background))) {
-    if (why !== undefined) throw gatewayError('GW_BACKGROUND', { why, log, config })
+    if (why !== undefined) {
+      await refuseInvalid({ config, env, set }, terminal)
+      throw gatewayError('GW_BACKGROUND', { why, log, config })
+    }
     if (performance.now() > end)
       throw gatewayError('GW_BACKGROUND', {
         why: `it does not listen after ${START_MS / 1000} s`,
@@ -90,6 +95,16 @@ export async function startBackground(
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
   child.unref()
+}
+
+/** Says what is wrong with a configuration in the words of every other command, where that is why it did not start. */
+async function refuseInvalid(flags: BackgroundFlags, terminal: Terminal): Promise<void> {
+  const { validate } = await import('../local/validate.ts')
+  try {
+    await validate(flags, terminal)
+  } catch (error) {
+    if (error instanceof GatewayError && error.entry.exit === OF_CONFIGURATION) throw error
+  }
 }
 
 /** Opens the log to append to it, for its owner alone. */

@@ -24,7 +24,7 @@ const STOP_MS = 90_000
 export async function up(flags: BackgroundFlags, terminal: Terminal, host: NodeJS.Process): Promise<Up> {
   const background = await backgroundOf(flags, terminal)
   if (await isUp(background)) return { ...background, started: false }
-  await startBackground(background, flags, host)
+  await startBackground(background, flags, { terminal, host })
   return { ...background, started: true }
 }
 

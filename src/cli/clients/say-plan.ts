@@ -11,8 +11,16 @@ export function planLines(
   if (isDone === true) return [`${name} ${file} is connected already`]
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
-    ...changedLines(before?.text ?? '', after ?? '').map(line => `  ${painted(line, out)}`),
+    ...changedLines(before?.text ?? '', after ?? '').map(line => `  ${painted(hidden(line), out)}`),
   ]
+}
+
+/** Values of names that say so; a settings file that stands in one line would be shown with all that is in it. */
+const SECRET =
+  /((?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|KEY|BEARER|AUTH)[\w.-]*["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|'[^']*')/gi
+
+function hidden(line: string): string {
+  return line.replace(SECRET, '$1"***"')
 }
 
 function painted(line: string, out: Terminal['out']): string {

@@ -52,6 +52,7 @@ function missingOwner(
 }
 
 function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatus | undefined): GatewayError {
+  if (owner?.state === 'stopped') return gatewayError('GW_UPSTREAM_STOPPED', { upstream: owner.name })
   if (owner !== undefined) {
     return gatewayError('GW_UPSTREAM_START', {
       upstream: owner.name,

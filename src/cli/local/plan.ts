@@ -171,8 +171,16 @@ export function planLines(plan: Plan, { out }: Pick<Terminal, 'out'>): string[] 
     ...table(rows, uncut(out)),
     ...unknown.map(text => out.paint('yellow', oneLine(text))),
     ...(changesAnything(plan) ? [] : [out.paint('green', 'nothing would change')]),
-    out.paint('dim', `${servers.kept.length} servers are kept; ${compared} calls of late were compared`),
+    out.paint('dim', `${keptText(servers.kept.length)}; ${comparedText(compared)}`),
   ]
+}
+
+function keptText(count: number): string {
+  return count === 1 ? '1 server is kept' : `${count} servers are kept`
+}
+
+function comparedText(count: number): string {
+  return count === 1 ? '1 call of late was compared' : `${count} calls of late were compared`
 }
 
 function verdictText({ tool, caller, client, now, then }: ChangedVerdict): string {

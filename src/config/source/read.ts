@@ -30,8 +30,13 @@ function decode(bytes: Uint8Array): Contents {
   try {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) }
   } catch {
-    return { why: 'it is not UTF-8 text' }
+    return { why: isUtf16(bytes) ? 'it is UTF-16: save it as UTF-8' : 'it is not UTF-8 text' }
   }
+}
+
+/** True with the mark that some editors, and shells of Windows, begin a file with. */
+function isUtf16([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)
 }
 
 function tooLarge(bytes: number, most: number): Contents {

@@ -1,7 +1,8 @@
 import { Composer, LineCounter, YAMLParseError } from 'yaml'
-import type { CST, Document, YAMLWarning } from 'yaml'
+import type { CST, Document } from 'yaml'
 import { treeOfNode } from './nodes.ts'
 import { readSyntax } from './nesting.ts'
+import { mistakesIn, unfitText } from './syntax-mistakes.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
 import type { Origin, Tree } from './tree.ts'
@@ -27,14 +28,19 @@ export function parseYaml(text: string, file: string, report: ReportProblem): Tr
     if (++refused <= MOST_MISTAKES) report(problemAt(place(offset), { pointer: '', message, hint }))
   }
 
+  const unfit = unfitText(text)
+  if (unfit !== undefined) {
+    countLines(text.slice(0, unfit.offset), lines)
+    return void refuse(unfit.offset, unfit.message, unfit.hint)
+  }
   const syntax = readSyntax(text, lines.addNewLine)
   if (!Array.isArray(syntax)) {
     countLines(text.slice(0, syntax.offset), lines)
     return void refuse(syntax.offset, syntax.message)
   }
   const document = compose(syntax, text.length)
-  for (const error of mistakesIn(document))
-    refuse(error.pos[0], messageOf(error, text), adviceFor(error, text))
+  for (const { offset, message, hint } of mistakesIn([...document.errors, ...document.warnings], text))
+    refuse(offset, message, hint)
   if (refused > 0) return undefined
   return treeOfNode(document.contents, place, refuse)
 }
@@ -49,28 +55,6 @@ function compose(syntax: readonly CST.Token[], end: number): Document.Parsed {
     document.errors.push(new YAMLParseError([from, to], 'MULTIPLE_DOCS', 'another document'))
   }
   return document
-}
-
-function mistakesIn(document: Document): (YAMLParseError | YAMLWarning)[] {
-  const { errors } = document
-  // After the parser has lost its way, each following word is another mistake to it, and none to the reader.
-  const lost = errors.findIndex(({ code }) => code === 'UNEXPECTED_TOKEN')
-  const told = errors.filter(({ code }, index) => index <= lost || code !== 'UNEXPECTED_TOKEN')
-  return [...told, ...document.warnings]
-}
-
-function messageOf(error: YAMLParseError | YAMLWarning, text: string): string {
-  if (error.code === 'TAG_RESOLVE_FAILED')
-    return `tag "${text.slice(...error.pos).slice(0, 40)}" is not supported`
-  return error.code === 'MULTIPLE_DOCS' ? 'the file holds more than one document' : error.message
-}
-
-function adviceFor(error: YAMLParseError | YAMLWarning, text: string): string | undefined {
-  if (error.code === 'UNEXPECTED_TOKEN' && /\$\{?$/.test(text.slice(0, error.pos[1])))
-    return 'put "${…}" into quotes where it stands between { } or [ ]'
-  if (error.code === 'TAB_AS_INDENT') return 'indent with spaces'
-  if (error.code === 'MULTIPLE_DOCS') return 'put everything into one document, without "---" in between'
-  return error.code === 'BLOCK_AS_IMPLICIT_KEY' ? 'put a value that contains ": " into quotes' : undefined
 }
 
 function countLines(text: string, lines: LineCounter): void {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, realpathSync } from 'node:fs'
 import { chmod, mkdir, rename, symlink } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -127,13 +128,29 @@ test('up, status and down say what they did, and status fails when nothing runs'
   assert.match(gone.stderr, /GW_NO_GATEWAY/)
 })
 
-test('a gateway that cannot start says why, to who attaches too', async t => {
+test('a configuration with a mistake is told in the same words to who starts it in the background, or attaches', async t => {
   const at = await place(t, { upstreams: { who: { type: 'stdio' } } })
+  const validated = await gateway(['validate'], at)
+
+  for (const command of [['up'], ['attach'], ['serve', '--detach']]) {
+    const { code, stderr } = await gateway(command, at)
+
+    assert.equal(stderr, validated.stderr)
+    assert.equal(code, 3)
+  }
+})
+
+test('a gateway that cannot start says why, to who attaches too', async t => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  cleanup(t, () => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const at = await place(t, { listeners: { main: { type: 'http', port } }, upstreams: { who: server } })
 
   const { code, stderr } = await gateway(['attach'], at)
 
   assert.equal(code, 4)
-  assert.match(stderr, /GW_BACKGROUND.*"command"/s)
+  assert.match(stderr, /GW_BACKGROUND.*GW_LISTEN.*the port is taken/s)
 })
 
 test('a program that speaks MCP on the socket needs no greeting', async t => {
