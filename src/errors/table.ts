@@ -155,7 +155,7 @@ export const ERRORS = {
   },
   GW_CONFIG_NOT_FOUND: {
     text: 'no gateway.yaml found from {directory} upwards',
-    hint: 'Make one from the settings of a client with gateway import, write one, or name it with --config.',
+    hint: 'Make one with gateway init, write one, or name it with --config.',
     exit: 3,
   },
   GW_CONFIG_UNTRUSTED: {

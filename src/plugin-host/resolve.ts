@@ -5,8 +5,10 @@ import type { Config } from '../api/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
 import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
+import type { Finding } from '../util/finding.ts'
 import { pointerTo } from '../util/pointer.ts'
 import { type Locate, inPluginFile, named, pluginFailure } from './failure.ts'
+import { shareOwnModules } from './own-modules.ts'
 
 /** A plugin with the options it will get, and where it came from. */
 export interface Chosen {
@@ -47,6 +49,7 @@ function isUsed(keys: readonly string[] = [], specs: object = {}): boolean {
 /** Loads what `plugins:` names: paths relative to the configuration, or packages installed beside it. */
 export async function loadConfigured(config: Config, directory: string, at: Locate): Promise<Chosen[]> {
   const wanted = Object.entries(config.plugins).filter(([, spec]) => spec.enabled)
+  if (wanted.length > 0) shareOwnModules()
   return Promise.all(
     wanted.map(async ([name, { use, options }]) => {
       const pointer = pointerTo('/plugins', name)
@@ -82,9 +85,16 @@ function locate(name: string, use: string, directory: string, pointer: string, a
   try {
     return pathToFileURL(fileOf(use, directory)).href
   } catch (cause) {
-    const problem = at({ pointer: `${pointer}/use`, message: reasonOf(cause) })
+    const problem = at({ pointer: `${pointer}/use`, ...notFound(use, cause) })
     throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
   }
+}
+
+function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
+  const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'MODULE_NOT_FOUND'
+  return isMissing
+    ? { message: `the package "${use}" is not installed`, hint: `npm install ${use}, beside gateway.yaml` }
+    : { message: reasonOf(cause) }
 }
 
 /** The file of a plugin: a path relative to the configuration, or a package installed beside it. @throws where there is none */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, rename, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
@@ -78,6 +78,34 @@ test('validate checks the section of an installed plugin by its schema and its c
   )
   assert.deepEqual([unknown.code, wrong.code, missing.code], [3, 3, 3])
   assert.match(twice.stderr, /\/budget this plugin has "options" already/)
+})
+
+test('a plugin has the classes of the gateway that loads it, where its project has none or another one', async t => {
+  const { gateway, cwd } = await project(t)
+  const beside = join(cwd, 'node_modules/tapgate')
+  await rm(beside)
+  const none = await gateway(['call', 'web__ping'])
+  await mkdir(beside)
+  await writeFile(
+    join(beside, 'package.json'),
+    '{ "name": "tapgate", "exports": { "./plugin": "./other.js" } }',
+  )
+  await writeFile(join(beside, 'other.js'), "throw new Error('another gateway')")
+  const another = await gateway(['call', 'web__ping'])
+
+  assert.deepEqual([none.stdout, another.stdout], ['pong\n', 'pong\n'], none.stderr + another.stderr)
+})
+
+test('a package that is not there is named with the way to get it', async t => {
+  const { gateway } = await project(t)
+  const { code, stderr } = await gateway(['validate'], CONFIG.replace('tapgate-budget', 'tapgate-bugdet'))
+
+  assert.equal(code, 3)
+  assert.match(
+    stderr,
+    /\/plugins\/budget\/use the package "tapgate-bugdet" is not installed – npm install tapgate-bugdet, beside gateway\.yaml\n/,
+  )
+  assert.doesNotMatch(stderr, /Require stack/)
 })
 
 test('a key at the top that belongs to no plugin is a mistake as ever', async t => {

@@ -28,7 +28,10 @@ test('a call of a server that its owner has stopped says how to start it', async
   const { code, stderr } = await gateway(['call', 'web__tool_1'], { cwd })
 
   assert.equal(code, 4)
-  assert.match(stderr, /GW_UPSTREAM_STOPPED: upstream "web" was stopped\nhint: gateway start web starts it\.\n/)
+  assert.match(
+    stderr,
+    /GW_UPSTREAM_STOPPED: upstream "web" was stopped\nhint: gateway start web starts it\.\n/,
+  )
 })
 
 test('a command about something that the gateway has not says what to add, and lists no verbs', async t => {
