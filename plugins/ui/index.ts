@@ -8,7 +8,10 @@ export const ui: Plugin<Options> = {
   name: 'ui',
   claims: { section: 'ui' },
   check,
-  share: () => ({ refused: 'the page shows one process' }),
+  share: () => ({
+    refused:
+      '"ui" records the calls of one process: leave it out, and "gateway ui" serves a page of all by itself',
+  }),
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { setUp } = await import('./set-up.ts')

@@ -53,6 +53,7 @@ const browser = await chromium.launch({
 try {
   const page = await firstView(traffic)
   await switches(page)
+  await account(traffic)
   await memory(page, traffic)
   await cost(page, traffic)
 } finally {
@@ -148,18 +149,22 @@ async function heapOf(page: Page): Promise<number> {
   return usedSize / 1e6
 }
 
+/** What the gateway does for a page that is open, beside what it does for calls. */
+async function account(traffic: Traffic): Promise<void> {
+  const rounds = await accountOf(traffic, await asking(traffic.gateway.control), ROUNDS_OF_ACCOUNT)
+  const { middle, quartiles } = differenceOf(rounds)
+  say(
+    quartiles[1] <= MOST_COST,
+    `a page open is ${percent(middle)} of what 100,000 calls in a minute cost (median of ${rounds.length} rounds, half of them ${both(quartiles)}; bound ${percent(MOST_COST)})`,
+  )
+}
+
 /** Processor time of a call with a page open and without: what the gateway does for the page, and all that a browser on the same machine does to it. */
 async function cost(page: Page, traffic: Traffic): Promise<void> {
   const screenless = await withoutScreen(traffic.gateway.control)
   const chromium = inChromium(page)
   await chromium.leave()
   const nobody: Looker = { look: () => Promise.resolve(), leave: () => Promise.resolve() }
-  const account = await accountOf(traffic, await asking(traffic.gateway.control), ROUNDS_OF_ACCOUNT)
-  const { middle, quartiles } = differenceOf(account)
-  say(
-    quartiles[1] <= MOST_COST,
-    `a page open is ${percent(middle)} of what 100,000 calls in a minute cost (median of ${account.length} rounds, half of them ${both(quartiles)}; bound ${percent(MOST_COST)})`,
-  )
   told('nobody in both windows, so this is the noise', await pairsOf(traffic, nobody, PAIRS))
   told('a page open, without a screen', await pairsOf(traffic, screenless, PAIRS), MOST_COST)
   told('a page open in Chromium', await pairsOf(traffic, chromium, PAIRS), MOST_COST)
