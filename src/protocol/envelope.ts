@@ -54,14 +54,17 @@ export class Envelope implements JsonReader {
   argumentsStart = -1
   argumentsEnd = -1
 
-  /** @throws ScanError when the bytes are no JSON object, or one that is not taken. What was read before that is known. */
-  scan(bytes: Buffer): void {
+  /**
+   * Finds the members, and returns how many names and values there are in all of them.
+   * @throws ScanError when the bytes are no JSON object, or one that is not taken. What was read before that is known.
+   */
+  scan(bytes: Buffer): number {
     this.#bytes = bytes
     for (let place = 0; place < KEYS.length; place++) this.#starts[place] = -1
     this.#typeStart = -1
     this.isToolError = false
     this.argumentsStart = this.argumentsEnd = -1
-    checkJson(bytes, this)
+    return checkJson(bytes, this)
   }
 
   /** Keeps no message alive. */

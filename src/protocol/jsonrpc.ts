@@ -59,9 +59,30 @@ export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
  * refused is never parsed. A result stays bytes, which are proven to be JSON.
  */
 export function parseMessage(bytes: Buffer, era?: Era): Message {
+  return read(bytes, era, always) ?? malformed(RPC.internal, 'Internal error')
+}
+
+/**
+ * The same for who must have room for what is parsed: `mayHold` is told how many names and values there are before any is. Where
+ * it says no, there is no message.
+ */
+export function parseHeld(bytes: Buffer, mayHold: (values: number) => boolean): Message | undefined {
+  return read(bytes, undefined, mayHold)
+}
+
+function always(): boolean {
+  return true
+}
+
+function read(
+  bytes: Buffer,
+  era: Era | undefined,
+  mayHold: (values: number) => boolean,
+): Message | undefined {
   if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
-    return interpret(bytes, era)
+    const values = envelope.scan(bytes)
+    return mayHold(values) ? interpret(bytes, era) : undefined
   } catch (error) {
     if (error instanceof ScanError) return refusedAs(error)
     throw error
@@ -173,7 +194,6 @@ function encodeId(id: RpcId): string {
 const envelope = new Envelope()
 
 function interpret(bytes: Buffer, era: Era | undefined): Message {
-  envelope.scan(bytes)
   const id = readId()
   const known = id ?? null
   if (!envelope.isVersion2())

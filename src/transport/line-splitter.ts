@@ -105,8 +105,11 @@ export class LineSplitter {
   }
 }
 
-/** Frees the memory of a chunk that is all there is in it. */
-function release({ buffer, length }: Buffer): void {
+/**
+ * Frees the memory of a chunk that nobody else holds and that is all there is in it. Many such chunks, once the collector hears
+ * of them, make it look through the whole heap.
+ */
+export function release({ buffer, length }: Buffer): void {
   if (buffer instanceof ArrayBuffer && length === buffer.byteLength) buffer.transfer(0)
 }
 

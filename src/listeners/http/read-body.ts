@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { parsedSize } from '../../protocol/json/scan.ts'
+import { mostParsed, parsedSize } from '../../protocol/json/scan.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
+import { release } from '../../transport/line-splitter.ts'
 import { afterTurn, isInTurn } from './turns.ts'
 
 /** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
@@ -11,6 +12,9 @@ const PATIENCE = 8
 
 /** A body up to here is small with its values too. */
 const UNWEIGHED = 2 * 1024
+
+/** So many names and values are little, whatever they are. */
+const FEW = 1024
 
 /** The request that a body belongs to. */
 interface BodyOwner {
@@ -32,14 +36,20 @@ export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal
   return unread === 'too large' ? tooLarge(max) : NO_ROOM
 }
 
+/** Reads a body that may be parsed. */
+export async function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
+  const room = new Room(owner)
+  const body = await readInto(room, owner)
+  return typeof body === 'string' || room.keep(body) ? body : 'no room'
+}
+
 /**
  * Reads a body of at most `limits.body` bytes. One of some size counts as held until it is answered: from its beginning
- * where it says how long it is, and with what it takes once it is parsed.
+ * where it says how long it is. Whoever parses it keeps the room for that first.
  */
-export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
+export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread> {
   const { context, request, headers } = owner
   const { maxBody } = context.settings
-  const room = new Room(owner)
   return new Promise(resolve => {
     let whole = undefined as Buffer | undefined
     let chunks: Buffer[] = []
@@ -59,16 +69,15 @@ export function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
       if (!room.reach(length)) return giveUp('no room')
       if (whole === undefined) chunks.push(chunk)
       // While it is still warm; all together at the end would be twice as dear.
-      else chunk.copy(whole, length - chunk.length)
+      else {
+        chunk.copy(whole, length - chunk.length)
+        release(chunk)
+      }
     }
     const announced = Number(headers.own['content-length'] ?? 0)
     if (!room.reach(announced)) return giveUp('no room')
     if (announced > SMALL && announced <= maxBody) whole = Buffer.allocUnsafeSlow(announced)
-    const finish = (): void => {
-      const body = whole?.subarray(0, length) ?? joined(chunks)
-      if (!room.keep(body)) return giveUp('no room')
-      resolve(body)
-    }
+    const finish = (): void => resolve(whole?.subarray(0, length) ?? joined(chunks))
     request.on('data', read)
     request.on('end', () => {
       isWhole = true
@@ -88,7 +97,7 @@ function joined(chunks: readonly Buffer[]): Buffer {
 }
 
 /** Part of the room for all that one body takes. */
-class Room {
+export class Room {
   readonly #owner: BodyOwner
   #hold: Hold | undefined
   #claimed = 0
@@ -107,21 +116,25 @@ class Room {
   }
 
   /**
-   * Claims room for a whole body and its values; one alone is taken whatever it holds. Nobody may end it any more to make
-   * room.
+   * Claims room for a whole body and its names and values, which are counted where that was not done; one alone is taken
+   * whatever it holds. Nobody may end it any more to make room. False where there is none, and then it holds nothing.
    */
-  keep(body: Buffer): boolean {
-    if (body.length > UNWEIGHED && !this.reach(body.length + this.#weigh(body))) return false
+  keep(body: Buffer, values = Infinity): boolean {
+    if (body.length > UNWEIGHED && !this.reach(body.length + this.#weigh(body, values))) {
+      this.leave()
+      return false
+    }
     if (this.#hold !== undefined) this.#hold.isFirm = true
     return true
   }
 
-  /** Counts what its values take, until there is no room for them. */
-  #weigh(body: Buffer): number {
+  /** Counts what its values take, until there is no room for them. Of few it is not worth a look at every byte. */
+  #weigh(body: Buffer, values: number): number {
     const { context, request, headers } = this.#owner
     const held = context.bodies.of(clientKey(headers.caller, request.socket.remoteAddress))
     const left = Math.max(0, context.bodies.limits.each - held)
-    return parsedSize(body, held > this.#claimed ? left + 1 : left)
+    const most = held > this.#claimed ? left + 1 : left
+    return values <= FEW ? Math.min(most, mostParsed(values)) : parsedSize(body, most)
   }
 
   leave(): void {

@@ -62,10 +62,11 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
 
 /**
  * Proves in one pass that `bytes` are one JSON text (RFC 8259) that nests no deeper than 64 and has no more than 10^6
- * names and values. Whether they are UTF-8 is for the caller to find out. Who wants to hear of its members wants an object.
+ * names and values; returns how many it has. Whether they are UTF-8 is for the caller to find out. Who wants to hear of its
+ * members wants an object.
  * @throws ScanError
  */
-export function checkJson(bytes: Buffer, heard?: JsonReader): void {
+export function checkJson(bytes: Buffer, heard?: JsonReader): number {
   tokens = 0
   try {
     const end = bytes.length
@@ -74,6 +75,7 @@ export function checkJson(bytes: Buffer, heard?: JsonReader): void {
     const after = isHeard ? outermost(bytes, start, end, heard) : value(bytes, start, end, 1, false)
     if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
     if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
+    return tokens
   } finally {
     forgetNames()
     if (hasMany) many.fill(undefined)

@@ -194,6 +194,11 @@ function isEscaped(bytes: Buffer, from: number, quote: number): boolean {
   return slashes % 2 === 1
 }
 
+/** Most memory that so many names and values take once they are parsed, their characters left out. */
+export function mostParsed(values: number): number {
+  return values * 2 * BYTES_EACH
+}
+
 /**
  * Estimates the memory that the values of a JSON text take once it is parsed: `{},{},{}` takes twenty times its length.
  * Counts no further than `most`.

@@ -167,6 +167,20 @@ test('a body counts with what its values take once they are parsed; one alone is
   assert.deepEqual([second.status, plain.status], [503, 200])
 })
 
+test('a body as large as its caller may hold arrives whole, byte for byte', async t => {
+  const { gate, url } = await serve(t, {
+    limits: { body: '2MiB', held: '8MiB', heldPerClient: '2MiB' },
+  })
+  const least = modern('echo/x', { arguments: { text: '' } })
+  const length = 2 * MIB - Buffer.byteLength(least.body)
+  const text = Array.from({ length }, (_, at) => String.fromCharCode(97 + (at % 26))).join('')
+
+  const answer = await send(url, modern('echo/x', { arguments: { text } }))
+
+  assert.equal(answer.status, 200)
+  assert.deepEqual(gate.seen[0]?.inbound.params?.arguments, { text })
+})
+
 test('a body that says it is longer than there is room for is refused before it comes', async t => {
   const { url } = await serve(t, { limits: { held: '2MiB', heldPerClient: '1MiB' } })
   const { headers } = modern('echo/x')

@@ -7,6 +7,7 @@ import {
   encodeRequest,
   encodeResult,
   isBatch,
+  parseHeld,
   parseMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
@@ -22,6 +23,29 @@ function codeOf(text: string): number | undefined {
   const message = parse(text)
   return message.kind === 'malformed' ? message.error.code : undefined
 }
+
+describe('a message for which there must be room', () => {
+  const text = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"a","params":{"list":[1,{},"x"],"b":null}}')
+
+  test('is counted before anything of it is parsed: every name and value', () => {
+    const counted: number[] = []
+    const message = parseHeld(text, values => counted.push(values) > 0)
+    assert.deepEqual(message, parseMessage(text))
+    assert.deepEqual(counted, [4 + 4 + 2 + 3 + 2])
+  })
+
+  test('is none where there is no room', () => {
+    assert.equal(
+      parseHeld(text, () => false),
+      undefined,
+    )
+  })
+
+  test('is refused without a question where it is malformed', () => {
+    const message = parseHeld(Buffer.from('{"jsonrpc":'), () => assert.fail('nobody parses it'))
+    assert.equal(message?.kind, 'malformed')
+  })
+})
 
 describe('the strict envelope', () => {
   test('keeps the type of an id: 1 is not "1"', () => {

@@ -4,7 +4,7 @@ import {
   type RpcNotification,
   type RpcResponse,
   isBatch,
-  parseMessage,
+  parseHeld,
 } from '../../../protocol/jsonrpc.ts'
 import { HEADER } from '../../../protocol/methods.ts'
 import { placeOfWork } from '../../../protocol/places.ts'
@@ -13,7 +13,7 @@ import { looksModern } from '../../../protocol/versions.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readBody, refusalOf, swallow } from '../read-body.ts'
+import { readInto, refusalOf, Room, swallow } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -32,12 +32,17 @@ export async function post(arrival: Arrival): Promise<void> {
     swallow(request, maxBody)
     return sendRefusal(response, refused)
   }
-  const body = await readBody(arrival)
+  const room = new Room(arrival)
+  const body = await readInto(room, arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   const reply = new Reply(response, accepts, context, headers.caller)
-  if (isBatch(body)) return answerBatch(context, body, headers, reply)
-  const message = parseMessage(body)
+  if (isBatch(body)) {
+    if (!room.keep(body)) return sendRefusal(response, refusalOf('no room', maxBody))
+    return answerBatch(context, body, headers, reply)
+  }
+  const message = parseHeld(body, values => room.keep(body, values))
+  if (message === undefined) return sendRefusal(response, refusalOf('no room', maxBody))
   if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
   await answer(context, message, headers, reply)
 }
