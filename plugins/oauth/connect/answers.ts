@@ -15,10 +15,12 @@ import {
 } from '../../../src/plugin.ts'
 import { accountOf, nameOf } from '../account.ts'
 import type { Link, Links, Proof } from './links.ts'
+import type { Visits } from './visits.ts'
 
 /** Parts of the gateway that sending a caller to its page takes. */
 export interface AnswersHost {
   readonly links: Links
+  readonly visits: Pick<Visits, 'sent' | 'isSent'>
   /** Resolves after so many milliseconds. */
   rest(ms: number): Promise<void>
   /** URL of the gateway as clients of a listener know it; undefined where they cannot open a page of it. */
@@ -44,10 +46,8 @@ export function withLogins(upstream: string, next: Dispatch, host: AnswersHost):
   return async call => {
     if (!SENDS.has(call.method)) return next(call)
     const account = accountOf(call.exchange.principal)
-    const link = account === undefined ? undefined : host.links.of(account, upstream)
-    if (link !== undefined && visited(call) === 'refused')
+    if (account !== undefined && (await cameBack(call, account, host)) === 'refused')
       return failed(call, `The login to "${upstream}" was declined, so the call was not made.`)
-    if (link !== undefined && visited(call) === 'gone') await link.made(PATIENCE_MS)
     try {
       return await calledAfterLogin(next, call, account, host)
     } catch (error) {
@@ -55,6 +55,46 @@ export function withLogins(upstream: string, next: Dispatch, host: AnswersHost):
       return sendToPage(call, upstream, account, host)
     }
   }
+}
+
+/** Waits a while for the login of a caller who has gone to the page, and tells whether he would not. */
+async function cameBack(call: Call, account: string, host: AnswersHost): Promise<'refused' | undefined> {
+  const visit = visited(call)
+  const link = visit === undefined ? undefined : await linkOf(call, account, host)
+  if (link === undefined) return undefined
+  if (visit === 'refused') return visit
+  await link.made(PATIENCE_MS)
+  return undefined
+}
+
+/** The link that a caller was sent to; one of this replica where another one has sent it. */
+async function linkOf(call: Call, account: string, host: AnswersHost): Promise<Link | undefined> {
+  const { upstream } = call
+  const own = host.links.of(account, upstream)
+  if (own !== undefined || !(await host.visits.isSent(account, upstream))) return own
+  return openLink(call, upstream, account, host)
+}
+
+/** Opens the page of a login; undefined where clients cannot come to one. */
+function openLink(
+  { exchange: { session, principal } }: Call,
+  upstream: string,
+  account: string,
+  host: AnswersHost,
+): Link | undefined {
+  const base = host.baseOf(session.listener)
+  const proof = host.proofOf(principal)
+  if (base === undefined || proof === undefined) return undefined
+  const link = host.links.open({
+    principal,
+    account,
+    upstream,
+    base,
+    proof,
+    client: session.client.info.name,
+  })
+  host.visits.sent(link)
+  return link
 }
 
 /** A connection that was refused a moment ago is not tried again at once: a login that was made meanwhile is worth the wait. */
@@ -95,14 +135,11 @@ function visited({ exchange }: Call): 'gone' | 'refused' | undefined {
 
 function sendToPage(call: Call, upstream: string, account: string, host: AnswersHost): Answer {
   const { session, principal } = call.exchange
-  const base = host.baseOf(session.listener)
-  const proof = host.proofOf(principal)
   const needs = `"${upstream}" needs a login of yours first.`
   const command = `gateway login ${upstream} --account ${quoted(nameOf(principal))}`
-  if (base === undefined || proof === undefined)
+  const link = openLink(call, upstream, account, host)
+  if (link === undefined)
     return failed(call, `${needs} Ask the owner of this gateway, who can run: ${command}`)
-  const client = session.client.info.name
-  const link = host.links.open({ principal, account, upstream, base, proof, client })
   const withCode = link.code === undefined ? '' : ` Type this code there: ${link.code}`
   if (!opensPages(session.client))
     return failed(

@@ -1,25 +1,26 @@
-import { BoundedMap, type Config, type PluginApi, type Principal, STRANGER } from '../../../src/plugin.ts'
+import { type Config, type PluginApi, type Principal, STRANGER } from '../../../src/plugin.ts'
 import type { OAuthService } from '../service.ts'
 import { isConnected } from '../upstreams.ts'
 import { type AnswersHost, withLogins } from './answers.ts'
 import { Arrivals } from './arrivals.ts'
 import { Browsers } from './browsers.ts'
+import { Consents } from './consents.ts'
 import { Links, type Proof } from './links.ts'
 import { People } from './person.ts'
 import { Places } from './places.ts'
 import { CALLBACK, CONNECT, isPagePath, type Look, Pages, PERSON } from './routes.ts'
+import { Visits } from './visits.ts'
 
 /** Issuer of callers that an API key identifies. */
 const KEYS = 'api-key'
-
-const MAX_CONSENTS = 10_000
 
 /** State that outlives a reload: links that are open, and browsers that have opened them. */
 export class ConnectState {
   readonly links: Links
   readonly browsers: Browsers
   readonly arrivals: Arrivals
-  readonly consents = new BoundedMap<string, true>({ max: MAX_CONSENTS })
+  readonly consents: Consents
+  readonly visits: Visits
   /** Addresses that listeners are bound to, by name. */
   readonly bound = new Map<string, string>()
 
@@ -29,7 +30,11 @@ export class ConnectState {
     const places = new Places({ shared, place })
     this.places = places
     this.links = new Links(clock, () => places.newName('link'))
-    this.browsers = new Browsers(clock, shared?.spans === 'hosts' ? `-${places.suffix}` : '')
+    // Of the processes of one machine none has a page.
+    const ofHosts = shared?.spans === 'hosts' ? shared : undefined
+    this.browsers = new Browsers(clock, ofHosts === undefined ? '' : `-${places.suffix}`)
+    this.consents = new Consents(ofHosts)
+    this.visits = new Visits(ofHosts, (account, upstream) => this.links.of(account, upstream)?.done())
     this.arrivals = new Arrivals(clock)
   }
 }
@@ -45,6 +50,7 @@ export function connectCallers(
   const people = person === undefined ? undefined : new People(person, api)
   const host: AnswersHost = {
     links: state.links,
+    visits: state.visits,
     rest: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) =>
       service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
@@ -55,7 +61,7 @@ export function connectCallers(
   }
   const pages = new Pages({
     ...host,
-    ...{ browsers: state.browsers, arrivals: state.arrivals, consents: state.consents },
+    ...{ browsers: state.browsers, arrivals: state.arrivals, consents: state.consents, visits: state.visits },
     places: state.places,
     ...{ logins: service.logins, people, log },
     look: (upstream, account) => look(service, upstream, account),

@@ -1,14 +1,8 @@
-import {
-  type AuditEvent,
-  type BoundedMap,
-  type HttpReply,
-  type HttpRequest,
-  type Log,
-  reasonOf,
-} from '../../../src/plugin.ts'
+import { type AuditEvent, type HttpReply, type HttpRequest, type Log, reasonOf } from '../../../src/plugin.ts'
 import type { BegunLogin, Logins } from '../flow/login.ts'
 import type { Arrivals } from './arrivals.ts'
 import type { Browser, Browsers } from './browsers.ts'
+import type { Consents } from './consents.ts'
 import { formOf } from './form.ts'
 import type { Link, Links } from './links.ts'
 import {
@@ -23,6 +17,7 @@ import {
 } from './pages.ts'
 import type { People } from './person.ts'
 import type { Places } from './places.ts'
+import type { Visits } from './visits.ts'
 
 /** Parts of the gateway that the pages need. */
 interface PagesHost {
@@ -30,8 +25,8 @@ interface PagesHost {
   readonly browsers: Browsers
   readonly arrivals: Arrivals
   readonly places: Places
-  /** Consents that were given: of whom, to which upstream and authorization server, for which scopes. */
-  readonly consents: BoundedMap<string, true>
+  readonly visits: Pick<Visits, 'made'>
+  readonly consents: Consents
   readonly logins: Pick<Logins, 'begin' | 'finish'>
   readonly people: People | undefined
   readonly log: Log
@@ -157,9 +152,9 @@ export class Pages {
       return withCookie(redirect(url), cookie)
     }
     const look = await this.#host.look(link.upstream, link.account)
-    const isRemembered = proof === 'shown' && this.#host.consents.has(consentKey(link, look))
     // Another page may have sent the browser here: then the person has not asked for anything yet.
-    if (isRemembered && isOfPerson(request)) return this.#begin(visit, look)
+    const mayGoOn = proof === 'shown' && isOfPerson(request)
+    if (mayGoOn && (await this.#host.consents.has(consentKey(link, look)))) return this.#begin(visit, look)
     const page = this.#ask(visit, look)
     return isNew ? withCookie(page, cookie) : page
   }
@@ -283,10 +278,11 @@ export class Pages {
         ({ account }) => account === link.account,
       )
       const consent = browser.shown.get(link.id)
-      if (consent !== undefined) consents.set(consent, true)
+      if (consent !== undefined) consents.give(consent)
       log.debug('a caller has logged in', { upstream: made.upstream })
       this.#record(link, 'made')
       link.done()
+      await this.#host.visits.made(link)
       return messagePage(200, 'You are logged in', 'You can close this page, and go on in your client.')
     } catch (error) {
       log.warn('a login failed', { upstream: link.upstream, reason: reasonOf(error) })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import type { JsonObject } from '../../../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'
 import { redisFor, skip } from '../../../../fixtures/redis.ts'
@@ -81,3 +82,60 @@ test(
     await until(async () => (await new PlainBrowser().open(link)).status === 404)
   },
 )
+
+/** A modern call at one replica and its retry at another, as a balancer without affinity has it. */
+async function retrying(t: TestContext): Promise<
+  Two & {
+    readonly link: string
+    retry(at: TestGateway, action: 'accept' | 'decline', requestState?: string): Promise<JsonObject>
+  }
+> {
+  const made = await twoReplicas(t)
+  const headers = { authorization: `Bearer ${await made.idp.sign(`${made.base}/mcp`, 'alice')}` }
+  const ask = async (at: TestGateway, params: JsonObject): Promise<JsonObject> => {
+    const client = await testClient(at.url, { headers, capabilities: OPENS_PAGES })
+    const { result } = await client.request('tools/call', params)
+    await client.close()
+    return result as JsonObject
+  }
+  const first = await ask(made.gateway, CALL)
+  const retry = (at: TestGateway, action: string, requestState = first.requestState): Promise<JsonObject> =>
+    ask(at, { ...CALL, requestState, inputResponses: { 'visit-1': { action } } })
+  return { ...made, link: linkIn(first), retry }
+}
+
+test(
+  'a retry at another replica goes on when the login is made, whichever has the page',
+  { skip },
+  async t => {
+    const made = await retrying(t)
+    const { second, link, retry } = made
+    const early = await retry(second, 'accept')
+    const other = linkIn(early)
+    assert.notEqual(other, link, 'before the login each replica has a page of its own')
+
+    const waiting = retry(second, 'accept', String(early.requestState))
+    assert.match((await loggedIn(made, link, 'alice')).text, /You are logged in/)
+    const answer = await waiting
+    const last =
+      answer.requestState === undefined ? answer : await retry(second, 'accept', String(answer.requestState))
+    assert.match(JSON.stringify(last), /you are alice/)
+    // The page of the second replica is asked of the first.
+    await until(async () => /This login has been made/.test((await new PlainBrowser().open(other)).text))
+  },
+)
+
+test('the page that a retry got of another replica makes the login for both', { skip }, async t => {
+  const made = await retrying(t)
+  const { gateway, second, link, retry } = made
+  const early = await retry(second, 'accept')
+  assert.match((await loggedIn(made, linkIn(early), 'alice')).text, /You are logged in/)
+  for (const one of [second, gateway])
+    assert.match(JSON.stringify(await retry(one, 'accept')), /you are alice/)
+  await until(async () => /This login has been made/.test((await new PlainBrowser().open(link)).text))
+})
+
+test('who declines at another replica is not asked again', { skip }, async t => {
+  const { second, retry } = await retrying(t)
+  assert.match(JSON.stringify(await retry(second, 'decline')), /declined.*"isError":true/)
+})
