@@ -45,6 +45,7 @@ export const oauth: Plugin<Config['oauth']> = {
     answerVerbs(hooks, service, config)
     showCallers(hooks, service)
     watchLogins(hooks, service, clock)
+    hooks.ready.tap(() => void service.carryOver())
     hooks.close.tap(() => service.closed())
     if (!hasLoginsOfCallers(config)) return
     const { ConnectState, connectCallers } = await import('./connect/connect.ts')

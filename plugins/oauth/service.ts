@@ -1,5 +1,6 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { readFile, rename } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { type Authorizer, type PluginApi, reasonOf } from '../../src/plugin.ts'
 import { WaitingCallers } from './callers.ts'
 import { oauthError } from './errors.ts'
@@ -13,7 +14,7 @@ import type { Caller, Grant, GrantKey, Refreshed, Vault } from './types.ts'
 import { RefreshedGrants } from './vault/grants.ts'
 import { vaultKey, type KeyPlaces } from './vault/key.ts'
 import { SharedVault } from './vault/shared-vault.ts'
-import { FileVault } from './vault/vault.ts'
+import { FileVault, NAME } from './vault/vault.ts'
 
 /** Means of the process that the service runs in: those of a plugin, or of a command alone. */
 type ServiceApi = Pick<
@@ -23,6 +24,9 @@ type ServiceApi = Pick<
 
 /** The name of the gateway where people consent. */
 export const CLIENT_NAME = 'tapgate'
+
+/** Pause until logins are carried over that could not be now. */
+const AGAIN_MS = 30_000
 
 /** Logins of a gateway: one vault, and a flow for each upstream. It lives as long as the gateway. */
 export class OAuthService {
@@ -54,9 +58,14 @@ export class OAuthService {
   }
 
   /** Of many machines, which have no file in common, the vault is what they share. */
-  #vaultOf({ shared, clock, log, state }: ServiceApi): Vault {
+  #vaultOf(api: ServiceApi): Vault {
+    const { shared, clock } = api
+    if (shared?.spans !== 'hosts') return this.#fileVault(api)
+    return new SharedVault({ store: shared, clock, saw: secret => this.#api.keepSecret(secret) })
+  }
+
+  #fileVault({ clock, log, state }: ServiceApi): FileVault {
     const saw = (secret: string): void => this.#api.keepSecret(secret)
-    if (shared?.spans === 'hosts') return new SharedVault({ store: shared, clock, saw })
     const key = (): Promise<Buffer | undefined> => vaultKey(placesOf(this.#api))
     return new FileVault({ directory: state, key, clock, log, saw })
   }
@@ -73,6 +82,37 @@ export class OAuthService {
     if (--this.#users > 0) return
     await this.grants.settled()
     this.vault.close()
+  }
+
+  /** Place of the logins, for people; undefined where they end with this process. */
+  get place(): string | undefined {
+    const { shared, state } = this.#api
+    if (shared?.spans === 'hosts') return 'the Redis of "cluster", for all replicas'
+    return state === undefined ? undefined : join(state, NAME)
+  }
+
+  /** Moves what is in the file of a gateway that was alone to where replicas have their logins. Never rejects. */
+  async carryOver(): Promise<void> {
+    const { shared, state, log, clock } = this.#api
+    const path = state === undefined ? undefined : join(state, NAME)
+    if (shared?.spans !== 'hosts' || path === undefined || !existsSync(path)) return
+    const again = (why: string): void => {
+      log.warn('logins in the file of this gateway cannot be carried over to all replicas yet', { why })
+      clock.after(AGAIN_MS, () => void (this.#users > 0 && this.carryOver()))
+    }
+    const { carryOver } = await import('./vault/carry-over.ts')
+    const file = this.#fileVault(this.#api)
+    try {
+      const { moved, known, left } = await carryOver(file, this.vault)
+      if (left > 0) return again('they are renewed just now')
+      file.close()
+      await rename(path, `${path}.carried-over`)
+      log.info('logins in the file of this gateway are those of all replicas now', { moved, known })
+    } catch (error) {
+      again(reasonOf(error))
+    } finally {
+      file.close()
+    }
   }
 
   /** The flow of an upstream of the configuration. @throws GatewayError where there is none. */

@@ -27,14 +27,14 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
   })
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url)) throw wrong('login.finish', '"url" must be an address')
-    return { ...(await service.logins.finish(url)) }
+    return { ...(await service.logins.finish(url)), keptIn: service.place }
   })
   control.for('login.device').tap(async params => {
     return { ...(await service.devices.begin(wanted('login.device', params, service, config))) }
   })
   control.for('login.device.wait').tap(async ({ handle }) => {
     if (typeof handle !== 'string') throw wrong('login.device.wait', '"handle" must be that of a login')
-    return { ...(await service.devices.wait(handle)) }
+    return { ...(await service.devices.wait(handle)), keptIn: service.place }
   })
   control.for('login.list').tap(async () => ({ logins: await rows(service) }))
   control.for('login.logout').tap(async params => {

@@ -167,7 +167,9 @@ async function ended(outcome: Promise<Outcome>, waitMs: number, signal: AbortSig
 function told(outcome: Outcome, call: CommandCall): number {
   const { upstream = '' } = call.args
   if (outcome.kind === 'granted') {
-    call.print(outcome.login, () => [`logged in to ${upstream}${scopesText(outcome.login.scopes)}`])
+    const { scopes, keptIn } = outcome.login
+    const where = typeof keptIn === 'string' ? [call.out.paint('dim', `kept in ${oneLine(keptIn)}`)] : []
+    call.print(outcome.login, () => [`logged in to ${upstream}${scopesText(scopes)}`, ...where])
     return 0
   }
   if (outcome.kind === 'interrupted') return INTERRUPTED

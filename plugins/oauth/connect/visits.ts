@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { isObject, type SharedStore } from '../../../src/plugin.ts'
-import { type LinkRequest, LINK_MS } from './links.ts'
+import { type Link, LINK_MS } from './links.ts'
 
 const MADE = 'made'
 
-type Login = Pick<LinkRequest, 'account' | 'upstream'>
+type Login = Pick<Link, 'account' | 'upstream'>
 
 /** Callers that any replica has sent to a page: their next request comes to another one, which has no link of theirs. */
 export class Visits {

@@ -15,7 +15,8 @@ import { fileOf, openDatabase, told } from './database.ts'
 import { RowSeal } from './seal.ts'
 import { GrantStore } from './store.ts'
 
-const NAME = 'grants.sqlite'
+/** Name of the file. */
+export const NAME = 'grants.sqlite'
 /** Least time between two attempts to open it. */
 const RETRY_MS = 1000
 
