@@ -19,7 +19,7 @@ async function waiting(t: TestContext, amount: unknown): Promise<Waiting> {
   const reply = client.request('tools/call', { name: 'pay__send', arguments: { amount } })
   const { page } = await openPage(t, String((await gateway.gateway.control('ui.link')).url))
   await page.getByRole('link', { name: 'Decide about them' }).click()
-  await page.getByText(/wants to call it at pay\. Rule: money\. Until \d\d:/).waitFor()
+  await page.getByText(/ wants to call it at pay\. Rule: money\. Until \d\d:/).waitFor()
   return { page, reply, sent }
 }
 

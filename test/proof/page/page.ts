@@ -45,12 +45,12 @@ const PAIRS = Number(process.env.PAIRS ?? 40)
 let isFine = true
 
 const traffic = await startTraffic(Math.max(CALLS, 1))
-await inParts('calls', CALLS)
 const browser = await chromium.launch({
   executablePath: PROGRAM,
   args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
 })
 try {
+  await inParts('calls', CALLS)
   const page = await firstView(traffic)
   await switches(page)
   await account(traffic)

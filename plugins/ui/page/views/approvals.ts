@@ -27,10 +27,8 @@ function Waiting({ row, acts, again }: { row: Json; acts: boolean; again: () => 
   return html`<section class="detail" aria-label=${`Call of ${String(name)}`}>
     <h2>${String(name)}</h2>
     <p>
-      <strong>${String(subject)}</strong>
-      <span class="soft">${String(issuer)}</span> ${` wants to call it at `}<strong
-        >${String(upstream)}</strong
-      >
+      <strong>${String(subject)}</strong> ${' '}<span class="soft">${String(issuer)}</span>
+      ${' wants to call it at '}<strong>${String(upstream)}</strong>
       ${`. Rule: ${String(rule)}. Until ${time(Date.parse(String(row.until)))}.`}
     </p>
     <${Snippet} text=${String(row.arguments)} label="Arguments" />

@@ -48,7 +48,7 @@ function columnsFor(acts: boolean, again: () => void): Column<LoginRow>[] {
   }
   return [
     { head: 'Server', cell: row => html`<bdi>${row.upstream || row.resource}</bdi>` },
-    { head: 'Whose', cell: row => html`<bdi>${whose(row)}</bdi>` },
+    { head: 'Whose', cell: row => html`<${Whose} row=${row} />` },
     {
       head: 'State',
       cell: row =>
@@ -65,6 +65,14 @@ function columnsFor(acts: boolean, again: () => void): Column<LoginRow>[] {
       cell: ({ scopes = [] }) => html`<span class="soft">${scopes.join(' ')}</span>`,
     },
   ]
+}
+
+/** A caller of an issuer is its name, then the issuer: addresses have no spaces. */
+function Whose({ row }: { row: LoginRow }): View {
+  const [, issuer, subject] = /^(\S+) (.+)$/s.exec(row.caller ?? '') ?? []
+  return issuer === undefined
+    ? html`<bdi>${whose(row)}</bdi>`
+    : html`<bdi>${subject}</bdi> ${' '}<span class="soft">${issuer}</span>`
 }
 
 function whose({ account, caller }: LoginRow): string {
