@@ -2,16 +2,17 @@ const ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
 const SOCKET = 'unix:'
 const MOST_PORT = 65_535
 
+/** Place at which a replica takes requests. */
+export type Reach = { readonly socketPath: string } | { readonly host: string; readonly port: number }
+
 /** The parts of `host:port`, or of `[address]:port`; undefined for anything else. */
 export function hostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
   const [, six, host = six, port] = ADDRESS.exec(text) ?? []
   return host === undefined || Number(port) > MOST_PORT ? undefined : { host, port: Number(port) }
 }
 
-/** Place at which a replica takes requests, as its entry says; undefined for what is no address. */
-export function reachOf(
-  text: string,
-): { readonly socketPath: string } | { readonly host: string; readonly port: number } | undefined {
+/** The same of an entry of the directory; undefined for what is no address. */
+export function reachOf(text: string): Reach | undefined {
   return text.startsWith(SOCKET) ? { socketPath: text.slice(SOCKET.length) } : hostAndPort(text)
 }
 

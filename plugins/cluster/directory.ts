@@ -1,4 +1,5 @@
 import { BoundedMap, isObject, type Clock } from '../../src/plugin.ts'
+import { type Reach, reachOf } from './address.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { StoreKeys } from './keys.ts'
 import { ROSTER } from './store/scripts.ts'
@@ -28,6 +29,8 @@ export interface Entry {
 export interface Found {
   readonly entry: Entry | undefined
   readonly lease: string
+  /** The parts of its address. */
+  readonly reach: Reach | undefined
 }
 
 interface Known extends Found {
@@ -106,7 +109,8 @@ export class Directory {
     const entry = entryOf(ring.read('directory', lease))
     const isItsOwn = entry?.id === id
     if (lease !== '' && !isItsOwn) this.forged++
-    const known = { lease, entry: isItsOwn ? entry : undefined, at: clock.now() }
+    const reach = isItsOwn ? reachOf(entry.address) : undefined
+    const known = { lease, entry: isItsOwn ? entry : undefined, reach, at: clock.now() }
     this.#known.set(id, known)
     return known
   }

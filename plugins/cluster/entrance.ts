@@ -16,6 +16,9 @@ const HEADERS_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
 const WARN_MS = 10_000
 
+/** Place of a conversation whose request was handed on to this replica. */
+export type Arrived = 'here' | 'elsewhere' | Refusal
+
 /** Facts that decide what may enter. */
 export interface EntranceContext {
   readonly vouchers: Vouchers
@@ -27,7 +30,7 @@ export interface EntranceContext {
   /** True for the ids that this replica has, or had. */
   isMine(id: string): boolean
   /** Tells if a conversation is here, or with another replica by now. */
-  arrived(id: string, listener: BesideOthers): Promise<'here' | 'elsewhere' | Refusal>
+  arrived(id: string, listener: BesideOthers): Arrived | Promise<Arrived>
 }
 
 /** Place where other replicas hand on what belongs to this one. Clients are to have no way to it. */
@@ -46,8 +49,7 @@ export class Entrance {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     }
-    const take = (request: IncomingMessage, response: ServerResponse): void =>
-      void this.#take(request, response)
+    const take = (request: IncomingMessage, response: ServerResponse): void => this.#take(request, response)
     const { tls } = context
     this.#server =
       tls === undefined
@@ -91,33 +93,41 @@ export class Entrance {
     return server
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    response.on('error', () => undefined)
-    request.on('error', () => undefined)
-    const { rawHeaders } = request
-    const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === HANDED)
-    const [, voucher = ''] = at < 0 ? [] : rawHeaders.splice(at, 2)
+  #take(request: IncomingMessage, response: ServerResponse): void {
+    const voucher = takeFrom(request.rawHeaders, HANDED) ?? ''
     const read = this.#context.vouchers.read(voucher, request, id => this.#context.isMine(id))
     if ('problem' in read) return this.#refuse(request, response, read.problem)
-    const listener = this.#context.listeners.get(read.handed.listener)
+    const { handed } = read
+    const listener = this.#context.listeners.get(handed.listener)
     if (listener === undefined)
       return this.#refuse(request, response, 'there is no listener of that name', 421)
-    try {
-      if (!(await this.#isProved(request, read.from)))
-        return this.#refuse(request, response, 'its certificate is not that of the replica that hands it on')
-      const where = await this.#whereIs(request, listener)
-      if (where === 'elsewhere') return answer(request, response, 421, 'not here')
-      if (where !== 'here') return answer(request, response, where.status, where.error.message)
-      this.taken++
-      listener.serve(request, response, read.handed satisfies Handed)
-    } catch {
-      answer(request, response, 503, 'it cannot be told now whose the session is')
-    }
+    const { tls } = this.#context
+    const where = tls === undefined ? this.#whereIs(request, listener) : undefined
+    if (where === 'here') return this.#serve(listener, request, response, handed)
+    response.on('error', ignore)
+    this.#prove(request, read.from, tls)
+      .then(isProved => (isProved ? (where ?? this.#whereIs(request, listener)) : undefined))
+      .then(found => {
+        if (found === undefined)
+          return this.#refuse(
+            request,
+            response,
+            'its certificate is not that of the replica that hands it on',
+          )
+        if (found === 'elsewhere') return answer(request, response, 421, 'not here')
+        if (found !== 'here') return answer(request, response, found.status, found.error.message)
+        this.#serve(listener, request, response, handed)
+      })
+      .catch(() => answer(request, response, 503, 'it cannot be told now whose the session is'))
   }
 
-  #isProved({ socket }: IncomingMessage, from: string): Promise<boolean> {
-    const { tls, hostOf } = this.#context
-    return tls === undefined ? Promise.resolve(true) : tls.isOf(socket, from, hostOf)
+  #serve(listener: BesideOthers, request: IncomingMessage, response: ServerResponse, handed: Handed): void {
+    this.taken++
+    listener.serve(request, response, handed)
+  }
+
+  #prove({ socket }: IncomingMessage, from: string, tls: ReplicaTls | undefined): Promise<boolean> {
+    return tls === undefined ? Promise.resolve(true) : tls.isOf(socket, from, this.#context.hostOf)
   }
 
   #whereIs(
@@ -125,9 +135,7 @@ export class Entrance {
     listener: BesideOthers,
   ): ReturnType<EntranceContext['arrived']> {
     const id = headers[SESSION]
-    return typeof id !== 'string' || url.includes('sessionId=')
-      ? Promise.resolve('here')
-      : this.#context.arrived(id, listener)
+    return typeof id !== 'string' || url.includes('sessionId=') ? 'here' : this.#context.arrived(id, listener)
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {
@@ -144,8 +152,18 @@ export class Entrance {
   }
 }
 
+/** Takes a header out of raw ones. */
+function takeFrom(lines: string[], wanted: string): string | undefined {
+  const at = lines.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === wanted)
+  return at < 0 ? undefined : lines.splice(at, 2)[1]
+}
+
+// Whoever went away is seen by the `close` that follows.
+function ignore(): void {}
+
 function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
-  request.resume()
+  request.on('error', ignore).resume()
+  response.on('error', ignore)
   if (response.destroyed) return
   const body = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: RPC.internal, message } })
   const own =

@@ -13,8 +13,8 @@ import {
   type Sought,
   type Whereabouts,
 } from '../../src/plugin.ts'
-import { reachOf } from './address.ts'
 import type { Directory, Found } from './directory.ts'
+import type { Arrived } from './entrance.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { Replica } from './replica.ts'
 import type { Recorded, Sessions } from './sessions.ts'
@@ -104,9 +104,12 @@ export class Replicas implements Neighbours {
   }
 
   /** Looks whether a conversation is here that was handed on to this replica; never hands it on again. */
-  async arrived(id: string, beside: BesideOthers): Promise<'here' | 'elsewhere' | Refusal> {
+  arrived(id: string, beside: BesideOthers): Arrived | Promise<Arrived> {
+    return beside.conversations.has(id) && this.#around.replica.isFresh ? 'here' : this.#whereIs(id, beside)
+  }
+
+  async #whereIs(id: string, beside: BesideOthers): Promise<Arrived> {
     const { replica, sessions } = this.#around
-    if (beside.conversations.has(id) && replica.isFresh) return 'here'
     if (!replica.isFresh) await replica.renew()
     if (beside.conversations.has(id)) return 'here'
     const recorded = await sessions.read(id)
@@ -202,7 +205,7 @@ export class Replicas implements Neighbours {
   }
 
   #neighbour(owner: string, found: Found, session: string | undefined): Neighbour | Refusal {
-    const address = reachOf(found.entry?.address ?? '')
+    const { reach: address } = found
     if (address === undefined) return LATER
     const { replica, vouchers, directory, tls, log } = this.#around
     this.handedOn++
@@ -215,7 +218,9 @@ export class Replicas implements Neighbours {
       refused: () => {
         directory.forget(owner)
         // Nobody listens where it said that it does: it is dead, whatever its lease says.
-        return session === undefined ? 'here' : this.#seek(session, owner, { ...found, entry: undefined })
+        return session === undefined
+          ? 'here'
+          : this.#seek(session, owner, { ...found, entry: undefined, reach: undefined })
       },
       misdirected: () => {
         directory.forget(owner)

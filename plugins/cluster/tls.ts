@@ -4,7 +4,7 @@ import type { ServerOptions } from 'node:https'
 import { isIP, type Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { SecureContext, TLSSocket } from 'node:tls'
-import { canonical, type Config, type NeighbourTls, reasonOf } from '../../src/plugin.ts'
+import { canonical, type Config, type PeerProof, reasonOf } from '../../src/plugin.ts'
 import { clusterError } from './errors.ts'
 
 type TlsConfig = NonNullable<NonNullable<Config['cluster']>['tls']>
@@ -67,7 +67,7 @@ export class ReplicaTls {
   }
 
   /** The way to another replica at that host. */
-  to(host: string): NeighbourTls {
+  to(host: string): PeerProof {
     return {
       context: this.#context,
       problemOf: der => {

@@ -18,11 +18,11 @@ export interface Handed {
   readonly certificate?: ClientCertificate | undefined
 }
 
-/** Proofs that processes on different machines ask of each other. */
-export interface NeighbourTls {
+/** Proof that the ends of a TLS connection give of themselves and ask of each other. */
+export interface PeerProof {
   /** The own certificate, and the authorities that are trusted; another object where those were renewed. */
   readonly context: SecureContext
-  /** Says why a certificate, in DER, is not that of the process which was sought; undefined where it is. */
+  /** Says why a certificate, in DER, is not that of whoever was sought; undefined where it is. */
   problemOf(certificate: Buffer): string | undefined
 }
 
@@ -31,7 +31,7 @@ export interface Neighbour {
   /** Where it takes what is handed on. */
   readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
   /** Absent where requests go to it as they are. */
-  readonly tls?: NeighbourTls | undefined
+  readonly tls?: PeerProof | undefined
   /** Text that goes along in a header, by which the other knows that one of its own hands this on. */
   voucher(request: IncomingMessage, handed: Handed): string
   /** Tells when the other is known to have ended; returns the way to take it back. */

@@ -1,8 +1,9 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
-import type { Clock } from '../api/index.ts'
-import { type Carrier, ClientError, type ReplyHandler } from './port.ts'
+import type { Clock, PeerProof } from '../api/index.ts'
+import { BodyPump } from './body-pump.ts'
+import { type BodyStream, type Carrier, ClientError, type ReplyHandler } from './port.ts'
 import { writeTogether } from '../util/written.ts'
-import type { ReplyHead } from './reply-head.ts'
+import { linesOf, type ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
 import { platformOf } from '../util/platform.ts'
 
@@ -20,7 +21,13 @@ export interface ConnectionHost {
 }
 
 /** A request as it is written; text has a character for each byte. */
-export type Sendable = string | Buffer | readonly Buffer[]
+export type Sendable = string | Buffer | readonly Buffer[] | StreamedRequest
+
+/** A request whose body is read while it is written. */
+export interface StreamedRequest {
+  readonly head: string
+  readonly stream: BodyStream
+}
 
 /** The place that requests are sent to. */
 export interface Origin {
@@ -28,6 +35,8 @@ export interface Origin {
   readonly host: string
   readonly hostname: string
   readonly port: number
+  /** The socket of this machine that is connected to, in place of host and port. */
+  readonly path: string | undefined
   /** Opens TLS connections; undefined for plain ones. */
   readonly tls: SecureConnect | undefined
 }
@@ -71,6 +80,8 @@ export class Connection implements Carrier, ReaderEars {
   #isOver = false
   #error: Error | undefined
   #head: ReplyHead | undefined
+  /** The body that is being sent. */
+  #pump: BodyPump | undefined
   /** When it must not be used any more, by the clock, while it is idle. */
   #staleAt = 0
 
@@ -104,8 +115,14 @@ export class Connection implements Carrier, ReaderEars {
     this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else if (Buffer.isBuffer(text)) this.#socket.write(text)
+    else if ('stream' in text) this.#stream(text)
     else writeTogether(this.#socket, text)
     return true
+  }
+
+  #stream({ head, stream }: StreamedRequest): void {
+    this.#pump = new BodyPump(this.#socket, stream, error => this.#fail(error))
+    this.#pump.start(head)
   }
 
   abort(handler: ReplyHandler, why: Error): void {
@@ -133,6 +150,7 @@ export class Connection implements Carrier, ReaderEars {
 
   head(head: ReplyHead): void {
     this.#head = head
+    this.#handler?.onLines?.(linesOf(head))
     this.#handler?.onHead(head.status, head.headers, this)
   }
 
@@ -143,8 +161,11 @@ export class Connection implements Carrier, ReaderEars {
   end(isClean: boolean): void {
     const handler = this.#handler
     const head = this.#head
+    const isSent = this.#pump?.isDone !== false
     this.#handler = undefined
-    if (!isClean || head?.keepsAlive !== true) this.#close()
+    this.#pump?.stop()
+    this.#pump = undefined
+    if (!isSent || !isClean || head?.keepsAlive !== true) this.#close()
     else if (this.#socket.writableLength === 0) this.#rest(head)
     else setImmediate(() => this.#restIfWritten(head))
     handler?.onEnd()
@@ -164,15 +185,14 @@ export class Connection implements Carrier, ReaderEars {
     this.#host.ready(this)
   }
 
-  #openPlain({ hostname, port }: Origin): Socket {
+  #openPlain({ hostname, port, path }: Origin): Socket {
     const buffer = shared ?? Buffer.allocUnsafeSlow(READ_BYTES)
     const callback = (length: number): boolean => {
       this.#read(buffer.subarray(0, length))
       return true
     }
     const socket = connectPlain({
-      host: hostname,
-      port,
+      ...(path === undefined ? { host: hostname, port } : { path }),
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_PROBE_MS,
@@ -226,6 +246,7 @@ export class Connection implements Carrier, ReaderEars {
     this.#isOver = true
     this.#takeBackTimeout()
     this.#reader.stop()
+    this.#pump?.stop()
     this.#socket.destroy()
     this.#host.gone(this, error)
   }
@@ -233,6 +254,21 @@ export class Connection implements Carrier, ReaderEars {
 
 function closedByPeer(): ClientError {
   return new ClientError('SOCKET', 'other side closed')
+}
+
+/** Opens TLS connections on which both ends prove who they are, each anew, before anything is sent. */
+export function mutualConnect({ context, problemOf }: PeerProof): SecureConnect {
+  const { connect } = process.getBuiltinModule('node:tls')
+  return options =>
+    connect({
+      ...options,
+      servername: '',
+      secureContext: context,
+      checkServerIdentity: (_, { raw }) => {
+        const problem = problemOf(raw)
+        return problem === undefined ? undefined : new Error(problem)
+      },
+    })
 }
 
 /** Opens TLS connections, each later one with what the server remembers of the first. Loaded only where a URL wants it. */

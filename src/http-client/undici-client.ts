@@ -92,12 +92,14 @@ export class UndiciClient implements HttpTransport {
     for (const [, handler] of this.#early.splice(0)) handler.onError(error)
   }
 
-  #send(dispatcher: Dispatcher, { method, path, headers, body }: ClientRequest, handler: ReplyHandler): void {
+  #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
+    const { method, path, body, stream } = request
     const reply = new UndiciReply(handler, this.#waiting)
     try {
       // A stream may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
-      const whole = body === undefined ? undefined : inOnePiece(body)
+      const whole = body === undefined ? stream?.from : inOnePiece(body)
+      const headers = headersOf(request)
       dispatcher.dispatch({ origin: this.#origin, method, path, headers, body: whole, ...silent }, reply)
     } catch (error) {
       reply.onResponseError(undefined, error as Error)
@@ -183,8 +185,10 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (this.#isOver) return
-    if (status >= 200) this.#handler.onHead(status, known(headers), this)
-    else if (status === 101 || ++this.#interim > MAX_INTERIM)
+    if (status >= 200) {
+      this.#handler.onLines?.(linesOf(headers))
+      this.#handler.onHead(status, known(headers), this)
+    } else if (status === 101 || ++this.#interim > MAX_INTERIM)
       this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
   }
 
@@ -216,6 +220,19 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     if (this.#isWaiting) this.#waiting.count--
     this.#isWaiting = false
   }
+}
+
+/** As an object, or as a list where some may stand twice. */
+function headersOf({ headers, lines, stream }: ClientRequest): Record<string, string> | string[] {
+  if (lines === undefined && stream?.length === undefined) return { ...headers }
+  const length = stream?.length === undefined ? [] : ['content-length', String(stream.length)]
+  return [...Object.entries(headers).flat(), ...(lines ?? []), ...length]
+}
+
+function linesOf(headers: Record<string, string | string[] | undefined>): string[] {
+  return Object.entries(headers).flatMap(([name, value = []]) =>
+    (typeof value === 'string' ? [value] : value).flatMap(one => [name, one.trim()]),
+  )
 }
 
 function known(headers: Record<string, string | string[] | undefined>): ReplyHeaders {

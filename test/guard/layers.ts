@@ -79,7 +79,7 @@ export const PARTS: readonly Part[] = [
     part: 'http-client',
     path: /^src\/http-client\//,
     holds:
-      'HTTP clients of the upstreams: a fast one for HTTP/1.1, and one on undici for all else; `guard/` asks URLs that others named',
+      'HTTP clients: a fast one for HTTP/1.1, and one on undici for all else; `guard/` asks URLs that others named',
     may: ['util', 'protocol', 'errors', 'config types', 'api'],
   },
   {
@@ -92,7 +92,7 @@ export const PARTS: readonly Part[] = [
     part: 'listeners',
     path: /^src\/listeners\//,
     holds: 'take requests from clients: stdio, HTTP, SSE, WebSocket, in-process',
-    may: [...CONTRACT, 'plugin', 'transport', 'gateway api'],
+    may: [...CONTRACT, 'plugin', 'transport', 'http-client', 'gateway api'],
   },
   {
     part: 'upstreams',

@@ -15,7 +15,7 @@ import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
-import type { HandOn } from './hand-on.ts'
+import type { HandOn } from './hand-on/hand-on.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
@@ -151,7 +151,7 @@ class HttpListener implements Listener {
 
   /** Serves beside other processes: what is theirs is handed on, and what is ours is handed here. */
   async #joinOthers(): Promise<void> {
-    const { HandOn, standIn } = await import('./hand-on.ts')
+    const { HandOn, standIn } = await import('./hand-on/hand-on.ts')
     const context = this.#context
     const beside: BesideOthers = {
       conversations: context.sessions,
@@ -168,7 +168,7 @@ class HttpListener implements Listener {
     const sought = this.#neighbours?.join(this.name, beside)
     if (sought === undefined) return
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    const handOn = (this.#handOn = new HandOn(this.name, serve, sought))
+    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock }))
     if (sought.work !== undefined)
       context.handOn = ({ request, response }, place, body) =>
         this.#handed.has(response) ? Promise.resolve(false) : handOn.takeRead(place, request, response, body)

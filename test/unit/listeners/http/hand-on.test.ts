@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Neighbour, Whereabouts } from '../../../../src/api/index.ts'
+import { HandOn } from '../../../../src/listeners/http/hand-on/hand-on.ts'
+import { systemClock } from '../../../../src/util/clock.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+
+const SESSION = `r${'0'.repeat(16)}_x`
+/** More than systems keep for a connection that nobody reads. */
+const LARGE = 64 * 1024 * 1024
+
+type Address = Neighbour['address']
+
+/** A server that others hand on to. */
+async function owner(
+  t: TestContext,
+  answer: RequestListener,
+  place: object = { port: 0, host: '127.0.0.1' },
+): Promise<Server> {
+  const server = createServer({ requestTimeout: 0 }, answer)
+  server.listen(place)
+  await once(server, 'listening')
+  cleanup(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return server
+}
+
+function addressOf(server: Server): Address {
+  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
+}
+
+function neighbour(address: Address, more: Partial<Neighbour> = {}): Neighbour {
+  return { address, voucher: () => 'proof', refused: () => 'here', ...more }
+}
+
+/** A server whose sessions are all elsewhere; what turns out to be here is echoed by it. */
+async function entry(t: TestContext, where: () => Whereabouts): Promise<{ port: number; handOn: HandOn }> {
+  const handOn = new HandOn('main', {
+    serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
+    sought: { conversation: where },
+    clock: systemClock,
+  })
+  const server = await owner(t, (asked, response) => {
+    if (!handOn.take(asked, response)) response.end('not handed on')
+  })
+  cleanup(t, () => handOn.stop())
+  return { port: (server.address() as AddressInfo).port, handOn }
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly text: string
+}
+
+function ask(
+  port: number,
+  body: string | Buffer = '',
+  headers: Record<string, string | string[]> = {},
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      {
+        port,
+        host: '127.0.0.1',
+        method: 'POST',
+        path: '/mcp?a=b',
+        headers: { 'mcp-session-id': SESSION, ...headers },
+      },
+      answer =>
+        void textOf(answer).then(
+          text => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
+          reject,
+        ),
+    )
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+async function textOf(from: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  for await (const piece of from) pieces.push(piece as Buffer)
+  return Buffer.concat(pieces).toString()
+}
+
+test('a request goes on as it came, and its answer comes back as it was given', async t => {
+  const seen: IncomingMessage[] = []
+  const server = await owner(t, (asked, response) => {
+    seen.push(asked)
+    void textOf(asked).then(text => {
+      response.writeHead(418, ['X-One', 'a', 'x-one', 'b', 'content-type', 'text/plain'])
+      response.end(text)
+    })
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  for (const [body, framing] of [
+    ['{"small":"ä"}', {}],
+    ['', {}],
+    ['x'.repeat(3_000_000), {}],
+    ['y'.repeat(200_000), { 'transfer-encoding': 'chunked' }],
+  ] as const) {
+    const { status, headers, text } = await ask(port, body, {
+      host: 'client.example',
+      'x-two': ['1', '2'],
+      ...framing,
+    })
+    assert.equal(status, 418)
+    assert.equal(text, body)
+    assert.equal(headers['x-one'], 'a, b')
+  }
+  for (const { url, method, rawHeaders, headers } of seen) {
+    assert.equal(`${String(method)} ${String(url)}`, 'POST /mcp?a=b')
+    assert.equal(headers.host, 'client.example')
+    assert.equal(rawHeaders.filter(name => name.toLowerCase() === 'x-two').length, 2)
+    assert.equal(headers['x-tapgate-handed'], 'proof')
+  }
+  assert.equal(new Set(seen.map(({ socket }) => socket)).size, 1, 'its connection is kept')
+})
+
+test('a socket of this machine carries requests, too', { skip: process.platform === 'win32' }, async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'hand-on-'))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
+  const socketPath = join(directory, 'r')
+  await owner(t, (asked, response) => void asked.pipe(response), { path: socketPath })
+  const { port } = await entry(t, () => neighbour({ socketPath }))
+  assert.equal((await ask(port, 'over a socket')).text, 'over a socket')
+})
+
+test('what a client sends is read no faster than the other process reads it', async t => {
+  let taken = 0
+  const arrived = Promise.withResolvers<IncomingMessage>()
+  const server = await owner(t, (asked, response) => {
+    arrived.resolve(asked)
+    asked.on('end', () => response.end(String(taken)))
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  const answer = ask(port, Buffer.alloc(LARGE))
+  const asked = await arrived.promise
+  // Its connection fills up, and nothing in between takes the rest.
+  for (let before = -1; before !== asked.socket.bytesRead; await wait(200)) before = asked.socket.bytesRead
+  assert.ok(asked.socket.bytesRead < LARGE)
+  asked.on('data', (piece: Buffer) => (taken += piece.length))
+  assert.equal((await answer).text, String(LARGE))
+})
+
+test('what the other process answers is read no faster than the client reads it', async t => {
+  let hasLeft = false
+  const server = await owner(t, (_asked, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(Buffer.alloc(LARGE), () => (hasLeft = true))
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  const asked = request({ port, host: '127.0.0.1', headers: { 'mcp-session-id': SESSION } })
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const { socket } = answer
+  for (let before = -1; before !== socket.bytesRead; await wait(200)) before = socket.bytesRead
+  assert.equal(hasLeft, false)
+  assert.equal((await textOf(answer)).length, LARGE)
+})
+
+test('events pass as they come, and a client that goes away ends what it asked for', async t => {
+  const gone = Promise.withResolvers<void>()
+  const server = await owner(t, (_asked, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.flushHeaders()
+    response.on('close', gone.resolve)
+    response.write('data: 1\n\n')
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  const asked = request({ port, host: '127.0.0.1', headers: { 'mcp-session-id': SESSION } })
+  asked.on('error', () => undefined)
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  assert.equal(String((await once(answer, 'data'))[0]), 'data: 1\n\n')
+  asked.destroy()
+  await gone.promise
+})
+
+test('a head that comes without a body is passed on at once', async t => {
+  const server = await owner(
+    t,
+    (_asked, response) => void response.writeHead(200, { 'x-a': 'b' }).flushHeaders(),
+  )
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  const asked = request({ port, host: '127.0.0.1', headers: { 'mcp-session-id': SESSION } })
+  asked.on('error', () => undefined)
+  asked.end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  assert.equal(answer.headers['x-a'], 'b')
+  asked.destroy()
+})
+
+test('a large body that is refused unread is answered all the same', async t => {
+  const server = await owner(
+    t,
+    (asked, response) => void response.writeHead(413).end('no', () => asked.resume()),
+  )
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  for (let turn = 0; turn < 3; turn++) {
+    const { status, text } = await ask(port, Buffer.alloc(8 * 1024 * 1024))
+    assert.deepEqual([status, text], [413, 'no'])
+  }
+})
+
+test('where nobody listens any more the request is offered elsewhere, with its body', async t => {
+  const closed = createTcpServer().listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port: dead } = closed.address() as AddressInfo
+  closed.close()
+  await once(closed, 'close')
+  const living = await owner(t, (asked, response) => void asked.pipe(response))
+  for (const [where, served] of [
+    [neighbour(addressOf(living)), undefined],
+    ['here', 'here'],
+  ] as const) {
+    const { port } = await entry(t, () =>
+      neighbour({ host: '127.0.0.1', port: dead }, { refused: () => where }),
+    )
+    const { text, headers } = await ask(port, 'whole')
+    assert.deepEqual([text, headers['x-served']], ['whole', served])
+  }
+  const again = (): Neighbour => neighbour({ host: '127.0.0.1', port: dead }, { refused: again })
+  const { port } = await entry(t, again)
+  const { status, headers } = await ask(port, 'x')
+  assert.deepEqual([status, headers['retry-after']], [503, '1'])
+})
+
+test('an owner that dies under a request is not asked twice', async t => {
+  let asks = 0
+  const server = await owner(t, asked => {
+    asks++
+    asked.socket.destroy()
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  assert.equal((await ask(port, 'x')).status, 502)
+  assert.equal(asks, 1)
+})
+
+test('an answer that breaks off breaks off for its client', async t => {
+  const server = await owner(t, (_asked, response) => {
+    response.writeHead(200)
+    response.write('half', () => response.destroy())
+  })
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  await assert.rejects(ask(port, 'x'))
+})
+
+test('what is known to be dead is waited for no longer', async t => {
+  const server = await owner(t, () => ears.forEach(end => end()))
+  const ears: (() => void)[] = []
+  const onGone = (end: () => void): (() => void) => {
+    ears.push(end)
+    return () => undefined
+  }
+  const { port } = await entry(t, () => neighbour(addressOf(server), { onGone }))
+  assert.equal((await ask(port, 'x')).status, 502)
+})
+
+test('one that has not got it says so, and nobody is asked again with the same body', async t => {
+  let misdirected = 0
+  const server = await owner(
+    t,
+    (_asked, response) => void response.writeHead(421, { 'x-tapgate-handed': 'no' }).end('{}'),
+  )
+  const { port } = await entry(t, () => neighbour(addressOf(server), { misdirected: () => misdirected++ }))
+  const { status, headers } = await ask(port, 'x')
+  assert.deepEqual([status, headers['retry-after'], misdirected], [503, '1', 1])
+  const listener = await owner(t, (_asked, response) => void response.writeHead(421).end('of its own'))
+  const other = await entry(t, () => neighbour(addressOf(listener)))
+  assert.equal((await ask(other.port, 'x')).status, 421)
+})
+
+test('what cannot be written again as HTTP is refused, and handed on to nobody', async t => {
+  const server = await owner(t, (_asked, response) => void response.end('taken'))
+  const { port } = await entry(t, () => neighbour(addressOf(server)))
+  const socket = connect(port, '127.0.0.1')
+  cleanup(t, () => socket.destroy())
+  socket.write(
+    `POST /mcp?\xe4 HTTP/1.1\r\nhost: a\r\nmcp-session-id: ${SESSION}\r\ncontent-length: 0\r\n\r\n`,
+    'latin1',
+  )
+  assert.match(String((await once(socket, 'data'))[0]), /^HTTP\/1\.1 400/)
+})
+
+test('streams end when it is told so, and those that begin later', async t => {
+  const server = await owner(t, (_asked, response) => void response.writeHead(200).write('data: 1\n\n'))
+  const { port, handOn } = await entry(t, () => neighbour(addressOf(server)))
+  const open = (): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}/mcp`, { headers: { 'mcp-session-id': SESSION } })
+  const first = await open()
+  handOn.endStreams()
+  assert.equal(await first.text(), 'data: 1\n\n')
+  await (await open()).text()
+})
