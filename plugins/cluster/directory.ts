@@ -7,7 +7,7 @@ import type { Store } from './store/store.ts'
 
 /** Time in milliseconds for which an entry is not looked up again. */
 const FRESH_MS = 1000
-/** The same while the store is away. */
+/** The same while the store is away, or the replica is away from it. */
 const STALE_MS = 30_000
 const MOST = 1000
 
@@ -50,6 +50,8 @@ export class Directory {
   forged = 0
   readonly #shared: Shared
   readonly #known = new BoundedMap<string, Known>({ max: MOST })
+  /** The last entry of each that lived. */
+  readonly #seen = new BoundedMap<string, Known>({ max: MOST })
   readonly #asked = new Map<string, Promise<Known>>()
 
   constructor(shared: Shared) {
@@ -76,6 +78,12 @@ export class Directory {
     return known !== undefined && this.#shared.clock.now() - known.at < FRESH_MS ? known : undefined
   }
 
+  /** The entry of one that was there of late: though its lease has run out it may live, and not reach the store. */
+  seen(id: string): Found | undefined {
+    const seen = this.#seen.get(id)
+    return seen !== undefined && this.#shared.clock.now() - seen.at < STALE_MS ? seen : undefined
+  }
+
   /** True for one that has neither a lease nor given it back: what it had begun is answered by nobody. */
   async isDead(id: string): Promise<boolean> {
     if ((await this.find(id)).entry !== undefined) return false
@@ -86,6 +94,7 @@ export class Directory {
   /** Drops the remembered entry of a replica, as it may be wrong. */
   forget(id: string): void {
     this.#known.delete(id)
+    this.#seen.delete(id)
   }
 
   async list(): Promise<readonly Entry[]> {
@@ -112,6 +121,7 @@ export class Directory {
     const reach = isItsOwn ? reachOf(entry.address) : undefined
     const known = { lease, entry: isItsOwn ? entry : undefined, reach, at: clock.now() }
     this.#known.set(id, known)
+    if (known.entry !== undefined) this.#seen.set(id, known)
     return known
   }
 }

@@ -173,11 +173,18 @@ export class Replicas implements Neighbours {
     const { replica, sessions } = this.#around
     const living = mayLive && !replica.is(owner) ? found.entry : undefined
     const recorded = living === undefined || living.isLeaving === true ? await sessions.read(id) : undefined
-    // One that leaves still answers for what nobody can take from it.
-    if (recorded === undefined && living !== undefined) return { where: this.#neighbour(owner, found, id) }
-    // No replica has the session: it is answered as any session that has ended.
-    if (recorded === undefined) return { where: sessions.isComplete ? 'here' : LATER }
+    if (recorded === undefined) return { where: this.#unrecorded(id, owner, mayLive ? found : undefined) }
     return recorded.owner === owner ? this.#takeOver(id, recorded, found) : { owner: recorded.owner }
+  }
+
+  /** A session that nobody can take over: one that leaves, or could keep no lease, is asked where it is, or was. */
+  #unrecorded(id: string, owner: string, found: Found | undefined): Whereabouts {
+    const { replica, sessions, directory } = this.#around
+    const mayHave = found === undefined || replica.is(owner) ? undefined : found
+    const known = mayHave?.entry === undefined ? mayHave && directory.seen(owner) : mayHave
+    if (known !== undefined) return this.#neighbour(owner, known, id)
+    // No replica has the session: it is answered as any session that has ended.
+    return sessions.isComplete ? 'here' : LATER
   }
 
   /** Takes a session over. Returns another owner, where somebody was faster. */

@@ -34,6 +34,8 @@ interface HttpClientOptions {
   readonly connections: number
   /** Longest wait for a connection, TLS included. */
   readonly connectMs: number
+  /** Most connections that are kept while nobody uses them; all of them by default. */
+  readonly idle?: number | undefined
   /** A socket of this machine that is connected to, whatever host the URL names. */
   readonly socketPath?: string | undefined
   /** Proof that both ends give of themselves, where that is more than a certificate for the host; the URL begins with `https:` then. */
@@ -164,7 +166,9 @@ export class HttpClient implements HttpTransport {
       if (next === undefined) break
       if (connection.send(next.text, next.handler)) return
     }
-    if (!connection.isOver) this.#rest(connection)
+    if (connection.isOver) return
+    if (this.#idle.length < (this.#options.idle ?? Infinity)) this.#rest(connection)
+    else connection.destroy(destroyed())
   }
 
   #rest(connection: Connection): void {

@@ -5,12 +5,30 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
 import * as tls from 'node:tls'
 import type { Clock } from '../../../src/api/index.ts'
+import { HttpClient } from '../../../src/http-client/http-client.ts'
 import type { Carrier, ClientRequest } from '../../../src/http-client/port.ts'
 import { systemClock } from '../../../src/util/clock.ts'
 import { client, Heard, OK, send, serve } from '../fixtures/http-client-kit.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 describe('a connection', () => {
+  it('keeps no more idle connections than it was told', async t => {
+    const { url, got, connections } = await serve(t, () => undefined)
+    const http = new HttpClient(url, { clock: systemClock, connections: 8, idle: 1, connectMs: 10_000 })
+    cleanup(t, () => http.destroy())
+    const heard = [send(http), send(http), send(http)]
+    while (got.length < 3) await new Promise(setImmediate)
+    let gone = 0
+    for (const { socket } of got) socket.on('close', () => gone++).write(OK)
+    for (const { over } of heard) assert.equal(await over, '200 ok')
+    while (gone < 2) await new Promise(setImmediate)
+    const last = send(http)
+    while (got.length < 4) await new Promise(setImmediate)
+    got[3]?.socket.write(OK)
+    assert.equal(await last.over, '200 ok')
+    assert.deepEqual([connections(), gone], [3, 2])
+  })
+
   it('carries one request after another, each written as it is meant', async t => {
     const { url, got, connections } = await serve(t, () => OK)
     const http = client(t, url)

@@ -17,7 +17,7 @@ import { type Refusal, refusal } from '../request-guard.ts'
 import { sendRefusal } from '../response.ts'
 import { HANDED, handedOn } from './handed-headers.ts'
 import { type Outcome, Passage } from './passage.ts'
-import { Roads } from './roads.ts'
+import { NeighbourClients } from './neighbour-clients.ts'
 
 /** Nobody listens there, so nothing was sent. */
 const REFUSED: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT'])
@@ -43,7 +43,7 @@ export class HandOn {
   readonly #listener: string
   readonly #serve: HttpServe
   readonly #sought: Sought
-  readonly #roads: Roads
+  readonly #clients: NeighbourClients
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isEnding = false
@@ -56,7 +56,7 @@ export class HandOn {
     this.#listener = listener
     this.#serve = serve
     this.#sought = sought
-    this.#roads = new Roads(clock)
+    this.#clients = new NeighbourClients(clock)
   }
 
   /** Takes care of a request whose conversation may be another process's; false for all others. */
@@ -92,7 +92,7 @@ export class HandOn {
   }
 
   stop(): void {
-    this.#roads.stop()
+    this.#clients.stop()
   }
 
   #follow(found: Whereabouts | Promise<Whereabouts>, errand: Errand, offers: number): void {
@@ -138,7 +138,7 @@ export class HandOn {
     response.on('close', () => passage.giveUp(GONE))
     const stream = body === undefined ? bodyOf(request) : undefined
     const asked = { method: method as HttpMethod, path: url ?? '/', headers: {}, lines, body, stream }
-    this.#roads.to(to).dispatch(asked, passage)
+    this.#clients.to(to).dispatch(asked, passage)
   }
 
   #hold(stream: ServerResponse): void {

@@ -166,6 +166,7 @@ test('redis: one that does not answer is asked no more for a while', { skip }, a
   cleanup(t, () => store.close())
   cleanup(t, () => redis.signal('SIGCONT'))
   await store.get('x')
+  const { upSince = 0 } = store
 
   redis.signal('SIGSTOP')
   for (let asked = 0; asked < 3; asked++) await assert.rejects(store.get('x'), { code: 'GW_CLUSTER_AWAY' })
@@ -182,6 +183,7 @@ test('redis: one that does not answer is asked no more for a while', { skip }, a
     )
   }
   assert.equal(answered, true)
+  assert.ok(Number(store.upSince) > upSince, 'records may be missing since then')
 })
 
 test('primary: the lease of a process ends with it, and those of others do not', async t => {

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Neighbour, Whereabouts } from '../../../../src/api/index.ts'
-import { HandOn } from '../../../../src/listeners/http/hand-on/hand-on.ts'
-import { systemClock } from '../../../../src/util/clock.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
+import type { Neighbour, Whereabouts } from '../../../src/api/index.ts'
+import { HandOn } from '../../../src/listeners/http/hand-on/hand-on.ts'
+import { systemClock } from '../../../src/util/clock.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 
 const SESSION = `r${'0'.repeat(16)}_x`
 /** More than systems keep for a connection that nobody reads. */
