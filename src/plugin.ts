@@ -330,6 +330,7 @@ export type {
   PluginCommand,
   PluginCommands,
 } from './api/command.ts'
+export type * from './api/moves.ts'
 export type * from './api/neighbours.ts'
 export type {
   Answer,

@@ -217,6 +217,7 @@ export class Replicas implements Neighbours {
     const { replica, vouchers, directory, tls, log } = this.#around
     this.handedOn++
     return {
+      place: owner,
       address,
       tls: 'host' in address ? tls?.to(address.host) : undefined,
       voucher: (request: IncomingMessage, handed: Handed) =>

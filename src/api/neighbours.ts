@@ -28,6 +28,8 @@ export interface PeerProof {
 
 /** Another process, which has what a request is about. */
 export interface Neighbour {
+  /** Its name, where connections may be given to it. */
+  readonly place?: string
   /** Where it takes what is handed on. */
   readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
   /** Absent where requests go to it as they are. */

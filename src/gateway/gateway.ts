@@ -79,11 +79,8 @@ export async function makeGateway(
   const gate = new PipelineGate(first.graph, ownPackage())
   live.roots = gate.roots
   const gateForClients = inside.wrapGate?.(gate) ?? gate
-  const listeners = new Listeners({
-    gate: gateForClients,
-    log,
-    clock: around.clock,
-  })
+  const { clock } = around
+  const listeners = new Listeners({ gate: gateForClients, log, clock, moves: inside.moves })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations

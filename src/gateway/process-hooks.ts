@@ -1,4 +1,4 @@
-import type { Gate, SharedStore, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
+import type { Gate, Moves, SharedStore, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { Surroundings } from './generation.ts'
 
 /** Parts that differ in a process that is one of several of a gateway. */
@@ -11,6 +11,8 @@ export interface Inside {
   readonly shared?: SharedStore | undefined
   /** Hears, too, what upstreams say that belongs to no request. */
   readonly said?: Surroundings['upstreamSays']
+  /** Ways to give connections to the others. */
+  readonly moves?: Moves
   /** The gate as listeners see it. */
   readonly wrapGate?: (gate: Gate) => Gate
 }

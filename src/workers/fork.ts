@@ -1,3 +1,4 @@
+import type { ChildProcess, SendHandle } from 'node:child_process'
 import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
@@ -49,6 +50,7 @@ export function forkWorker(
   const worker = cluster.fork(environment)
   const { process: child } = worker
   worker.on('error', () => undefined)
+  closeUntaken(child)
   const ended = new Promise<string>(resolve =>
     child.once('exit', (code, signal) => resolve(signal === null ? `exit code ${String(code)}` : signal)),
   )
@@ -57,23 +59,49 @@ export function forkWorker(
     up: Promise.race([new Promise(resolve => worker.once('message', resolve)), ended]),
     ended,
     port: {
-      send: message => {
-        if (worker.isConnected()) worker.send(message, () => undefined)
+      send: (message, handle) => {
+        if (worker.isConnected()) worker.send(message, handle as SendHandle | undefined, () => undefined)
       },
-      onMessage: listener => void worker.on('message', listener),
+      onMessage: listener =>
+        void worker.on('message', (message: unknown, handle?: object) => listener(message, handle)),
     },
     stream: child.stdio[LINE_FD] as unknown as Duplex,
     kill: () => void child.kill('SIGKILL'),
   }
 }
 
+/** A message of node:cluster that gives a worker a connection. */
+interface NewConnection {
+  readonly act?: unknown
+  readonly key?: string
+}
+
+/**
+ * Closes what a worker was given and did not take before it died, which node:cluster leaves open: its client would wait for ever.
+ * For each listener there is one at most, as the next is given when the last one is taken.
+ */
+function closeUntaken(child: ChildProcess): void {
+  const given = new Map<string | undefined, { close?(): void }>()
+  const send = child.send.bind(child) as (...all: unknown[]) => boolean
+  child.send = (...all: unknown[]) => {
+    const [message, handle] = all as [NewConnection, object | null | undefined]
+    if (handle && message.act === 'newconn') given.set(message.key, handle)
+    return send(...all)
+  }
+  // One that was taken is closed here already, and closing it again does nothing.
+  child.once('exit', () => {
+    for (const handle of given.values()) handle.close?.()
+  })
+}
+
 /** The worker's own ends of the same. */
 export function ownEnds(host: NodeJS.Process): { readonly port: Port; readonly stream: Duplex } {
   return {
     port: {
-      send: message => void host.send?.(message, undefined, undefined, () => undefined),
+      send: (message, handle) =>
+        void host.send?.(message, handle as SendHandle | undefined, undefined, () => undefined),
       onMessage: listener => {
-        host.on('message', listener)
+        host.on('message', (message: unknown, handle?: unknown) => listener(message, handle as object))
         // Messages that were sent before this would have been lost.
         host.send?.({ up: true })
       },

@@ -29,6 +29,7 @@ import {
 } from './partition.ts'
 import { ClientPipe } from './client-pipe.ts'
 import { forkWorker, markedFor, type Program } from './fork.ts'
+import { findTaker, passOn } from './moves.ts'
 import { merged, ownReply } from './proxy/gather.ts'
 import { Owner } from './proxy/upstream-host.ts'
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
@@ -147,7 +148,7 @@ class Workers {
       log: this.#log,
       fork: () => this.#fork(number),
       begins: () => this.#beginning(number),
-      serve: (what, value) => this.#serve(what, value),
+      serve: (what, value, handle) => this.#serve(number, what, value, handle),
       started: worker => this.#catchUp(worker),
     })
   }
@@ -195,8 +196,10 @@ class Workers {
     )
   }
 
-  async #serve(what: string, value: unknown): Promise<unknown> {
+  async #serve(number: number, what: string, value: unknown, handle?: object): Promise<unknown> {
     if (what === 'client gone') return this.#pipe?.end()
+    if (what === 'move?') return findTaker(without(this.#all, number), value)
+    if (what === 'move') return passOn(this.#all, value, handle)
     if (what !== 'gather') throw gatewayError('GW_VERB_UNKNOWN', { verb: what, known: 'gather' })
     const replies = new Map<string, TextReply>()
     if (this.#gate !== undefined) replies.set('0', await ownReply(this.#gate, value))
@@ -331,6 +334,10 @@ class Workers {
     this.#table.retire()
     await removeSocketDirectory(this.#directory)
   }
+}
+
+function without(workers: readonly WorkerProcess[], number: number): WorkerProcess[] {
+  return workers.filter(worker => worker.number !== number)
 }
 
 /** A worker that is not there now begins with what holds then. */

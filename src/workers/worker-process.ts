@@ -77,9 +77,9 @@ export class WorkerProcess {
   }
 
   /** @throws GatewayError what the worker threw; GW_WORKER_GONE when it is not there. */
-  request(what: string, value?: unknown): Promise<unknown> {
+  request(what: string, value?: unknown, handle?: object): Promise<unknown> {
     if (this.#channel === undefined || !this.#isReady) return Promise.reject(gatewayError('GW_WORKER_GONE'))
-    return this.#channel.request(what, value)
+    return this.#channel.request(what, value, handle)
   }
 
   /** Lets it end what it does; after `withinMs` it is killed. Resolves when it is gone. */

@@ -8,6 +8,7 @@ import type { Inside } from '../gateway/process-hooks.ts'
 import { deepFreeze } from '../util/plain-data.ts'
 import { ownEnds } from './fork.ts'
 import { Channel } from './ipc/control-channel.ts'
+import { type Aim, type Given, WorkerMoves } from './moves.ts'
 import { type Share, isAddedToOwner, isOwned } from './partition.ts'
 import { OwnerLine } from './proxy/host-client.ts'
 import { gathering, ownReply } from './proxy/gather.ts'
@@ -44,7 +45,7 @@ export function runWorker(options: WorkerOptions): Promise<number> {
       new OwnerLine(stream, () => void setTimeout(() => resolve(1), GONE_MS)),
     )
     const end = (): void => void worker.end().then(() => resolve(0))
-    const channel = new Channel(port, (what, value) => worker.serve(what, value, end))
+    const channel = new Channel(port, (what, value, handle) => worker.serve(what, value, end, handle))
     worker.channel = channel
     host.once('disconnect', () => resolve(1))
     host.once('SIGTERM', end)
@@ -111,9 +112,11 @@ class Worker {
     this.#owner = owner
   }
 
-  async serve(what: string, value: unknown, end: () => void): Promise<unknown> {
+  async serve(what: string, value: unknown, end: () => void, handle?: object): Promise<unknown> {
     if (what === 'begin') return this.#begin(value as Beginning)
     if (what === 'end') return end()
+    if (what === 'takes?') return this.#moves.isReady(value as Aim)
+    if (what === 'take') return this.#moves.take(value as Given, handle)
     const handler = HANDLERS[what]
     if (this.#running === undefined || handler === undefined) throw gatewayError('GW_WORKER_GONE')
     return handler(this.#running, value)
@@ -168,6 +171,7 @@ class Worker {
       upstream: (spec, context) => this.#upstream(spec, context, count),
       role: 'worker',
       shared: this.#owner.shared(key, count),
+      moves: this.#moves,
       wrapGate: inner => {
         made(inner)
         return gathering(inner, () => this.#running?.gateway.generation.graph.config, this.#ask)
@@ -186,6 +190,7 @@ class Worker {
     throw gatewayError('GW_WORKERS', { workers, why })
   }
 
-  readonly #ask = (what: string, value: unknown): Promise<unknown> =>
-    this.channel?.request(what, value) ?? Promise.reject(gatewayError('GW_WORKER_GONE'))
+  readonly #ask = (what: string, value: unknown, handle?: object): Promise<unknown> =>
+    this.channel?.request(what, value, handle) ?? Promise.reject(gatewayError('GW_WORKER_GONE'))
+  readonly #moves = new WorkerMoves(this.#ask)
 }

@@ -8,6 +8,7 @@ import type {
   Listener,
   ListenerConfig,
   ListenerContext,
+  Moves,
   Neighbours,
 } from '../../api/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
@@ -16,6 +17,7 @@ import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import type { HandOn } from './hand-on/hand-on.ts'
+import type { IdleConnections } from './beside/idle-connections.ts'
 import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
@@ -67,14 +69,16 @@ class HttpListener implements Listener {
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
   readonly #neighbours: Neighbours | undefined
+  readonly #moves: Moves | undefined
   #handOn: HandOn | undefined
+  #idle: IdleConnections | undefined
   #noneHanded: () => void = () => undefined
   #tls: ListenerTls | undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, directory, log, clock, authenticates, neighbours } = context
+    const { name, directory, log, clock, authenticates, neighbours, moves } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
     this.#directory = directory
@@ -83,6 +87,7 @@ class HttpListener implements Listener {
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
     this.#neighbours = neighbours
+    this.#moves = moves
     this.#server = this.#createServer(upgrade, neighbours)
   }
 
@@ -116,6 +121,7 @@ class HttpListener implements Listener {
       neighbours === undefined
         ? serve
         : (request, response) => {
+            this.#idle?.arrived(request.socket)
             if (this.#handOn?.take(request, response) === true) this.#follow(request.socket, response)
             else serve(request, response)
           }
@@ -168,10 +174,19 @@ class HttpListener implements Listener {
     const sought = this.#neighbours?.join(this.name, beside)
     if (sought === undefined) return
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock }))
+    if (this.#moves !== undefined && this.#tls === undefined) await this.#moveIdle(this.#moves)
+    const named = this.#idle?.named.bind(this.#idle)
+    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock, named }))
     if (sought.work !== undefined)
       context.handOn = ({ request, response }, place, body) =>
         this.#handed.has(response) ? Promise.resolve(false) : handOn.takeRead(place, request, response, body)
+  }
+
+  /** Has idle connections go where the conversations of their clients are. */
+  async #moveIdle(moves: Moves): Promise<void> {
+    const { IdleConnections } = await import('./beside/idle-connections.ts')
+    const place = (): string => this.#neighbours?.sealing.place ?? ''
+    this.#idle = new IdleConnections(this.#context, this.#server, moves, place)
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */
@@ -181,6 +196,7 @@ class HttpListener implements Listener {
       if (this.#connections.get(socket) !== response) return
       this.#connections.set(socket, undefined)
       if (this.#context.isStopping) socket.destroySoon()
+      else this.#idle?.settled(response)
     })
   }
 
@@ -270,7 +286,7 @@ class HttpListener implements Listener {
     const closed = shut.then(() => this.#handedAnswered())
     for (const [socket, response] of this.#connections) if (response === undefined) socket.destroySoon()
     httpContext.sessions.stop()
-    this.#handOn?.endStreams()
+    this.#leaveOthers()
     const conversations = httpContext.connections.stop(graceMs)
     for (const request of httpContext.running.values()) if (request.isListen) request.cancel('shutdown')
     if (!(await within(httpContext.clock, graceMs, closed))) {
@@ -284,6 +300,11 @@ class HttpListener implements Listener {
     this.#handOn?.stop()
     this.#writeTimeout.stop()
     httpContext.open.stop()
+  }
+
+  #leaveOthers(): void {
+    this.#handOn?.endStreams()
+    this.#idle?.stop()
   }
 
   /** Each call that is still open is answered with an error: a closed connection would say nothing. */

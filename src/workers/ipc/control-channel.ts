@@ -4,12 +4,13 @@ import { readFailure, writeFailure } from './serialize.ts'
 
 /** One end of the channel between the primary and a worker. Values are cloned on their way. */
 export interface Port {
-  send(message: object): void
-  onMessage(listener: (message: unknown) => void): void
+  /** `handle` is a connection that goes along. It is still to be closed here. */
+  send(message: object, handle?: object): void
+  onMessage(listener: (message: unknown, handle?: object) => void): void
 }
 
 /** Does what the other end asks for. */
-export type Serve = (what: string, value: unknown) => Promise<unknown>
+export type Serve = (what: string, value: unknown, handle?: object) => Promise<unknown>
 
 interface Message {
   readonly ask?: number
@@ -32,16 +33,16 @@ export class Channel {
 
   constructor(port: Port, serve: Serve) {
     this.#port = port
-    port.onMessage(message => this.#hear(message as Message, serve))
+    port.onMessage((message, handle) => this.#hear(message as Message, serve, handle))
   }
 
   /** @throws GatewayError what the other end threw; GW_WORKER_GONE when it has ended. */
-  request(what: string, value?: unknown): Promise<unknown> {
+  request(what: string, value?: unknown, handle?: object): Promise<unknown> {
     if (this.#isClosed) return Promise.reject(gatewayError('GW_WORKER_GONE'))
     const ask = this.#requests.nextId()
     return new Promise((resolve, reject) => {
       this.#requests.send(ask, { resolve, reject })
-      this.#port.send({ ask, what, value })
+      this.#port.send({ ask, what, value }, handle)
     })
   }
 
@@ -51,9 +52,9 @@ export class Channel {
     for (const { reject } of this.#requests.end().sent) reject(gatewayError('GW_WORKER_GONE'))
   }
 
-  #hear({ ask, what, value, answer, failure }: Message, serve: Serve): void {
+  #hear({ ask, what, value, answer, failure }: Message, serve: Serve, handle?: object): void {
     if (ask !== undefined) {
-      void serve(String(what), value).then(
+      void serve(String(what), value, handle).then(
         done => this.#say({ answer: ask, value: done }),
         (thrown: unknown) => this.#say({ answer: ask, failure: writeFailure(thrown) }),
       )

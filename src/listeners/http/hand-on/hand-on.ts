@@ -44,15 +44,14 @@ export class HandOn {
   readonly #serve: HttpServe
   readonly #sought: Sought
   readonly #clients: NeighbourClients
+  readonly #named: Around['named']
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isEnding = false
 
   /** `serve` answers here what turns out to belong here. */
-  constructor(
-    listener: string,
-    { serve, sought, clock }: { serve: HttpServe; sought: Sought; clock: Clock },
-  ) {
+  constructor(listener: string, { serve, sought, clock, named }: Around) {
+    this.#named = named
     this.#listener = listener
     this.#serve = serve
     this.#sought = sought
@@ -121,6 +120,7 @@ export class HandOn {
     const { request, response, body } = errand
     const { method, url, rawHeaders, socket } = request
     const { remoteAddress } = socket
+    if (body === undefined && to.place !== undefined) this.#named?.(socket, to.place)
     const handed: Handed = { listener: this.#listener, remoteAddress, certificate: certificateOf(socket) }
     const lines = handedOn(rawHeaders)
     lines.push(HANDED, to.voucher(request, handed))
@@ -169,6 +169,15 @@ export class HandOn {
     if (error !== HAS_ENDED) to.unreachable?.(error)
     refuse(SEEKING, errand)
   }
+}
+
+/** Parts of the listener that hands on. */
+interface Around {
+  readonly serve: HttpServe
+  readonly sought: Sought
+  readonly clock: Clock
+  /** Hears to which process a request of a connection goes. */
+  readonly named?: ((socket: IncomingMessage['socket'], place: string) => void) | undefined
 }
 
 /** A request on its way, with its body where that was read. */
