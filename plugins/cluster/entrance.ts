@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { type BesideOthers, type Handed, type Log, reasonOf, type Refusal, RPC } from '../../src/plugin.ts'
 import { addressOf, socketAddress } from './address.ts'
 import { clusterError } from './errors.ts'
@@ -14,7 +14,11 @@ const MAX_HEADER_BYTES = 32 * 1024
 const MAX_HEADERS = 130
 const HEADERS_MS = 10_000
 const KEEP_ALIVE_MS = 120_000
+/** Pause between two looks for connections that have not said in time what they want. */
+const CHECK_MS = 5000
 const WARN_MS = 10_000
+/** Connections from which nothing has come that a replica has signed. */
+const MOST_UNPROVEN = 512
 
 /** Place of a conversation whose request was handed on to this replica. */
 export type Arrived = 'here' | 'elsewhere' | Refusal
@@ -40,12 +44,14 @@ export class Entrance {
   readonly #context: EntranceContext
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
+  readonly #unproven = new Unproven(MOST_UNPROVEN)
 
   constructor(context: EntranceContext) {
     this.#context = context
     const options = {
       requestTimeout: 0,
       headersTimeout: HEADERS_MS,
+      connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
     }
@@ -59,6 +65,7 @@ export class Entrance {
             tls,
           )
     this.#server.maxHeadersCount = MAX_HEADERS
+    this.#server.on('connection', socket => this.#unproven.add(socket))
     this.#server.unref()
   }
 
@@ -97,6 +104,7 @@ export class Entrance {
     const voucher = takeFrom(request.rawHeaders, HANDED) ?? ''
     const read = this.#context.vouchers.read(voucher, request, id => this.#context.isMine(id))
     if ('problem' in read) return this.#refuse(request, response, read.problem)
+    this.#unproven.proved(request.socket)
     const { handed } = read
     const listener = this.#context.listeners.get(handed.listener)
     if (listener === undefined)
@@ -160,6 +168,38 @@ function takeFrom(lines: string[], wanted: string): string | undefined {
 
 // Whoever went away is seen by the `close` that follows.
 function ignore(): void {}
+
+/** Connections whose other end may be anybody: so many at a time, and the oldest gives way to the next one. */
+class Unproven {
+  readonly #most: number
+  readonly #sockets = new Map<string, Socket>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  add(socket: Socket): void {
+    const name = endOf(socket)
+    if (name === undefined) return
+    this.#sockets.set(name, socket)
+    socket.once('close', () => {
+      if (this.#sockets.get(name) === socket) this.#sockets.delete(name)
+    })
+    if (this.#sockets.size <= this.#most) return
+    const [[oldest, first] = []] = this.#sockets
+    first?.destroy()
+    this.#sockets.delete(oldest ?? '')
+  }
+
+  proved(socket: Socket): void {
+    this.#sockets.delete(endOf(socket) ?? '')
+  }
+}
+
+/** The other end, the same for a TCP connection and for the TLS in it; undefined for a socket that only this user reaches. */
+function endOf({ remoteAddress, remotePort }: Socket): string | undefined {
+  return remotePort === undefined ? undefined : `${String(remoteAddress)} ${remotePort}`
+}
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number, message: string): void {
   request.on('error', ignore).resume()

@@ -43,6 +43,11 @@ export const HEALTH = {
     text: 'what replicas share does not answer: sessions of other replicas cannot be looked up, none is adopted, and each replica allows its part of a limit',
     fix: 'Look at Redis and at cluster.redis, or at the primary of --workers',
   },
+  'cluster-store-refuses': {
+    level: 'error',
+    text: 'Redis refuses what replicas ask of it: {why}',
+    fix: 'Give the user of cluster.redis its rights, or Redis more memory; see docs/replicas.md',
+  },
   'cluster-plain': {
     level: 'warning',
     text: 'requests of clients, and their tokens, travel between replicas without TLS, to {address}',

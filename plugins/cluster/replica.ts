@@ -129,6 +129,7 @@ export class Replica {
     if (this.#hasLeft) return
     const at = this.#shared.clock.now()
     const said = await this.#lease()
+    if (said !== 0 && said !== 1 && said !== 2) throw new Error('Redis did not say whose the lease is')
     if (said === 0) return this.#rename('somebody else has its entry in the directory', at)
     const hasLapsed = said === 1 && this.#wasHeld
     this.#wasHeld = true

@@ -238,6 +238,8 @@ export class Sessions {
       const args = [this.#me(), String(epoch), sealed, String(this.#lifeOf())]
       const reply = await store.run(WRITE, [keys.session(id)], args)
       const [owner] = Array.isArray(reply) ? (reply as Reply[]) : []
+      // Nonsense is no word of another replica, to whom the session would be left.
+      if (typeof owner !== 'string') throw new Error('Redis did not say whose the session is')
       if (owner !== this.#me() && !this.#isLeaving) this.#drop(id)
     } catch (error) {
       kept.isUnwritten = true

@@ -14,6 +14,7 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
     self: replica.id,
     sharedIn: cluster.isOfHost ? 'the primary' : 'Redis',
     store: store.isUp ? 'up' : 'away',
+    ...(store.refusal === undefined ? {} : { refusal: store.refusal }),
     sessions: sessions.size,
     adopted: sessions.adopted,
     handedOn: neighbours.handedOn,
@@ -26,12 +27,17 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
 }
 
 export function findingsAbout(cluster: Cluster): HealthFinding[] {
-  const own = [...(cluster.store.isUp ? [] : [found('cluster-store-away', {})]), ...tlsFindings(cluster)]
+  const own = [...storeFindings(cluster), ...tlsFindings(cluster)]
   const differences = [
     differing(cluster.others, 'version', 'versions'),
     differing(cluster.others, 'config', 'configurations'),
   ].filter(text => text !== undefined)
   return differences.length === 0 ? own : [...own, found('cluster-mixed', { what: differences.join(', ') })]
+}
+
+function storeFindings({ store }: Cluster): HealthFinding[] {
+  if (!store.isUp) return [found('cluster-store-away', {})]
+  return store.refusal === undefined ? [] : [found('cluster-store-refuses', { why: store.refusal })]
 }
 
 /** Findings about how requests travel between replicas. */
@@ -104,6 +110,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
   const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced } = status
+  const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
   const memory = String(sharedIn)
   const said = memory.slice(0, 1).toUpperCase() + memory.slice(1)
   return [
@@ -114,6 +121,6 @@ export function linesOf(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `${said} is ${String(store)}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
+    `${said} is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
   ]
 }

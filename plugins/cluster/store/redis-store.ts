@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock, Log } from '../../../src/plugin.ts'
+import { type Clock, type Log, oneLine } from '../../../src/plugin.ts'
 import { clusterError } from '../errors.ts'
 import { Circuit } from './circuit.ts'
 import { type Connection, CONNECT_MS, type RedisConfig } from './connections/connection.ts'
@@ -8,6 +8,9 @@ import type { Lua, Reply, SharingStore } from './store.ts'
 import { Subscriber } from './subscriber.ts'
 
 const COMMAND_MS = 250
+/** Time for which what Redis refused last is shown, and not logged again. */
+const REFUSAL_MS = 30_000
+const LONGEST_REFUSAL = 200
 /** Begins what Redis itself refuses, such as `NOSCRIPT` or `OOM`. One that is starting, or no master, is not there yet. */
 const OF_REDIS = /^(?!LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK)[A-Z]+ /
 
@@ -24,9 +27,11 @@ export class RedisStore implements SharingStore {
   readonly #client: Connection
   readonly #circuit: Circuit
   readonly #clock: Clock
+  readonly #log: Log
   readonly #shas = new Map<string, string>()
   readonly #subscriber: Subscriber
   #upSince: number | undefined
+  #refused: { readonly why: string; readonly at: number } | undefined
   #connecting: Promise<void> | undefined
 
   /** @throws GatewayError GW_CLUSTER_PACKAGE, GW_CLUSTER_TLS */
@@ -38,6 +43,7 @@ export class RedisStore implements SharingStore {
   private constructor(client: Connection, { clock, log }: RedisOptions) {
     this.#client = client
     this.#clock = clock
+    this.#log = log
     this.#circuit = new Circuit(clock)
     this.#subscriber = new Subscriber(() => client.duplicate())
     let wasAway = false
@@ -59,6 +65,11 @@ export class RedisStore implements SharingStore {
 
   get upSince(): number | undefined {
     return this.#upSince
+  }
+
+  get refusal(): string | undefined {
+    const { why, at = -Infinity } = this.#refused ?? {}
+    return this.#clock.now() - at < REFUSAL_MS ? why : undefined
   }
 
   async get(key: string): Promise<string | undefined> {
@@ -126,6 +137,7 @@ export class RedisStore implements SharingStore {
       // An error that Redis itself tells is an answer.
       if (error instanceof Error && OF_REDIS.test(error.message)) {
         this.#circuit.answered()
+        if (!error.message.startsWith('NOSCRIPT')) this.#noteRefusal(error.message)
         throw error
       }
       this.#circuit.failed()
@@ -135,6 +147,13 @@ export class RedisStore implements SharingStore {
     } finally {
       forget()
     }
+  }
+
+  /** Tells the owner: rights that a user has not, and memory that is full, end by themselves never. */
+  #noteRefusal(message: string): void {
+    const why = oneLine(message).slice(0, LONGEST_REFUSAL)
+    if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
+    this.#refused = { why, at: this.#clock.now() }
   }
 }
 

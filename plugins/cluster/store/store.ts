@@ -28,6 +28,8 @@ export interface Tables {
 /** Memory that all replicas share. Every verb rejects with GW_CLUSTER_AWAY while it cannot be reached, soon. */
 export interface Store {
   readonly isUp: boolean
+  /** Words with which it refused something of late, though it answers. */
+  readonly refusal?: string | undefined
   /** Time of the clock at which it was reached anew: what it had before may be lost. */
   readonly upSince: number | undefined
   /** Never rejects: what cannot be reached now is tried again for as long as it is open. */
