@@ -268,6 +268,7 @@ export const BOOLEAN_PATHS: ReadonlySet<string> = new Set([
   '/fit/clients/*/prompts',
   '/fit/clients/*/resources',
   '/listeners/*/exposeWithoutAuth',
+  '/listeners/*/optional',
   '/listeners/*/sessionLabel',
   '/listeners/*/sse',
   '/listeners/*/ws',

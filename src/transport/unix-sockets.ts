@@ -17,7 +17,8 @@ const OTHERS = 0o077
 export async function claimSocket(socket: string, isPrivate: boolean): Promise<void> {
   await makeDirectoryOf(socket)
   guardDirectory(socket, isPrivate)
-  if (!(await removeStale(socket))) throw unusable(socket, 'another gateway listens on it')
+  if (await removeStale(socket)) return
+  throw gatewayError('GW_CONTROL', { socket, why: 'another gateway listens on it', isTaken: true })
 }
 
 /**

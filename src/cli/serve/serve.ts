@@ -133,7 +133,9 @@ async function loadServed(
   const isShared =
     isBackground || (control.enabled && Object.values(own).some(({ type }) => type !== 'stdio'))
   if (attach === undefined || !isShared || own[ATTACH] !== undefined) return withListeners(source, own)
-  return withListeners(source, { ...own, [ATTACH]: { type: 'socket', path: attach } })
+  // Of several that start at once one gets it.
+  const optional = !isBackground
+  return withListeners(source, { ...own, [ATTACH]: { type: 'socket', path: attach, optional } })
 }
 
 /** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
 import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
@@ -25,9 +25,9 @@ export const listenSocket: Plugin = {
     if (!Object.values(config.listeners).some(({ type }) => type === 'socket')) return
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
-      const { path, profile } = spec as SocketListenerSpec
+      const { path, profile, optional = false } = spec as SocketListenerSpec
       const place = resolvedAddress(path, directory, platformOf())
-      return new SocketListener(context, { path: place, profile, graceMs })
+      return new SocketListener(context, { path: place, profile, optional, graceMs })
     })
   },
 }
@@ -35,6 +35,8 @@ export const listenSocket: Plugin = {
 interface Settings {
   readonly path: string
   readonly profile: string | undefined
+  /** True where the gateway runs without it, if another one was faster. */
+  readonly optional: boolean
   readonly graceMs: number
 }
 
@@ -63,6 +65,8 @@ class SocketListener implements Listener {
       if (platformOf().hasPipes) await listenPrivately(this.#server, path)
       else await this.#claim(path)
     } catch (cause) {
+      if (this.#settings.optional && isTaken(cause))
+        return this.#context.log.info('runs without its socket: another gateway has it', { socket: path })
       throw gatewayError('GW_LISTEN', { listener: this.name, address: path, why: reasonOf(cause), cause })
     }
     this.#server.unref()
@@ -152,4 +156,8 @@ class SocketListener implements Listener {
     await Promise.all(ends)
     await closed
   }
+}
+
+function isTaken(cause: unknown): boolean {
+  return cause instanceof GatewayError && cause.fields.isTaken === true
 }

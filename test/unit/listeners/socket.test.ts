@@ -100,3 +100,19 @@ test('a program that says nothing does not keep its place', async t => {
     2,
   )
 })
+
+test('of several gateways that start at once one has an optional socket, and all run', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'optional-'))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
+  const listener = { type: 'socket', path: join(directory, 'mcp.sock') }
+  const listening = (own: object): Promise<TestGateway> => testGateway({ config: { listeners: { own } } })
+
+  const all = await Promise.all([1, 2, 3].map(() => listening({ ...listener, optional: true })))
+  for (const gateway of all) cleanup(t, () => gateway[Symbol.asyncDispose]())
+
+  const without = all.filter(({ log }) =>
+    log.some(({ message }) => /runs without its socket/.test(String(message))),
+  )
+  assert.equal(without.length, 2)
+  await assert.rejects(listening(listener), { code: 'GW_LISTEN' })
+})
