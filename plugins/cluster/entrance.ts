@@ -6,7 +6,7 @@ import { type BesideOthers, type Handed, type Log, reasonOf, type Refusal, RPC }
 import { addressOf, socketAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
-import type { Vouchers } from './vouchers.ts'
+import type { Problem, Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
 const SESSION = 'mcp-session-id'
@@ -17,6 +17,8 @@ const KEEP_ALIVE_MS = 120_000
 /** Pause between two looks for connections that have not said in time what they want. */
 const CHECK_MS = 5000
 const WARN_MS = 10_000
+/** Time for which a clock that is off is shown to the owner. */
+const CLOCK_SHOWN_MS = 120_000
 /** Connections from which nothing has come that a replica has signed. */
 const MOST_UNPROVEN = 512
 
@@ -44,6 +46,7 @@ export class Entrance {
   readonly #context: EntranceContext
   readonly #server: Server | SecureServer
   #warnedAt = -Infinity
+  #clockSeen: { readonly offMs: number; readonly at: number } | undefined
   readonly #unproven = new Unproven(MOST_UNPROVEN)
 
   constructor(context: EntranceContext) {
@@ -65,8 +68,14 @@ export class Entrance {
             tls,
           )
     this.#server.maxHeadersCount = MAX_HEADERS
-    this.#server.on('connection', socket => this.#unproven.add(socket))
+    this.#server.on('connection', (socket: Socket) => this.#unproven.add(socket))
     this.#server.unref()
+  }
+
+  /** Milliseconds that the clock of another replica seems to be ahead, where that was too much of late; negative where it is behind. */
+  get clockOff(): number | undefined {
+    const { offMs, at = -Infinity } = this.#clockSeen ?? {}
+    return Date.now() - at < CLOCK_SHOWN_MS ? offMs : undefined
   }
 
   /** Opens it. Resolves with the address at which it is found. */
@@ -103,7 +112,7 @@ export class Entrance {
   #take(request: IncomingMessage, response: ServerResponse): void {
     const voucher = takeFrom(request.rawHeaders, HANDED) ?? ''
     const read = this.#context.vouchers.read(voucher, request, id => this.#context.isMine(id))
-    if ('problem' in read) return this.#refuse(request, response, read.problem)
+    if ('problem' in read) return this.#refuseVoucher(request, response, read)
     this.#unproven.proved(request.socket)
     const { handed } = read
     const listener = this.#context.listeners.get(handed.listener)
@@ -144,6 +153,12 @@ export class Entrance {
   ): ReturnType<EntranceContext['arrived']> {
     const id = headers[SESSION]
     return typeof id !== 'string' || url.includes('sessionId=') ? 'here' : this.#context.arrived(id, listener)
+  }
+
+  #refuseVoucher(request: IncomingMessage, response: ServerResponse, { problem, offMs }: Problem): void {
+    // A replica has signed it then, and its client can do nothing about clocks.
+    if (offMs !== undefined) this.#clockSeen = { offMs, at: Date.now() }
+    this.#refuse(request, response, problem, offMs === undefined ? 403 : 503)
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, why: string, status = 403): void {

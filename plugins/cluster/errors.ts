@@ -48,6 +48,11 @@ export const HEALTH = {
     text: 'Redis refuses what replicas ask of it: {why}',
     fix: 'Give the user of cluster.redis its rights, or Redis more memory; see docs/replicas.md',
   },
+  'cluster-clocks': {
+    level: 'error',
+    text: 'the clock of another replica is {how}, or somebody repeats old requests of it: they are not taken',
+    fix: 'Let both machines ask a time server; clocks may differ by 20 s',
+  },
   'cluster-plain': {
     level: 'warning',
     text: 'requests of clients, and their tokens, travel between replicas without TLS, to {address}',

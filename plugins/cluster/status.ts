@@ -27,7 +27,7 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
 }
 
 export function findingsAbout(cluster: Cluster): HealthFinding[] {
-  const own = [...storeFindings(cluster), ...tlsFindings(cluster)]
+  const own = [...storeFindings(cluster), ...tlsFindings(cluster), ...clockFindings(cluster)]
   const differences = [
     differing(cluster.others, 'version', 'versions'),
     differing(cluster.others, 'config', 'configurations'),
@@ -48,6 +48,12 @@ function tlsFindings({ tls, plainAddress }: Cluster): HealthFinding[] {
   if (left > SOON_MS) return []
   if (left > 0) return [found('cluster-certificate-ends', { when: `in ${durationText(left)}` })]
   return [found('cluster-certificate-ended', { when: `${durationText(-left)} ago` })]
+}
+
+function clockFindings({ entrance: { clockOff } }: Cluster): HealthFinding[] {
+  if (clockOff === undefined) return []
+  const how = `${durationText(Math.abs(clockOff))} ${clockOff > 0 ? 'ahead' : 'behind'}`
+  return [found('cluster-clocks', { how })]
 }
 
 function differing(entries: readonly Entry[], key: 'version' | 'config', name: string): string | undefined {

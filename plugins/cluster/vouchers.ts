@@ -9,6 +9,13 @@ const LIFE_MS = 10_000
 const SKEW_MS = 20_000
 const MOST_NONCES = 200_000
 
+/** Reason why a voucher is not taken. */
+export interface Problem {
+  readonly problem: string
+  /** Milliseconds that its writer's clock is ahead, as it seems, where a replica has signed it and that is all. */
+  readonly offMs?: number
+}
+
 /** Proofs that a replica hands a request on: for one replica, one request and once. */
 export class Vouchers {
   readonly #ring: KeyRing
@@ -36,14 +43,15 @@ export class Vouchers {
     voucher: string,
     request: IncomingMessage,
     isMine: (id: string) => boolean,
-  ): { readonly handed: Handed; readonly from: string } | { readonly problem: string } {
+  ): { readonly handed: Handed; readonly from: string } | Problem {
     const about = this.#ring.read('hand-on', voucher)
     if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
     const { f: sender, t: to, l: listener, r: remoteAddress, c: certificate, n: nonce } = about
     if (typeof to !== 'string' || !isMine(to)) return { problem: 'it is for another replica' }
     const now = Date.now()
-    if (!isInTime(about.e, now)) return { problem: 'it is too old, or clocks differ' }
     if (about.d !== digestOf(request)) return { problem: 'it is for another request' }
+    if (!isInTime(about.e, now))
+      return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
     if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
     const from = typeof remoteAddress === 'string' ? remoteAddress : undefined
     const proof = isObject(certificate) ? (certificate as unknown as ClientCertificate) : undefined

@@ -94,10 +94,12 @@ const TELL: Readonly<
     message: 'the file holds more than one document',
     hint: 'put everything into one document, without "---" in between',
   }),
-  UNEXPECTED_TOKEN: (text, _, to) =>
+  UNEXPECTED_TOKEN: (text, _, to, message) =>
     /\$\{?$/.test(text.slice(0, to))
       ? { hint: 'put "${…}" into quotes where it stands between { } or [ ]' }
-      : {},
+      : /flow-(map|seq)-start/.test(message)
+        ? { message: 'a bracket cannot stand here', hint: 'put a value with { } or [ ] in it into quotes' }
+        : {},
   TAB_AS_INDENT: () => ({ hint: 'indent with spaces' }),
   BLOCK_AS_IMPLICIT_KEY: () => ({ hint: 'put a value that contains ": " into quotes' }),
   BAD_INDENT: (text, from, _, message) =>

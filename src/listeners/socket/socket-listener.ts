@@ -25,7 +25,7 @@ export const listenSocket: Plugin = {
     if (!Object.values(config.listeners).some(({ type }) => type === 'socket')) return
     const graceMs = parseDuration(config.shutdown.grace)
     hooks.createListener.for('socket').tap((spec, context) => {
-      const { path, profile, optional = false } = spec as SocketListenerSpec
+      const { path, profile, optional } = spec as SocketListenerSpec
       const place = resolvedAddress(path, directory, platformOf())
       return new SocketListener(context, { path: place, profile, optional, graceMs })
     })

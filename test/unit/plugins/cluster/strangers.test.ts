@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
-import { connect, type Socket } from 'node:net'
-import { test } from 'node:test'
+import { IncomingMessage, request } from 'node:http'
+import { connect, Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { KeyRing } from '../../../../plugins/cluster/key-ring.ts'
+import { Vouchers } from '../../../../plugins/cluster/vouchers.ts'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import type { TestGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { skip } from '../../../fixtures/redis.ts'
-import { echo, open, replicas, statusOf, until } from './setting.ts'
+import { echo, KEY, open, replicas, statusOf, until } from './setting.ts'
 
 const MANY = 700
 const MOST = 512
@@ -11,9 +16,7 @@ const MOST = 512
 test('connections without a proof are bounded, and keep no replica from handing on', { skip }, async t => {
   const { urls, gateways } = await replicas(t, 2)
   const [first = '', second = ''] = urls
-  const { replicas: all = [], self } = await statusOf(gateways[0] as never)
-  const own = (all as { id: string; address: string }[]).find(({ id }) => id === self)
-  const [host = '', port] = own?.address.split(':') ?? []
+  const { host, port } = await entranceOf(gateways[0])
   const session = await open(first)
   assert.match(await echo(second, session, 'before'), /^200/)
 
@@ -23,7 +26,7 @@ test('connections without a proof are bounded, and keep no replica from handing 
     for (const socket of held) socket.destroy()
   })
   for (let number = 0; number < MANY; number++) {
-    const socket = connect(Number(port), host)
+    const socket = connect(port, host)
     socket.on('connect', () => {
       made++
       held.add(socket.resume())
@@ -36,3 +39,72 @@ test('connections without a proof are bounded, and keep no replica from handing 
   assert.ok(held.size >= MOST - 10, 'only the oldest gave way')
   assert.match(await echo(second, session, 'meanwhile'), /^200/)
 })
+
+for (const [minutes, how] of [
+  [10, 'ahead'],
+  [-10, 'behind'],
+] as const)
+  test(
+    `a replica whose clock is ten minutes ${how} is named, and its clients are told to try again`,
+    { skip },
+    async t => {
+      const { gateways, ids } = await replicas(t, 2)
+      const [here] = gateways
+      const place = await entranceOf(here)
+      assert.ok(!(await codesOf(here)).includes('cluster-clocks'))
+
+      const { status, headers } = await knock(place, voucherOf(t, String(ids[0]), minutes))
+
+      assert.deepEqual([status, headers['retry-after']], [503, '1'])
+      const { findings } = (await here?.gateway.control('health')) ?? {}
+      assert.match(
+        JSON.stringify(findings),
+        new RegExp(`cluster-clocks.*the clock of another replica is \\d+m \\d+s ${how}`),
+      )
+    },
+  )
+
+/** A proof as a replica writes it whose clock is so many minutes ahead. */
+function voucherOf(t: TestContext, to: string, minutes: number): string {
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + minutes * 60_000 })
+  try {
+    const asked = Object.assign(new IncomingMessage(new Socket()), { method: 'POST', url: '/mcp' })
+    const handed = { listener: 'main', remoteAddress: undefined }
+    return new Vouchers(new KeyRing('gateway', [KEY])).write(asked, handed, 'r0', to)
+  } finally {
+    t.mock.timers.reset()
+  }
+}
+
+function knock(
+  { host, port }: { host: string; port: number },
+  voucher: string,
+): Promise<{ status: number | undefined; headers: IncomingMessage['headers'] }> {
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      host,
+      port,
+      path: '/mcp',
+      method: 'POST',
+      headers: { 'x-tapgate-handed': voucher },
+    })
+    sent.on('response', answer => {
+      answer.resume()
+      resolve({ status: answer.statusCode, headers: answer.headers })
+    })
+    sent.on('error', reject)
+    sent.end('{}')
+  })
+}
+
+async function entranceOf(one: TestGateway | undefined): Promise<{ host: string; port: number }> {
+  const { replicas: all = [], self } = await statusOf(one as TestGateway)
+  const own = (all as { id: string; address: string }[]).find(({ id }) => id === self)
+  const [host = '', port] = own?.address.split(':') ?? []
+  return { host, port: Number(port) }
+}
+
+async function codesOf(one: TestGateway | undefined): Promise<string[]> {
+  const { findings = [] } = (await one?.gateway.control('health')) ?? {}
+  return (findings as JsonObject[]).map(({ code }) => String(code))
+}
