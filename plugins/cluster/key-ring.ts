@@ -29,6 +29,8 @@ const HEX = /^([0-9a-f]{2})+$/i
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/
 const VERSION = 'v1'
 const MOST_PROVED = 50_000
+/** Characters of what is signed or sealed: whoever can write to Redis could have more read for as long as they like. */
+const MOST_LETTERS = 1_048_576
 
 /** The bytes of a key; undefined where the text is too short, or not of random bytes. */
 export function keyBytes(text: string): Buffer | undefined {
@@ -78,7 +80,8 @@ export class KeyRing {
 
   /** The value; undefined for what this ring has not signed for the same purpose. */
   read(purpose: Purpose, signed: string): unknown {
-    const [version, id, mac = '', text = '', ...rest] = signed.split('.')
+    if (signed.length > MOST_LETTERS) return undefined
+    const [version, id, mac = '', text = '', ...rest] = signed.split('.', 5)
     const key = this.#keys.find(one => one.id === id)
     if (version !== VERSION || key === undefined || rest.length > 0) return undefined
     if (!isSame(macOf(key.keyOf(purpose), text), Buffer.from(mac, 'base64url'))) return undefined
@@ -97,7 +100,8 @@ export class KeyRing {
 
   /** The value; undefined for what this ring has not sealed for the same purpose. */
   open(purpose: Purpose, sealed: string, boundTo: string): unknown {
-    const [version, id, text = ''] = sealed.split('.')
+    if (sealed.length > MOST_LETTERS) return undefined
+    const [version, id, text = ''] = sealed.split('.', 3)
     const key = this.#keys.find(one => one.id === id)
     const bytes = Buffer.from(text, 'base64url')
     if (version !== VERSION || key === undefined || bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined
