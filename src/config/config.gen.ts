@@ -464,6 +464,10 @@ export interface SocketListenerConfig {
    */
   readonly path: string
   /**
+   * Whether the gateway runs without it where another one listens there.
+   */
+  readonly optional: boolean
+  /**
    * The profile that a client gets who names none. On a socket it is the only one: what a program asks for there counts where the listener names none.
    */
   readonly profile?: string

@@ -137,7 +137,7 @@ export class RedisStore implements SharingStore {
       // An error that Redis itself tells is an answer.
       if (error instanceof Error && OF_REDIS.test(error.message)) {
         this.#circuit.answered()
-        if (!error.message.startsWith('NOSCRIPT')) this.#noteRefusal(error.message)
+        this.#noteRefusal(error.message)
         throw error
       }
       this.#circuit.failed()
@@ -151,6 +151,7 @@ export class RedisStore implements SharingStore {
 
   /** Tells the owner: rights that a user has not, and memory that is full, end by themselves never. */
   #noteRefusal(message: string): void {
+    if (message.startsWith('NOSCRIPT')) return
     const why = oneLine(message).slice(0, LONGEST_REFUSAL)
     if (this.refusal === undefined) this.#log.warn('Redis refuses what replicas ask of it', { why })
     this.#refused = { why, at: this.#clock.now() }
