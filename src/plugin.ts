@@ -230,7 +230,7 @@ export type KnownTools = ReadonlyMap<
 export interface CheckedOptions<Options = unknown> {
   /** Its section, or `plugins.<name>.options`. */
   readonly options: Options
-  /** Where they stand, as a JSON pointer: `/budget`, or `/plugins/budget/options`. */
+  /** Place of the options, as a JSON pointer: `/budget`, or `/plugins/budget/options`. */
   readonly pointer: string
   /** Names that its rules may speak of: those of the configuration, and those that plugins add. */
   readonly names: { readonly upstreams: readonly string[]; readonly listeners: readonly string[] }

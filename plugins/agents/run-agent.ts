@@ -45,7 +45,7 @@ function whole({ events: _events, ...task }: JsonObject): JsonObject {
   return task
 }
 
-/** Whoever sits at the terminal decides; where nobody does, nothing is allowed. */
+/** Asks the person at the terminal; where nobody sits there, nothing is allowed. */
 async function reply(
   ask: AskGateway,
   task: string,

@@ -8,7 +8,7 @@ import { LIST_METHODS } from './entry.ts'
 const MAX_LISTED = 10_000
 const LISTED = 1000
 
-/** What becomes of the caches of the other processes that are this gateway. */
+/** Report on the other processes that are this gateway: whether their caches know. */
 type Told = { readonly others: 'told' } | { readonly others: 'not told yet'; readonly why: string }
 
 interface Controlled {

@@ -9,7 +9,7 @@ import {
 } from '../../src/plugin.ts'
 import { Calls, CONTENT_TYPES, exposition, formatFor, type Family } from './calls.ts'
 import { joinPages } from './join-pages.ts'
-import { Operations } from './operations.ts'
+import { Operations } from './operation-durations.ts'
 import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
 /** Requests that servers may make of clients; a method of their own invention is counted as one of the others. */

@@ -28,7 +28,7 @@ export interface UpstreamPins {
 /** Contents of gateway.lock, by upstream. */
 export type Lock = ReadonlyMap<string, UpstreamPins>
 
-/** Where the lock of a configuration in this directory is. */
+/** Path of the lock of a configuration in this directory. */
 export function lockPath(directory: string): string {
   return join(directory, LOCK_FILE)
 }

@@ -17,7 +17,7 @@ export interface ListingReader extends CatalogView {
   readonly client: { readonly name: string; readonly version: string }
   readonly capabilities: JsonObject
   readonly era: Era
-  /** What it has chosen by parameters of its URL (`choice`). */
+  /** Choices that it has made by parameters of its URL (`choice`). */
   readonly choices?: Choices | undefined
 }
 

@@ -44,7 +44,7 @@ export interface ClientSide {
   logLevel: string | undefined
 }
 
-/** What a client has chosen, by the names of the parameters of its URL: those that a plugin knows, and has let pass. */
+/** Choices of a client, by the names of the parameters of its URL: those that a plugin knows, and has let pass. */
 export type Choices = Readonly<Record<string, string>>
 
 /** One client's conversation. A modern HTTP request is a conversation of its own. */
@@ -60,7 +60,7 @@ export interface Session {
   readonly directory?: string | undefined
   /** The profile it was opened for, by path or listener; part of the key of every view. */
   readonly profile?: string | undefined
-  /** What its client has chosen by parameters of its URL (`choice`). A wish, and no right to anything. */
+  /** Choices that its client has made by parameters of its URL (`choice`): wishes, and no right to anything. */
   readonly choices?: Choices | undefined
   readonly slots: unknown[]
   /** Sends a notification to the client outside any request; false when nothing could carry it. */
@@ -127,7 +127,7 @@ export interface Exchange {
   readonly decidedBy: string | undefined
   /** Performance-clock time of arrival, in milliseconds. */
   readonly startedAt: number
-  /** How long it was in each phase so far; only where a tap of `settled` is `timed`. */
+  /** Time in each phase so far; only where a tap of `settled` is `timed`. */
   readonly times?: PhaseTimes | undefined
   readonly cancelled: boolean
   /** Made on first use: an AbortSignal costs more than the rest of the pipeline. */
@@ -285,7 +285,7 @@ export interface HostedCall {
   readonly client: string
   readonly state: TaskState['status']
   readonly message?: string
-  /** What it waits for its client to answer. */
+  /** Number of questions that it waits for its client to answer. */
   readonly asks: number
   /** Milliseconds since 1970, as all times of it. */
   readonly createdAt: number
@@ -303,7 +303,7 @@ export interface HostedCall {
  */
 export type Phase = 'before' | 'policy' | 'cache' | 'queue' | 'upstream' | 'client' | 'other' | 'after'
 
-/** How long an exchange was in each phase so far, in milliseconds. Each moment belongs to one phase: the sum is its age. */
+/** Milliseconds of an exchange in each phase so far. Each moment belongs to one phase: the sum is its age. */
 export interface PhaseTimes extends Readonly<Record<Phase, number>> {
   /** Times that a server was asked; 0 where a plugin answered in its place. */
   readonly tries: number

@@ -79,7 +79,7 @@ export interface SessionInit {
   readonly profile?: string | undefined
   /** The directory that the client works in, as a program on this machine has told it. */
   readonly directory?: string | undefined
-  /** What its client has chosen by its URL, as the gate has let it pass. */
+  /** Choices that its client has made by its URL, as the gate has let them pass. */
   readonly choices?: Choices | undefined
   notify(notification: Notification): boolean
   ask?: ((ask: Ask) => Promise<AskReply>) | undefined

@@ -84,7 +84,7 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void
 }
 
-/** What is known of a program that calls, by the name that it gives itself: nothing that it could gain by another one. */
+/** Facts about a program that calls, by the name that it gives itself: nothing that it could gain by another name. */
 export interface ClientFacts {
   /** Milliseconds that it waits for the answer of a call. */
   readonly patienceMs?: number

@@ -146,7 +146,7 @@ function keptIn(file: string): Kept | undefined {
   return kept.by === maker() && isWhole ? kept : undefined
 }
 
-/** What cannot be read is as if it were not there. */
+/** Runs a read; what cannot be read is as if it were not there. */
 function orNothing<T>(read: () => T): T | undefined {
   try {
     return read()
@@ -194,7 +194,7 @@ async function forgetOldest(directory: string): Promise<void> {
 /** Values that were added to plain data, by key: whole ones, or what was added inside. */
 type Additions = readonly (readonly [key: string, whole: unknown] | readonly [key: string, 0, Additions])[]
 
-/** What `after` has and `before` has not; undefined where something else is another one. */
+/** Lists what `after` has and `before` has not; undefined where anything else differs. */
 function additionsTo(before: unknown, after: unknown): Additions | undefined {
   if (!isObjectLike(before) || !isObjectLike(after) || Array.isArray(before) !== Array.isArray(after))
     return Object.is(before, after) ? [] : undefined
@@ -211,7 +211,7 @@ function additionsTo(before: unknown, after: unknown): Additions | undefined {
   return found
 }
 
-/** Adds them, in place. */
+/** Puts additions into plain data, in place. */
 function add(additions: Additions, to: unknown): void {
   if (!isObjectLike(to)) return
   for (const [key, whole, inner] of additions)

@@ -76,7 +76,7 @@ function answeredAsCall(
   }
 }
 
-/** What ends the exchange before anybody is asked; undefined where it goes on. */
+/** Answer that ends the exchange before anybody is asked; undefined where it goes on. */
 function decide(
   exchange: PipelineExchange,
   request: HookTaps['request'] | undefined,

@@ -22,7 +22,7 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'comple
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {
   readonly #graph: Graph
-  /** What was found for the name of a request before anybody judged it: it is not looked for twice. */
+  /** Entry that was found for the name of a request before anybody judged it: a name is not looked for twice. */
   readonly #sought = new WeakMap<
     Exchange,
     { readonly name: string; readonly entry: CatalogEntry | undefined }

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Handles, Sealing } from '../api/index.ts'
 import { isObject } from '../protocol/json/json.ts'
-import { readSealed, sealedPrefix } from '../protocol/places.ts'
+import { readSealed, sealedPrefix } from '../protocol/placed-ids.ts'
 import { steadyTime } from '../util/clock.ts'
 
 const NONCE_BYTES = 12

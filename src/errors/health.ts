@@ -30,7 +30,7 @@ export interface HealthFinding {
   readonly upstream?: string
 }
 
-/** How something does, with the worst first. */
+/** Level of something, and the findings about it, the worst first. */
 export interface Health {
   readonly level: Level
   readonly findings: readonly HealthFinding[]

@@ -352,7 +352,7 @@ export class Gateway {
     return loadOf(this.generation.graph, this.#listeners.all)
   }
 
-  /** How it does: what its owner should know or do, the worst first. */
+  /** Findings that its owner should know or act on, the worst first. */
   get health(): Health {
     return this.#gate.health()
   }

@@ -93,16 +93,16 @@ export interface HookTaps {
   request: (exchange: Exchange) => MaybePromise<Answer | Undecided>
   route: (exchange: Exchange) => Route | Undecided
   call: (call: Call) => void
-  /** How long the client of a call waits; one that takes longer goes on after its answer. */
+  /** Time that the client of a call waits; a call that takes longer goes on after its answer. */
   patience: (known: Patience | undefined, call: Call) => Patience | Undecided
   response: (answer: Answer, exchange: Exchange) => MaybePromise<Answer | Undecided>
   settled: (exchange: Exchange) => void
   catalog: (entries: readonly CatalogEntry[], view: CatalogView) => readonly CatalogEntry[] | Undecided
   /** Names, texts and schemas as this reader is shown them. Who is called, and how, stays as the catalog has it. */
   listing: (shown: readonly CatalogEntry[], reader: ListingReader) => readonly CatalogEntry[] | Undecided
-  /** What is known of a client by the name that it gives itself. */
+  /** Facts about a client by the name that it gives itself. */
   client: (known: ClientFacts, name: string) => ClientFacts | Undecided
-  /** How well each candidate fits what was asked for: one number for each, the higher the better. */
+  /** Number for each candidate that says how well it fits what was asked for: the higher, the better. */
   rank: (query: string, candidates: readonly CatalogEntry[]) => MaybePromise<readonly number[] | Undecided>
   instructions: (
     instructions: readonly UpstreamInstructions[],
@@ -117,7 +117,7 @@ export interface HookTaps {
   approval: (request: ApprovalRequest) => MaybePromise<Approval | Undecided>
   upstreamState: (upstream: string, state: UpstreamState, problem: string | undefined) => void
   recorded: (event: AuditEvent) => void
-  /** What the owner should know or do: findings of a running gateway, made with `findingsOf`. */
+  /** Findings of a running gateway that its owner should know, made with `findingsOf`. */
   health: (findings: readonly HealthFinding[]) => readonly HealthFinding[] | Undecided
   figures: (figures: readonly Figure[]) => readonly Figure[] | Undecided
   load: (load: Load) => Load | Undecided
@@ -219,7 +219,7 @@ export interface TapOptions {
    * thinks, also where their server would never ask. `dispatch` only.
    */
   readonly asks?: boolean
-  /** What the time counts as that the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
+  /** Phase that the time counts as which the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
   readonly phase?: Exclude<Phase, 'before' | 'upstream' | 'client' | 'after'>
   /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */
   readonly timed?: boolean

@@ -6,7 +6,7 @@ const DEFAULT_PATH = ['/usr/local/bin', '/usr/bin', '/bin']
 /** Endings that Windows tries, in its order. */
 const ENDINGS = ['.com', '.exe', '.bat', '.cmd']
 
-/** Where programs are looked for: this system, if nothing else is said. */
+/** System on which programs are looked for: this one, if nothing else is said. */
 export interface ProgramSite {
   readonly platform: Platform
   readonly isProgram: (file: string) => boolean

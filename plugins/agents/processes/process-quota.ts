@@ -29,7 +29,7 @@ export class Places {
     return this.#taken < this.#max && !this.isWanted
   }
 
-  /** Whoever has processes is asked to end an idle one when all places are taken, and says whether it did. */
+  /** Asks an owner of processes to end an idle one when all places are taken; true if it did. */
   hold(endIdle: () => boolean): () => void {
     this.#holders.add(endIdle)
     return () => this.#holders.delete(endIdle)

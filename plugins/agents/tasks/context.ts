@@ -63,7 +63,7 @@ export interface LiveTask {
   readonly journal: Journal
   /** Aborted when nobody wants it any more. */
   readonly controller: AbortController
-  /** Whoever waits for an answer, by question. */
+  /** Callbacks that wait for an answer, by question. */
   readonly asks: Map<string, (answer: QuestionAnswer | 'late' | 'ended') => void>
   /** The agent that has the task now, and holds a place for it. */
   agent: string | undefined

@@ -72,7 +72,7 @@ export interface TurnEnd {
   readonly usage: JsonObject | undefined
 }
 
-/** Whoever stands behind a session: hears what the agent does, and answers what it asks. */
+/** Owner of a session: hears what the agent does, and answers what it asks. */
 export interface SessionSide {
   /** Every `session/update`, in order, with variants that we do not know as they came. */
   update(update: SessionUpdate): void

@@ -1,4 +1,4 @@
-/** Whoever has it may renew a login without a browser (OpenID Connect). */
+/** Scope that lets its holder renew a login without a browser (OpenID Connect). */
 const OFFLINE = 'offline_access'
 
 /** Sources of the scopes of a login, in their order. */

@@ -149,7 +149,7 @@ function check(view: View, [wanted, ...before]: Forms): Checked {
   return { entries, real, unshown }
 }
 
-/** What a tap leaves out of a list may be called by the name that it had there: another tool, such as a search, may have told it. */
+/** Adds what taps left out of the list, by the names that it had there: another tool, such as a search, may have told them. */
 function addUnlisted(
   view: View,
   before: readonly (readonly CatalogEntry[])[],

@@ -121,7 +121,7 @@ async function isChanged(kind: Kind, session: Session, before: Graph, next: Grap
   return !isSameList(seen, now.shown)
 }
 
-/** What a client was shown last; undefined before its first list. */
+/** List that a client was shown last; undefined before its first one. */
 function shownNow(kind: Kind, session: Session, { catalog }: Graph): View | undefined {
   const view = catalog.current(kind, session)
   return view && catalog.listings.shown(view, session).view

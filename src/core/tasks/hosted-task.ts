@@ -49,12 +49,12 @@ export class HostedTask {
     this.#updatedAt = this.#createdAt
   }
 
-  /** What came of it; undefined until it has ended. */
+  /** Answer of the work; undefined until it has ended. */
   get outcome(): Answer | undefined {
     return this.#outcome
   }
 
-  /** What it waits for its client to answer. */
+  /** Number of questions that it waits for its client to answer. */
   get asks(): number {
     return this.#open.size
   }

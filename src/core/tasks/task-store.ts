@@ -21,7 +21,7 @@ const MAX_ALIKE = 16
 interface Hosted {
   readonly task: HostedTask
   readonly owner: string
-  /** What is known of it without looking: whose it is, and of what. */
+  /** Facts that never change: its owner, its tool and its server. */
   readonly about: Pick<HostedCall, 'tool' | 'upstream' | 'subject' | 'issuer' | 'client'>
 }
 

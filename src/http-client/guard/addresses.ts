@@ -6,7 +6,7 @@ import { BlockList, isIP } from 'node:net'
  */
 export type Reach = 'public' | 'private' | 'loopback' | 'never'
 
-/** Where clouds answer without a question, though the network around it is ordinary. */
+/** Addresses at which clouds answer without a question, though the network around them is ordinary. */
 const METADATA = ['168.63.129.16', '100.100.100.200', 'fd00:ec2::254', 'fd20:ce::254']
 
 const LISTS = {

@@ -14,7 +14,7 @@ export class LongText {
   }
 }
 
-/** How much of a value an outline shows. */
+/** Bounds on what an outline shows of a value. */
 export interface OutlineBounds {
   /** Levels of objects whose members are there; deeper ones have none. */
   readonly depth: number

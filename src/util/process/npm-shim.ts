@@ -26,7 +26,7 @@ export function scriptBehind(file: string, files: BatchFiles = onDisk): string |
   return own !== undefined && files.isFile(own) ? own : undefined
 }
 
-/** How files are looked at. */
+/** Means by which files are looked at. */
 interface BatchFiles {
   /** The text of a file; empty where it cannot be read. */
   readonly read: (file: string) => string

@@ -39,7 +39,7 @@ interface MemoryOptions {
   readonly spans?: SharedStore['spans']
   /** Key of what is sealed; a random one where there is none. */
   readonly key?: Uint8Array
-  /** How many processes share it. */
+  /** Number of processes that share it. */
   readonly sharers?: () => number
 }
 

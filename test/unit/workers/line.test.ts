@@ -12,7 +12,7 @@ import {
 } from '../../../src/plugin.ts'
 import { Frames, KIND } from '../../../src/workers/ipc/frame-codec.ts'
 import { Line, type LineHost, type Maker } from '../../../src/workers/ipc/rpc.ts'
-import { conversationOf, placeOfConversation, placeOfWork } from '../../../src/protocol/places.ts'
+import { conversationOf, placeOfConversation, placeOfWork } from '../../../src/protocol/placed-ids.ts'
 import { Seal } from '../../../src/core/seal.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 

@@ -10,7 +10,7 @@ import type {
 } from '../../../api/index.ts'
 import { type BodyStream, ClientError } from '../../../http-client/port.ts'
 import { HEADER } from '../../../protocol/methods.ts'
-import { conversationOf, placeOfConversation } from '../../../protocol/places.ts'
+import { conversationOf, placeOfConversation } from '../../../protocol/placed-ids.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { certificateOf, noteCertificate } from '../client-certificate.ts'
 import { type Refusal, refusal } from '../request-guard.ts'

@@ -7,7 +7,7 @@ import {
   parseHeld,
 } from '../../../protocol/jsonrpc.ts'
 import { HEADER } from '../../../protocol/methods.ts'
-import { placeOfWork } from '../../../protocol/places.ts'
+import { placeOfWork } from '../../../protocol/placed-ids.ts'
 import { RPC, rpcError } from '../../../protocol/rpc-error.ts'
 import { looksModern } from '../../../protocol/versions.ts'
 import { claimsModern } from '../../client/client-info.ts'

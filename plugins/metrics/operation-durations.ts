@@ -1,11 +1,11 @@
 import {
-  GatewayError,
-  METHODS,
   type Answer,
   type Clock,
   type Dispatch,
   type Exchange,
   type Figure,
+  GatewayError,
+  METHODS,
 } from '../../src/plugin.ts'
 
 /** Bounds that OpenTelemetry gives for durations of MCP operations, in seconds. */
