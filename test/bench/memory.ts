@@ -1,7 +1,7 @@
 /** All that a gateway keeps in memory: idle, for each session, and when it is busy. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Load } from './setup/children.ts'
 import { stdioUpstreams, type GatewaySpec } from './setup/gateways.ts'
-import { pause } from './load/calls.ts'
 import { usageOf } from './load/usage.ts'
 import type { Pins } from './setup/pin.ts'
 import type { Subject, Workshop } from './setup/workshop.ts'

@@ -1,7 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ChildProcess } from 'node:child_process'
 import { benchFile } from './setup/children.ts'
 import { stdioUpstream, stdioUpstreams, type Configs } from './setup/gateways.ts'
-import { pause } from './load/calls.ts'
 import { rivalStarts } from './rivals/starts.ts'
 import type { Rivals } from './rivals.ts'
 import { median } from './statistics.ts'

@@ -11,8 +11,9 @@ import { fileURLToPath } from 'node:url'
 import type { TestContext } from 'node:test'
 import { createGateway } from '../../src/index.ts'
 import type { Upstream } from '../../src/api/index.ts'
-import { bench, clock, isAlive, stdioSpec, textOf, toolCall, until } from '../unit/fixtures/upstream-bench.ts'
+import { bench, clock, isAlive, stdioSpec, textOf, toolCall } from '../unit/fixtures/upstream-bench.ts'
 import { cleanup } from '../fixtures/cleanup.ts'
+import { until } from '../fixtures/until.ts'
 
 const SERVER = fileURLToPath(new URL('lifecycle/lifecycle-server.mjs', import.meta.url))
 const folder = mkdtempSync(path.join(tmpdir(), 'proof-lifecycle-'))

@@ -1,4 +1,5 @@
 // 100 reloads under 200 requests a second, 50 broken configurations in between: npm run proof -- reloads
+import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ControlClient } from '../../src/control/client.ts'
 import { testClient, type TestClient } from '../../src/testing/index.ts'
@@ -159,8 +160,4 @@ function times(took: readonly number[]): string {
   const sorted = [...took].sort((a, b) => a - b)
   const at = (share: number): string => `${(sorted[Math.ceil(sorted.length * share) - 1] ?? 0).toFixed(1)} ms`
   return [at(0.5), at(0.99), at(1)].join(' / ')
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

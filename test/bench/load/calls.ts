@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { textOf } from '../peers/payloads.ts'
 import { usageOf, type Usage } from './usage.ts'
 import type { Ask, Cell, Measured } from './messages.ts'
@@ -128,8 +129,4 @@ export class Calls {
       rss: after?.rss,
     }
   }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

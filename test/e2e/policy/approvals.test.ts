@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
+import { until } from '../../fixtures/until.ts'
 import { directory, gateway, serving, type Serving } from '../cli/run.ts'
 
 /** Notes each call in a file, and answers none. */
@@ -49,10 +50,6 @@ function client(child: Serving['child']): {
     else seen.set(id, message)
   })
   return { send, answered: id => until(() => seen.has(id)).then(() => seen.get(id)) }
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 20))
 }
 
 /** The calls that the server was given so far. */

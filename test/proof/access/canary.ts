@@ -10,6 +10,7 @@ import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { testClient, testUpstream, type TestClient } from '../../../src/testing/index.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { startIssuer } from './issuer.ts'
+import { family } from '../../fixtures/processes.ts'
 
 const SERVER = join(import.meta.dirname, '../../fixtures/bad-server.ts')
 const RESOURCE = 'https://gateway.example/mcp'
@@ -135,16 +136,6 @@ async function listenIn(port: number): Promise<{ port: number; heard(): string; 
     heard: () => Buffer.concat(heard).toString('latin1'),
     close: () => new Promise(resolve => server.close(() => resolve())),
   }
-}
-
-/** A process and all below it. */
-function family(root: number): number[] {
-  const parents = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(pid => [Number(pid), Number(/\) \w (\d+)/.exec(textAt(`/proc/${pid}/stat`))?.[1])] as const)
-  const all = [root]
-  for (const pid of all) all.push(...parents.filter(([, parent]) => parent === pid).map(([child]) => child))
-  return all
 }
 
 function textAt(path: string): string {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { LAUNCHER, writeConfig } from '../../peers/gateway.ts'
 import { testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MOST_MS = 20_000
 /** After it has heard of the cancellation the server answers all the same, this much later. */
@@ -108,12 +109,4 @@ function pendingOf({ upstreams }: Ps): number {
     (sum, { runtime, queue }) => sum + runtime.inFlight + queue.running + queue.waiting,
     0,
   )
-}
-
-async function until(isSo: () => boolean, what: string): Promise<void> {
-  const end = performance.now() + MOST_MS
-  while (!isSo()) {
-    if (performance.now() > end) throw new Error(`not in time: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 2))
-  }
 }

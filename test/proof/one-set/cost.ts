@@ -1,9 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { below, memoryOf } from './processes.ts'
 import type { Check } from './said.ts'
-import { pause } from './waits.ts'
 
 const STARTS = 9
 

@@ -8,6 +8,7 @@
  *
  *   npm run proof -- one-set       about five minutes, and 1.2 GB the first time; CALLS=1000 for fewer; Linux only, for its /proc
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { readFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ import { cost } from './cost.ts'
 import { below, memoryOf } from './processes.ts'
 import { RealTurns } from './real-turns.ts'
 import type { Said } from './said.ts'
-import { BACK_MS, pause, until } from './waits.ts'
+import { BACK_MS, until } from './waits.ts'
 
 const CLIENTS = 15
 const SERVERS = 34

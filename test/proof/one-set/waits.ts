@@ -1,10 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
 export async function until(holds: () => boolean): Promise<void> {
   const end = performance.now() + BACK_MS
   while (!holds() && performance.now() < end) await pause(20)
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }
 
 /** Longest that anything is waited for. */

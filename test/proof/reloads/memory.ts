@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -122,8 +123,4 @@ async function serves({ url }: Gateway): Promise<boolean> {
 async function pidOf({ control }: Gateway, name: string): Promise<number | undefined> {
   const { upstreams } = (await control.request('ps')) as { upstreams: { name: string; pid?: number }[] }
   return upstreams.find(upstream => upstream.name === name)?.pid
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { connectV1 } from '../../peers/sdk-v1-client.ts'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
 
@@ -113,8 +114,4 @@ function within<T>(work: Promise<T>): Promise<T> {
     const late = setTimeout(() => reject(new Error('no answer came')), PATIENCE_MS)
     work.then(resolve, reject).finally(() => clearTimeout(late))
   })
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { once } from 'node:events'
 import { connectV2 } from '../../peers/sdk-v2-client.ts'
-import { EACH, pause, printCounts, startCallers } from './callers.ts'
+import { EACH, printCounts, startCallers } from './callers.ts'
 import { type Cluster, end, newKey, type Replica, startCluster } from './setting.ts'
 
 const PHASE_MS = 4000

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +10,6 @@ import { benchFile, Children } from '../../bench/setup/children.ts'
 import { usageOf } from '../../bench/load/usage.ts'
 import { median } from '../../bench/statistics.ts'
 import { Redis } from '../../fixtures/redis.ts'
-import { pause } from './callers.ts'
 import { drive, type Driven, legacyCall, modernCall, open } from './drive.ts'
 import { type Cluster, newKey, startCluster } from './setting.ts'
 

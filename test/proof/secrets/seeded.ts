@@ -11,6 +11,7 @@ import { LAUNCHER } from '../../peers/gateway.ts'
 import { ENCODINGS, secretsOf } from '../../unit/secrets/encodings.ts'
 import { tellTale, type TellTale } from './http-server.ts'
 import { CLIENT, loginServer } from './login-server.ts'
+import { family } from '../../fixtures/processes.ts'
 
 const SHOWING = join(import.meta.dirname, 'showing-server.mjs')
 const RELOADS = 5
@@ -314,16 +315,6 @@ function toolOf(server: string, round: number): string {
 /** A value as the server's own record has it: what came on a pipe is kept as JSON. */
 function inFile(value: string, owner: string): string {
   return owner.startsWith('pipe') ? JSON.stringify(value).slice(1, -1) : value
-}
-
-/** A process and all below it. */
-function family(root: number): number[] {
-  const parents = readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(pid => [Number(pid), Number(/\) \w (\d+)/.exec(textAt(`/proc/${pid}/stat`))?.[1])] as const)
-  const all = [root]
-  for (const pid of all) all.push(...parents.filter(([, parent]) => parent === pid).map(([child]) => child))
-  return all
 }
 
 function textAt(path: string): string {

@@ -1,6 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { EACH, pause, printCounts, startCallers } from '../replicas/callers.ts'
+import { EACH, printCounts, startCallers } from '../replicas/callers.ts'
 import { startGateway, type Proved } from './gateway.ts'
 
 const SERVER = fileURLToPath(new URL('../../fixtures/everything.ts', import.meta.url))

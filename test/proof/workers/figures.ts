@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { availableParallelism } from 'node:os'
 import { benchFile, Children, type Load } from '../../bench/setup/children.ts'
 import { usageOf } from '../../bench/load/usage.ts'
@@ -109,8 +110,4 @@ function config(web: string): object {
       pipe: { type: 'stdio', command: process.execPath, args: [benchFile('peers/server-stdio.ts')], ...none },
     },
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, ms))
 }

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
 import { directoryWith } from '../config/temp.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** Longer than a file needs to come to rest. */
 const REST_MS = 600
@@ -102,12 +103,4 @@ function watched(t: TestContext, react: () => void = () => undefined) {
   files.over([file])
   cleanup(t, () => files.close())
   return { file, told, files }
-}
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const end = Date.now() + 10_000
-  while (!isTrue()) {
-    assert.ok(Date.now() < end, 'it was not told of')
-    await pause(20)
-  }
 }

@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway } from '../../../src/testing/index.ts'
 import { INITIALIZE } from '../listeners/http/client.ts'
-import { script, until } from '../fixtures/upstream-bench.ts'
+import { script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 test('a legacy client hears that the server no longer wants its answer, and then the end of its call', async t => {
   const upstream = {

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { describeOrigins, type LoadedConfig, redact } from '../../../src/config/index.ts'
 import { loadConfig } from '../../../src/gateway/load-config.ts'
 import { directoryWith, linesOf, load, problemsOf } from './temp.ts'
+import { until } from '../../fixtures/until.ts'
 
 const LISTENERS = 'listeners: { pipe: { type: stdio } }\n'
 
@@ -165,13 +166,5 @@ function isRunning(pid: number): boolean {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   } catch {
     return false
-  }
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!holds()) {
-    assert.ok(performance.now() < end, 'it does not come about')
-    await new Promise(resolve => setTimeout(resolve, 20))
   }
 }

@@ -13,7 +13,7 @@ import {
   type TestUpstream,
 } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { until } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** Others have something to show soon; whoever waits out the grace of a first list does not end within a test. */
 const LISTS = { grace: '10m', stragglers: 50, wait: 50 }

@@ -4,8 +4,9 @@ import { type Server, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
-import { badServer, script, until } from '../fixtures/upstream-bench.ts'
+import { badServer, script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** A first list that waits for servers that hang takes the whole grace: it is long here, so that a busy machine is not taken for that. */
 const PATIENT = { grace: '60s', stragglers: '3s' }

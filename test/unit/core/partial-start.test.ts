@@ -6,6 +6,7 @@ import { makeKey } from '../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { badServer, script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 /** Two seconds are the goal; a busy machine gets more. */
 const SOON_MS = 4000
@@ -20,14 +21,6 @@ async function mute(t: TestContext): Promise<string> {
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return `http://127.0.0.1:${address.port}/mcp`
-}
-
-async function until(isSo: () => Promise<boolean>, ms: number, what: string): Promise<void> {
-  const end = performance.now() + ms
-  while (!(await isSo())) {
-    if (performance.now() > end) throw new Error(`not in time: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
 }
 
 test('of ten servers, four good ones serve at once, the owner is told of the other six by name, and one that recovers comes by itself', async t => {
@@ -64,7 +57,7 @@ test('of ten servers, four good ones serve at once, the owner is told of the oth
     return Object.entries(states).flatMap(([one, { state }]) => (state === 'ready' ? [] : [one]))
   }
 
-  await until(async () => (await unready()).length <= 6, SOON_MS, 'the good ones are ready')
+  await until(async () => (await unready()).length <= 6, 'the good ones are ready', SOON_MS)
   const readyMs = performance.now() - started
   const client = closeAfter(t, await testClient(gateway, { headers: { authorization } }))
   const answers = await Promise.all(
@@ -74,7 +67,7 @@ test('of ten servers, four good ones serve at once, the owner is told of the oth
   const told = await ready()
   const back = performance.now()
   await down.restart()
-  await until(async () => !(await unready()).includes('gone-2'), RECOVERED_MS, 'it is back')
+  await until(async () => !(await unready()).includes('gone-2'), 'it is back', RECOVERED_MS)
   const recoveredMs = performance.now() - back
 
   t.diagnostic(`ready after ${readyMs.toFixed(0)} ms, recovered after ${recoveredMs.toFixed(0)} ms`)

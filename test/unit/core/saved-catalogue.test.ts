@@ -8,8 +8,9 @@ import { createGateway, type Connection, type Gateway } from '../../../src/index
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { createLog } from '../../../src/util/log.ts'
-import { script, until } from '../fixtures/upstream-bench.ts'
+import { script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const SERVER = script('changing-server.mjs')
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { isAlive, script, until } from '../fixtures/upstream-bench.ts'
+import { isAlive, script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 

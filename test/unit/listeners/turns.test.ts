@@ -4,12 +4,12 @@ import { connect } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import type { Credentials, HttpReply, HttpRequest, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
-import { until } from '../fixtures/upstream-bench.ts'
 import { defaultAnswer, type FakeGate, type Seen } from './http/fake-gate.ts'
 import { JSON_HEADERS, modern } from './http/client.ts'
 import { openOldStream, serveAll, talk } from './http/network.ts'
 import { modern as modernMessage, pipe, type Sent } from './stdio/client.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 // The clock's timers keep no process alive, and on pipes nothing else does.
 const alive = setInterval(() => undefined, 1000)

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { HttpReply } from '../../../src/api/index.ts'
-import { until } from '../fixtures/upstream-bench.ts'
 import { HeldBytes, Hold } from '../../../src/transport/backlog.ts'
 import { FakeClock, result, type FakeGate } from './http/fake-gate.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
 import { serveAll, talk } from './http/network.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
 /** More than the system takes for a reader that does not read. */

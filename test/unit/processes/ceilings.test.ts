@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { reasonOf } from '../../../src/errors/errors.ts'
 import { belowCeilings, notKept } from '../../../src/processes/resource-limits.ts'
 import { platformOf } from '../../../src/util/platform.ts'
-import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const posix = { concurrency: 4, skip: process.platform === 'win32' }
 const linux = { concurrency: 4, skip: process.platform !== 'linux' }

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
-import { bench, script, stdioSpec, until } from '../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 test('a server that fails at every start has the same text in the log once, and then a line that counts', async t => {
   const directory = mkdtempSync(path.join(tmpdir(), 'crash-loop-'))

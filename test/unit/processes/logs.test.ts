@@ -4,7 +4,8 @@ import type { LogLine } from '../../../src/api/index.ts'
 import { GarbageBudget } from '../../../src/transport/unexpected-messages.ts'
 import { hidingVariables } from '../../../src/util/secrets.ts'
 import { RecentLines } from '../../../src/processes/stderr.ts'
-import { badServer, bench, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { badServer, bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 describe('what a server writes on its stderr', { concurrency: 4 }, () => {
   it('is kept with its time and process, and heard by who follows it', async t => {

@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { bench, script, stdioSpec, textOf, toolCall, until, type Bench } from '../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MOST = 64
 

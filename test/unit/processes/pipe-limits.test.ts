@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processesWith, zombiesOf } from '../../fixtures/processes.ts'
-import { bench, script, stdioSpec, textOf, toolCall, until, type Bench } from '../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MEBIBYTE = 1024 * 1024
 const LIMIT = 10 * MEBIBYTE

@@ -19,9 +19,9 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
 } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 describe('a server process', { concurrency: 4 }, () => {
   it('gets the variables it may inherit, those that are set for it, and no others', async t => {

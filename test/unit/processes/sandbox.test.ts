@@ -9,9 +9,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { launchOf } from '../../../src/processes/launch.ts'
 import { sandboxArguments } from '../../../src/processes/sandbox/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
-import { bench, fixture, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { bench, fixture, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
 import { canSandbox, directoryWith, skip } from '../../fixtures/sandbox.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const NOTHING = { type: 'bwrap', read: [], write: [], network: false, hide: [] } as const
 const SITE = {

@@ -4,8 +4,9 @@ import type { Log } from '../../../src/api/index.ts'
 import { ProcessTable } from '../../../src/processes/cleanup/own-processes.ts'
 import { ServerProcess } from '../../../src/processes/server-process.ts'
 import { RecentLines, Stderr } from '../../../src/processes/stderr.ts'
-import { clock, until } from '../fixtures/upstream-bench.ts'
+import { clock } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
 

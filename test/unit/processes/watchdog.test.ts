@@ -8,8 +8,9 @@ import { WATCHDOG_SCRIPT } from '../../../src/processes/cleanup/watchdog.ts'
 import { startOf } from '../../../src/processes/cleanup/proc-scan.ts'
 import { Sweeper } from '../../../src/processes/cleanup/sweeper.ts'
 import { silentLog } from '../../../src/cli/serve/logs.ts'
-import { clock, isAlive, until } from '../fixtures/upstream-bench.ts'
+import { clock, isAlive } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const skip = process.platform === 'linux' ? false : 'it reads /proc'
 const SHELLS = ['/bin/sh', '/bin/bash', '/bin/busybox'].filter(existsSync)

@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
-import { script, until } from '../fixtures/upstream-bench.ts'
+import { script } from '../fixtures/upstream-bench.ts'
 import { ENCODINGS, secretsOf } from './encodings.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const SECRETS = secretsOf(200, 17)
 const CRASHES = [0, 77, 199]

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../src/testing/index.ts'
 import { legacy, modern, peer, result } from '../fixtures/http-peer.ts'
 import { ENDLESS, type Handle } from '../fixtures/endless.ts'
-import { until } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const TIMEOUT_MS = 500
 /** All that a timer and a busy machine may add to a deadline, as many calls share one process with their server here. */

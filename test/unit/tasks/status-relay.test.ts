@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../src/testing/index.ts'
 import { begin, until } from './setting.ts'
-import { until as eventually } from '../fixtures/upstream-bench.ts'
+import { until as eventually } from '../../fixtures/until.ts'
 
 const SERVER = fileURLToPath(new URL('../../fixtures/tasks/counting-server.mjs', import.meta.url))
 

@@ -10,10 +10,10 @@ import {
   script,
   stdioSpec,
   toolCall,
-  until,
   type Bench,
   type TestCall,
 } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 const CHANGES = { tools: { listChanged: true }, prompts: {}, resources: { listChanged: true } }

@@ -14,8 +14,8 @@ import {
   script,
   stdioSpec,
   textOf,
-  until,
 } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const

@@ -11,9 +11,9 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
   type TestCall,
 } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 

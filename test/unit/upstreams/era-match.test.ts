@@ -13,8 +13,8 @@ import {
   script,
   stdioSpec,
   textOf,
-  until,
 } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const MATCH = { era: 'match' } as const
 const MODERN = { era: 'modern', version: '2026-07-28' } as const

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { bench, script, stdioSpec, textOf, toolCall, until } from '../fixtures/upstream-bench.ts'
+import { bench, script, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 it('of a hundred thousand messages that are nobody’s none is delivered, and each is counted', async t => {
   const it = await bench(t, stdioSpec([script('fuzzing-server.mjs')]))

@@ -15,9 +15,9 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
 } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const KEEPING = script('keeping-server.mjs')
 

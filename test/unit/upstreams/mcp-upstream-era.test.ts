@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { describe, it } from 'node:test'
 import { json, legacy, modern, peer, result, type Heard } from '../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, script, stdioSpec, until } from '../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, script, stdioSpec } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 describe('an era that proves wrong', { concurrency: 4 }, () => {
   it('is found out anew when a modern server has become a legacy one', async t => {

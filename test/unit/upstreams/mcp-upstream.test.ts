@@ -13,16 +13,8 @@ import {
   type Heard,
   type Peer,
 } from '../fixtures/http-peer.ts'
-import {
-  bench,
-  callOf,
-  fixture,
-  httpSpec,
-  stdioSpec,
-  textOf,
-  toolCall,
-  until,
-} from '../fixtures/upstream-bench.ts'
+import { bench, callOf, fixture, httpSpec, stdioSpec, textOf, toolCall } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const OFFERS = {
   tools: { listChanged: true },

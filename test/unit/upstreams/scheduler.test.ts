@@ -9,11 +9,11 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
   type Bench,
   type TestCall,
 } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
 
 const SERVER = script('turns-server.mjs')
 /** Turns are counted in ticks of 50 ms; nothing else takes as long. */

@@ -3,7 +3,8 @@ import type { ServerResponse } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import type { Notification, Session } from '../../../src/api/index.ts'
 import { event, legacy, peer, result, said, stream, type Heard, type Peer } from '../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, until, type TestCall } from '../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, type TestCall } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const CAPABILITIES = { tools: {}, resources: { subscribe: true } }
 const ASKABLE = { capabilities: { sampling: {} } }

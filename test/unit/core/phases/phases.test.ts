@@ -17,6 +17,7 @@ import {
   type TestClient,
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const MINUTE = 60_000
 
@@ -75,14 +76,6 @@ function minutes(times: PhaseTimes | undefined): Record<string, number> {
   const { tries: _tries, isDispatched: _is, ...phases } = times
   const long = Object.entries(phases).filter(([, ms]) => ms >= MINUTE)
   return Object.fromEntries(long.map(([phase, ms]) => [phase, Math.floor(ms / MINUTE)]))
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!holds()) {
-    if (Date.now() > deadline) throw new Error('it never came to be')
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
 }
 
 const served = ({ web }: Lab): number => web.received('tools/call').length

@@ -4,7 +4,8 @@ import type { UpstreamRuntime } from '../../../../src/api/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { byToken, from, modern, rest } from '../../fixtures/by-token.ts'
-import { script, until } from '../../fixtures/upstream-bench.ts'
+import { script } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const COUNT = 'keeper__count'
 

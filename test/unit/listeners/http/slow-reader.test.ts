@@ -7,7 +7,7 @@ import type { Session } from '../../../../src/api/index.ts'
 import { Backlog } from '../../../../src/transport/backlog.ts'
 import { FakeClock } from './fake-gate.ts'
 import { serveAll, talk } from './network.ts'
-import { until } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
 const NEWS = { method: 'notifications/message', params: { data: 'x'.repeat(64 * 1024) } }

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import { agentsSetting, told, tool } from './setting.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
 const DECLARED = { elicitation: { form: {} }, extensions: { [TASKS]: {} } }
@@ -142,11 +143,3 @@ test('nothing is left of the agents when the gateway has closed, and foreground 
     ['cancelled', 'completed'],
   )
 })
-
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await isSo()) return
-    await new Promise(resolve => setTimeout(resolve, 20))
-  }
-  throw new Error('it never came to that')
-}

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { call, type Client, ERAS, texts } from './scene.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const PATIENCE = { patience: 50 }
 const FORM = { type: 'object', properties: { name: { type: 'string' } } }
@@ -66,11 +67,6 @@ function slowHandle(result: JsonObject): string {
   const said = (result._meta as JsonObject)['io.tapgate/result'] as JsonObject
   assert.equal(said.status, 'working')
   return String(said.handle)
-}
-
-/** Waits until something is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 /** Ends a call at its server, once it has come there. */

@@ -11,6 +11,7 @@ import { systemClock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { SILENT } from '../install.ts'
 import { collector, spansIn } from './collector.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const { before, after } = envelope({ 'service.name': 'my.service' }, { name: 'my.library', version: '1.0.0' })
 const SPAN = spanText({
@@ -66,10 +67,6 @@ async function silence(t: TestContext): Promise<string> {
     await new Promise(resolve => server.close(resolve))
   })
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 describe('an exporter', () => {

@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { agentsSetting, tool } from '../agents/setting.ts'
 import { open, posted } from './setting.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const KEYS = {
   ada: ['ui:read'],
@@ -36,10 +37,6 @@ async function asked(t: TestContext) {
     })
   const owner = await open(String((await gateway.control('ui.link')).url))
   return { gateway, id, as, owner, origin }
-}
-
-async function until(look: () => Promise<boolean>): Promise<void> {
-  while (!(await look())) await new Promise(resolve => setTimeout(resolve, 50))
 }
 
 test('who looks sees that there are tasks, and nothing that was said in them; who acts sees all', async t => {

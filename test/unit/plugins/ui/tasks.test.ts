@@ -4,6 +4,7 @@ import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { closeAfter, testClient } from '../../../../src/testing/index.ts'
 import { open, posted, setting } from './setting.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const KEYS = { ada: ['ui:read'], bob: ['ui:read', 'ui:act'], eve: [] } as const
 
@@ -37,10 +38,6 @@ async function goingOn(t: TestContext) {
   const owner = await open(String((await made.gateway.gateway.control('ui.link')).url))
   const calls = async (): Promise<JsonObject[]> => (await owner.json('tasks')).calls as JsonObject[]
   return { made, as, owner, calls, ended, end: () => end() }
-}
-
-async function until(look: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await look())) await new Promise(resolve => setTimeout(resolve, 20))
 }
 
 test('who looks sees calls that go on, whose they are and how they do, and nothing that was said', async t => {

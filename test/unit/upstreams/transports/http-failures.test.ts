@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import { json, legacy, modern, peer, refusal, result, said, stream } from '../../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 describe('cancelling a call over HTTP', () => {
   it('ends the stream of a modern server and says no more', async t => {

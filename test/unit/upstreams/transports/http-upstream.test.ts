@@ -4,9 +4,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { serveHttp } from '../../../fixtures/everything/http.ts'
 import { World } from '../../../fixtures/everything/world.ts'
 import { legacy, modern, peer, result, said } from '../../fixtures/http-peer.ts'
-import { bench, callOf, httpSpec, program, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, program, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
 import { freePort } from '../../../fixtures/free-port.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 

@@ -10,7 +10,8 @@ import {
   testClient,
   testGateway,
 } from '../../../../src/testing/index.ts'
-import { script, until } from '../../fixtures/upstream-bench.ts'
+import { script } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const BIG = 'x'.repeat(4 * 1024 * 1024 - 1024)
 

@@ -3,8 +3,9 @@ import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { loopTurns } from '../../../../src/transport/loop-turns.ts'
 import { event, legacy, peer, said, stream } from '../../fixtures/http-peer.ts'
-import { bench, httpSpec, sseSpec, toolCall, until, wsSpec } from '../../fixtures/upstream-bench.ts'
+import { bench, httpSpec, sseSpec, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { oldServer, wsServer } from './network-upstream.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const FLOOD = 250
 /** Works for each message: about one, as both take as long, and hardly any of a stream that is read as it comes. */

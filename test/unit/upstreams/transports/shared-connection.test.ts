@@ -10,10 +10,10 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
   type Bench,
   type TestCall,
 } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const SERVER = script('turns-server.mjs')
 const MODERN = { era: 'modern', version: '2026-07-28' } as const

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ownerProblemOf } from '../../../../src/errors/errors.ts'
 import { answerTo, oldServer, type Said } from './network-upstream.ts'
-import { bench, callOf, httpSpec, sseSpec, textOf, toolCall, until } from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 test('an upstream of HTTP+SSE is shaken hands with, and called', async t => {
   const server = await oldServer(t)

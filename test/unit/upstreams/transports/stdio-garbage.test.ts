@@ -9,8 +9,8 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
 } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
   for (const mode of ['garbage', 'bom', 'dribble', 'crlf', 'duplicate-ids', 'unknown-ids', 'string-ids']) {

@@ -10,8 +10,8 @@ import {
   stdioSpec,
   textOf,
   toolCall,
-  until,
 } from '../../fixtures/upstream-bench.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerTo, wsServer, type Said } from './network-upstream.ts'
-import { bench, callOf, textOf, toolCall, until, wsSpec } from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, textOf, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 import { serveAll } from '../../listeners/http/network.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const SILENT = (said: Said): string | undefined => (said.method === 'tools/call' ? undefined : answerTo(said))
 
