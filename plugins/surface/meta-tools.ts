@@ -12,9 +12,11 @@ export const NAMES: Readonly<Record<Meta, string>> = {
   code: 'run_code',
 }
 
+const TAILS = Object.values(NAMES)
+
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
 export function mayBeMeta(name: unknown): name is string {
-  return isOwnName(name, NAMES)
+  return isOwnName(name, TAILS)
 }
 
 /** The names of our tools beside these: as they are or, where a real tool has one of them, behind a prefix. */

@@ -68,8 +68,8 @@ export function unlistedEntry(kind: Kind, upstream: string, original: string, pr
 }
 
 /** Tells whether a name can be that of a tool which a plugin puts into a list: a real tool of that name makes it longer. */
-export function isOwnName(name: unknown, names: Readonly<Record<string, string>>): name is string {
-  return typeof name === 'string' && Object.values(names).some(tail => name.endsWith(tail))
+export function isOwnName(name: unknown, names: readonly string[]): name is string {
+  return typeof name === 'string' && names.some(tail => name.endsWith(tail))
 }
 
 /** Names of a plugin's own tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */

@@ -19,10 +19,11 @@ const NAMES: Names = {
   getPrompt: 'get_prompt',
 }
 const METAS = Object.keys(NAMES) as Meta[]
+const TAILS = Object.values(NAMES)
 
 /** Tells whether a name can be one of ours: a real tool of that name makes ours longer. */
 export function mayBeOurs(name: unknown): name is string {
-  return isOwnName(name, NAMES)
+  return isOwnName(name, TAILS)
 }
 
 /** Names of our tools beside these: as they are or, where a real tool has one of them, all behind a prefix. */

@@ -4,7 +4,6 @@ import { LAUNCHER, writeConfig } from '../../peers/gateway.ts'
 import { testClient, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
 
-const MOST_MS = 20_000
 /** After it has heard of the cancellation the server answers all the same, this much later. */
 const LATE_MS = 30
 
