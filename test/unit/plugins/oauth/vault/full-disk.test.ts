@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-const SCRIPT = fileURLToPath(new URL('../../../../fixtures/vault-on-a-small-disk.ts', import.meta.url))
+const SCRIPT = fileURLToPath(new URL('../../../../fixtures/oauth/vault-on-a-small-disk.ts', import.meta.url))
 
 test('a login that is renewed on a full disk is used from memory, written when there is room, and not renewed again', async () => {
   const disk = '/mnt'

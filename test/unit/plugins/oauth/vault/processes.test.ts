@@ -18,7 +18,7 @@ import { grantOf, tokenServer, type TokenServer } from '../../../../fixtures/oau
 import { redisFor, skip } from '../../../../fixtures/redis.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../../../fixtures/refreshing-process.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../../../fixtures/oauth/refreshing-process.ts', import.meta.url))
 const CALLS = 50
 const CLUSTER_KEY = randomBytes(32).toString('base64')
 
