@@ -3,7 +3,7 @@ import { errorsOf, findingsOf, RPC } from '../../src/plugin.ts'
 /** Errors of replicas. */
 export const ERRORS = {
   GW_CLUSTER_PACKAGE: {
-    text: 'a Redis Cluster needs the package @redis/client, which cannot be loaded: {why}',
+    text: 'cluster needs the package @redis/client, which cannot be loaded: {why}',
     hint: 'Install it beside the gateway: npm install @redis/client.',
     exit: 3,
   },

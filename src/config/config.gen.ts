@@ -2451,7 +2451,7 @@ export interface CacheConfig {
   readonly meta: boolean
 }
 /**
- * Other replicas of this gateway on other machines, behind any load balancer, with a Redis that all of them reach. They need the same `cluster.redis`, `cluster.keys` and `cluster.name`. A Redis Cluster needs the package `@redis/client`.
+ * Other replicas of this gateway on other machines, behind any load balancer, with a Redis that all of them reach. They need the same `cluster.redis`, `cluster.keys` and `cluster.name`. Needs the package `@redis/client`.
  */
 export interface ClusterConfig {
   /**

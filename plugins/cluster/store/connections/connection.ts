@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Config, reasonOf } from '../../../../src/plugin.ts'
+import type * as Client from '@redis/client'
+import { type Clock, type Config, reasonOf } from '../../../../src/plugin.ts'
 import { hostAndPort } from '../../address.ts'
 import { clusterError } from '../../errors.ts'
 import type { Reply } from '../store.ts'
 
 export type RedisConfig = NonNullable<Config['cluster']>['redis']
+
+/** The package, once it is loaded. */
+export type Library = Pick<typeof Client, 'createClient' | 'createCluster'>
 
 /** One way to Redis, wherever that is now. Nothing waits in it: a command is refused while there is no connection. */
 export interface Connection {
@@ -23,6 +27,12 @@ export interface Connection {
   /** Another one to the same Redis, which is not open yet. */
   duplicate(): Connection
   destroy(): void
+}
+
+/** Means of connections. */
+export interface Means {
+  readonly library: Library
+  readonly clock: Clock
 }
 
 /** An address of `cluster.redis`. */
@@ -62,8 +72,15 @@ export interface Tls {
 export const CONNECT_MS = 1000
 const LEAST_PAUSE_MS = 100
 const MOST_PAUSE_MS = 2000
-/** Commands that wait for their answer; beyond, they are refused. */
-export const MOST_WAITING = 1000
+const MOST_WAITING = 1000
+
+/** Options of every client: it never queues what cannot be sent, as that would be done when nobody wants it any more. */
+export const NO_QUEUE = {
+  RESP: 2,
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: MOST_WAITING,
+  maintNotifications: 'disabled',
+} as const
 
 /** Grows, and is another one each time, so that replicas do not come back all at once. */
 export function pauseAfter(retries: number): number {

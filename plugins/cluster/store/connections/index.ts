@@ -1,5 +1,7 @@
 import type { Clock } from '../../../../src/plugin.ts'
-import { type Connection, type RedisConfig, targetOf } from './connection.ts'
+import { clusterError } from '../../errors.ts'
+import { type Connection, type Means, type RedisConfig, targetOf } from './connection.ts'
+import { NodesConnection } from './nodes.ts'
 import { SentinelConnection } from './sentinel.ts'
 import { SingleConnection } from './single.ts'
 
@@ -10,9 +12,15 @@ export async function connectionTo(
   clock: Clock,
 ): Promise<Connection> {
   const target = targetOf(config, directory)
-  if (target.sentinels !== undefined) return new SentinelConnection(target, clock)
-  if (target.nodes === undefined) return new SingleConnection(target, { clock })
-  // Slots that move are the package's work. It is 450 files, which nobody else need load.
-  const { NodesConnection } = await import('./nodes.ts')
-  return NodesConnection.make(target, clock)
+  const means: Means = { library: await loaded(), clock }
+  if (target.sentinels !== undefined) return new SentinelConnection(target, means)
+  return target.nodes === undefined ? new SingleConnection(target, means) : new NodesConnection(target, means)
+}
+
+async function loaded(): Promise<Means['library']> {
+  try {
+    return await import('@redis/client')
+  } catch (cause) {
+    throw clusterError('GW_CLUSTER_PACKAGE', { why: cause instanceof Error ? cause.message : '', cause })
+  }
 }

@@ -1,26 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type * as Client from '@redis/client'
 import type { RedisClusterType } from '@redis/client'
-import type { Clock } from '../../../../src/plugin.ts'
-import { clusterError } from '../../errors.ts'
 import type { Reply } from '../store.ts'
-import { type Connection, CONNECT_MS, MOST_WAITING, pauseAfter, type Target } from './connection.ts'
-
-type Library = Pick<typeof Client, 'createCluster'>
-
-/** Means of a connection. */
-interface Means {
-  readonly library: Library
-  readonly clock: Clock
-}
-
-/** The package never queues what cannot be sent, as that would be done when nobody wants it any more. */
-const NO_QUEUE = {
-  RESP: 2,
-  disableOfflineQueue: true,
-  commandsQueueMaxLength: MOST_WAITING,
-  maintNotifications: 'disabled',
-} as const
+import { type Connection, CONNECT_MS, type Means, NO_QUEUE, pauseAfter, type Target } from './connection.ts'
 
 /** A node that moved a slot says where it is; more than that in a row is a cluster that does not know itself. */
 const MOST_MOVES = 4
@@ -34,12 +15,7 @@ export class NodesConnection extends EventEmitter implements Connection {
   readonly #cluster: RedisClusterType
   #isOpen = true
 
-  /** @throws GatewayError GW_CLUSTER_PACKAGE */
-  static async make(target: Target, clock: Clock): Promise<NodesConnection> {
-    return new NodesConnection(target, { library: await loaded(), clock })
-  }
-
-  private constructor(target: Target, means: Means) {
+  constructor(target: Target, means: Means) {
     super()
     this.#target = target
     this.#means = means
@@ -110,12 +86,4 @@ function clusterOf({ nodes = [], login, tls }: Target, { library }: Means): Redi
     topologyRefreshOnReconnectionAttemptStrategy: LOOK_AGAIN_MS,
   })
   return made as unknown as RedisClusterType
-}
-
-async function loaded(): Promise<Library> {
-  try {
-    return await import('@redis/client')
-  } catch (cause) {
-    throw clusterError('GW_CLUSTER_PACKAGE', { why: cause instanceof Error ? cause.message : '', cause })
-  }
 }

@@ -1,7 +1,8 @@
 import { EventEmitter } from 'node:events'
-import { type Clock, reasonOf } from '../../../../src/plugin.ts'
+import type { RedisClientType } from '@redis/client'
+import { reasonOf } from '../../../../src/plugin.ts'
 import type { Reply } from '../store.ts'
-import { type Address, type Connection, CONNECT_MS, type Target } from './connection.ts'
+import { type Address, type Connection, CONNECT_MS, type Means, NO_QUEUE, type Target } from './connection.ts'
 import { SingleConnection } from './single.ts'
 
 /** Sentinels are asked this often which Redis is the master. */
@@ -15,7 +16,7 @@ const HURRY_MS = 200
  */
 export class SentinelConnection extends EventEmitter implements Connection {
   readonly #target: Target
-  readonly #clock: Clock
+  readonly #means: Means
   readonly #sentinels: Sentinels
   readonly #channels = new Map<string, (text: string) => void>()
   #master: { readonly at: string; readonly connection: SingleConnection } | undefined
@@ -24,11 +25,11 @@ export class SentinelConnection extends EventEmitter implements Connection {
   #forget: () => void = () => undefined
   #looking: Promise<void> | undefined
 
-  constructor(target: Target, clock: Clock) {
+  constructor(target: Target, means: Means) {
     super()
     this.#target = target
-    this.#clock = clock
-    this.#sentinels = new Sentinels(target, clock)
+    this.#means = means
+    this.#sentinels = new Sentinels(target, means)
   }
 
   get isReady(): boolean {
@@ -65,7 +66,7 @@ export class SentinelConnection extends EventEmitter implements Connection {
   }
 
   duplicate(): Connection {
-    return new SentinelConnection(this.#target, this.#clock)
+    return new SentinelConnection(this.#target, this.#means)
   }
 
   destroy(): void {
@@ -84,7 +85,7 @@ export class SentinelConnection extends EventEmitter implements Connection {
       .finally(() => {
         this.#looking = undefined
         if (!this.#isOpen) return
-        this.#forget = this.#clock.after(this.isReady ? LOOK_MS : HURRY_MS, () => void this.#look())
+        this.#forget = this.#means.clock.after(this.isReady ? LOOK_MS : HURRY_MS, () => void this.#look())
       })
     return this.#looking
   }
@@ -120,10 +121,7 @@ export class SentinelConnection extends EventEmitter implements Connection {
   }
 
   #open(address: Address): SingleConnection {
-    const connection = new SingleConnection(
-      { ...this.#target, url: undefined },
-      { clock: this.#clock, at: address },
-    )
+    const connection = new SingleConnection(this.#target, this.#means, address)
     const isCurrent = (): boolean => this.#master?.connection === connection
     connection.on('error', (error: Error) => {
       if (!isCurrent()) return
@@ -150,13 +148,13 @@ export class SentinelConnection extends EventEmitter implements Connection {
 /** The sentinels, of which one is asked as long as it answers. */
 class Sentinels {
   readonly #target: Target
-  readonly #clock: Clock
+  readonly #means: Means
   #asked = 0
-  #client: SingleConnection | undefined
+  #client: RedisClientType | undefined
 
-  constructor(target: Target, clock: Clock) {
+  constructor(target: Target, means: Means) {
     this.#target = target
-    this.#clock = clock
+    this.#means = means
   }
 
   /** Address of the master. Rejects where no sentinel knows it. */
@@ -190,9 +188,9 @@ class Sentinels {
     const client = this.#client ?? (await this.#open())
     let forget = (): void => undefined
     const late = new Promise<never>((_, reject) => {
-      forget = this.#clock.after(CONNECT_MS, () => reject(new Error('no answer')))
+      forget = this.#means.clock.after(CONNECT_MS, () => reject(new Error('no answer')))
     })
-    const asking = client.send('', ['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name])
+    const asking = client.sendCommand<Reply>(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name])
     asking.catch(() => undefined)
     const said = await Promise.race([asking, late]).finally(() => forget())
     const [host, port] = Array.isArray(said) ? (said as Reply[]) : []
@@ -200,10 +198,11 @@ class Sentinels {
     return { host, port: Number(port) }
   }
 
-  async #open(): Promise<SingleConnection> {
-    const { sentinelLogin: login, tls } = this.#target
-    const target: Target = { login, tls, sentinelLogin: {} }
-    const client = new SingleConnection(target, { clock: this.#clock, at: this.#current, isOnce: true })
+  async #open(): Promise<RedisClientType> {
+    const { sentinelLogin, tls } = this.#target
+    const socket = { ...this.#current, ...tls, connectTimeout: CONNECT_MS, reconnectStrategy: false } as const
+    const made = this.#means.library.createClient({ ...NO_QUEUE, ...sentinelLogin, socket })
+    const client = made as unknown as RedisClientType
     this.#client = client
     client.on('error', () => undefined)
     await client.connect()
