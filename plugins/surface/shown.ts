@@ -34,7 +34,7 @@ export class Surface {
     return this.#byName.get(name)
   }
 
-  /** The index, made at the first search. */
+  /** The index, made at the first search: its library is not loaded before. */
   index(): Promise<ToolIndex> {
     return (this.#index ??= import('./search/ranking.ts').then(
       ({ ToolIndex }) => new ToolIndex(this.entries),

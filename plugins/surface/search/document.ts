@@ -2,6 +2,7 @@ import { isObject, type CatalogEntry, type JsonObject } from '../../../src/plugi
 
 /** A tool as it is searched for: texts by where they stand. */
 export interface ToolText {
+  readonly id: number
   readonly name: string
   readonly server: string
   readonly title: string
@@ -21,13 +22,14 @@ const MOST_VALUES = 50
 const DEEPEST = 4
 
 /** The texts of a tool. */
-export function toolText(entry: CatalogEntry): ToolText {
+export function toolText(entry: CatalogEntry, id: number): ToolText {
   const { value, exposed, upstream } = entry
   const texts: SchemaTexts = { names: [], values: [] }
   readSchema(value.inputSchema, texts, 0)
   const description = text(value.description)
   const lead = firstSentence(description)
   return {
+    id,
     name: exposed,
     server: upstream,
     title: titleOf(value),

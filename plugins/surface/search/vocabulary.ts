@@ -1,6 +1,6 @@
 import { distance } from 'fastest-levenshtein'
 import { meaningsOf } from './meanings.ts'
-import { piecesOf, wordsIn } from './words.ts'
+import { wordsOf, type Stems } from './words.ts'
 
 /** Weight of what means the same as a word that was asked for. */
 const MEANING_WEIGHT = 0.44
@@ -13,66 +13,48 @@ const MOST_SPELLINGS = 5
 const SHORTEST = 4
 /** Terms of a query: a long one says enough with its words. */
 const MOST_TERMS = 24
-
-/** A word of a tool, by its number. */
-interface Word {
-  /** Numbers of its terms: its own, and those of what it means. */
-  readonly terms: readonly number[]
-  /** Number of the text in which it was read last. */
-  lastIn: number
-}
+const RADIX = 8
 
 /** The words of all tools, and what is looked for when a query has one that no tool has. */
 export class Vocabulary {
-  /** Words of each piece of a text, as the same pieces come again. */
-  readonly #pieces = new Map<string, readonly Word[]>()
-  readonly #known = new Map<string, Word>()
-  /** Words and meanings by their numbers. */
-  readonly #terms = new Map<string, number>()
+  readonly #stems: Stems = new Map()
+  /** Terms of each word: its own, and those of what it means. */
+  readonly #known = new Map<string, readonly string[]>()
+  /** Words and meanings by their numbers: the index keeps a tree of letters, and with few letters that takes a quarter less time. */
+  readonly #terms = new Map<string, string>()
   /** The words by their first letters, in which people are seldom wrong. */
   #byLetter: ReadonlyMap<string, readonly string[]> = new Map()
-  #texts = 0
 
   /** All tools are read. */
   close(): void {
-    this.#pieces.clear()
+    this.#stems.clear()
     this.#byLetter = Map.groupBy(this.#known.keys(), word => word.charAt(0))
   }
 
-  /** Visits the terms of a text and of what its words mean, by their numbers; they are known from then on. */
-  learn(text: string, isOnce: boolean, visit: (term: number) => void): void {
-    const own = ++this.#texts
-    for (const piece of piecesOf(text)) {
-      const words = this.#pieces.get(piece) ?? this.#learnPiece(piece)
-      for (const word of words) {
-        if (isOnce && word.lastIn === own) continue
-        word.lastIn = own
-        for (const term of word.terms) visit(term)
-      }
-    }
+  /** The terms of a text and of what its words mean; they are known from then on. */
+  learned(text: string, isOnce: boolean): string[] {
+    const words = wordsOf(text, this.#stems)
+    const terms: string[] = []
+    for (const word of isOnce ? new Set(words) : words)
+      for (const term of this.#known.get(word) ?? this.#learn(word)) terms.push(term)
+    return terms
   }
 
-  #learnPiece(piece: string): readonly Word[] {
-    const words = wordsIn(piece).map(word => this.#known.get(word) ?? this.#learnWord(word))
-    this.#pieces.set(piece, words)
-    return words
+  #learn(word: string): readonly string[] {
+    const terms = [word, ...meaningsOf(word)].map(text => this.#term(text))
+    this.#known.set(word, terms)
+    return terms
   }
 
-  #learnWord(text: string): Word {
-    const word = { terms: [text, ...meaningsOf(text)].map(term => this.#term(term)), lastIn: 0 }
-    this.#known.set(text, word)
-    return word
-  }
-
-  #term(text: string): number {
+  #term(text: string): string {
     let term = this.#terms.get(text)
-    if (term === undefined) this.#terms.set(text, (term = this.#terms.size))
+    if (term === undefined) this.#terms.set(text, (term = this.#terms.size.toString(RADIX)))
     return term
   }
 
   /** Terms to look for, by what they weigh. */
-  weighed(words: readonly string[]): Map<number, number> {
-    const weights = new Map<number, number>()
+  weighed(words: readonly string[]): Map<string, number> {
+    const weights = new Map<string, number>()
     const add = (text: string, weight: number): void => {
       const term = this.#terms.get(text)
       if (term !== undefined && (weights.get(term) ?? 0) < weight) weights.set(term, weight)

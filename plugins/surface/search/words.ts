@@ -6,17 +6,20 @@ const EMPTY = new Set(
 )
 
 /** The words of a text, in their stems: cut at what is no letter or digit, and where a name changes its case. */
-export function wordsOf(text: string): string[] {
-  return piecesOf(text).flatMap(wordsIn)
+export function wordsOf(text: string, known: Stems = new Map()): string[] {
+  const words: string[] = []
+  for (const piece of text.match(FOREIGN.test(text) ? PIECE : PLAIN_PIECE) ?? NONE) {
+    let own = known.get(piece)
+    if (own === undefined) known.set(piece, (own = wordsIn(piece)))
+    for (const word of own) words.push(word)
+  }
+  return words
 }
 
-/** Runs of letters and digits. */
-export function piecesOf(text: string): readonly string[] {
-  return text.match(FOREIGN.test(text) ? PIECE : PLAIN_PIECE) ?? NONE
-}
+/** Words of each piece of a text that was read, as the same pieces come again. */
+export type Stems = Map<string, readonly string[]>
 
-/** The words of one piece of a text. */
-export function wordsIn(piece: string): string[] {
+function wordsIn(piece: string): string[] {
   const words: string[] = []
   if (!PLAIN.test(piece)) return wordsOfAnyScript(piece.normalize('NFKC'))
   for (const part of piece.split(CASE)) addWord(part.toLowerCase(), words)
