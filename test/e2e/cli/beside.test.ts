@@ -84,7 +84,7 @@ test(
     const fresh = await run('call', 'local__echo', 'message=a', '--fresh')
 
     assert.equal(refused.code, 4)
-    assert.match(refused.stderr, /upstream "local" did not start: .*stopped/)
+    assert.match(refused.stderr, /upstream "local" was stopped\n.*gateway start local/s)
     assert.deepEqual([fresh.code, fresh.stdout], [0, 'a\n'])
   },
 )

@@ -120,6 +120,18 @@ export const ILLS: Readonly<Record<string, Case>> = {
       return { gateway, cure: () => redis.start() }
     },
   },
+  'cluster-store-refuses': {
+    level: 'error',
+    fix: /rights, or Redis more memory/,
+    needsRedis: true,
+    async make(t) {
+      const { gateways, redis } = await replicas(t, 1, METRICS)
+      const [gateway] = gateways
+      if (gateway === undefined) throw new Error('there is no replica')
+      await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
+      return { gateway, cure: () => redis.ask('CONFIG', 'SET', 'maxmemory', '0') }
+    },
+  },
   'cluster-mixed': {
     level: 'warning',
     fix: /same version and configuration.*gateway replicas/,
