@@ -8,22 +8,25 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { benchFile, Children } from '../../bench/setup/children.ts'
 import { usageOf } from '../../bench/load/usage.ts'
+import { undisturbed } from '../../bench/alone/cost.ts'
 import { median } from '../../bench/statistics.ts'
 import { Redis } from '../../fixtures/redis.ts'
 import { drive, type Driven, legacyCall, modernCall, open } from './drive.ts'
 import { type Cluster, newKey, startCluster } from './setting.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
-const ROUNDS = 5
-const MS = 2000
+/** Of these, the least disturbed count. */
+const ROUNDS = 20
+const MS = 1000
 /** Time until the code of one replica is compiled; several share the machine. */
 const WARM_MS = 4000
 /** Sessions of one replica that say nothing. */
 export const MEASURED_SESSIONS = 10_000
 const OPENED_AT_ONCE = 50
-const IDLE_MS = 65_000
+/** Sessions are held every four minutes. */
+const IDLE_MS = 245_000
 const WRITTEN_MS = 20_000
-const STARTS = 5
+const STARTS = 10
 /** Sessions that calls go round in. */
 const SOME = 24
 /** Nothing that would be measured beside the road. */
@@ -112,7 +115,10 @@ async function interleaved<K extends string>(
       // The first round makes them warm.
       if (round >= 0) found.get(name)?.push(cpu.reduce((sum, one) => sum + one, 0))
     }
-  return Object.fromEntries(names.map(name => [name, median(found.get(name) ?? [])])) as Record<K, number>
+  return Object.fromEntries(names.map(name => [name, undisturbed(found.get(name) ?? [])])) as Record<
+    K,
+    number
+  >
 }
 
 function pidsOf({ replicas }: Cluster): number[] {
@@ -186,7 +192,7 @@ async function starts(): Promise<Pick<Figures, 'startOff' | 'startOn'>> {
     await redis.remove()
     await rm(directory, { recursive: true, force: true })
   }
-  return { startOff: median(found.off), startOn: median(found.on) }
+  return { startOff: undisturbed(found.off), startOn: undisturbed(found.on) }
 }
 
 async function started(file: string): Promise<number> {
@@ -221,24 +227,29 @@ async function grown(count: number, upstreams: object): Promise<Growth> {
     const pids = pidsOf(cluster)
     await drive(modern, pids, count * WARM_MS)
     await drive(legacy, pids, count * WARM_MS)
-    const one = await counted(cluster, () => drive(modern, pids, 2 * MS))
-    const two = await counted(cluster, () => drive(legacy, pids, 2 * MS))
+    const found = { modern: [] as Counted[], legacy: [] as Counted[] }
+    for (let round = 0; round < ROUNDS / 2; round++) {
+      found.modern.push(await counted(cluster, () => drive(modern, pids, MS)))
+      found.legacy.push(await counted(cluster, () => drive(legacy, pids, MS)))
+    }
     return {
       replicas: count,
-      modern: one.cpu,
-      legacy: two.cpu,
-      modernCommands: one.commands,
-      legacyCommands: two.commands,
+      modern: undisturbed(found.modern.map(({ cpu }) => cpu)),
+      legacy: undisturbed(found.legacy.map(({ cpu }) => cpu)),
+      modernCommands: median(found.modern.map(({ commands }) => commands)),
+      legacyCommands: median(found.legacy.map(({ commands }) => commands)),
     }
   } finally {
     await cluster.end()
   }
 }
 
-async function counted(
-  cluster: Cluster,
-  run: () => Promise<Driven>,
-): Promise<{ cpu: number; commands: number }> {
+interface Counted {
+  readonly cpu: number
+  readonly commands: number
+}
+
+async function counted(cluster: Cluster, run: () => Promise<Driven>): Promise<Counted> {
   const before = await ofCalls(cluster.redis)
   const { calls, cpu } = await run()
   const commands = ((await ofCalls(cluster.redis)) - before) / (calls / 1000)
