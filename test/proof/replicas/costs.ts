@@ -15,7 +15,7 @@ import { drive, type Driven, legacyCall, modernCall, open } from './drive.ts'
 import { type Cluster, newKey, startCluster } from './setting.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
-/** Of these, the least disturbed count. */
+/** Rounds, of which the least disturbed count. */
 const ROUNDS = 20
 const MS = 1000
 /** Time until the code of one replica is compiled; several share the machine. */
