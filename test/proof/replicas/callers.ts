@@ -85,7 +85,7 @@ async function callOn({ who, connect, count, isGone, signal }: Calling): Promise
       count.took.push(performance.now() - began)
       if (!JSON.stringify(result).includes(`${message}"`)) count.mixed++
     } catch (error) {
-      const why = String(error instanceof Error ? error.message : error).slice(0, 120)
+      const why = String(error instanceof Error ? error.message : error).slice(0, 240)
       count.lost++
       count.why.set(why, (count.why.get(why) ?? 0) + 1)
       await pause(PAUSE_MS)
