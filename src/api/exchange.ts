@@ -60,7 +60,7 @@ export interface Session {
   readonly directory?: string | undefined
   /** The profile it was opened for, by path or listener; part of the key of every view. */
   readonly profile?: string | undefined
-  /** Choices that its client has made by parameters of its URL (`choice`): wishes, and no right to anything. */
+  /** Choices that its client has made by parameters of its URL (`choice`): hints, and no right to anything. */
   readonly choices?: Choices | undefined
   readonly slots: unknown[]
   /** Sends a notification to the client outside any request; false when nothing could carry it. */

@@ -464,7 +464,7 @@ export interface SocketListenerConfig {
    */
   readonly path: string
   /**
-   * Whether the gateway runs without it where another one listens there.
+   * Lets the gateway run without it where another one listens there.
    */
   readonly optional: boolean
   /**

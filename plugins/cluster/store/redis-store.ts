@@ -141,7 +141,7 @@ export class RedisStore implements SharingStore {
         throw error
       }
       this.#circuit.failed()
-      // What others wanted to write may not be there yet.
+      // Records that others wanted to write may not be there yet.
       if (this.#upSince !== undefined) this.#upSince = this.#clock.now()
       throw isAway(error) ? error : away(error instanceof Error ? error.message : String(error))
     } finally {

@@ -42,7 +42,7 @@ export class Visits {
       await shared.delete(keyOf(account, upstream))
       await shared.publish(MADE, shared.seal(JSON.stringify({ account, upstream }), MADE))
     } catch {
-      // Who waits there asks the vault a little later.
+      // A caller that waits there asks the vault a little later.
     }
   }
 

@@ -94,7 +94,7 @@ export function listen(onEvent: (event: Event) => void, onState: (isLive: boolea
       try {
         const response = await ask('api/events', { signal: stop.signal })
         onState(true)
-        // Nobody knows what was said meanwhile.
+        // Events of the time between are lost.
         if (isAgain) onEvent({ type: 'missed', count: 0 })
         isAgain = true
         pause = 1000

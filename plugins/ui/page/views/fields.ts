@@ -116,7 +116,7 @@ class Reader {
     )
   }
 
-  /** What all variants share, as the other properties of an object with `oneOf`, belongs to each of them. */
+  /** Properties beside `oneOf` belong to each variant. */
   #variants(
     { oneOf: _one, anyOf: _any, ...shared }: Json,
     all: readonly unknown[],

@@ -19,7 +19,7 @@ import { HANDED, handedOn } from './handed-headers.ts'
 import { type Outcome, Passage } from './passage.ts'
 import { NeighbourClients } from './neighbour-clients.ts'
 
-/** Nobody listens there, so nothing was sent. */
+/** Codes of an address where nobody listens, so that nothing was sent. */
 const REFUSED: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT'])
 /** Requests with another method are answered where they arrive: with "not allowed". */
 const METHODS: ReadonlySet<string | undefined> = new Set<HttpMethod>([
@@ -148,7 +148,7 @@ export class HandOn {
 
   #ended(outcome: Outcome, offer: Offer): void {
     const { request, response } = offer.errand
-    // What is left of its body is nobody's.
+    // The rest of its body is read and dropped.
     if (outcome.kind !== 'failed' || outcome.wasSent) request.resume()
     if (outcome.kind === 'answered' || response.destroyed) return
     if (outcome.kind === 'failed')
