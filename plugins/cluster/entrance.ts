@@ -2,7 +2,15 @@ import { chmod } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { type BesideOthers, type Handed, type Log, reasonOf, type Refusal, RPC } from '../../src/plugin.ts'
+import {
+  type BesideOthers,
+  BoundedMap,
+  type Handed,
+  type Log,
+  reasonOf,
+  type Refusal,
+  RPC,
+} from '../../src/plugin.ts'
 import { addressOf, socketAddress } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
@@ -186,11 +194,10 @@ function ignore(): void {}
 
 /** Connections whose other end may be anybody: so many at a time, and the oldest gives way to the next one. */
 class Unproven {
-  readonly #most: number
-  readonly #sockets = new Map<string, Socket>()
+  readonly #sockets: BoundedMap<string, Socket>
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(max: number) {
+    this.#sockets = new BoundedMap<string, Socket>({ max, onForget: (_name, socket) => socket.destroy() })
   }
 
   add(socket: Socket): void {
@@ -200,10 +207,6 @@ class Unproven {
     socket.once('close', () => {
       if (this.#sockets.get(name) === socket) this.#sockets.delete(name)
     })
-    if (this.#sockets.size <= this.#most) return
-    const [[oldest, first] = []] = this.#sockets
-    first?.destroy()
-    this.#sockets.delete(oldest ?? '')
   }
 
   proved(socket: Socket): void {

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock, ConnectionTaker, Gate, MovePermit, Moves } from '../../../api/index.ts'
+import { BoundedMap } from '../../../util/bounded-map.ts'
 
 /** Requests in a row that name one other process before a connection moves there, by the moves that it has made. */
 const RUNS: readonly (number | undefined)[] = [2, 8, 32]
@@ -73,7 +74,7 @@ export class IdleConnections implements ConnectionTaker {
   readonly #moves: Moves
   readonly #place: () => string
   readonly #journeys = new WeakMap<Socket, Journey>()
-  readonly #answers = new Map<string, Answer>()
+  readonly #answers = new BoundedMap<string, Answer>({ max: MOST_PLACES })
   readonly #leave: () => void
   #underWay = 0
 
@@ -177,12 +178,11 @@ export class IdleConnections implements ConnectionTaker {
 
   /** Asks for a permit ahead, as a client that has its answer may send its next request at once. */
   #ask(place: string): void {
+    if (this.#isLeaving) return
     const now = this.#context.clock.now()
     const known = this.#answers.get(place)
     if (known !== undefined && known.until > now) return
-    if (this.#isLeaving || this.#answers.size >= MOST_PLACES) this.#answers.clear()
-    if (this.#isLeaving) return
-    // Nobody asks twice at a time.
+    // A permit is asked for once at a time.
     this.#answers.set(place, { permit: undefined, until: now + REFUSED_MS })
     this.#moves.ask(place, this.#context.name).then(
       permit => {
