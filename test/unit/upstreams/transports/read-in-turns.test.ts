@@ -18,6 +18,12 @@ class Flooded {
   seen = 0
   /** Works of the caller that were done before the last message was read. */
   worked = 0
+  /** The name of the caller; what a caller has used counts for a second, so that each test has one of its own. */
+  readonly #caller: string
+
+  constructor(caller: string) {
+    this.#caller = caller
+  }
 
   readonly note = (): void => {
     if (this.seen === 0) {
@@ -35,7 +41,7 @@ class Flooded {
       this.worked++
       this.#work()
     }
-    loopTurns.wait('modest', { run })
+    loopTurns.wait(this.#caller, { run })
   }
 }
 
@@ -95,7 +101,7 @@ const ROADS: Readonly<Record<string, Road>> = {
 
 for (const [name, road] of Object.entries(ROADS))
   test(`what a server sends is read in turns with the work of callers, over ${name}`, async t => {
-    const flooded = new Flooded()
+    const flooded = new Flooded(`beside ${name}`)
     const flood = await road(t, flooded.note)
 
     flood()
