@@ -232,10 +232,19 @@ export class Replicas implements Neighbours {
       },
       misdirected: () => {
         directory.forget(owner)
-        if (session !== undefined) this.#routes.delete(session)
+        return session === undefined ? LATER : this.#hasMoved(session, owner)
       },
       unreachable: why => log.warn('cannot hand on to another replica', { to: owner, why: reasonOf(why) }),
     }
+  }
+
+  /** Looks for a session where the store says that it is, as this owner has not got it. */
+  async #hasMoved(id: string, owner: string): Promise<Whereabouts> {
+    this.#routes.delete(id)
+    const recorded = await this.#around.sessions.read(id)
+    if (recorded === undefined || recorded.owner === owner) return LATER
+    this.#routes.set(id, recorded.owner)
+    return this.#seek(id, recorded.owner)
   }
 
   #onGone(owner: string, listener: () => void): () => void {

@@ -40,8 +40,8 @@ export interface Neighbour {
   onGone?(listener: () => void): () => void
   /** Says where it is now, as nobody listens there and nothing was sent. */
   refused(): Whereabouts | Promise<Whereabouts>
-  /** Says so, as the other answers that it is not there. */
-  misdirected?(): void
+  /** Says where it is now, as the other answers that it is not there. */
+  misdirected?(): Whereabouts | Promise<Whereabouts>
   /** Hears why no connection to it came to be. */
   unreachable?(why: Error): void
 }

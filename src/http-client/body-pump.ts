@@ -14,6 +14,8 @@ export class BodyPump {
   readonly #socket: Socket
   readonly #body: BodyStream
   readonly #broken: (error: Error) => void
+  /** Pieces of a short body that somebody wants to hear. */
+  readonly #pieces: Buffer[] | undefined
   #left: number
 
   constructor(socket: Socket, body: BodyStream, broken: (error: Error) => void) {
@@ -21,6 +23,7 @@ export class BodyPump {
     this.#body = body
     this.#broken = broken
     this.#left = body.length ?? Infinity
+    if (body.sent !== undefined && this.#left <= MAX_TEXT) this.#pieces = []
   }
 
   /** Writes the head, and what is there of the body. */
@@ -31,6 +34,7 @@ export class BodyPump {
       this.isDone = true
       if (length <= MAX_TEXT) this.#socket.write(head + first.toString('latin1'), 'latin1')
       else writeTogether(this.#socket, [Buffer.from(head, 'latin1'), first])
+      if (this.#pieces !== undefined) this.#body.sent?.(first)
       // Its end is heard of only by reading on.
       from.resume()
       return
@@ -58,6 +62,7 @@ export class BodyPump {
     if (this.#left < 0) return this.#fail(new ClientError('INVALID_ARG', 'the body is longer than it says'))
     const isTaken =
       length === undefined ? this.#writeChunk(piece) : piece.length === 0 || this.#socket.write(piece)
+    this.#pieces?.push(piece)
     if (!isTaken) from.pause()
   }
 
@@ -72,6 +77,7 @@ export class BodyPump {
     else if (this.#left > 0)
       return this.#fail(new ClientError('INVALID_ARG', 'the body is shorter than it says'))
     this.isDone = true
+    if (this.#pieces !== undefined) this.#body.sent?.(Buffer.concat(this.#pieces))
     this.stop()
   }
 

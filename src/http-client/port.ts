@@ -31,6 +31,8 @@ export interface BodyStream {
   readonly from: Readable
   /** Bytes of it; undefined where nobody knows, so that it is sent in chunks. */
   readonly length: number | undefined
+  /** Hears the whole of a short body, once it was given to the connection. */
+  readonly sent?: (whole: Buffer) => void
 }
 
 const READ = [

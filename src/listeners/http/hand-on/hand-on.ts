@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { IncomingMessage, type ServerResponse } from 'node:http'
 import type {
   Clock,
   Handed,
@@ -104,10 +104,10 @@ export class HandOn {
   }
 
   #go(where: Whereabouts, errand: Errand, offers: number): void {
-    const { request, response } = errand
+    const { request, response, body } = errand
     if (response.destroyed) return
-    if (where === 'here' && errand.body === undefined) return this.#serve(request, response)
-    if (where === 'here' || offers >= MOST_OFFERS) return refuse(SEEKING, errand)
+    if (where === 'here') return this.#serve(body === undefined ? request : unread(request, body), response)
+    if (offers >= MOST_OFFERS) return refuse(SEEKING, errand)
     if ('status' in where) return refuse(where, errand)
     try {
       this.#send(where, errand, offers)
@@ -131,12 +131,13 @@ export class HandOn {
       over: outcome => {
         forget?.()
         this.#streams.delete(response)
-        this.#ended(outcome, { to, errand, offers })
+        this.#ended(outcome, { to, errand: { ...errand, body: body ?? sent }, offers })
       },
     })
     const forget = to.onGone?.(() => passage.giveUp(HAS_ENDED))
     response.on('close', () => passage.giveUp(GONE))
-    const stream = body === undefined ? bodyOf(request) : undefined
+    let sent: Buffer | undefined
+    const stream = body === undefined ? bodyOf(request, whole => (sent = whole)) : undefined
     const asked = { method: method as HttpMethod, path: url ?? '/', headers: {}, lines, body, stream }
     this.#clients.to(to).dispatch(asked, passage)
   }
@@ -151,22 +152,29 @@ export class HandOn {
     // The rest of its body is read and dropped.
     if (outcome.kind !== 'failed' || outcome.wasSent) request.resume()
     if (outcome.kind === 'answered' || response.destroyed) return
-    if (outcome.kind === 'failed')
-      return outcome.wasSent ? fail(ENDED, response) : this.#unsent(outcome.error, offer)
-    offer.to.misdirected?.()
-    refuse(SEEKING, offer.errand)
+    if (outcome.kind === 'misdirected') return this.#misdirected(offer)
+    if (outcome.wasSent) fail(ENDED, response)
+    else this.#unsent(outcome.error, offer)
   }
 
-  /** Looks for another process where nobody listens any more, as nothing was sent. */
+  /** Looks for the process that has it now. A body that has gone to the wrong one, and was not kept, is not sent again. */
+  #misdirected({ to, errand, offers }: Offer): void {
+    const where = orRejected(() => to.misdirected?.() ?? SEEKING)
+    const isWhole = errand.body !== undefined || bodyOf(errand.request) === undefined
+    this.#follow(isWhole ? where : where.then(() => SEEKING), errand, offers + 1)
+  }
+
+  /** Looks for another process where this one has ended, as nothing was sent. */
   #unsent(error: Error, { to, errand, offers }: Offer): void {
     if (error instanceof ClientError && error.code === 'INVALID_ARG') return refuse(UNFIT, errand)
-    if (REFUSED.has((error as NodeJS.ErrnoException).code))
+    const isRefused = REFUSED.has((error as NodeJS.ErrnoException).code)
+    if (isRefused || error === HAS_ENDED)
       return this.#follow(
         orRejected(() => to.refused()),
         errand,
         offers + 1,
       )
-    if (error !== HAS_ENDED) to.unreachable?.(error)
+    to.unreachable?.(error)
     refuse(SEEKING, errand)
   }
 }
@@ -184,7 +192,7 @@ interface Around {
 interface Errand {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  readonly body?: Buffer
+  readonly body?: Buffer | undefined
 }
 
 /** One of the processes that a request was offered to. */
@@ -212,10 +220,20 @@ function sessionIn(lines: readonly string[]): string | undefined {
 }
 
 /** The body of a request that nobody has read; undefined where it has none. */
-function bodyOf(request: IncomingMessage): BodyStream | undefined {
+function bodyOf(request: IncomingMessage, sent?: (whole: Buffer) => void): BodyStream | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   if (encoding !== undefined) return { from: request, length: undefined }
-  return Number(length ?? 0) === 0 ? undefined : { from: request, length: Number(length) }
+  return Number(length ?? 0) === 0 ? undefined : { from: request, length: Number(length), sent }
+}
+
+/** The same request with its body unread again. */
+function unread(request: IncomingMessage, body: Buffer): IncomingMessage {
+  const { method, url, rawHeaders, httpVersion, httpVersionMajor, httpVersionMinor } = request
+  const again = new IncomingMessage(request.socket)
+  const head = { method, url, rawHeaders, httpVersion, httpVersionMajor, httpVersionMinor, complete: true }
+  Object.assign(again, head).push(body)
+  again.push(null)
+  return again
 }
 
 function orRejected(find: () => Whereabouts | Promise<Whereabouts>): Promise<Whereabouts> {

@@ -1,97 +1,17 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, request, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Neighbour, Whereabouts } from '../../../src/api/index.ts'
-import { HandOn } from '../../../src/listeners/http/hand-on/hand-on.ts'
-import { systemClock } from '../../../src/util/clock.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { addressOf, ask, entry, neighbour, owner, SESSION, textOf } from './setting.ts'
 
-const SESSION = `r${'0'.repeat(16)}_x`
 /** More than systems keep for a connection that nobody reads. */
 const LARGE = 64 * 1024 * 1024
-
-type Address = Neighbour['address']
-
-/** A server that others hand on to. */
-async function owner(
-  t: TestContext,
-  answer: RequestListener,
-  place: object = { port: 0, host: '127.0.0.1' },
-): Promise<Server> {
-  const server = createServer({ requestTimeout: 0 }, answer)
-  server.listen(place)
-  await once(server, 'listening')
-  cleanup(t, () => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return server
-}
-
-function addressOf(server: Server): Address {
-  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port }
-}
-
-function neighbour(address: Address, more: Partial<Neighbour> = {}): Neighbour {
-  return { address, voucher: () => 'proof', refused: () => 'here', ...more }
-}
-
-/** A server whose sessions are all elsewhere; what turns out to be here is echoed by it. */
-async function entry(t: TestContext, where: () => Whereabouts): Promise<{ port: number; handOn: HandOn }> {
-  const handOn = new HandOn('main', {
-    serve: (asked, response) => void asked.pipe(response.setHeader('x-served', 'here')),
-    sought: { conversation: where },
-    clock: systemClock,
-  })
-  const server = await owner(t, (asked, response) => {
-    if (!handOn.take(asked, response)) response.end('not handed on')
-  })
-  cleanup(t, () => handOn.stop())
-  return { port: (server.address() as AddressInfo).port, handOn }
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: IncomingMessage['headers']
-  readonly text: string
-}
-
-function ask(
-  port: number,
-  body: string | Buffer = '',
-  headers: Record<string, string | string[]> = {},
-): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const asked = request(
-      {
-        port,
-        host: '127.0.0.1',
-        method: 'POST',
-        path: '/mcp?a=b',
-        headers: { 'mcp-session-id': SESSION, ...headers },
-      },
-      answer =>
-        void textOf(answer).then(
-          text => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }),
-          reject,
-        ),
-    )
-    asked.on('error', reject)
-    asked.end(body)
-  })
-}
-
-async function textOf(from: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = []
-  for await (const piece of from) pieces.push(piece as Buffer)
-  return Buffer.concat(pieces).toString()
-}
 
 test('a request goes on as it came, and its answer comes back as it was given', async t => {
   const seen: IncomingMessage[] = []
@@ -213,29 +133,6 @@ test('a large body that is refused unread is answered all the same', async t => 
   }
 })
 
-test('where nobody listens any more the request is offered elsewhere, with its body', async t => {
-  const closed = createTcpServer().listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port: dead } = closed.address() as AddressInfo
-  closed.close()
-  await once(closed, 'close')
-  const living = await owner(t, (asked, response) => void asked.pipe(response))
-  for (const [where, served] of [
-    [neighbour(addressOf(living)), undefined],
-    ['here', 'here'],
-  ] as const) {
-    const { port } = await entry(t, () =>
-      neighbour({ host: '127.0.0.1', port: dead }, { refused: () => where }),
-    )
-    const { text, headers } = await ask(port, 'whole')
-    assert.deepEqual([text, headers['x-served']], ['whole', served])
-  }
-  const again = (): Neighbour => neighbour({ host: '127.0.0.1', port: dead }, { refused: again })
-  const { port } = await entry(t, again)
-  const { status, headers } = await ask(port, 'x')
-  assert.deepEqual([status, headers['retry-after']], [503, '1'])
-})
-
 test('an owner that dies under a request is not asked twice', async t => {
   let asks = 0
   const server = await owner(t, asked => {
@@ -265,20 +162,6 @@ test('what is known to be dead is waited for no longer', async t => {
   }
   const { port } = await entry(t, () => neighbour(addressOf(server), { onGone }))
   assert.equal((await ask(port, 'x')).status, 502)
-})
-
-test('one that has not got it says so, and nobody is asked again with the same body', async t => {
-  let misdirected = 0
-  const server = await owner(
-    t,
-    (_asked, response) => void response.writeHead(421, { 'x-tapgate-handed': 'no' }).end('{}'),
-  )
-  const { port } = await entry(t, () => neighbour(addressOf(server), { misdirected: () => misdirected++ }))
-  const { status, headers } = await ask(port, 'x')
-  assert.deepEqual([status, headers['retry-after'], misdirected], [503, '1', 1])
-  const listener = await owner(t, (_asked, response) => void response.writeHead(421).end('of its own'))
-  const other = await entry(t, () => neighbour(addressOf(listener)))
-  assert.equal((await ask(other.port, 'x')).status, 421)
 })
 
 test('what cannot be written again as HTTP is refused, and handed on to nobody', async t => {
