@@ -129,7 +129,9 @@ export class Replicas implements Neighbours {
     if (beside.conversations.has(id)) return undefined
     const owner = this.#routes.get(id) ?? place
     const found = this.#around.directory.known(owner)
-    if (found?.entry === undefined || this.#around.replica.is(owner)) return undefined
+    // Of one that leaves each session is taken over, and for that somebody is asked.
+    if (found?.entry === undefined || found.entry.isLeaving === true || this.#around.replica.is(owner))
+      return undefined
     return this.#neighbour(owner, found, id)
   }
 
@@ -262,7 +264,9 @@ export class Replicas implements Neighbours {
 
   /** Ends the waiting for replicas whose lease has run out. One that stops answers what it has begun. */
   #watch(): void {
-    const { directory } = this.#around
+    const { directory, sessions } = this.#around
+    // A store that has just come back, empty, hears of those that live in a moment.
+    if (!sessions.isComplete) return
     for (const [owner, waiting] of this.#waiting)
       directory.isDead(owner).then(
         isDead => {

@@ -44,6 +44,20 @@ test(
   },
 )
 
+test('all sessions of a replica that leaves are taken over, and not one for each look', { skip }, async t => {
+  const { urls, gateways } = await replicas(t, 2, { shutdown: { delay: '3s' } })
+  const [first = '', second = ''] = urls
+  const sessions = await Promise.all(Array.from({ length: 20 }, () => open(first)))
+
+  const drained = gateways[0]?.gateway.drain()
+  const [one = '', ...others] = sessions
+  const adopted = async (): Promise<number> => Number((await statusOf(gateways[1] as never)).adopted)
+  await until(async () => (await say(second, LIST, one)).status === 200 && (await adopted()) === 1)
+  for (const session of others) assert.equal((await say(second, LIST, session)).status, 200)
+  assert.equal(await adopted(), sessions.length)
+  await drained
+})
+
 test(
   'a replica that stops ends the streams of others that clients read at it, and does not wait for them',
   { skip },
