@@ -12,7 +12,7 @@ const MOST_UNKNOWN = 8
 const MOST_SPELLINGS = 5
 const SHORTEST = 4
 /** Terms of a query: a long one says enough with its words. */
-const MOST_TERMS = 24
+const MOST_TERMS = 16
 const RADIX = 8
 
 /** The words of all tools, and what is looked for when a query has one that no tool has. */
