@@ -4,6 +4,7 @@ import { hostAndPort, isLoopback } from './address.ts'
 import { Directory, type Entry, type Shared } from './directory.ts'
 import { Entrance } from './entrance.ts'
 import { clusterError } from './errors.ts'
+import type { KeptEvents } from './events/kept-events.ts'
 import { KeyRing } from './key-ring.ts'
 import { storeKeys } from './keys.ts'
 import { Replicas } from './neighbours.ts'
@@ -44,6 +45,8 @@ interface Means {
   readonly version: string
   /** Directory that paths are relative to. */
   readonly directory: string
+  /** Absent where events are kept by the owner of their session alone. */
+  readonly Events?: typeof KeptEvents | undefined
 }
 
 /** A replica of a gateway with all its parts. It lives as long as the process, and reloads change its keys alone. */
@@ -61,6 +64,8 @@ export class Cluster {
   readonly tls: ReplicaTls | undefined
   /** Changes of lists and resources, told to each other; undefined where processes of one machine hear enough by themselves. */
   readonly news: News | undefined
+  /** Events of sessions; undefined where their owner alone keeps them. */
+  readonly events: KeptEvents | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
   /** Replicas at the last look, this one among them. */
@@ -77,7 +82,7 @@ export class Cluster {
   constructor(
     options: ClusterConfig | HostOptions,
     store: Store,
-    { clock, log, version, directory: place }: Means,
+    { clock, log, version, directory: place, Events }: Means,
   ) {
     this.#options = options
     this.#keys = canonical(options.keys)
@@ -101,11 +106,15 @@ export class Cluster {
       renamed: old => this.sessions.rename(old),
       renewed: () => void this.sessions.tend(),
     })
-    this.sessions = new Sessions(shared, { log, listeners, me: () => this.replica.id })
+    const epochOf = (session: string): number | undefined => this.sessions.epochOf(session)
+    const kept = { name: options.name, ring, clock, epochOf }
+    this.events = isSharing(store) && Events !== undefined ? new Events({ ...kept, store }) : undefined
+    const { events } = this
+    this.sessions = new Sessions(shared, { log, listeners, events, me: () => this.replica.id })
     const every = (ms: number, run: () => void): (() => void) => this.#every(ms, run)
     const { replica, directory, sessions } = this
     this.neighbours = new Replicas({
-      ...{ ring, replica, directory, sessions, vouchers, listeners, tls, log, every },
+      ...{ ring, replica, directory, sessions, events, vouchers, listeners, tls, log, every },
     })
     this.entrance = new Entrance({
       vouchers,
@@ -123,7 +132,10 @@ export class Cluster {
     if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
     const tls = tlsOf(options)
     if (tls !== undefined) this.tls?.become(tls, directory)
-    if (canonical(options.keys) !== this.#keys) this.sessions.writeAgain()
+    if (canonical(options.keys) !== this.#keys) {
+      this.sessions.writeAgain()
+      this.events?.writeAgain()
+    }
     this.#keys = canonical(options.keys)
     this.ring.become(options.keys)
     this.#config = this.ring.digest(canonical(ofAllHosts(config)))

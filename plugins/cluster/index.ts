@@ -4,6 +4,7 @@ import { LISTS, ownPackage, type Config, type Plugin, type PluginApi } from '../
 import { check } from './check.ts'
 import type { Cluster, HostOptions } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
+import type { KeptEvents } from './events/kept-events.ts'
 import type { News } from './news.ts'
 import { shareOf } from './share.ts'
 import type { Store } from './store/store.ts'
@@ -89,13 +90,20 @@ async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const { Cluster: Made } = await import('./cluster.ts')
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
+  const Events = await eventsFor(options)
   const store = await storeFor(api)
+  const { version } = ownPackage()
   try {
-    return (kept.cluster = new Made(options, store, { clock, log, version: ownPackage().version, directory }))
+    return (kept.cluster = new Made(options, store, { clock, log, version, directory, Events }))
   } catch (error) {
     store.close()
     throw error
   }
+}
+
+/** The place for events of sessions that all replicas find; undefined where each owner keeps its own. */
+async function eventsFor(options: ClusterConfig): Promise<typeof KeptEvents | undefined> {
+  return options.events === 'redis' ? (await import('./events/kept-events.ts')).KeptEvents : undefined
 }
 
 /** Memory that the replicas share: of the process that started them, where they are of one machine, or else Redis. */

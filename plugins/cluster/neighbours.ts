@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import {
   type BesideOthers,
   BoundedMap,
+  type EventCopies,
   type Handed,
   type Log,
   type Neighbour,
@@ -45,6 +46,7 @@ export interface Surroundings {
   readonly replica: Replica
   readonly directory: Directory
   readonly sessions: Sessions
+  readonly events: EventCopies | undefined
   readonly vouchers: Vouchers
   readonly listeners: Map<string, BesideOthers>
   readonly tls: ReplicaTls | undefined
@@ -59,6 +61,7 @@ type TakenOver = { readonly where: Whereabouts } | { readonly owner: string }
 export class Replicas implements Neighbours {
   /** Requests that were given to others. */
   handedOn = 0
+  readonly events: EventCopies | undefined
   readonly #around: Surroundings
   readonly #routes = new BoundedMap<string, string>({ max: MOST_ROUTES })
   readonly #seeking = new Map<string, Promise<Whereabouts>>()
@@ -68,6 +71,7 @@ export class Replicas implements Neighbours {
 
   constructor(around: Surroundings) {
     this.#around = around
+    this.events = around.events
   }
 
   get sealing(): Sealing {

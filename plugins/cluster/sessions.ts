@@ -2,6 +2,7 @@ import {
   isObject,
   type BesideOthers,
   type ConversationRecord,
+  type EventRecord,
   type Exchange,
   type Log,
   type Session,
@@ -44,6 +45,22 @@ export interface Recorded {
   readonly record: ConversationRecord
 }
 
+/** Events of sessions that are kept for whoever goes on with one. */
+export interface SessionEvents {
+  take(id: string, epoch: number): Promise<readonly EventRecord[]>
+  drop(id: string): void
+  end(id: string): void
+  tend(): void
+}
+
+interface SessionsOptions {
+  readonly log: Log
+  readonly listeners: ReadonlyMap<string, BesideOthers>
+  me(): string
+  /** Absent where events are kept by their owner alone. */
+  readonly events?: SessionEvents | undefined
+}
+
 /** Requests that change what a session is, and those that take it back. */
 const UNDOES: Readonly<Record<string, string>> = { 'resources/unsubscribe': 'resources/subscribe' }
 
@@ -54,23 +71,27 @@ export class Sessions {
   readonly #log: Log
   readonly #me: () => string
   readonly #listeners: ReadonlyMap<string, BesideOthers>
+  readonly #events: SessionEvents | undefined
   readonly #kept = new Map<string, Kept>()
   #heldAt = -Infinity
   #isFlushing = false
   #isLeaving = false
 
-  constructor(
-    shared: Shared,
-    { log, me, listeners }: { log: Log; me: () => string; listeners: ReadonlyMap<string, BesideOthers> },
-  ) {
+  constructor(shared: Shared, { log, me, listeners, events }: SessionsOptions) {
     this.#shared = shared
     this.#log = log
     this.#me = me
     this.#listeners = listeners
+    this.#events = events
   }
 
   get size(): number {
     return this.#kept.size
+  }
+
+  /** Number of times that a session of this replica has changed hands, and one; undefined where nobody could go on with it. */
+  epochOf(id: string): number | undefined {
+    return this.#kept.get(id)?.epoch
   }
 
   /** Notes what a client has said that makes its session what it is. */
@@ -96,6 +117,7 @@ export class Sessions {
   /** A session has ended here; whether it has for its client, `reason` says. */
   ended({ id }: Session, reason: string): void {
     if (!this.#kept.delete(id) || reason === 'shutdown') return
+    this.#events?.end(id)
     const { store, keys } = this.#shared
     void store.run(FORGET, [keys.session(id)], [this.#me()]).catch(() => undefined)
   }
@@ -146,14 +168,20 @@ export class Sessions {
     if (conversations === undefined || conversations.has(id)) return undefined
     this.#kept.set(id, { listener, record, epoch, isUnwritten: false })
     try {
-      const refused = await conversations.adopt(id, record)
-      if (refused !== undefined) this.#kept.delete(id)
+      const events = await this.#events?.take(id, epoch)
+      const refused = await conversations.adopt(id, { ...record, events })
+      if (refused !== undefined) this.#letGo(id)
       else this.adopted++
       return refused
     } catch (error) {
-      this.#kept.delete(id)
+      this.#letGo(id)
       throw error
     }
+  }
+
+  #letGo(id: string): void {
+    this.#kept.delete(id)
+    this.#events?.drop(id)
   }
 
   /** Looks which sessions are still this replica's, and lets go of the others. Returns whether there were some. */
@@ -203,6 +231,7 @@ export class Sessions {
 
   /** Keeps the records alive, and writes those that could not be written. */
   async tend(): Promise<void> {
+    this.#events?.tend()
     if (this.#isFlushing || this.#isLeaving) return
     this.#isFlushing = true
     try {

@@ -1,14 +1,15 @@
-import { durationText, type Figure, type HealthFinding, type JsonObject } from '../../src/plugin.ts'
+import { durationText, type Figure, type HealthFinding, isObject, type JsonObject } from '../../src/plugin.ts'
 import type { Cluster } from './cluster.ts'
 import type { Entry } from './directory.ts'
 import { found } from './errors.ts'
+import type { KeptEvents } from './events/kept-events.ts'
 
 /** Time before the end of a certificate from which on its owner is told. */
 const SOON_MS = 14 * 24 * 3_600_000
 
 /** The replicas as their owner sees them. */
 export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
-  const { replica, sessions, neighbours, entrance, directory, store } = cluster
+  const { replica, sessions, neighbours, entrance, directory, store, events } = cluster
   const entries = await cluster.look()
   return {
     self: replica.id,
@@ -22,8 +23,13 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
     refused: entrance.refused,
     forged: directory.forged,
     fenced: replica.fenced,
+    ...(events === undefined ? {} : { events: eventsIn(events) }),
     replicas: entries.map(entry => ({ ...entry, isSelf: entry.id === replica.id })),
   }
+}
+
+function eventsIn({ written, waiting, lost, restored }: KeptEvents): JsonObject {
+  return { written, waiting, lost, restored }
 }
 
 export function findingsAbout(cluster: Cluster): HealthFinding[] {
@@ -82,6 +88,16 @@ export function figuresOf(cluster: Cluster): Figure[] {
       cluster.news?.heardOfOthers ?? 0,
     ),
     counter('cluster_fenced', 'Times that this replica had to take another id.', replica.fenced),
+    ...(cluster.events === undefined ? [] : figuresOfEvents(cluster.events)),
+  ]
+}
+
+function figuresOfEvents({ written, waiting, lost, restored }: KeptEvents): Figure[] {
+  return [
+    counter('cluster_events_written', 'Events of sessions that Redis was given.', written),
+    gauge('cluster_events_waiting', 'Events of sessions that Redis does not have yet.', waiting),
+    counter('cluster_events_lost', 'Events of sessions that were dropped before Redis had them.', lost),
+    counter('cluster_events_restored', 'Events of other replicas that this one went on with.', restored),
   ]
 }
 
@@ -115,7 +131,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
   ])
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
-  const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced } = status
+  const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced, events } = status
   const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
   const memory = String(sharedIn)
   const said = memory.slice(0, 1).toUpperCase() + memory.slice(1)
@@ -128,5 +144,16 @@ export function linesOf(status: JsonObject, now: number): string[] {
     ),
     '',
     `${said} is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
+    ...lineOfEvents(events),
+  ]
+}
+
+function lineOfEvents(events: unknown): string[] {
+  if (!isObject(events)) return []
+  const [written, waiting, lost, restored] = ['written', 'waiting', 'lost', 'restored'].map(key =>
+    String(events[key]),
+  )
+  return [
+    `Events in Redis: ${written} written, ${waiting} waiting, ${lost} lost; ${restored} of other replicas restored`,
   ]
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
+import type { RpcId } from '../protocol/jsonrpc.ts'
 import type { ClientCertificate, Inbound, Refusal } from './gate.ts'
 import type { Choices, Principal } from './exchange.ts'
 
@@ -57,6 +58,50 @@ export interface ConversationRecord {
   readonly choices?: Choices | undefined
   /** Requests of the client that made it what it is, `initialize` first. */
   readonly requests: readonly Pick<Inbound, 'method' | 'params'>[]
+  /** Events that its client may come back for, oldest first; absent where none are kept elsewhere. */
+  readonly events?: readonly EventRecord[] | undefined
+}
+
+/** Use of an event stream: the answer of one request, or whatever belongs to none. Neither for that of a batch. */
+export interface StreamUse {
+  readonly request?: RpcId | undefined
+  readonly isStandalone?: boolean | undefined
+}
+
+/** An event of a conversation, as another process needs it to go on with its stream. */
+export interface EventRecord extends StreamUse {
+  /** Larger than those of all events before. The id of the event is that of its stream, a dot, and this. */
+  readonly number: number
+  /** Id of its stream: no other stream of any conversation has it. */
+  readonly stream: string
+  /** Absent for an event that gave its reader an id alone. */
+  readonly message?: Buffer | string | undefined
+  /** True for the last one of its stream. */
+  readonly isLast?: boolean | undefined
+  /** True where there was a message that is not kept: nobody can go on from before it. */
+  readonly isMissing?: boolean | undefined
+}
+
+/** Events of one conversation that the memory of this process has. */
+export interface EventSource {
+  /** True while a client may come back to a stream that goes on. */
+  readonly isAwaited: boolean
+  /** All of them, oldest first. */
+  all(): readonly EventRecord[]
+}
+
+/** Copy of the events of one conversation outside this process. Nobody waits for it. */
+export interface EventCopy {
+  keep(event: EventRecord): void
+  /** An event is no longer kept, by its number. */
+  drop(number: number): void
+  /** The conversation goes on elsewhere, or has ended. */
+  close(): void
+}
+
+/** Keeps events of conversations where other processes find them. */
+export interface EventCopies {
+  copyOf(conversation: string, source: EventSource): EventCopy
 }
 
 /** The conversations of one listener that outlive their connections. */
@@ -89,6 +134,8 @@ export interface Sought {
 /** Processes that accept for the same clients. What one of them keeps has an id that says so, and is asked of that one. */
 export interface Neighbours {
   readonly sealing: Sealing
+  /** Place for events that clients may come back for; absent where the memory of each process is all there is. */
+  readonly events?: EventCopies | undefined
   /** A new id of a conversation that this process keeps. */
   newId(): string
   /** Has others hand on to a listener, and looks up for it where the rest belongs. */

@@ -2484,6 +2484,10 @@ export interface ClusterConfig {
    */
   readonly address?: string
   /**
+   * Where the last events of a session's streams are kept, for a client that comes back with `Last-Event-ID`: in the `memory` of the replica that has the session, or in `redis` too, so that the replica that goes on with the session has them. That costs a command of Redis for each event of a stream that a client can come back to; answers that are no stream cost nothing.
+   */
+  readonly events: 'memory' | 'redis'
+  /**
    * TLS between replicas, where each shows the other a certificate. Files are PEM, relative to the configuration file, and read again at each reload. All replicas have it, or none.
    */
   readonly tls?: {

@@ -15,7 +15,8 @@ const MAX_TEXT = 32 * 1024
 export interface StreamRecorder {
   /** True if streams begin with an id. */
   readonly isPrimed: boolean
-  keep(stream: SseStream): EventStream
+  /** `request` is the one whose answer ends it, where it is one. */
+  keep(stream: SseStream, request: RpcId | undefined): EventStream
 }
 
 /** State of the listener that a response needs. */
@@ -31,6 +32,8 @@ export class Reply implements ResponseWriter {
   sessionId: string | undefined
   /** Keeps what is streamed, for a client that comes back. */
   recorder: StreamRecorder | undefined
+  /** Request that is answered, where it is one. */
+  request: RpcId | undefined
   readonly accepts: Accepts
   readonly #response: ServerResponse
   readonly #context: ResponseContext
@@ -109,7 +112,7 @@ export class Reply implements ResponseWriter {
   #open(): EventStream {
     if (this.#stream === undefined) {
       const stream = this.#context.streams.open(this.#response, this.#caller, this.#headers())
-      this.#stream = this.recorder?.keep(stream) ?? stream
+      this.#stream = this.recorder?.keep(stream, this.request) ?? stream
     }
     return this.#stream
   }

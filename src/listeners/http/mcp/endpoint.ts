@@ -73,6 +73,7 @@ function answer(
   const owner = findSession(context, headers)
   if ('status' in owner) return reply.refuse(owner, message.id)
   reply.recorder = owner
+  reply.request = message.id
   return takeMessage(context, owner, message, headers, reply)
 }
 

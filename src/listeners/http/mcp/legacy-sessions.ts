@@ -5,6 +5,7 @@ import type {
   ClientSide,
   Clock,
   ConversationRecord,
+  EventRecord,
   Gate,
   KeptConversations,
   Log,
@@ -14,8 +15,10 @@ import type {
   Refusal,
   Session,
   SessionInit,
+  StreamUse,
 } from '../../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../../plugin.ts'
+import type { RpcId } from '../../../protocol/jsonrpc.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/idle-sweeper.ts'
@@ -97,7 +100,7 @@ export class LegacySessions implements KeptConversations {
     if (this.#fullOf(principal) !== undefined) this.#sweeper.sweep()
     const full = this.#fullOf(principal)
     if (full !== undefined) return full
-    const { gate, clock, quota, name } = this.#options
+    const { gate, clock, quota, name, neighbours } = this.#options
     this.#opening++
     quota.count(principal, 1)
     try {
@@ -109,7 +112,9 @@ export class LegacySessions implements KeptConversations {
         notify: notification => standalone.notify(notification),
         ask: ask => standalone.ask(ask),
       })
-      const events = new EventStore(this.#kept, shareOf(principal, id))
+      const events = new EventStore(this.#kept, shareOf(principal, id), source =>
+        neighbours?.events?.copyOf(id, source),
+      )
       const opened = new LegacySession(session, standalone, events, clock.now())
       this.#byId.set(id, opened)
       this.#sweeper.arm()
@@ -125,12 +130,13 @@ export class LegacySessions implements KeptConversations {
   /** Goes on with a conversation of another process, by what its client has said that made it what it is. */
   async adopt(
     id: string,
-    { requests, principal, label, profile, choices }: ConversationRecord,
+    { requests, principal, label, profile, choices, events = [] }: ConversationRecord,
   ): Promise<Refusal | undefined> {
     const { gate } = this.#options
     const client = legacyClient(requests[0]?.params)
     const adopted = await this.open({ client, principal, label, profile, choices }, id)
     if (typeof adopted === 'string') return tooMany(adopted)
+    adopted.restore(events)
     for (const { method, params } of requests)
       await gate.run(adopted.session, { method, params, via: 'http', emit: () => undefined }).answer
     return undefined
@@ -279,16 +285,29 @@ export class LegacySession implements StreamRecorder {
   /** Makes a stream the client's standalone one; the newest replaces the one before. */
   listen(stream: SseStream): void {
     this.#standalone.end()
-    this.#standalone.begin(this.keep(stream))
+    this.#standalone.begin(this.#kept(stream, { isStandalone: true }))
   }
 
-  /** Makes a stream one that the client can come back to, where it may know how. */
-  keep(stream: SseStream): EventStream {
+  /** Makes the stream of a request one that the client can come back to, where it may know how. */
+  keep(stream: SseStream, request: RpcId | undefined): EventStream {
+    return this.#kept(stream, { request })
+  }
+
+  #kept(stream: SseStream, use: StreamUse): EventStream {
     const { isPrimed } = this
     if (!isPrimed && !this.hasReturned) return stream
-    const kept = this.events.begin(stream)
+    const kept = this.events.begin(stream, use)
     if (isPrimed) kept.prime()
     return kept
+  }
+
+  /** Goes on with the events of the process that had the session before. */
+  restore(events: readonly EventRecord[]): void {
+    if (events.length === 0) return
+    // Nothing is kept for clients that do not know how to come back.
+    this.hasReturned = true
+    const standalone = this.events.restore(events)
+    if (standalone !== undefined) this.#standalone.begin(standalone)
   }
 
   get isPrimed(): boolean {
