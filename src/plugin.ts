@@ -85,7 +85,8 @@ export interface PluginApi<Options = unknown> {
   /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
-   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin.
+   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin. Of several
+   * processes it runs on all that it concerns.
    * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>

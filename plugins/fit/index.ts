@@ -11,6 +11,7 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
   name: 'fit',
   claims: { section: 'fit', profile: ['fit'] },
   check,
+  sharedVerbs: ['fit.report', 'fit.clients'],
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, log, slot } = api

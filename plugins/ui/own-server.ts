@@ -1,6 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ANONYMOUS, type AskGateway, type Clock, type Config, type HttpReply } from '../../src/plugin.ts'
+import {
+  ANONYMOUS,
+  type AskGateway,
+  type Clock,
+  type Config,
+  type HttpReply,
+  SharedMemory,
+} from '../../src/plugin.ts'
 import { Admission } from './access/admission.ts'
 import { Browsers } from './access/browsers.ts'
 import type { PageRequest } from './access/page-request.ts'
@@ -11,9 +18,9 @@ import { lookingRoutes } from './api/looking.ts'
 import { overviewRoutes } from './api/overview.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { Trials } from './api/trials.ts'
-import { CallLog } from './record/call-log.ts'
 import { Clients } from './record/clients.ts'
-import { FigureRing } from './record/figures.ts'
+import { Ledger } from './record/ledger.ts'
+import { ownRecords } from './record/records.ts'
 import { Streams } from './record/streams.ts'
 import { Site } from './site.ts'
 
@@ -44,7 +51,8 @@ export interface Served {
  * owner tell. Calls, clients and figures are recorded by a gateway that has the page alone.
  */
 export async function serveAlone(ask: AskGateway, config: Config): Promise<Served> {
-  const browsers = new Browsers(clock)
+  const browsers = new Browsers(new SharedMemory({ now: () => clock.now() }).of({}))
+  await browsers.begin()
   const site = siteFor(ask, config, browsers)
   const server = createServer((request, response) => void serve(site, request, response))
   server.requestTimeout = ARRIVAL_MS
@@ -53,7 +61,7 @@ export async function serveAlone(ask: AskGateway, config: Config): Promise<Serve
     server.once('error', reject).listen(0, HOST, resolve)
   })
   return {
-    url: `${originOf(server)}${PATH}/#token=${browsers.link()}`,
+    url: `${originOf(server)}${PATH}/#token=${await browsers.link()}`,
     close() {
       server.close()
       server.closeAllConnections()
@@ -70,10 +78,11 @@ function siteFor(ask: AskGateway, config: Config, browsers: Browsers): Site {
   const hide = (text: string): string => text
   const admission = new Admission(browsers, { options: OPTIONS, auth: undefined, now: () => clock.now() })
   const parts = partsOf(config)
+  const streams = new Streams(clock, hide)
   const host: ApiHost = {
     ...{ control: ask, describedConfig: () => ask('config'), clock, parts },
-    ...{ calls: new CallLog(1), figures: new FigureRing(), clients: new Clients() },
-    ...{ streams: new Streams(clock, hide), trials: new Trials(hide) },
+    records: ownRecords(new Ledger(clock, streams, 1), new Clients()),
+    ...{ streams, trials: new Trials(hide) },
   }
   const routes = [
     ...overviewRoutes(host),

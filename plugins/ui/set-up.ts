@@ -1,9 +1,9 @@
 import {
-  type Clock,
   type Config,
   type HttpReply,
   type JsonObject,
   type PluginApi,
+  SharedMemory,
   STRANGER,
 } from '../../src/plugin.ts'
 import { Admission } from './access/admission.ts'
@@ -14,18 +14,19 @@ import { type ApiHost, partsOf } from './api/host.ts'
 import { lookingRoutes } from './api/looking.ts'
 import { openApi } from './api/openapi.ts'
 import { overviewRoutes } from './api/overview.ts'
+import { placesOf } from './api/places.ts'
 import type { Route } from './api/route.ts'
-import type { Part } from './types.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { Trials } from './api/trials.ts'
 import { coveredBy, servedBy } from './listeners.ts'
-import { CallFeed } from './record/call-feed.ts'
-import { CallLog } from './record/call-log.ts'
+import { hearAll, Shipment, tellAll } from './record/among-workers.ts'
 import { Clients } from './record/clients.ts'
-import { FigureRing } from './record/figures.ts'
+import { Ledger, type Recorded } from './record/ledger.ts'
+import { answerForCalls, answerForClients, ownRecords, type Records, recordsOfAll } from './record/records.ts'
 import { recordCalls } from './record/recorder.ts'
 import { Streams } from './record/streams.ts'
 import { NAMELESS, Site } from './site.ts'
+import type { Event, Part } from './types.ts'
 
 type Options = NonNullable<Config['ui']>
 
@@ -35,48 +36,83 @@ const RECORDED: readonly Part[] = ['calls', 'clients', 'trials']
 const NOT_HERE: HttpReply = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'not found' }
 
 /** State that outlives a reload: browsers that are logged in, calls of late, streams that are open. */
-class State {
+interface State {
   readonly browsers: Browsers
-  readonly calls: CallLog
-  readonly figures = new FigureRing()
-  readonly clients = new Clients()
+  readonly clients: Clients
   readonly streams: Streams
-  readonly feed: CallFeed
   readonly trials: Trials
+  readonly written: { add(call: Recorded): void }
+  readonly records: Records
+  /** Calls of late, where this process keeps them. */
+  readonly ledger?: Ledger
+  /** Tells all pages, wherever they are open. */
+  tell(event: Event): void
+  /** Sends what is on its way to where it is kept. */
+  flush(): Promise<void>
   /** URLs of listeners, by name. */
-  readonly urls = new Map<string, string>()
+  readonly urls: Map<string, string>
   /** Generations that use it. */
-  owners = 0
+  owners: number
+}
 
-  constructor(clock: Clock, hide: (text: string) => string, max: number) {
-    this.browsers = new Browsers(clock)
-    this.calls = new CallLog(max)
-    this.streams = new Streams(clock, hide)
-    this.feed = new CallFeed(clock, this.streams)
-    this.trials = new Trials(hide)
+/** Everything is in this process, or in the one that has started it for several. */
+function stateOf(api: PluginApi<Options>): State {
+  const { shared, clock, hide, options, control } = api
+  const clients = new Clients()
+  const common = {
+    clients,
+    trials: new Trials(hide, placesOf(api)),
+    urls: new Map<string, string>(),
+    owners: 0,
+  }
+  if (shared !== undefined) {
+    const shipment = new Shipment(shared, clock)
+    return {
+      ...common,
+      browsers: new Browsers(shared),
+      streams: new Streams(clock, hide, heard => hearAll(shared, heard)),
+      written: shipment,
+      records: recordsOfAll(control),
+      tell: event => tellAll(shared, event),
+      flush: () => shipment.send(),
+    }
+  }
+  const streams = new Streams(clock, hide)
+  const ledger = new Ledger(clock, streams, options.calls)
+  return {
+    ...common,
+    ...{ streams, ledger, written: ledger, records: ownRecords(ledger, clients) },
+    browsers: new Browsers(new SharedMemory({ now: () => clock.now() }).of({})),
+    tell: event => streams.tell(event),
+    flush: () => Promise.resolve(),
   }
 }
 
 /** Taps what the page shows, and serves it. */
-export function setUp(api: PluginApi<Options>): void {
-  const { options, config, hooks, clock, hide, slot } = api
-  const state = slot.gateway(() => new State(clock, hide, options.calls))
+export async function setUp(api: PluginApi<Options>): Promise<void> {
+  const { options, config, hooks, clock, slot } = api
+  const state = slot.gateway(() => stateOf(api))
+  const { browsers, clients, ledger, written } = state
+  await browsers.begin()
   follow(api, state)
-  recordCalls(hooks, state, { options, clock })
+  recordCalls(hooks, { ledger: written, clients }, { options, clock })
+  if (ledger !== undefined) answerForCalls(hooks, ledger)
+  answerForClients(hooks, clients)
   const site = siteOf(api, state)
   const served = servedBy({ ...config, ui: options })
   for (const path of [options.path, `${options.path}/*`, `${options.path}/api/*`])
     hooks.http.for(path).tap(request => (served.has(request.listener) ? site.serve(request) : NOT_HERE))
-  hooks.control.for('ui.link').tap(() => {
+  hooks.control.for('ui.link').tap(async () => {
     const url = [...served].map(name => state.urls.get(name)).find(one => one !== undefined)
     if (url === undefined)
       return { problem: 'no listener serves the page: it needs one of this machine, or "auth"' }
-    return { url: `${url}${options.path}/#token=${state.browsers.link()}` }
+    return { url: `${url}${options.path}/#token=${await browsers.link()}` }
   })
 }
 
-function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Options>, state: State): Site {
-  const { browsers, trials, calls, figures, clients, streams } = state
+function siteOf(api: PluginApi<Options>, state: State): Site {
+  const { options, config, hooks, clock, control, hide } = api
+  const { browsers, trials, records, streams } = state
   const admission = new Admission(browsers, { options, auth: config.auth, now: () => clock.now() })
   const parts = [...partsOf(config), ...RECORDED]
   const { path } = options
@@ -92,7 +128,7 @@ function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Opti
       described = undefined
       throw error
     }))
-  const host: ApiHost = { control, describedConfig, clock, calls, figures, clients, streams, trials, parts }
+  const host: ApiHost = { control, describedConfig, clock, records, streams, trials, parts }
   const routes = [
     ...overviewRoutes(host),
     ...lookingRoutes(host),
@@ -101,7 +137,17 @@ function siteOf({ options, config, hooks, clock, control, hide }: PluginApi<Opti
     ...configRoutes(host),
     ...trials.routes(),
   ]
-  return new Site({ path, admission, browsers, routes: withDescription(routes), parts, hide })
+  const site = { path, admission, browsers, routes: withDescription(routes), parts, hide }
+  return new Site(isReplica(config) ? { ...site, replica: () => replicaName(api) } : site)
+}
+
+/** Processes of one machine are replicas to each other, too, and have no Redis. */
+function isReplica({ cluster }: Config): boolean {
+  return cluster !== undefined && 'redis' in cluster
+}
+
+function replicaName({ role, place }: PluginApi<Options>): string {
+  return role === 'worker' ? '' : (place() ?? '')
 }
 
 function withDescription(routes: readonly Route[]): Route[] {
@@ -121,20 +167,22 @@ function follow({ hooks, options }: PluginApi<Options>, state: State): void {
   hooks.session.tap(session => clients.opened(session))
   hooks.sessionEnd.tap(session => clients.closed(session))
   hooks.upstreamState.tap((name, now, problem) => {
-    streams.tell({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
+    state.tell({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
   })
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) urls.set(name, new URL(url).origin)
   })
   hooks.ready.tap(() => {
     state.owners++
-    state.calls.resize(options.calls)
+    state.ledger?.calls.resize(options.calls)
     if (state.owners > 1) streams.tell({ type: 'changed', what: 'configuration' })
   })
   // A stream that is open would hold the end up.
   hooks.stopping.tap(() => streams.end())
   hooks.close.tap(() => {
     state.owners--
-    if (state.owners <= 0) streams.end()
+    if (state.owners > 0) return undefined
+    streams.end()
+    return state.flush()
   })
 }

@@ -17,6 +17,8 @@ export interface SiteParts {
   readonly routes: readonly Route[]
   readonly parts: readonly Part[]
   readonly hide: Hide
+  /** Name of this replica, where there may be others. */
+  replica?(): string
 }
 
 /** Name where a command serves the page: that of the gateway is on the first page. */
@@ -69,7 +71,7 @@ export class Site {
     const { admission, browsers, hide } = this.#parts
     try {
       const { token } = await bodyOf(OPEN, request)
-      const opened = admission.open(request, token)
+      const opened = await admission.open(request, token)
       if ('status' in opened) return errorReply(opened.status, opened.why)
       const reply = jsonReply({ key: opened.key } satisfies Opened, hide)
       const isSecure = request.endpoint.startsWith('https:')
@@ -83,12 +85,16 @@ export class Site {
 
   #me({ gate }: PageRequest, { principal, acts, isOwner }: Reader): Me {
     const { subject, issuer } = principal
-    return { subject, issuer, acts, isOwner, gateway: gate?.info ?? NAMELESS, parts: this.#parts.parts }
+    const replica = this.#parts.replica?.()
+    return {
+      ...{ subject, issuer, acts, isOwner, gateway: gate?.info ?? NAMELESS, parts: this.#parts.parts },
+      ...(replica === undefined ? {} : { replica }),
+    }
   }
 
-  #logOut({ browser }: Reader): HttpReply {
+  async #logOut({ browser }: Reader): Promise<HttpReply> {
     const { browsers, hide } = this.#parts
-    if (browser !== undefined) browsers.close(browser)
+    if (browser !== undefined) await browsers.close(browser)
     const reply = jsonReply({ isOut: true }, hide)
     return {
       ...reply,

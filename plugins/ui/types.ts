@@ -12,6 +12,8 @@ export interface Me {
   /** True for who has opened a link of `gateway ui`. */
   readonly isOwner: boolean
   readonly gateway: { readonly name: string; readonly version: string }
+  /** Name of this replica where there may be others, of which this page knows nothing; empty where several processes are one. */
+  readonly replica?: string
   /** Parts that this gateway has: a page without its part is not shown. */
   readonly parts: readonly Part[]
 }
@@ -55,6 +57,17 @@ export interface ServerRow {
   readonly findings?: readonly Finding[]
 }
 
+/** One of several processes that accept. */
+export interface WorkerRow {
+  readonly worker: number
+  readonly ready: boolean
+  readonly pid?: number
+  readonly restarts: number
+  readonly sessions?: number
+  readonly running?: number
+  readonly rss?: number
+}
+
 /** Figures of ten seconds. */
 export interface Figures {
   /** Its beginning, in milliseconds since 1970. */
@@ -80,6 +93,8 @@ export interface Overview {
     readonly rss: number
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
+  /** Processes that accept, where there are several. */
+  readonly workers?: readonly WorkerRow[]
   readonly servers: readonly ServerRow[]
   /** The worst of all findings: ok, info, warning or error. */
   readonly level: string

@@ -97,8 +97,15 @@ export async function runVerb(
     outcome = error instanceof GatewayError ? error.code : 'error'
     throw error
   } finally {
-    if (!UNRECORDED.has(verb)) record(gateway, verb, params, outcome)
+    if (!onlyLooks(gateway, verb)) record(gateway, verb, params, outcome)
   }
+}
+
+function onlyLooks({ generation }: Steered, verb: string): boolean {
+  if (UNRECORDED.has(verb)) return true
+  return generation.graph.hooks
+    .taps('control')
+    .some(({ key, options }) => key === verb && options.looks === true)
 }
 
 function record(gateway: Steered, verb: string, { upstream }: JsonObject, outcome: string): void {

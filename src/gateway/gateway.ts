@@ -120,9 +120,12 @@ async function surround(
     tasks: new TaskStore(),
     unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
-    control: (verb, params) =>
-      live.gateway?.control(verb, params) ??
-      Promise.reject(new Error('no verb can be run while plugins are set up')),
+    control: (verb, params) => {
+      const { gateway } = live
+      if (gateway === undefined)
+        return Promise.reject(new Error('no verb can be run while plugins are set up'))
+      return inside.control?.(verb, params) ?? gateway.control(verb, params)
+    },
     heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
     builtins: inside.builtins,
     upstream: inside.upstream,

@@ -11,6 +11,8 @@ export interface Inside {
   readonly shared?: SharedStore | undefined
   /** Hears, too, what upstreams say that belongs to no request. */
   readonly said?: Surroundings['upstreamSays']
+  /** Runs a verb of the owner on the whole gateway, where this process is but one part of it. */
+  readonly control?: Surroundings['control']
   /** Ways to give connections to the others. */
   readonly moves?: Moves
   /** The gate as listeners see it. */

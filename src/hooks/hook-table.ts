@@ -230,4 +230,6 @@ export interface TapOptions {
   readonly readers?: (reader: ListingReader) => string
   /** Listeners the tap cares about; the others are as if it were not there. `authenticate` only. */
   readonly listeners?: readonly string[]
+  /** The verb changes nothing and only looks, so that an audit has no line of it. `control` only. */
+  readonly looks?: boolean
 }

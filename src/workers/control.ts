@@ -7,11 +7,11 @@ import { builtins } from '../gateway/builtins.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
 import { withDigestsOf } from '../gateway/plan/plan.ts'
-import { isObject } from '../protocol/json/json.ts'
+import { isObject, objectsIn } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
 /** Request of the gateway's owner. */
-interface Verb {
+export interface Verb {
   readonly verb: string
   readonly params: JsonObject
 }
@@ -30,14 +30,26 @@ interface SteeredWorkers {
 const ASKED_ONCE: ReadonlySet<string> = new Set([
   'client.request',
   'explain',
-  'config',
-  'catalogue.list',
+  'listing',
   'upstream.definitions',
   ...builtins.flatMap(({ sharedVerbs = [] }) => sharedVerbs),
 ])
 
 /** Verbs of plugins that keep what they are about with the shared servers. */
 const OWNER_VERBS: ReadonlySet<string> = new Set(builtins.flatMap(({ ownerVerbs = [] }) => ownerVerbs))
+
+type Answer = (workers: SteeredWorkers, asked: Verb) => Promise<JsonObject>
+
+/** Verbs about the whole, which no worker could answer. */
+const OF_ALL: ReadonlyMap<string, Answer> = new Map<string, Answer>([
+  ['reload', async workers => ({ ...(await workers.reload()) })],
+  ['ps', overview],
+  ['inspect', overview],
+  ['health', async workers => ({ ...(await healthOfAll(workers)) })],
+  // Each worker has but its part of what is bounded.
+  ['config', async ({ source }, { params }) => ({ ...askedConfig({ ...params, config: true }, source) })],
+  ['catalogue.list', async (workers, asked) => entriesOf(await askAll(workers, asked))],
+])
 
 /** Runs one verb on all that it concerns, and answers as a gateway of one process does. */
 export async function controlAll(
@@ -46,14 +58,12 @@ export async function controlAll(
   options: RequestOptions,
 ): Promise<JsonObject> {
   const { verb, params } = asked
-  if (verb === 'reload') return (await workers.reload()) as unknown as JsonObject
-  if (verb === 'ps' || verb === 'inspect') return overview(workers, asked)
-  if (verb === 'health') return { ...(await healthOfAll(workers)) }
+  const own = OF_ALL.get(verb)
+  if (own !== undefined) return own(workers, asked)
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner || OWNER_VERBS.has(verb)) return workers.owned.control(verb, params, options)
   if (verb.startsWith('plan')) return planned(workers, asked)
-  if (ASKED_ONCE.has(verb)) return askOne(workers, asked)
-  return joined(await askAll(workers, asked))
+  return ASKED_ONCE.has(verb) ? askOne(workers, asked) : joined(await askAll(workers, asked))
 }
 
 /** Each process has but a part of some bounds, so that it says what the file says of them, and finds no difference by itself. */
@@ -158,6 +168,18 @@ function joined(answers: readonly JsonObject[]): JsonObject {
   if (first === undefined) throw gatewayError('GW_WORKER_GONE')
   const all = others.reduce((sum, other) => ({ ...sum, ...mapped(sum, other) }), first)
   return all
+}
+
+/** All that servers have listed to any worker, each once: most of it is the same. */
+function entriesOf(answers: readonly JsonObject[]): JsonObject {
+  if (answers.length === 0) throw gatewayError('GW_WORKER_GONE')
+  const known = new Map<string, JsonObject>()
+  for (const row of answers.flatMap(({ entries }) => objectsIn(entries))) {
+    const { kind, upstream, original } = row
+    const name = JSON.stringify([kind, upstream, original])
+    if (!known.has(name)) known.set(name, row)
+  }
+  return { entries: [...known.values()] }
 }
 
 function mapped(one: JsonObject, other: JsonObject): JsonObject {

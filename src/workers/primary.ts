@@ -33,7 +33,7 @@ import { findTaker, passOn } from './moves.ts'
 import { merged, ownReply } from './proxy/gather.ts'
 import { Owner } from './proxy/upstream-host.ts'
 import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
-import { controlAll } from './control.ts'
+import { controlAll, type Verb } from './control.ts'
 import { WorkerProcess, type Listening } from './worker-process.ts'
 import type { Beginning } from './worker.ts'
 
@@ -200,6 +200,7 @@ class Workers {
     if (what === 'client gone') return this.#pipe?.end()
     if (what === 'move?') return findTaker(without(this.#all, number), value)
     if (what === 'move') return passOn(this.#all, value, handle)
+    if (what === 'control') return this.#control(value as Verb)
     if (what !== 'gather') throw gatewayError('GW_VERB_UNKNOWN', { verb: what, known: 'gather' })
     const replies = new Map<string, TextReply>()
     if (this.#gate !== undefined) replies.set('0', await ownReply(this.#gate, value))
@@ -270,6 +271,11 @@ class Workers {
 
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
     return controlAll(this, { verb, params }, options)
+  }
+
+  /** Runs what a plugin in a worker asks for. */
+  #control({ verb, params }: Verb): Promise<JsonObject> {
+    return controlAll(this, { verb, params }, {})
   }
 
   /**

@@ -172,6 +172,7 @@ class Worker {
       role: 'worker',
       shared: this.#owner.shared(key, count),
       moves: this.#moves,
+      control: (verb, params = {}) => this.#ask('control', { verb, params }) as Promise<JsonObject>,
       wrapGate: inner => {
         made(inner)
         return gathering(inner, () => this.#running?.gateway.generation.graph.config, this.#ask)

@@ -2,13 +2,14 @@ import {
   ANONYMOUS,
   type Config,
   type Credentials,
+  type Gate,
   identifiedBy,
   parseDuration,
   principalKey,
   type Principal,
   STRANGER,
 } from '../../../src/plugin.ts'
-import type { Browser, Browsers } from './browsers.ts'
+import type { Browser, Browsers, Login } from './browsers.ts'
 import type { PageRequest } from './page-request.ts'
 import { isSameOrigin } from './same-origin.ts'
 
@@ -73,7 +74,7 @@ export class Admission {
   /** Identifies the sender of a request to the API, or says why it is not answered. */
   async reader(request: PageRequest): Promise<Reader | Refused> {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not ask' }
-    const browser = this.#browsers.find(request)
+    const browser = await this.#browsers.find(request)
     if (browser !== undefined) return this.#fromBrowser(browser, request)
     if (identifiedBy(request.caller) === 'nobody')
       return { status: 401, why: 'log in first: "gateway ui" gives a link' }
@@ -89,28 +90,25 @@ export class Admission {
         isOwner: true,
         share: 'owner',
         browser,
-        isIn: async () => this.#browsers.isOpen(browser),
+        isIn: () => this.#browsers.isOpen(browser),
       }
     const now = await this.#again(browser, request)
     if (now !== undefined) return this.#known(now, browser, request)
-    this.#browsers.close(browser)
+    await this.#browsers.close(browser)
     return { status: 401, why: 'the credential is no longer valid: log in again' }
   }
 
   /** The caller of a browser, by the credential that it has shown; undefined once that is no longer good. */
   async #again(browser: Browser, request: PageRequest): Promise<Principal | undefined> {
-    const { credential = '', principal } = browser
-    if (this.#now() - browser.checkedAt < CHECK_MS) return principal
-    if (request.gate === undefined) return undefined
-    const found = await request.gate.authenticate({
-      ...request,
-      certificate: undefined,
-      header: name => (name.toLowerCase() === 'authorization' ? [credential] : []),
-    })
+    const last = this.#browsers.lastLook(browser)
+    if (last !== undefined && this.#now() - last.at < CHECK_MS) return last.principal
+    const principal = last?.principal ?? browser.principal
+    const found = await authenticated(browser, request)
+    if (found === undefined) return undefined
     // That nobody could find out is no reason to cut anybody off.
     if ('status' in found) return found.status >= 500 ? principal : undefined
     if (principalKey(found) !== principalKey(principal ?? STRANGER)) return undefined
-    browser.checkedAt = this.#now()
+    this.#browsers.looked(browser, { principal: found, at: this.#now() })
     return found
   }
 
@@ -130,17 +128,17 @@ export class Admission {
 
   /** Looks again at the credential of what stays open: a stream alone sends no more requests. */
   async #isStillIn(browser: Browser | undefined, request: PageRequest): Promise<boolean> {
-    if (browser !== undefined && !this.#browsers.isOpen(browser)) return false
+    if (browser !== undefined && !(await this.#browsers.isOpen(browser))) return false
     const now = browser === undefined ? await callerNow(request) : await this.#again(browser, request)
     return now?.scopes.includes(this.#options.readScope) === true
   }
 
   /** Opens a browser: with a token of a link, or for a caller that `auth` knows. */
-  open(request: PageRequest, token: unknown): Browser | Refused {
+  async open(request: PageRequest, token: unknown): Promise<Login | Refused> {
     if (!isSameOrigin(request)) return { status: 403, why: 'a page of another origin may not log in' }
     if (typeof token === 'string')
       return (
-        this.#browsers.openByLink(token, request.listener, this.sessionMs) ?? {
+        (await this.#browsers.openByLink(token, request.listener, this.sessionMs)) ?? {
           status: 401,
           why: 'this link is used or too old: "gateway ui" gives a new one',
         }
@@ -153,6 +151,18 @@ export class Admission {
     if ('status' in known) return known
     return this.#browsers.openFor({ principal, credential, listener }, this.sessionMs, known.share)
   }
+}
+
+/** Asks who a browser speaks for, by the credential that it has shown. */
+function authenticated(
+  { credential = '' }: Browser,
+  request: PageRequest,
+): ReturnType<Gate['authenticate']> | undefined {
+  return request.gate?.authenticate({
+    ...request,
+    certificate: undefined,
+    header: name => (name.toLowerCase() === 'authorization' ? [credential] : []),
+  })
 }
 
 /** The caller of a request, by what it brought, as that counts now. */

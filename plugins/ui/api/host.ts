@@ -1,7 +1,5 @@
 import type { Clock, Config, JsonObject, PluginApi } from '../../../src/plugin.ts'
-import type { CallLog } from '../record/call-log.ts'
-import type { Clients } from '../record/clients.ts'
-import type { FigureRing } from '../record/figures.ts'
+import type { Records } from '../record/records.ts'
 import type { Streams } from '../record/streams.ts'
 import type { Trials } from './trials.ts'
 import type { Part } from '../types.ts'
@@ -12,9 +10,7 @@ export interface ApiHost {
   /** The configuration with the origin of each value. It costs much to work out for a large one. */
   readonly describedConfig: () => Promise<JsonObject>
   readonly clock: Clock
-  readonly calls: CallLog
-  readonly figures: FigureRing
-  readonly clients: Clients
+  readonly records: Records
   readonly streams: Streams
   readonly trials: Trials
   readonly parts: readonly Part[]

@@ -7,7 +7,7 @@ export function lookingRoutes(host: ApiHost): Route[] {
   return [...callRoutes(host), ...toolRoutes(host), clientsRoute(host)]
 }
 
-function callRoutes({ calls, streams }: ApiHost): Route[] {
+function callRoutes({ records, streams }: ApiHost): Route[] {
   return [
     {
       method: 'GET',
@@ -33,7 +33,7 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
           text('server'),
           text('outcome'),
         ]
-        return calls.find({ tool, caller, server, outcome, before, after, limit: count('limit', ROWS) })
+        return records.calls({ tool, caller, server, outcome, before, after, limit: count('limit', ROWS) })
       },
     },
     {
@@ -43,7 +43,8 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
         'One call, with its way through the gateway and what was kept of its arguments and its result.',
       query: { id: 'Id of the call.' },
       answer: 'The call',
-      run: ({ count }) => calls.get(count('id', ANY)) ?? missing('this call is no longer kept'),
+      run: async ({ count }) =>
+        (await records.call(count('id', ANY))) ?? missing('this call is no longer kept'),
     },
     {
       method: 'GET',
@@ -61,15 +62,15 @@ function callRoutes({ calls, streams }: ApiHost): Route[] {
   ]
 }
 
-function clientsRoute({ clients }: ApiHost): Route {
+function clientsRoute({ records }: ApiHost): Route {
   return {
     method: 'GET',
     name: 'clients',
     summary: 'Clients that are here or have been, the latest first.',
     query: { limit: `At most so many, up to ${MOST_ROWS}.` },
     answer: 'Clients, and how many there are',
-    run({ count }) {
-      const all = clients.list()
+    async run({ count }) {
+      const all = await records.clients()
       return { clients: all.slice(0, count('limit', ROWS)), total: all.length }
     },
   }

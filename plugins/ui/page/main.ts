@@ -81,7 +81,11 @@ function Shell({ me }: { me: Me }): View {
   }, [current?.id])
   return html`<a class="skip" href="#main" onClick=${skipTo(main)}>Skip to content</a>
     <header>
-      <p class="brand">${me.gateway.name} <small>${me.gateway.version}</small></p>
+      <p class="brand">
+        ${me.gateway.name} <small>${me.gateway.version}</small>${
+          me.replica === undefined ? null : html` <small>${replicaText(me.replica)}</small>`
+        }
+      </p>
       <nav aria-label="Pages">
         <ul>
           ${pages.map(
@@ -103,6 +107,10 @@ function Shell({ me }: { me: Me }): View {
     <main id="main" ref=${main}>
       ${current === undefined ? null : html`<${current.view} me=${me} place=${place} key=${current.id} />`}
     </main>`
+}
+
+function replicaText(name: string): string {
+  return name === '' ? 'one replica of several' : `replica ${name}`
 }
 
 /** The address is for the place in the page, so that a jump must not change it. */

@@ -11,10 +11,8 @@ import {
   type PluginHooks,
 } from '../../../src/plugin.ts'
 import type { CallDetail, Timing } from '../types.ts'
-import type { CallFeed } from './call-feed.ts'
-import { type CallLog, isFailed } from './call-log.ts'
 import type { Clients } from './clients.ts'
-import type { FigureRing } from './figures.ts'
+import type { Recorded } from './ledger.ts'
 
 type Options = NonNullable<Config['ui']>
 
@@ -27,38 +25,27 @@ const LONGEST_VALUES = 4096
 const MICROS = 1000
 
 /** Parts that a recorder writes to. */
-export interface Records {
-  readonly calls: CallLog
-  readonly figures: FigureRing
+interface Written {
+  readonly ledger: { add(call: Recorded): void }
   readonly clients: Clients
-  readonly feed: CallFeed
 }
 
 /** Keeps the calls of late, with what is known of their way. */
 export function recordCalls(
   hooks: PluginHooks,
-  records: Records,
+  { ledger, clients }: Written,
   around: { options: Options; clock: Clock },
 ): void {
   const { clock } = around
   const keepsValues = globs(around.options.values ?? [])
   hooks.settled.tap({ methods: METHODS, timed: true }, exchange => {
     const { times } = exchange
-    const call = recordOf(exchange, times, ageOf(exchange, times, clock), keepsValues(nameIn(exchange)))
-    const { at, ms, outcome, bytesIn, bytesOut } = call
-    const isCached = outcome === 'ok' && times?.isDispatched === true && times.tries === 0
-    records.figures.add({ at, ms, isFailed: isFailed(outcome), isCached, bytes: bytesIn + bytesOut })
-    records.clients.called(exchange.session)
-    records.feed.add(records.calls.add(call))
+    clients.called(exchange.session)
+    ledger.add(recordOf(exchange, times, ageOf(exchange, times, clock), keepsValues(nameIn(exchange))))
   })
 }
 
-function recordOf(
-  exchange: Exchange,
-  times: PhaseTimes | undefined,
-  ms: number,
-  isKept: boolean,
-): Omit<CallDetail, 'id'> {
+function recordOf(exchange: Exchange, times: PhaseTimes | undefined, ms: number, isKept: boolean): Recorded {
   const { method, principal, session, route, bytes, decidedBy } = exchange
   const args = isKept ? exchange.params?.arguments : undefined
   return {

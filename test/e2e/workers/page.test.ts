@@ -4,18 +4,10 @@ import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
 import type { JsonObject } from '../../../src/plugin.ts'
 import { open } from '../../unit/plugins/ui/setting.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
+import { serving } from '../cli/run.ts'
 import { everything, skipOne, twoWorkers } from './setting.ts'
 
 const isOff = { skip: process.platform === 'win32' }
-
-test('"ui" is refused with several workers, with what to do instead', isOff, async t => {
-  const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, ui: {} }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
-  const { code, stderr } = await gateway(['serve', '--workers', '2'], { cwd })
-  assert.equal(code, 3)
-  assert.match(stderr, /leave it out, and "gateway ui" serves a page/)
-})
 
 test('"gateway ui" serves a page of what all workers tell', isOff, async t => {
   const web = closeAfter(t, await testUpstream({ tools: { echo: () => 'x' }, ttlMs: 60_000 }))
