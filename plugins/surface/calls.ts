@@ -56,7 +56,7 @@ export function tapCalls({ hooks, slot, rank }: PluginApi<never>, surfaceFor: Su
     })
   })
   // After limits, rules and filters: a search is a call like any other.
-  hooks.request.tap({ methods: CALLS, stage: 'transform' }, exchange => {
+  hooks.request.tap({ methods: CALLS, stage: 'transform', calls: true }, exchange => {
     const own = through.get(exchange)
     if (own === undefined || own.wanted !== undefined) return undefined
     if (own.problem !== undefined) return failed(own.problem)

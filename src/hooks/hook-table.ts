@@ -219,6 +219,11 @@ export interface TapOptions {
    * thinks, also where their server would never ask. `dispatch` only.
    */
   readonly asks?: boolean
+  /**
+   * The tap may make calls of its own (`exchange.callTool`) before it answers: it has as long as `dispatch` has, and not
+   * `hooks.timeout`. `request` only.
+   */
+  readonly calls?: boolean
   /** Phase that the time counts as which the tap takes of a call: see `exchange.times`. `dispatch` and `request` only. */
   readonly phase?: Exclude<Phase, 'before' | 'upstream' | 'client' | 'after'>
   /** The tap reads `exchange.times`: only then is the way of calls timed. `settled` only. */

@@ -174,20 +174,24 @@ export class HookPoint {
         before: namesBefore(tap),
       }
       if (this.#isAsync()) {
-        // Requests of the owner may wait for other servers, and `control` bounds that by itself.
-        const patience = tap.isBuiltIn && this.name === 'control' ? undefined : this.#patience
         const guarded = guardAsync(
           this.#phased(tap, tap.run),
           origin,
           this.#parameters.length,
           this.#decided(),
-          patience,
+          this.#patienceWith(tap),
         )
         hook.tapAsync(options, this.#protect(guarded))
       } else
         hook.tap(options, this.#protect(guardSync(this.#phased(tap, this.#bounded(tap, origin)), origin)))
     }
     return hook
+  }
+
+  #patienceWith({ options, isBuiltIn }: Tap): Patience | undefined {
+    if (this.name === 'request' && options.calls === true) return ofPerson(this.#patience)
+    // Requests of the owner may wait for other servers, and `control` bounds that by itself.
+    return isBuiltIn && this.name === 'control' ? undefined : this.#patience
   }
 
   /** Watches over what taps of `dispatch` and `authorize` return, which runs later. */
@@ -257,8 +261,12 @@ export class HookPoint {
 
 function patienceOf(name: HookName, configured: Patience | undefined): Patience | undefined {
   const { patience } = HOOKS[name]
-  if (patience === undefined || configured === undefined) return undefined
-  return patience === 'short' ? configured : { ...configured, ms: Math.max(configured.ms, PERSON_MS) }
+  if (patience === undefined) return undefined
+  return patience === 'short' ? configured : ofPerson(configured)
+}
+
+function ofPerson(configured: Patience | undefined): Patience | undefined {
+  return configured && { ...configured, ms: Math.max(configured.ms, PERSON_MS) }
 }
 
 function namedBy({ options }: Tap): readonly string[] | undefined {

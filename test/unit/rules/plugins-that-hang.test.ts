@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Dispatch, Plugin, Tappable } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, TestClock, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { until } from '../../fixtures/until.ts'
 
 const NEVER = new Promise<never>(() => undefined)
 const HOOKS = ['authenticate', 'session', 'request', 'response'] as const
@@ -82,6 +84,40 @@ test('a promise that never settles in "control" fails the command, and names the
   )
 
   await assert.rejects(gateway.control('sleep'), { code: 'GW_PLUGIN_TIMEOUT' })
+})
+
+test('a request whose plugin makes calls of its own waits for these, and no longer than ten minutes', async t => {
+  const clock = new TestClock()
+  const one = closeAfter(t, await testUpstream({ tools: { run: () => 'x' } }))
+  const asked: (() => void)[] = []
+  const caller: Plugin = {
+    name: 'caller',
+    setup: ({ hooks }) =>
+      hooks.request.tap(
+        { methods: ['tools/call'], calls: true },
+        () => new Promise(resolve => asked.push(() => resolve(undefined))),
+      ),
+  }
+  const { url } = closeAfter(
+    t,
+    await testGateway({
+      upstreams: { one },
+      plugins: [caller],
+      config: { upstreams: { one: { timeout: 0 } } },
+      clock,
+    }),
+  )
+  const client = closeAfter(t, await testClient(url))
+  const calls = [1, 2].map(() => client.request('tools/call', { name: 'one__run', arguments: {} }))
+  await until(() => asked.length === 2, 'both wait')
+
+  clock.pass(500_000)
+  asked[0]?.()
+  assert.equal((await Promise.race(calls)).error, undefined)
+  clock.pass(100_000)
+
+  const codes = (await Promise.all(calls)).map(({ error }) => (error?.data as JsonObject | undefined)?.code)
+  assert.deepEqual(codes.sort(), ['GW_PLUGIN_TIMEOUT', undefined])
 })
 
 test('a promise that never settles in "http" is an error after ten minutes, as it may wait for a call', async t => {

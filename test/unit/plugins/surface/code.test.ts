@@ -4,6 +4,7 @@ import { check } from '../../../../plugins/surface/check.ts'
 import type { JsonObject, Plugin } from '../../../../src/plugin.ts'
 import {
   closeAfter,
+  TestClock,
   testClient,
   type TestClient,
   testGateway,
@@ -36,7 +37,11 @@ const TOOLS: Readonly<Record<string, TestTool>> = {
   hangs: (_, { signal }) => new Promise(resolve => signal.addEventListener('abort', () => resolve('gone'))),
 }
 
-const CODE = { surface: { mode: 'code', code: { timeout: '20s' } } }
+const CODE = codeWith({ timeout: '20s' })
+
+function codeWith(code: JsonObject): JsonObject {
+  return { surface: { mode: 'code', code } }
+}
 
 async function serve(t: TestContext, config: JsonObject = CODE, plugins: readonly Plugin<never>[] = []) {
   const web = closeAfter(t, await testUpstream({ tools: TOOLS }))
@@ -148,12 +153,16 @@ describe('a script that is wrong or hostile fails alone', () => {
   ]
   for (const [what, code, expected] of cases)
     test(what, async t => {
-      const timeout = expected.source.includes('too long') ? '2s' : '30s'
-      const { connect } = await serve(t, { surface: { mode: 'code', code: { timeout } } })
+      const timeout = expected.source.includes('too long') ? '300ms' : '30s'
+      const { web, gateway, connect } = await serve(t, codeWith({ timeout }))
       const client = await connect()
       const { text, hasFailed } = await run(client, code)
       assert.match(text, expected)
       assert.equal(hasFailed, true)
+      // What counts the scripts that run stays; the next one has time on any machine.
+      const upstreams = { web: { type: 'http', url: web.url } }
+      const listeners = { main: { type: 'http', port: 0 } }
+      await gateway.gateway.reload({ version: 1, upstreams, listeners, ...codeWith({ timeout: '30s' }) })
       assert.equal(await textOf(client, 'return 1'), '1')
     })
 })
@@ -215,6 +224,19 @@ test('a script that is cancelled ends, and so do its calls', async t => {
   await running.cancel()
   while (!call.isCancelled) await new Promise(resolve => setTimeout(resolve, 5))
   assert.equal(await textOf(client, 'return 1'), '1')
+})
+
+test('a script has its own time, and not that of a hook', async t => {
+  const clock = new TestClock()
+  const answer = Promise.withResolvers<string>()
+  const web = closeAfter(t, await testUpstream({ tools: { slow: () => answer.promise } }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web }, config: CODE, clock }))
+  const client = closeAfter(t, await testClient(gateway))
+  const running = textOf(client, 'return await tools.web__slow()')
+  await web.next('tools/call')
+  clock.pass(15_000)
+  answer.resolve('at last')
+  assert.equal(await running, '"at last"')
 })
 
 test('a caller runs two scripts at a time, and a third one is told to wait', async t => {
