@@ -27,6 +27,8 @@ import { redisFor, skip } from '../../../fixtures/redis.ts'
 
 const clock = systemClock
 const log = createLog({ level: 'error', format: 'json', write: () => undefined })
+/** Time that Redis has for a command. */
+const COMMAND_MS = 250
 
 const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Store>>> = {
   memory: () => Promise.resolve(new MemoryStore(clock)),
@@ -184,6 +186,19 @@ test('redis: one that does not answer is asked no more for a while', { skip }, a
   }
   assert.equal(answered, true)
   assert.ok(Number(store.upSince) > upSince, 'records may be missing since then')
+})
+
+test('redis: a process that was busy itself does not take it for slow', { skip }, async t => {
+  const { url } = await redisFor(t)
+  const store = await connected(url)
+  cleanup(t, () => store.close())
+  await store.run(LEASE, ['tg:{g}:replica:a', 'tg:{g}:replicas'], ['', 'one', '60000', 'a'])
+
+  const asked = store.get('tg:{g}:replica:a')
+  for (const end = performance.now() + 2 * COMMAND_MS; performance.now() < end;);
+
+  assert.equal(await asked, 'one')
+  assert.equal(store.isUp, true)
 })
 
 test('primary: the lease of a process ends with it, and those of others do not', async t => {
