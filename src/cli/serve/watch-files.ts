@@ -1,6 +1,7 @@
 import { statSync, watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { systemClock } from '../../util/clock.ts'
 
 /** A file has come to rest when it was the same for so long. */
 const REST_MS = 150
@@ -17,9 +18,11 @@ interface FileWatch {
   close(): void
 }
 
+type Time = Pick<typeof systemClock, 'now' | 'after'>
+
 /** Watches directories rather than files: most editors put a new file in the place of the old one. */
-export function watchFiles(changed: () => void): FileWatch {
-  return new RestingFiles(changed)
+export function watchFiles(changed: () => void, clock: Time = systemClock): FileWatch {
+  return new RestingFiles(changed, clock)
 }
 
 /** Tells of a change once, when no editor is in the middle of it: all files are there, not empty, and stay as they are. */
@@ -29,10 +32,12 @@ class RestingFiles implements FileWatch {
   #files: readonly string[] = []
   /** The files as they were last told of; what a file was before it was watched is unknown. */
   #told: ReadonlyMap<string, Stamp> = new Map()
-  #timer: NodeJS.Timeout | undefined
+  #forget: () => void = () => undefined
+  readonly #clock: Time
 
-  constructor(changed: () => void) {
+  constructor(changed: () => void, clock: Time) {
     this.#changed = changed
+    this.#clock = clock
   }
 
   over(files: readonly string[]): void {
@@ -50,7 +55,7 @@ class RestingFiles implements FileWatch {
   }
 
   close(): void {
-    clearTimeout(this.#timer)
+    this.#forget()
     this.#unwatch()
   }
 
@@ -59,10 +64,10 @@ class RestingFiles implements FileWatch {
     this.#watchers = []
   }
 
-  #soon(since = Date.now()): void {
+  #soon(since = this.#clock.now()): void {
     const before = stampsOf(this.#files)
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#look(before, since), REST_MS).unref()
+    this.#forget()
+    this.#forget = this.#clock.after(REST_MS, () => this.#look(before, since))
   }
 
   #look(before: ReadonlyMap<string, Stamp>, since: number): void {
@@ -70,7 +75,7 @@ class RestingFiles implements FileWatch {
     if (areSame(now, this.#told)) return
     // One that was not there before may stay away.
     const isWritten = [...now].every(([file, { size }]) => size > 0 || this.#told.get(file)?.size === 0)
-    const isLate = Date.now() - since > LONGEST_GAP_MS
+    const isLate = this.#clock.now() - since > LONGEST_GAP_MS
     if (!areSame(now, before) || (!isWritten && !isLate)) return this.#soon(since)
     this.#told = now
     this.#changed()

@@ -15,6 +15,8 @@ const PACKAGE = dirname(findPackageJSON('@modelcontextprotocol/conformance', imp
 const CLIENT = fileURLToPath(new URL('../../compliance/upstream-auth.ts', import.meta.url))
 const COMMAND = `"${process.execPath}" --disable-warning=ExperimentalWarning "${CLIENT}"`
 const LONGEST_MS = 120_000
+/** Suite and gateway are started anew for each scenario: what Node makes of their files is kept, as it is for the tests. */
+const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/tests', import.meta.url))
 
 /**
  * Scenarios that do not count, and pass. Three are left out: an authorization server without metadata
@@ -66,7 +68,8 @@ async function examine(t: TestContext, scenario: string, args: readonly string[]
   const program = join(PACKAGE, 'dist', 'index.js')
   const own = ['client', '--command', COMMAND, '--timeout', '100000', '--output-dir', results]
   const output = await new Promise<string>(resolve => {
-    const options = { timeout: LONGEST_MS, maxBuffer: 64 * 1024 * 1024 }
+    const env = { ...process.env, NODE_COMPILE_CACHE: CACHE }
+    const options = { timeout: LONGEST_MS, maxBuffer: 64 * 1024 * 1024, env }
     const given = [program, ...own, '--scenario', scenario, ...args]
     execFile(process.execPath, given, options, (_error, stdout, stderr) =>
       resolve(stripVTControlCharacters(stdout + stderr)),

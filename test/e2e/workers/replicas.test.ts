@@ -118,7 +118,7 @@ test('workers are replicas of one machine', { skip: process.platform === 'win32'
       process.kill(pid, 'SIGSTOP')
       cleanup(t, () => void process.kill(pid, 'SIGCONT'))
       const session = String(client.initialized?.headers['mcp-session-id'])
-      await until(async () => (await post(url, session)) === 200, 60_000)
+      await until(async () => (await post(url, session, undefined, 2000)) === 200, 60_000)
       process.kill(pid, 'SIGCONT')
 
       await until(async () => (await replicasOf(running)).fenced > Number(fenced), 60_000)
@@ -218,7 +218,12 @@ const MODERN = {
 }
 
 /** Status of one call, on a connection of its own where none is given: in a session, or as a modern request. */
-async function post(url: string, session: string | undefined, dispatcher?: Agent): Promise<number> {
+async function post(
+  url: string,
+  session: string | undefined,
+  dispatcher?: Agent,
+  withinMs = 30_000,
+): Promise<number> {
   const { headers, params } =
     session === undefined ? MODERN : { headers: { 'mcp-session-id': session }, params: ECHO }
   const connection =
@@ -229,7 +234,7 @@ async function post(url: string, session: string | undefined, dispatcher?: Agent
       method: 'POST',
       headers: { ...HEADERS, ...headers, ...connection.headers },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-      signal: AbortSignal.timeout(2000),
+      signal: AbortSignal.timeout(withinMs),
     })
     return answer.status === 200 && !(await answer.text()).includes('"result"') ? 0 : answer.status
   } catch {

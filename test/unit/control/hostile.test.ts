@@ -72,7 +72,7 @@ test('a web page is refused, should something carry its requests here', { skip }
 
 test('a connection that sends nothing, or half a request, is closed', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
-  await opened(t, socket, { arrivalMs: 100 })
+  await opened(t, socket, { arrivalMs: 1000 })
   const alive = setInterval(() => undefined, 1000)
   cleanup(t, () => clearInterval(alive))
   const peers = [

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream } from '../../../src/testing/index.ts'
+import { patientClock as clock } from '../../fixtures/clocks.ts'
 
 const MIB = 1024 * 1024
 const TOO_LONG = /tools\/list has more than 16777216 bytes over all its pages/
@@ -20,7 +21,7 @@ async function besideLong(t: TestContext, pages: number, lists: JsonObject, dela
   })
   const { gateway, log } = closeAfter(
     t,
-    await testGateway({ upstreams: { long, sound }, config: { cache: false, lists } }),
+    await testGateway({ upstreams: { long, sound }, clock, config: { cache: false, lists } }),
   )
   const client = await gateway.connect()
   const names = async (): Promise<string[]> => {

@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test'
 import type { Connection } from '../../../src/api/gateway.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { closeAfter, testGateway, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { patientClock as clock } from '../../fixtures/clocks.ts'
 
 /** Far above anything on loopback, far below the patience of a test. */
 const WAIT_MS = 150
@@ -18,6 +19,7 @@ async function two(t: TestContext, spec: JsonObject = {}, config: JsonObject = {
     t,
     await testGateway({
       upstreams: { slow, quick },
+      clock,
       config: {
         cache: false,
         lists: { grace: WAIT_MS, wait: WAIT_MS },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createGateway, type Connection, type Gateway } from '../../../src/index.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 import { isAlive, script } from '../fixtures/upstream-bench.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
@@ -9,19 +10,23 @@ import { until } from '../../fixtures/until.ts'
 const KEEPING = script('keeping-server.mjs')
 
 test('a reload that changes only what plugins read keeps the process, under the new rules', async t => {
-  const gateway = await running(t, { tools: { allow: ['count'] } })
+  const clock = new TestClock()
+  const gateway = await running(t, { tools: { allow: ['count'] } }, {}, clock)
   const client = await gateway.connect()
   const [pid] = await count(client)
   assert.deepEqual(await names(client), ['it__count'])
 
-  await gateway.reload(config({ tools: { allow: ['count', 'wait'] }, timeout: '200ms', onFailure: 'fail' }))
+  await gateway.reload(config({ tools: { allow: ['count', 'hold'] }, timeout: '10m', onFailure: 'fail' }))
 
-  assert.deepEqual(await names(client), ['it__count', 'it__wait'])
+  assert.deepEqual(await names(client), ['it__count', 'it__hold'])
   assert.deepEqual(await count(client), [pid, 2])
-  await assert.rejects(
-    client.request('tools/call', { name: 'it__wait', arguments: { ms: 500 } }),
-    /no answer|200 ms/,
+  const late = assert.rejects(
+    client.request('tools/call', { name: 'it__hold', arguments: {} }),
+    /no answer|600000 ms/,
   )
+  await until(() => gateway.upstreams.get('it')?.status().runtime?.inFlight === 1, 'it is under way')
+  clock.pass(600_000)
+  await late
 
   await gateway.reload(config({ prefix: '' }))
 
@@ -125,8 +130,13 @@ function config(spec: JsonObject): JsonObject {
   return { upstreams: { it: upstreamOf(spec) } }
 }
 
-async function running(t: TestContext, spec: JsonObject, listeners: JsonObject = {}): Promise<Gateway> {
-  const gateway = await createGateway({ ...config(spec), listeners })
+async function running(
+  t: TestContext,
+  spec: JsonObject,
+  listeners: JsonObject = {},
+  clock = new TestClock(),
+): Promise<Gateway> {
+  const gateway = await createGateway({ ...config(spec), listeners }, { clock })
   cleanup(t, () => gateway.close())
   await gateway.start()
   return gateway

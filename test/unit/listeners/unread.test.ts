@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { HttpReply } from '../../../src/api/index.ts'
 import { HeldBytes, Hold } from '../../../src/transport/backlog.ts'
-import { FakeClock, result, type FakeGate } from './http/fake-gate.ts'
+import { FakeClock, result } from './http/fake-gate.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
 import { serveAll, talk } from './http/network.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
@@ -30,11 +30,11 @@ function post({ headers, body }: ReturnType<typeof modern>, path = '/mcp'): stri
   return `POST ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`
 }
 
-/** Says whether the other end has closed the connection: what it sent is read for that. */
-async function isCut(socket: Socket): Promise<boolean> {
-  const closed = new Promise<boolean>(resolve => socket.on('close', () => resolve(true)))
+/** Resolves when the other end has closed the connection: what it sent is read for that. */
+async function cut(socket: Socket): Promise<void> {
+  const closed = once(socket, 'close')
   socket.resume()
-  return Promise.race([closed, new Promise<boolean>(resolve => setTimeout(resolve, 2000, false).unref())])
+  await closed
 }
 
 /** Answers one request in JSON that nobody reads. */
@@ -54,12 +54,17 @@ for (const [what, text] of [
   test(`a client that does not read ${what} is cut after limits.unread`, async t => {
     const clock = new FakeClock()
     const { gate, url } = await serve(t, { limits: { unread: '10s' } }, clock)
+    let served = 0
     Object.assign(gate, large, {
-      serve: (): Promise<HttpReply> => Promise.resolve({ status: 200, body: LARGE.text }),
+      serve: (): Promise<HttpReply> => {
+        served++
+        return Promise.resolve({ status: 200, body: LARGE.text })
+      },
     })
     const socket = await deaf(t, url, text)
     const closed = once(socket, 'close')
-    await until(() => socket.bytesWritten > 0 && gateWasAsked(gate, what), 'it was answered')
+    await until(() => gate.seen.length + served > 0, 'it was asked')
+    // The answer goes out within a few turns of the loop.
     await new Promise(resolve => setTimeout(resolve, 300))
 
     clock.advance(15_000)
@@ -69,10 +74,6 @@ for (const [what, text] of [
     await closed
     assert.ok(socket.bytesRead < LARGE.text.length, 'it did not get the whole of it')
   })
-
-function gateWasAsked(gate: FakeGate, what: string): boolean {
-  return gate.seen.length > 0 || what.startsWith('what')
-}
 
 test('a client that reads slowly, and does read, gets the whole answer', async t => {
   const clock = new FakeClock()
@@ -126,7 +127,8 @@ test('the client that holds the most makes way for others', async t => {
   await until(() => gate.seen.length === 4, 'all were answered')
   await new Promise(resolve => setTimeout(resolve, 300))
 
-  assert.equal(await isCut(greedy[0] as Socket), true)
+  await cut(greedy[0] as Socket)
+  assert.ok((greedy[0]?.bytesRead ?? 0) < LARGE.text.length, 'it did not get the whole of it')
   for (const socket of modest) {
     let length = 0
     socket.on('data', (chunk: Buffer) => (length += chunk.length))

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ownerProblemOf, reasonOf } from '../../../src/errors/errors.ts'
 import { lastWordsIn } from '../../../src/processes/stderr.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 import { bench, callOf, stdioSpec } from '../fixtures/upstream-bench.ts'
+import { until } from '../../fixtures/until.ts'
 
 const NODE = `node:internal/modules/cjs/loader:1433
   throw err;
@@ -69,15 +71,19 @@ describe('a server that cannot be talked to', { concurrency: 2 }, () => {
 
   it('is said to write what is no JSON, where its handshake does not come', async t => {
     const spec = stdioSpec(['-e', 'console.log("Listening on port 3000"); process.stdin.resume()'], {
-      startupTimeout: '1s',
+      startupTimeout: '1m',
     })
-    const { upstream } = await bench(t, spec)
+    const clock = new TestClock()
+    const { upstream, logs } = await bench(t, spec, { clock })
 
-    const failure: unknown = await upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
+    const failing = upstream.dispatch(callOf('tools/list')).catch((error: unknown) => error)
+    await until(() => logs.length > 0, 'its line was read')
+    clock.pass(60_000)
+    const failure: unknown = await failing
 
     assert.match(
       ownerProblemOf(upstream) ?? '',
-      /no handshake within 1000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
+      /no handshake within 60000 ms: it wrote a line on stdout that is no JSON; it said last: Listening on port 3000/,
     )
     assert.match(reasonOf(failure), /is no JSON$/)
   })

@@ -38,7 +38,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
     const family = processesWith(cookie).map(({ pid }) => pid)
     process.kill(server, 'SIGKILL')
 
-    await until(() => !family.some(isAlive), 'the server and all its children are gone', 3000)
+    await until(() => !family.some(isAlive), 'the server and all its children are gone')
   })
 
   it('ends alone: another process of the same server is left in peace', async t => {
@@ -63,8 +63,8 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
       gateway.kill(signal)
 
-      await until(() => processesWith(cookie).length === 0, 'nothing is left', 4000)
-      await until(() => !isAlive(guardian), 'the guardian is gone', 4000)
+      await until(() => processesWith(cookie).length === 0, 'nothing is left')
+      await until(() => !isAlive(guardian), 'the guardian is gone')
     })
 
   it('ends when the whole group of the gateway is killed, as a terminal or a supervisor does', async () => {
@@ -73,8 +73,8 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 
     process.kill(-(gateway.pid ?? assert.fail()), 'SIGKILL')
 
-    await until(() => processesWith(cookie).length === 0, 'nothing is left', 4000)
-    await until(() => !isAlive(guardian), 'the guardian is gone', 4000)
+    await until(() => processesWith(cookie).length === 0, 'nothing is left')
+    await until(() => !isAlive(guardian), 'the guardian is gone')
   })
 
   it('ends at the next start when the guardian was killed as well', async t => {

@@ -237,7 +237,7 @@ describe('a server in a sandbox', live, () => {
 
     process.kill(upstream.pid ?? assert.fail(), 'SIGKILL')
 
-    await until(() => !processesWith(cookie).some(({ pid }) => family.includes(pid)), 'all are gone', 2000)
+    await until(() => !processesWith(cookie).some(({ pid }) => family.includes(pid)), 'all are gone')
   })
 })
 

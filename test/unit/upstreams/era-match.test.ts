@@ -228,11 +228,9 @@ function legacyPid(
 }
 
 async function eventually(make: () => Promise<string>): Promise<string> {
-  for (let round = 0; ; round++) {
-    const made = await make()
-    if (/^User response/.test(made) || round === 100) return made
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+  let made = ''
+  await until(async () => /^User response/.test((made = await make())), 'its client is asked')
+  return made
 }
 
 function memoryOf(): UpstreamMemory {

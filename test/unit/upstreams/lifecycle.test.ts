@@ -16,6 +16,7 @@ import {
   textOf,
   toolCall,
 } from '../fixtures/upstream-bench.ts'
+import { TestClock } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 
@@ -68,8 +69,9 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
 
   it('rests with all its replicas, one that has failed included', async t => {
     const { file, args } = switched(t)
-    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '2s' })
-    const { upstream, logs } = await bench(t, spec)
+    const clock = new TestClock()
+    const spec = stdioSpec(args, { replicas: 2, era: 'legacy', idle: '10m' })
+    const { upstream, logs } = await bench(t, spec, { clock })
     await upstream.start()
     await until(() => upstream.runtime?.instances.length === 2, 'both are up')
     writeFileSync(file, '')
@@ -77,9 +79,13 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
     process.kill(other ?? assert.fail(), 'SIGKILL')
     await until(() => logs.some(({ message }) => message === 'a replica is not available'), 'it has failed')
 
-    await until(() => upstream.state === 'idle', 'it rests')
+    await until(() => {
+      clock.pass(600_000)
+      return upstream.state === 'idle'
+    }, 'it rests')
     rmSync(file)
-    await new Promise(resolve => setTimeout(resolve, 700))
+    clock.pass(600_000)
+    await new Promise(resolve => setTimeout(resolve, 100))
 
     assert.equal(upstream.runtime?.instances.length, 0)
   })
@@ -97,15 +103,20 @@ describe('a server with an idle time', { concurrency: 4 }, () => {
 
 describe('a server with a longest life', { concurrency: 4 }, () => {
   it('is replaced by a fresh one that was up first, and the old one ends with its last call', async t => {
-    const { upstream, states } = await bench(t, keeping({ maxLifetime: '300ms' }))
+    const clock = new TestClock()
+    const { upstream, states, stderr } = await bench(t, keeping({ maxLifetime: '30s' }), { clock })
+    const { file } = switched(t)
     const [old] = await count(upstream)
-    const long = upstream.dispatch(toolCall('wait', { ms: 1000 }))
+    const long = upstream.dispatch(toolCall('wait-for', { file }))
+    await until(() => stderr().includes('waits'), 'it is under way')
+    clock.pass(30_000)
 
     const pids = new Set<number>()
     while (pids.size < 2) pids.add((await count(upstream))[0])
 
     assert.ok(isAlive(old), 'it still has a call')
     assert.equal(upstream.runtime?.restarts, 1)
+    writeFileSync(file, '')
     assert.equal(textOf(await long), `${old} waited`)
     await until(() => !isAlive(old), 'it has ended')
     assert.deepEqual(states.slice(0, 3), ['starting', 'ready', 'ready'])

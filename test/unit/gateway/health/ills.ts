@@ -12,6 +12,9 @@ import { type Case, gatewayOf, type Ill, METRICS, web } from './ill.ts'
 import { until } from './told.ts'
 
 const DAY_MS = 86_400_000
+/** Time for which a replica shows what Redis has refused, and after which it looks again who else is there. */
+const REFUSAL_MS = 30_000
+const LOOK_MS = 10_000
 
 async function certified(t: TestContext, days: number): Promise<Ill> {
   const root = authority()
@@ -125,11 +128,20 @@ export const ILLS: Readonly<Record<string, Case>> = {
     fix: /rights, or Redis more memory/,
     needsRedis: true,
     async make(t) {
-      const { gateways, redis } = await replicas(t, 1, METRICS)
+      const clock = new TestClock()
+      const { gateways, redis } = await replicas(t, 1, METRICS, clock)
       const [gateway] = gateways
       if (gateway === undefined) throw new Error('there is no replica')
       await redis.ask('CONFIG', 'SET', 'maxmemory', '1')
-      return { gateway, cure: () => redis.ask('CONFIG', 'SET', 'maxmemory', '0') }
+      return {
+        gateway,
+        async cure() {
+          await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
+          // Redis answers in order: what it has refused before is known when this is there.
+          await gateway.gateway.control('cluster.replicas')
+          clock.pass(REFUSAL_MS)
+        },
+      }
     },
   },
   'cluster-mixed': {
@@ -137,17 +149,20 @@ export const ILLS: Readonly<Record<string, Case>> = {
     fix: /same version and configuration.*gateway replicas/,
     needsRedis: true,
     async make(t) {
-      const { gateways, redis } = await replicas(t, 1, METRICS)
+      const clock = new TestClock()
+      const { gateways, redis } = await replicas(t, 1, METRICS, clock)
       const [gateway] = gateways
       if (gateway === undefined) throw new Error('there is no replica')
       const { upstreams } = gateway.gateway.generation.loaded.config
       const same = { ...METRICS, upstreams: upstreams as unknown as JsonObject }
       const other = await replica(t, redis, { ...same, cache: false })
+      clock.pass(LOOK_MS)
       return {
         gateway,
         async cure() {
           await other.gateway.close()
           await replica(t, redis, same)
+          clock.pass(LOOK_MS)
         },
       }
     },

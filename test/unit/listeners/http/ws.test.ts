@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { INITIALIZE, JSON_HEADERS, envelope } from './client.ts'
-import { result } from './fake-gate.ts'
+import { FakeClock, result } from './fake-gate.ts'
 import { openOldStream, refused, serveAll, talk } from './network.ts'
+import { until } from '../../../fixtures/until.ts'
 
 test('a legacy client shakes hands and calls over a WebSocket, on one session', async t => {
   const { gate, at } = await serveAll(t)
@@ -169,7 +170,8 @@ function canPassOver(): boolean {
 
 test('a conversation in which nothing happens ends after limits.idle, one that waits for an answer does not', async t => {
   const limits = { body: '4MiB', sessions: 10, idle: '150ms', connections: 64 }
-  const { gate, at } = await serveAll(t, { limits })
+  const clock = new FakeClock()
+  const { gate, at } = await serveAll(t, { limits }, clock)
   const [idle, busy] = [await talk(at('/ws')), await talk(at('/ws'))]
   const slow = gate.next('slow/one')
   busy.send({ id: 1, method: 'slow/one' })
@@ -178,8 +180,13 @@ test('a conversation in which nothing happens ends after limits.idle, one that w
   await idle.next()
   const stream = await openOldStream(at('/sse'))
 
-  await idle.closed
-  assert.equal(await stream.next(), undefined)
+  let isOver = false
+  const over = Promise.all([idle.closed, stream.next()]).finally(() => (isOver = true))
+  await until(() => {
+    clock.advance(50)
+    return isOver
+  }, 'both have ended')
+  assert.equal((await over)[1], undefined)
   seen.resolve(result({}))
 
   assert.equal((await busy.next())?.id, 1)

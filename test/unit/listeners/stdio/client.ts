@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream'
-import type { Listener } from '../../../../src/api/index.ts'
+import type { Clock, Listener } from '../../../../src/api/index.ts'
 import { stdioListener } from '../../../../src/listeners/stdio/stdio-listener.ts'
 import { FakeGate, makeListener, realClock } from '../http/fake-gate.ts'
 import { envelope, Lines, parse, type Message } from '../http/client.ts'
@@ -21,11 +21,12 @@ export interface PipeClient {
 export async function pipe({
   highWaterMark,
   grace = 5000,
-}: { highWaterMark?: number; grace?: number } = {}): Promise<PipeClient> {
+  clock = realClock,
+}: { highWaterMark?: number; grace?: number; clock?: Clock } = {}): Promise<PipeClient> {
   const gate = new FakeGate()
   const input = new PassThrough()
   const output = new PassThrough(highWaterMark === undefined ? {} : { highWaterMark })
-  const listener = makeListener(stdioListener({ input, output }), { type: 'stdio' }, gate, realClock, {
+  const listener = makeListener(stdioListener({ input, output }), { type: 'stdio' }, gate, clock, {
     shutdown: { grace },
   })
   await listener.start()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { Agent, fetch } from 'undici'
+import type { Clock } from '../../../../src/api/index.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
@@ -30,20 +31,32 @@ export interface Replicas {
   readonly ids: readonly string[]
 }
 
-export async function replicas(t: TestContext, count: number, config: JsonObject = {}): Promise<Replicas> {
+export async function replicas(
+  t: TestContext,
+  count: number,
+  config: JsonObject = {},
+  clock?: Clock,
+): Promise<Replicas> {
   const redis = await redisFor(t)
   const web = closeAfter(t, await testUpstream({ tools: { echo: args => JSON.stringify(args) } }))
   const gateways: TestGateway[] = []
   for (let number = 0; number < count; number++)
-    gateways.push(await replica(t, redis, { upstreams: { web: { type: 'http', url: web.url } }, ...config }))
+    gateways.push(
+      await replica(t, redis, { upstreams: { web: { type: 'http', url: web.url } }, ...config }, clock),
+    )
   const ids = await Promise.all(gateways.map(async one => String((await statusOf(one)).self)))
   return { redis, gateways, urls: gateways.map(({ url }) => url), ids }
 }
 
-export async function replica(t: TestContext, redis: Redis, config: JsonObject): Promise<TestGateway> {
+export async function replica(
+  t: TestContext,
+  redis: Redis,
+  config: JsonObject,
+  clock?: Clock,
+): Promise<TestGateway> {
   const cluster = { redis: redis.url, keys: [KEY], ...(config.cluster as object | undefined) }
   const whole = { listeners: { main: { type: 'http', port: 0 } }, ...config, cluster }
-  const gateway = await testGateway({ config: whole })
+  const gateway = await testGateway({ config: whole, ...(clock === undefined ? {} : { clock }) })
   configs.set(gateway, { version: 1, ...whole })
   cleanup(t, () => gateway[Symbol.asyncDispose]())
   return gateway

@@ -3,7 +3,13 @@ import { test, type TestContext } from 'node:test'
 import type { ServerResponse } from 'node:http'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { retryAfterMs } from '../../../../src/upstreams/http/http-failures.ts'
-import { closeAfter, testClient, testGateway, type TestClient } from '../../../../src/testing/index.ts'
+import {
+  closeAfter,
+  TestClock,
+  testClient,
+  testGateway,
+  type TestClient,
+} from '../../../../src/testing/index.ts'
 import { json, modern, peer, result, type Heard, type Peer } from '../../fixtures/http-peer.ts'
 
 type Handle = (heard: Heard, response: ServerResponse) => void
@@ -15,7 +21,7 @@ const LISTED: Readonly<Record<string, JsonObject>> = {
 }
 
 /** A gateway before a server that lists a tool and a resource, and does with calls as it is told. */
-async function before(t: TestContext, handle: Handle, spec: JsonObject = {}) {
+async function before(t: TestContext, handle: Handle, spec: JsonObject = {}, clock = new TestClock()) {
   const server = await peer(
     t,
     modern(
@@ -28,7 +34,7 @@ async function before(t: TestContext, handle: Handle, spec: JsonObject = {}) {
     ),
   )
   const web = { type: 'http', url: server.url, era: 'modern', ...spec }
-  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web } } }))
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web } }, clock }))
   const client = closeAfter(t, await testClient(gateway))
   await client.request('tools/list')
   await client.request('resources/list')
@@ -111,7 +117,8 @@ for (const [how, handle] of [
 
 test('an open breaker answers at once, sends nothing, and lets one probe through', async t => {
   let isIll = true
-  const spec = { breaker: { failures: 5, open: 1500 }, retry: false }
+  const clock = new TestClock()
+  const spec = { breaker: { failures: 5, open: '10m' }, retry: false }
   const { server, client, gateway } = await before(
     t,
     (heard, response) => {
@@ -119,6 +126,7 @@ test('an open breaker answers at once, sends nothing, and lets one probe through
       else fine(heard, response)
     },
     spec,
+    clock,
   )
   for (let time = 0; time < 5; time++) await client.request(...CALL)
   isIll = false
@@ -127,7 +135,7 @@ test('an open breaker answers at once, sends nothing, and lets one probe through
   assert.equal(attempts(server, 'tools/call'), 5)
   assert.ok(Math.max(...times) > 0)
   assert.match(JSON.stringify(gateway.upstreams.get('web')?.status().breaker), /"state":"open"/)
-  await new Promise(resolve => setTimeout(resolve, Math.max(...times)))
+  clock.pass(Math.max(...times))
   const after = await Promise.all(Array.from({ length: 10 }, () => client.request(...CALL)))
 
   assert.ok(after.some(({ error }) => error === undefined))

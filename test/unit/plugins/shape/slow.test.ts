@@ -5,7 +5,13 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { answer, type Plugin } from '../../../../src/plugin.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
+import {
+  closeAfter,
+  TestClock,
+  testClient,
+  testGateway,
+  testUpstream,
+} from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { call, type Client, ERAS, texts } from './scene.ts'
 import { until } from '../../../fixtures/until.ts'
@@ -21,12 +27,13 @@ interface Given {
   readonly plugins?: readonly Plugin<never>[]
   readonly spec?: JsonObject
   readonly more?: JsonObject
+  readonly clock?: TestClock
 }
 
 /** A gateway before a server with a tool that ends when the test says so. */
 async function slowScene(
   t: TestContext,
-  { shape = PATIENCE, era = 'dual', plugins = [], spec = {}, more = {} }: Given = {},
+  { shape = PATIENCE, era = 'dual', plugins = [], spec = {}, more = {}, clock = new TestClock() }: Given = {},
 ) {
   const ends: ((text: string) => void)[] = []
   const aborted: unknown[] = []
@@ -57,7 +64,7 @@ async function slowScene(
   )
   const upstreams = { web: { type: 'http', url: web.url, ...spec } }
   const config = { cache: false as const, shape, upstreams, ...more }
-  const gateway = closeAfter(t, await testGateway({ config, plugins }))
+  const gateway = closeAfter(t, await testGateway({ config, plugins, clock }))
   const open = async (options: Parameters<typeof testClient>[1] = {}) =>
     closeAfter(t, await testClient(gateway, options))
   return { web, gateway, open, ends, aborted, tell }
@@ -135,14 +142,18 @@ test('who ends a call that goes on ends it at its server, by the tool or by the 
 })
 
 test('a client that goes away before its patience is over ends the call; one that was answered does not', async t => {
-  const { open, aborted, ends } = await slowScene(t, { shape: { patience: 400 } })
+  const clock = new TestClock()
+  const { open, aborted, ends } = await slowScene(t, { shape: { patience: 30_000 }, clock })
   const client = await open()
 
   const running = client.start('tools/call', { name: 'web__slow', arguments: {} })
   await until(() => ends.length === 1)
   void running.cancel()
   await until(() => aborted.length === 1)
-  const handle = slowHandle(await call(client, 'web__slow'))
+  const answered = call(client, 'web__slow')
+  await until(() => ends.length === 2)
+  clock.pass(30_000)
+  const handle = slowHandle(await answered)
   await finish(ends, 1, 'still there')
 
   assert.deepEqual(texts(await ended(client, handle)), ['still there'])

@@ -5,10 +5,11 @@ import { loopTurns } from '../../../../src/transport/loop-turns.ts'
 import { event, legacy, peer, said, stream } from '../../fixtures/http-peer.ts'
 import { bench, httpSpec, sseSpec, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { oldServer, wsServer } from './network-upstream.ts'
+import { handTime } from '../../../fixtures/clocks.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const FLOOD = 250
-/** Works for each message: about one, as both take as long, and hardly any of a stream that is read as it comes. */
+/** Works for each message: about one, as both take a millisecond, and hardly any of a stream that is read as it comes. */
 const FAIR = 0.2
 const FILL = 'x'.repeat(2000)
 const METHOD = 'notifications/resources/updated'
@@ -20,9 +21,11 @@ class Flooded {
   worked = 0
   /** The name of the caller; what a caller has used counts for a second, so that each test has one of its own. */
   readonly #caller: string
+  readonly #pass: (ms: number) => void
 
-  constructor(caller: string) {
+  constructor(caller: string, pass: (ms: number) => void) {
     this.#caller = caller
+    this.#pass = pass
   }
 
   readonly note = (): void => {
@@ -30,24 +33,19 @@ class Flooded {
       for (const caller of ['one', 'two']) loopTurns.mayRun(caller, 0)
       this.#work()
     }
-    busy()
+    this.#pass(1)
     this.seen++
   }
 
   #work(): void {
     const run = (): void => {
       if (this.seen === FLOOD) return
-      busy()
+      this.#pass(1)
       this.worked++
       this.#work()
     }
     loopTurns.wait(this.#caller, { run })
   }
-}
-
-function busy(): void {
-  const end = performance.now() + 1
-  while (performance.now() < end);
 }
 
 /** Connects to a server, and returns what makes that send so many messages at once. */
@@ -101,12 +99,13 @@ const ROADS: Readonly<Record<string, Road>> = {
 
 for (const [name, road] of Object.entries(ROADS))
   test(`what a server sends is read in turns with the work of callers, over ${name}`, async t => {
-    const flooded = new Flooded(`beside ${name}`)
+    const flooded = new Flooded(`beside ${name}`, handTime(t))
     const flood = await road(t, flooded.note)
 
     flood()
     await until(() => flooded.seen === FLOOD, 'all has arrived', 30_000)
 
+    t.diagnostic(`${flooded.worked} works beside ${FLOOD} messages`)
     assert.ok(flooded.worked >= FLOOD * FAIR, `${flooded.worked} works beside ${FLOOD} messages`)
   })
 

@@ -4,6 +4,7 @@ import { setUp } from '../../../../../plugins/agents/setup.ts'
 import type { AgentsConfig, AgentSettings } from '../../../../../plugins/agents/types/settings.ts'
 import { parseConfig } from '../../../../../src/config/index.ts'
 import {
+  type Clock,
   isObject,
   type JsonObject,
   type Plugin,
@@ -35,11 +36,17 @@ export interface Setting {
   client(options?: Parameters<typeof testClient>[1]): Promise<TestClient>
 }
 
+interface Given {
+  readonly config?: JsonObject
+  readonly section?: JsonObject
+  readonly clock?: Clock
+}
+
 /** A gateway with the face before a desk of the test's own. */
 export async function faceSetting(
   t: TestContext,
   agent: JsonObject = {},
-  { config = {}, section = {} }: { readonly config?: JsonObject; readonly section?: JsonObject } = {},
+  { config = {}, section = {}, clock }: Given = {},
 ): Promise<Setting> {
   const service = new HandDesk()
   let callback: Callback | undefined
@@ -58,7 +65,10 @@ export async function faceSetting(
       })
     },
   }
-  const gateway = closeAfter(t, await testGateway({ config, plugins: [BY_HEADER, face] }))
+  const gateway = closeAfter(
+    t,
+    await testGateway({ config, plugins: [BY_HEADER, face], ...(clock === undefined ? {} : { clock }) }),
+  )
   if (callback === undefined) throw new Error('the face was not set up')
   const client: Setting['client'] = async options => closeAfter(t, await testClient(gateway, options))
   return { service, callback, gateway, settings, client }

@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema, type ElicitResult } from '@modelcontextprotocol/sdk/types.js'
+import { TestClock } from '../../../../../src/testing/index.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { until } from '../../../../fixtures/until.ts'
 import { call, DECLARED, faceSetting, facts, words } from './kit.ts'
 
 const SHORT = { config: { shape: { patience: 40 } } }
@@ -70,7 +72,8 @@ test('a client that knows tasks is answered in time by agent_reply, too', async 
 })
 
 test('while a person thinks the time stands still', async t => {
-  const { service, gateway } = await faceSetting(t)
+  const clock = new TestClock()
+  const { service, gateway } = await faceSetting(t, {}, { config: { overload: false }, clock })
   const asked = Promise.withResolvers<void>()
   const thought = Promise.withResolvers<ElicitResult>()
   const client = new Client({ name: 'legacy', version: '1' }, { capabilities: { elicitation: {} } })
@@ -82,14 +85,20 @@ test('while a person thinks the time stands still', async t => {
   cleanup(t, () => client.close())
   const begun = service.next()
   let isAnswered = false
-  const params = { name: 'delegate_task', arguments: { prompt: 'p', wait_ms: 400 } }
+  const params = { name: 'delegate_task', arguments: { prompt: 'p', wait_ms: 40_000 } }
   const answered = client.callTool(params).finally(() => (isAnswered = true))
   service.ask((await begun).view.id)
   await asked.promise
-  await new Promise(resolve => setTimeout(resolve, 900))
+  clock.pass(90_000)
+  await new Promise(resolve => setTimeout(resolve, 50))
 
   assert.equal(isAnswered, false)
   thought.resolve({ action: 'accept', content: { decision: 'allow' } })
+  await until(() => service.answers.length === 1, 'the answer has arrived')
+  await until(() => {
+    clock.pass(1000)
+    return isAnswered
+  }, 'its time is over')
   assert.equal(facts(await answered).state, 'running')
   assert.equal(service.answers.length, 1)
 })

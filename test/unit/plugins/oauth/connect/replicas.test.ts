@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { JsonObject } from '../../../../../src/plugin.ts'
-import { closeAfter, testClient, testGateway, type TestGateway } from '../../../../../src/testing/index.ts'
+import {
+  closeAfter,
+  TestClock,
+  testClient,
+  testGateway,
+  type TestGateway,
+} from '../../../../../src/testing/index.ts'
 import { PlainBrowser } from '../../../../fixtures/people/plain-browser.ts'
 import { redisFor, skip } from '../../../../fixtures/redis.ts'
 import { KEY, until } from '../../cluster/setting.ts'
@@ -19,15 +26,17 @@ import {
 interface Two extends Setting {
   /** A replica whose pages browsers ask of the first one. */
   readonly second: TestGateway
+  readonly clock: TestClock
   call(gateway: TestGateway, subject: string): Promise<string>
 }
 
 /** Two replicas behind one URL, at which the first one answers. */
 async function twoReplicas(t: TestContext): Promise<Two> {
   const redis = await redisFor(t)
-  const made = await setting(t, { cluster: { redis: redis.url, keys: [KEY] } })
+  const clock = new TestClock()
+  const made = await setting(t, { cluster: { redis: redis.url, keys: [KEY] }, overload: false }, clock)
   const listeners = { main: { type: 'http', port: 0, publicUrl: made.base } }
-  const second = closeAfter(t, await testGateway({ config: { ...made.config, listeners } }))
+  const second = closeAfter(t, await testGateway({ config: { ...made.config, listeners }, clock }))
   const call = async (gateway: TestGateway, subject: string): Promise<string> => {
     const headers = { authorization: `Bearer ${await made.idp.sign(`${made.base}/mcp`, subject)}` }
     const client = await testClient(gateway.url, { headers, capabilities: OPENS_PAGES })
@@ -35,7 +44,7 @@ async function twoReplicas(t: TestContext): Promise<Two> {
     await client.close()
     return JSON.stringify(reply)
   }
-  return { ...made, second, call }
+  return { ...made, second, call, clock }
 }
 
 test('the page of a login is asked of any replica, and the login is that of all', { skip }, async t => {
@@ -83,6 +92,18 @@ test(
   },
 )
 
+/** Has time pass until this is settled: a retry waits for seconds for the login that was not made yet. */
+async function passing<T>(clock: TestClock, waiting: Promise<T>): Promise<T> {
+  let isOver = false
+  const over = (): void => void (isOver = true)
+  waiting.then(over, over)
+  while (!isOver) {
+    await pause(100)
+    clock.pass(1000)
+  }
+  return waiting
+}
+
 /** A modern call at one replica and its retry at another, as a balancer without affinity has it. */
 async function retrying(t: TestContext): Promise<
   Two & {
@@ -100,7 +121,7 @@ async function retrying(t: TestContext): Promise<
   }
   const first = await ask(made.gateway, CALL)
   const retry = (at: TestGateway, action: string, requestState = first.requestState): Promise<JsonObject> =>
-    ask(at, { ...CALL, requestState, inputResponses: { 'visit-1': { action } } })
+    passing(made.clock, ask(at, { ...CALL, requestState, inputResponses: { 'visit-1': { action } } }))
   return { ...made, link: linkIn(first), retry }
 }
 
