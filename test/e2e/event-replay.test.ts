@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
+import {
+  Client as ClientV2,
+  StreamableHTTPClientTransport as TransportV2,
+} from '@modelcontextprotocol/client'
+import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as TransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { closeAfter, testUpstream } from '../../src/testing/index.ts'
 import { cleanup } from '../fixtures/cleanup.ts'
 import { freePort } from '../fixtures/free-port.ts'
@@ -38,8 +46,10 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   throw new Error('it never came to be')
 }
 
-async function setting(t: TestContext) {
+/** Two replicas before a server with a tool that says how far it is, and ends when it is told to. */
+async function pair(t: TestContext) {
   let progress: (number: number) => void = () => undefined
+  let release: (text: string) => void = () => undefined
   const redis = await redisFor(t)
   const web = closeAfter(
     t,
@@ -49,12 +59,22 @@ async function setting(t: TestContext) {
           const { progressToken } = params._meta as { progressToken: string }
           progress = number => notify('notifications/progress', { progressToken, progress: number })
           progress(0)
-          return new Promise<string>(() => undefined)
+          return new Promise<string>(resolve => (release = resolve))
         },
       },
     }),
   )
   const [one, other] = [await replica(t, redis, web.url), await replica(t, redis, web.url)]
+  return {
+    ...{ redis, one, other },
+    progress: (number: number) => progress(number),
+    release: (text: string) => release(text),
+  }
+}
+
+async function setting(t: TestContext) {
+  const made = await pair(t)
+  const { redis, one } = made
   const session = await initializeAs(one.url)
   const params = { name: 'web__slow', arguments: {}, _meta: { progressToken: 'p' } }
   const stream = await openEvents(one.url, legacy(session, { id: 7, method: 'tools/call', params }))
@@ -68,10 +88,7 @@ async function setting(t: TestContext) {
     await leave()
     return status
   }
-  return {
-    ...{ redis, one, other, session, stream, entries, answersAt },
-    ...{ primedId: primed?.id, firstId: first?.id, progress: (number: number) => progress(number) },
-  }
+  return { ...made, session, stream, entries, answersAt, primedId: primed?.id, firstId: first?.id }
 }
 
 test(
@@ -112,6 +129,8 @@ test(
     // Sent to the sleeper, and read by it when it wakes.
     progress(2)
     await until(async () => (await answersAt(other, primedId)) === 200)
+    // With the word of the new owner, and that the call is lost.
+    await until(async () => (await entries()) === 5)
     const before = await redis.ask('XRANGE', `tg:gateway:e:${session}`, '-', '+')
 
     one.running.child.kill('SIGCONT')
@@ -126,3 +145,92 @@ test(
     assert.equal(await redis.ask('XRANGE', `tg:gateway:e:${session}`, '-', '+'), before)
   },
 )
+
+/** Entries of all sessions. */
+async function entriesIn(redis: Redis): Promise<number> {
+  const keys = (await redis.ask('KEYS', 'tg:gateway:e:*')).match(/tg:\S+/g) ?? []
+  const lengths = await Promise.all(keys.map(async key => /\d+/.exec(await redis.ask('XLEN', key))?.[0]))
+  return lengths.reduce((sum, length) => sum + Number(length), 0)
+}
+
+interface Road {
+  readonly url: URL
+  cut(): void
+  lead(to: URL): void
+}
+
+/** A road that is cut, and then leads elsewhere: who comes meanwhile waits. */
+async function road(t: TestContext, { port }: URL): Promise<Road> {
+  const sockets = new Set<Socket>()
+  let lead: (port: number) => void = () => undefined
+  let end = Promise.resolve(Number(port))
+  const server = createServer(near => {
+    sockets.add(near.on('error', () => undefined))
+    void end.then(to => {
+      const far = connect(to, '127.0.0.1')
+      sockets.add(far.on('error', () => near.destroy()))
+      near.pipe(far).pipe(near)
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = (): void => {
+    end = new Promise(resolve => (lead = resolve))
+    for (const socket of sockets) socket.destroy()
+    sockets.clear()
+  }
+  cleanup(t, () => {
+    server.close()
+    cut()
+  })
+  const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)
+  return { url, cut, lead: to => lead(Number(to.port)) }
+}
+
+type Call = (onprogress: () => void) => Promise<unknown>
+
+async function callOfV1(t: TestContext, url: URL): Promise<Call> {
+  const client = new ClientV1({ name: 'v1', version: '1' })
+  cleanup(t, () => client.close())
+  await client.connect(new TransportV1(url))
+  return onprogress => client.callTool({ name: 'web__slow' }, undefined, { onprogress })
+}
+
+async function callOfV2(t: TestContext, url: URL): Promise<Call> {
+  const client = new ClientV2({ name: 'v2', version: '1' }, { versionNegotiation: { mode: 'legacy' } })
+  cleanup(t, () => client.close())
+  await client.connect(new TransportV2(url))
+  return onprogress => client.callTool({ name: 'web__slow' }, { onprogress })
+}
+
+for (const [name, callOf] of Object.entries({ v1: callOfV1, v2: callOfV2 }))
+  test(
+    `a client of SDK ${name} gets the answer that it missed, and an error for a call that is lost, from another replica`,
+    { skip },
+    async t => {
+      const { redis, one, other, release } = await pair(t)
+      const begun = async (): Promise<{ way: Road; answer: Promise<unknown> }> => {
+        const way = await road(t, one.url)
+        const call = await callOf(t, way.url)
+        let answer: Promise<unknown> = Promise.resolve()
+        await new Promise<void>(resolve => {
+          answer = call(resolve).catch((error: unknown) => String(error))
+        })
+        way.cut()
+        return { way, answer }
+      }
+      const first = await begun()
+      release('done')
+      const second = await begun()
+      // Each has an id for its standing stream, one for that of the call, and its progress; one has its answer.
+      await until(async () => (await entriesIn(redis)) === 7)
+
+      one.running.child.kill('SIGKILL')
+      await one.running.exit
+      for (const { way } of [first, second]) way.lead(other.url)
+
+      const [answered, lost] = await Promise.all([first.answer, second.answer])
+      assert.match(JSON.stringify(answered), /"text":"done"/)
+      assert.match(String(lost), /its answer is lost/)
+    },
+  )

@@ -4,7 +4,7 @@ import type { EventCopy, EventRecord, EventSource } from '../../../src/plugin.ts
 const MOST_ENTRIES = 512
 /** Entries and bytes of messages in one command. */
 const MOST_OF_BATCH = 64
-const BATCH_BYTES = 256 * 1024
+const BATCH_BYTES = 64 * 1024
 /** Entries to delete at which all is written anew instead. */
 const MOST_GONE = 1024
 /** Pause before what Redis has lost is written anew once more. */

@@ -17,8 +17,8 @@ const LIFE_MS = 300_000
 const QUIET_MS = 200_000
 /** Bytes of a message: of a larger one Redis has no more than that there was one. */
 const MOST_BYTES = 256 * 1024
-/** Commands that wait for Redis at once. */
-const MOST_UNDER_WAY = 32
+/** Commands that wait for Redis at once: a large one is not to keep the others of this replica waiting. */
+const MOST_UNDER_WAY = 8
 
 interface KeptEventsOptions {
   readonly name: string

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test, type TestContext } from 'node:test'
 import { closeAfter, testUpstream, type TestUpstream } from '../../../../src/testing/index.ts'
 import { skip } from '../../../fixtures/redis.ts'
 import { type Events, initializeAs, listening, openEvents } from '../../listeners/http/events-client.ts'
 import { legacy } from '../../listeners/http/client.ts'
-import { LIST, replicas, say, statusOf, until } from './setting.ts'
+import { KEY, LIST, replicas, say, statusOf, until, withKeys } from './setting.ts'
 
 const URIS = Array.from({ length: 6 }, (_, index) => `r:${index}`)
 const UPDATED = 'notifications/resources/updated'
@@ -145,6 +146,34 @@ test(
     await until(async () => (await redis.ask('EXISTS', `tg:gateway:e:${session}`)).startsWith(':0'))
   },
 )
+
+test('events that were kept before all keys were rotated are read after it', { skip }, async t => {
+  const { first, second, call, progress, release, gateways, redis } = await setting(t)
+  const session = await initializeAs(first)
+  const events = await call(session)
+  const primed = await events.next()
+  await events.next()
+  await events.leave()
+  progress(1)
+  release('done')
+  const next = { id: 'b', key: randomBytes(32).toString('hex') }
+  for (const keys of [
+    [KEY, next],
+    [next, KEY],
+  ])
+    for (const gateway of gateways) await withKeys(gateway, keys)
+  await until(async () => {
+    const entries = await redis.ask('XRANGE', `tg:gateway:e:${session}`, '-', '+')
+    return !entries.includes('v1.a.') && entries.match(/v1\.b\./g)?.length === 4
+  })
+
+  await gateways[0]?.gateway.close()
+  const again = await openEvents(second, listening(session, primed?.id))
+  assert.deepEqual(
+    (await again.rest()).map(({ message }) => message.params?.progress ?? message.result.content),
+    [0, 1, [{ type: 'text', text: 'done' }]],
+  )
+})
 
 test(
   'without it events cost no command, and the other replica refuses their ids as ever',
