@@ -24,6 +24,7 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
       return Math.max(1, store.sharers)
     },
     get: async key => store.get(own(key)),
+    look: async key => store.look(own(key)),
     put: async (key, value, options) => {
       if (value.length > MOST_VALUE) throw new RangeError(`a value has ${MOST_VALUE} characters at most`)
       inTime(options.ms)
@@ -53,6 +54,7 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
     subscribe: (topic, heard, missed) => store.subscribe(own(topic), heard, missed),
     seal: (text, boundTo) => store.seal(text, own(boundTo)),
     open: (sealed, boundTo) => store.open(sealed, own(boundTo)),
+    digest: text => store.digest(`${plugin} ${text}`),
   }
 }
 

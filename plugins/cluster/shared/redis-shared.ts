@@ -4,6 +4,7 @@ import {
   type CountRequest,
   gatewayError,
   type HoldRequest,
+  type Looked,
   type PermitRequest,
   type Permits,
   type PutOptions,
@@ -14,7 +15,7 @@ import {
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
 import type { Lua, Reply, SharingStore } from '../store/store.ts'
-import { COUNT, DELETE, GET, HOLD_OF, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
+import { COUNT, DELETE, GET, HOLD_OF, LOOK, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
 type Sort = 'value' | 'permits' | 'count' | 'hold' | 'topic'
@@ -49,6 +50,12 @@ export class RedisShared implements SharedStore {
 
   async get(key: string): Promise<string | undefined> {
     return textOf(await this.#run(GET, 'value', key))
+  }
+
+  async look(key: string): Promise<Looked> {
+    const reply = await this.#run(LOOK, 'value', key)
+    const [now, value] = Array.isArray(reply) ? (reply as Reply[]) : []
+    return { value: textOf(value), now: Number(now ?? 0) }
   }
 
   async put(key: string, value: string, { ms, when }: PutOptions): Promise<boolean> {
@@ -96,6 +103,10 @@ export class RedisShared implements SharedStore {
 
   open(sealed: string, boundTo: string): string | undefined {
     return textOf(this.#options.ring.open('shared', sealed, boundTo))
+  }
+
+  digest(text: string): string {
+    return this.#options.ring.nameOf(text)
   }
 
   async #run(script: Lua, sort: Sort, key: string, ...args: (string | number)[]): Promise<Reply> {

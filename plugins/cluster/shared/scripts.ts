@@ -11,6 +11,13 @@ redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1`,
 /** Gets a value: `value` → text or nothing. */
 export const GET: Lua = { name: 'get', lua: `return redis.call('GET',KEYS[1])` }
 
+/** Gets a value and the time: `value` → {ms, text or nothing}. */
+export const LOOK: Lua = {
+  name: 'look',
+  lua: `local t=redis.call('TIME')
+return {t[1]*1000+math.floor(t[2]/1000),redis.call('GET',KEYS[1])}`,
+}
+
 /** Gets a value and deletes it: `value` → text or nothing. */
 export const TAKE: Lua = { name: 'take', lua: `return redis.call('GETDEL',KEYS[1])` }
 

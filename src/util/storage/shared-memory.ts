@@ -65,6 +65,7 @@ export class SharedMemory {
         return sharers()
       },
       get: key => settled(() => this.#read<string>('v', key)),
+      look: key => settled(() => ({ value: this.#read<string>('v', key), now: this.#options.now() })),
       put: (key, value, options) => settled(() => this.#put(key, value, options)),
       take: key => settled(() => this.#take(key)),
       delete: (key, is) => settled(() => this.#delete(key, is)),
@@ -75,6 +76,7 @@ export class SharedMemory {
       subscribe: (topic, heard) => this.#subscribe(topic, heard),
       seal: (text, boundTo) => this.#seal.seal(text, boundTo),
       open: (sealed, boundTo) => this.#seal.open(sealed, boundTo),
+      digest: text => this.#seal.digest(text),
     }
   }
 

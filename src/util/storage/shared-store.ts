@@ -15,6 +15,8 @@ export interface SharedStore {
   readonly sharers: number
 
   get(key: string): Promise<string | undefined>
+  /** The same, with the time of the store: clocks of the processes may differ by minutes, and this one is for all of them. */
+  look(key: string): Promise<Looked>
   /** Keeps a value for so long; false where `when` says otherwise, and then all is as before. */
   put(key: string, value: string, options: PutOptions): Promise<boolean>
   /** Gets the value and deletes it: of several that ask, one gets it. */
@@ -42,6 +44,18 @@ export interface SharedStore {
   seal(text: string, boundTo: string): string
   /** The text; undefined for what these processes have not sealed for the same. */
   open(sealed: string, boundTo: string): string | undefined
+  /**
+   * Name of a text that is the same in all these processes, and that nobody else can make or guess the text by. It is another one
+   * after the keys have changed.
+   */
+  digest(text: string): string
+}
+
+/** Value as it was at a moment of the store. */
+export interface Looked {
+  readonly value: string | undefined
+  /** Milliseconds on the store's clock, for differences. */
+  readonly now: number
 }
 
 /** Time and condition of a value that is kept. */

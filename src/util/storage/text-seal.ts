@@ -1,6 +1,7 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createHmac,
   createSecretKey,
   hkdfSync,
   type KeyObject,
@@ -15,9 +16,16 @@ const TAG_BYTES = 16
 export class TextSeal {
   /** As an object: what Node makes of bytes costs more than the cipher. */
   readonly #key: KeyObject
+  readonly #digestKey: KeyObject
 
   constructor(key: Uint8Array) {
-    this.#key = createSecretKey(Buffer.from(hkdfSync('sha256', key, '', 'tapgate shared text', KEY_BYTES)))
+    this.#key = keyFor('tapgate shared text', key)
+    this.#digestKey = keyFor('tapgate shared digest', key)
+  }
+
+  /** Name of a text that says nothing of it, and that nobody else can make. */
+  digest(text: string): string {
+    return createHmac('sha256', this.#digestKey).update(text).digest('base64url')
   }
 
   seal(text: string, boundTo: string): string {
@@ -42,4 +50,8 @@ export class TextSeal {
       return undefined
     }
   }
+}
+
+function keyFor(purpose: string, key: Uint8Array): KeyObject {
+  return createSecretKey(Buffer.from(hkdfSync('sha256', key, '', purpose, KEY_BYTES)))
 }

@@ -4,6 +4,7 @@ import type {
   CountRequest,
   HoldRequest,
   JsonObject,
+  Looked,
   PermitRequest,
   Permits,
   PutOptions,
@@ -16,10 +17,11 @@ import type { Line } from '../ipc/rpc.ts'
 
 const SILENT = { emit: () => undefined, onCancel: () => () => undefined }
 
-type Verb = 'get' | 'put' | 'take' | 'delete' | 'permits' | 'count' | 'hold' | 'publish'
+type Verb = 'get' | 'look' | 'put' | 'take' | 'delete' | 'permits' | 'count' | 'hold' | 'publish'
 
 const VERBS: ReadonlySet<string> = new Set<Verb>([
   'get',
+  'look',
   'put',
   'take',
   'delete',
@@ -95,6 +97,10 @@ export class SharedOverLine implements SharedStore {
     return this.#ask('get', key)
   }
 
+  look(key: string): Promise<Looked> {
+    return this.#ask('look', key)
+  }
+
   put(key: string, value: string, options: PutOptions): Promise<boolean> {
     return this.#ask('put', key, value, options)
   }
@@ -142,6 +148,10 @@ export class SharedOverLine implements SharedStore {
 
   open(sealed: string, boundTo: string): string | undefined {
     return this.#seal.open(sealed, boundTo)
+  }
+
+  digest(text: string): string {
+    return this.#seal.digest(text)
   }
 
   /** The primary passes on what somebody published. */
