@@ -1,6 +1,7 @@
 import { globs, type Clock, type JsonObject, type PluginHooks, reasonOf } from '../../src/plugin.ts'
 import type { Flights, Failures } from './flights.ts'
 import type { ListMemory } from './list-memory.ts'
+import type { Sharing } from './shared/sharing.ts'
 import type { Selection, Entry, Store } from './store.ts'
 import { LIST_METHODS } from './entry.ts'
 
@@ -19,11 +20,13 @@ interface Controlled {
   readonly memory: ListMemory
   /** Tells the others of what the owner selected; undefined where there are none. */
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
+  /** What replicas share; undefined where each keeps its own. */
+  readonly sharing: Sharing | undefined
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, controlled: Controlled): void {
-  const { store, flights, clock, memory, tell } = controlled
+  const { store, flights, clock, memory, tell, sharing } = controlled
   hooks.control.for('cache.ls').tap(params => {
     const entries = store.select(selectionOf(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
@@ -34,11 +37,13 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
       bytes: entries.reduce((sum, { bytes }) => sum + bytes, 0),
       maxEntries: store.maxEntries,
       maxBytes: store.maxBytes,
+      ...(sharing === undefined ? {} : { shared: sharing.report() }),
     }
   })
   hooks.control.for('cache.purge').tap(async params => {
     if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
     const purged = purgeAsked(params, controlled)
+    sharing?.outdate(selected(params))
     return { purged, ...(tell === undefined ? {} : await told(tell(params))) }
   })
   // The memory of earlier runs is forgotten, too: the next caller wakes the server.
@@ -47,6 +52,7 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
       store.purge({ upstream, method })
+      sharing?.outdate({ upstream, method })
     }
     return { forgotten: memory.forget(upstream) }
   })
@@ -55,9 +61,9 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
 /** Forgets what the owner selects here; says of how much. */
 export function purgeAsked(
   params: JsonObject,
-  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell'>,
+  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell' | 'sharing'>,
 ): number {
-  const selection = params.all === true ? {} : selectionOf(params)
+  const selection = selected(params)
   flights.purge(selection)
   failures.forget(selection.upstream)
   const purged = store.purge(selection)
@@ -79,6 +85,10 @@ function isMeantAtAll(params: JsonObject): boolean {
   return (
     params.all === true || ['upstream', 'method', 'name', 'tag'].some(key => typeof params[key] === 'string')
   )
+}
+
+function selected(params: JsonObject): Selection {
+  return params.all === true ? {} : selectionOf(params)
 }
 
 function selectionOf({ upstream, method, name, tag }: JsonObject): Selection {

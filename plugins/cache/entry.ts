@@ -109,7 +109,10 @@ function isForAll({ call, policy, isIsolated }: Keeping): boolean {
 }
 
 /** True if the next process may have it too, as it is nobody's in particular. */
-function isPortable({ call, policy }: Keeping, scope: Entry['scope']): boolean {
+export function isPortable(
+  { call, policy }: Pick<Keeping, 'call' | 'policy'>,
+  scope: Entry['scope'],
+): boolean {
   const isNobodys = authorizationKey(call.exchange.session.principal) === NOBODY
   const isBare = policy.headers.length === 0 && Object.keys(call.headers).length === 0
   return isBare && (scope === 'public' || (scope === 'principal' && isNobodys))

@@ -1,4 +1,5 @@
 import {
+  type CacheConfig,
   canonicalOr,
   type Clock,
   type Config,
@@ -20,10 +21,11 @@ import { check } from './check.ts'
 import { control, purgeAsked } from './control.ts'
 import type { Outdated, OtherCaches } from './other-caches.ts'
 import { Counts, Store, type Selection, type Entry, parsePurge, type Purge } from './store.ts'
-import { explainCache } from './explain.ts'
+import { explains } from './explain.ts'
 import { dangerous, hasToolRules, keepsMore, rulesOf, type Rules } from './policy.ts'
 import { LIST_METHODS } from './entry.ts'
 import { Failures, Flights } from './flights.ts'
+import type { Sharing } from './shared/sharing.ts'
 import { ListMemory, SavedLists } from './list-memory.ts'
 import { type Shared, UpstreamCache } from './upstream-cache.ts'
 
@@ -50,9 +52,9 @@ export const cache: Plugin<Config['cache']> = {
   async setup({ options, config, hooks, clock, log, shared, slot }) {
     if (options === false) return
     const others = shared && (await othersOf(shared, clock, slot))
+    const sharing = await sharingOf(options, { store: shared, clock, config, slot })
     const counts = new Counts()
-    const bounds = { maxEntries: options.maxEntries, maxBytes: parseSize(options.maxBytes) }
-    const store = new Store(bounds, counts)
+    const store = new Store(boundsOf(options), counts)
     const flights = new Flights()
     const failures = new Failures(parseDuration(options.negative), clock)
     const memory = new ListMemory(new SavedLists(store, clock))
@@ -78,11 +80,11 @@ export const cache: Plugin<Config['cache']> = {
       }
       const purge = (outdated: Purge): void => {
         forget(outdated)
-        const { text, upstream: of } = outdated
-        others?.tell({ purge: text, upstream: of }).catch(() => undefined)
+        sharing?.outdate(outdated.selection(prefixOf))
+        others?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
       }
       const around = { store, flights, failures, clock, asked, purge, saysSo: options.meta, kept }
-      const own = new UpstreamCache(upstream, rules, counts.of(name), around)
+      const own = new UpstreamCache(upstream, rules, counts.of(name), around, sharing?.of(name, spec))
       const isOurs = (method: string): boolean =>
         HANDLED.has(method) || (keepsTools && method === 'tools/call')
       return call => (isOurs(call.method) ? own.answer(call, next) : next(call))
@@ -90,25 +92,29 @@ export const cache: Plugin<Config['cache']> = {
     if (keepsMore(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
     hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
-      if (direction === 'client' && upstream !== undefined) heed(news, upstream, { ...parts, memory })
+      if (direction === 'client' && upstream !== undefined)
+        heed(news, upstream, { ...parts, memory, sharing })
     })
-    hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
-    hooks.status.tap((status, { name }) => ({ ...status, cache: { ...counts.of(name) } }))
+    hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, { ...parts, sharing }))
+    hooks.status.tap((status, { name }) => ({
+      ...status,
+      cache: { ...counts.of(name), ...sharing?.countersOf(name) },
+    }))
     // Lists may be taken over; the rest ends with its configuration.
     hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
-    hooks.explain.tap((steps, { call, hasArguments }) => {
-      const rules = byUpstream.get(call?.upstream ?? '')
-      if (call === undefined || rules === undefined) return undefined
-      return [...steps, explainCache(call, rules, hasArguments, { store, clock })]
-    })
+    explains(hooks, byUpstream, { store, clock, sharing })
     const tell = others && ((params: JsonObject) => others.tell({ params }))
-    control(hooks, { ...parts, clock, memory, tell })
+    control(hooks, { ...parts, clock, memory, tell, sharing })
     if (others !== undefined)
-      hear(hooks, others, told => {
+      hear(hooks, others, sharing, told => {
         if ('params' in told) purgeAsked(told.params, { ...parts, memory })
         else forget(parsePurge(told.purge, told.upstream))
       })
   },
+}
+
+function boundsOf({ maxEntries, maxBytes }: CacheConfig): { maxEntries: number; maxBytes: number } {
+  return { maxEntries, maxBytes: parseSize(maxBytes) }
 }
 
 /** The caches of the other processes that are this gateway, whichever generation asks. */
@@ -117,12 +123,33 @@ async function othersOf(shared: SharedStore, clock: Clock, slot: PluginApi['slot
   return slot.gateway(() => new Others(shared, clock))
 }
 
+/** What replicas share; nothing is loaded where they do not. Workers of one host keep what they have each for itself. */
+async function sharingOf(
+  options: CacheConfig,
+  { store, ...means }: { store: SharedStore | undefined } & Pick<PluginApi, 'clock' | 'config' | 'slot'>,
+): Promise<Sharing | undefined> {
+  if ((options.shared ?? false) === false || store?.spans !== 'hosts') return undefined
+  const { Sharing: Made } = await import('./shared/sharing.ts')
+  return new Made(options.shared, { store, ...means })
+}
+
 /** Hears of the others for as long as this generation runs. */
-function hear({ ready, close }: PluginHooks, others: OtherCaches, heard: (told: Outdated) => void): void {
+function hear(
+  { ready, close }: PluginHooks,
+  others: OtherCaches,
+  sharing: Sharing | undefined,
+  heard: (told: Outdated) => void,
+): void {
   let isUsed = false
   ready.tap(() => {
     isUsed = true
-    others.start(heard)
+    others.start(
+      (told, missed) => {
+        if (missed === 'forgotten') sharing?.outdateAll()
+        heard(told)
+      },
+      async () => sharing?.flush(),
+    )
   })
   close.tap(() => {
     if (isUsed) others.stop()
@@ -142,11 +169,14 @@ function share(options: Config['cache'], processes: number): { options: Config['
   }
 }
 
-type Parts = Pick<Shared, 'store' | 'flights' | 'failures'>
+type Parts = Pick<Shared, 'store' | 'flights' | 'failures'> & { readonly sharing?: Sharing | undefined }
 
 /** Drops what a server's news make outdated. */
 function heed(news: Notification, upstream: string, parts: Parts & { memory: ListMemory }): void {
-  for (const selection of outdatedBy(news, upstream)) forgetOne(selection, parts)
+  for (const selection of outdatedBy(news, upstream)) {
+    forgetOne(selection, parts)
+    parts.sharing?.outdate(selection)
+  }
   if (news.method !== UPDATED) parts.memory.save(upstream)
 }
 
@@ -166,17 +196,20 @@ type OfState = (upstream: string, parts: Parts) => void
 
 /** A server that stops is no reason to forget what it said; another process under its name may say something else. */
 const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
-  ready(upstream, { store, failures }) {
+  ready(upstream, { store, failures, sharing }) {
     failures.forget(upstream)
+    sharing?.isReady(upstream)
     for (const entry of store.select({ upstream })) entry.trust = 'doubtful'
   },
-  failed(upstream, { store, flights }) {
+  failed(upstream, { store, flights, sharing }) {
+    sharing?.doubt(upstream)
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
       for (const entry of store.select({ upstream, method })) entry.trust = 'lost'
     }
   },
-  stopped(upstream, { store, flights }) {
+  stopped(upstream, { store, flights, sharing }) {
+    sharing?.doubt(upstream)
     flights.purge({ upstream })
     for (const entry of store.select({ upstream })) entry.trust = 'lost'
   },

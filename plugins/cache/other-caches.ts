@@ -1,4 +1,4 @@
-import { type Clock, CountedTopic, isObject, type SharedStore } from '../../src/plugin.ts'
+import { type Clock, CountedTopic, isObject, type Missed, type SharedStore } from '../../src/plugin.ts'
 
 const TOPIC = 'outdated'
 const AGAIN_MS = 1000
@@ -22,7 +22,8 @@ export class OtherCaches {
   readonly #owed = new Set<string>()
   #telling: Promise<void> | undefined
   #forget: () => void = () => undefined
-  #heard: (outdated: Outdated) => void = () => undefined
+  #heard: (outdated: Outdated, missed?: Missed) => void = () => undefined
+  #first: () => Promise<void> = () => Promise.resolve()
   #users = 0
 
   constructor(store: SharedStore, clock: Clock) {
@@ -33,14 +34,15 @@ export class OtherCaches {
         for (const one of outdatedIn(text)) this.#heard(one)
       },
       missed: how => {
-        if (how !== 'first') this.#heard(ALL)
+        if (how !== 'first') this.#heard(ALL, how)
       },
     })
   }
 
-  /** The cache of the generation that runs now. */
-  start(heard: (outdated: Outdated) => void): void {
+  /** The cache of the generation that runs now. `first` is done before others are told: they may ask again at once. */
+  start(heard: (outdated: Outdated, missed?: Missed) => void, first = this.#first): void {
     this.#heard = heard
+    this.#first = first
     if (this.#users++ === 0) this.#topic.start()
   }
 
@@ -71,6 +73,7 @@ export class OtherCaches {
       // One that comes again meanwhile is told again.
       this.#owed.clear()
       try {
+        await this.#first()
         await this.#topic.tell(`[${pieces.join(',')}]`)
       } catch (error) {
         for (const piece of pieces) this.#owed.add(piece)

@@ -71,7 +71,11 @@ export function hasToolRules(spec: UpstreamConfig, all: CacheConfig): boolean {
 
 /** True if anything but lists is kept of any upstream. */
 export function keepsMore(specs: readonly UpstreamConfig[], all: CacheConfig): boolean {
-  const isMore = ({ resources, prompts, tools }: UpstreamCacheConfig): boolean =>
+  const isMore = ({
+    resources,
+    prompts,
+    tools,
+  }: Pick<CacheConfig, 'resources' | 'prompts' | 'tools'>): boolean =>
     resources !== undefined || prompts !== undefined || hasSome(tools)
   return isMore(all) || specs.some(({ cache }) => cache !== undefined && cache !== false && isMore(cache))
 }

@@ -234,7 +234,7 @@ function selectionOf(text: string, upstream: string | undefined): Purge['selecti
 export interface Counters {
   /** Answered from memory while fresh. */
   hits: number
-  /** Answered by the server. */
+  /** Not in memory: answered by the server, or by what replicas share. */
   misses: number
   /** Answered from memory although it had grown old. */
   stale: number

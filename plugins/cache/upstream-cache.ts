@@ -1,16 +1,12 @@
 import {
   type Answer,
-  type AskReply,
   type Call,
   callerKey,
   type Clock,
   type Dispatch,
   type Exchange,
   hasFailed,
-  type JsonObject,
   type Payload,
-  RPC,
-  type Session,
   type Upstream,
 } from '../../src/plugin.ts'
 import type { Counters, Entry, Purge, Store } from './store.ts'
@@ -18,6 +14,9 @@ import { entryOf, LIST_METHODS, missed, shown } from './entry.ts'
 import { type Failures, Flight, type Flights } from './flights.ts'
 import { isPlain, type Keys, keysOf, targetOf } from './keys.ts'
 import type { Policy, Rule, Rules } from './policy.ts'
+import { QuietExchange } from './quiet-exchange.ts'
+import type { Places } from './shared/shared-answers.ts'
+import type { UpstreamShare } from './shared/upstream-share.ts'
 
 /** State that the caches of all upstreams share. */
 export interface Shared {
@@ -51,13 +50,22 @@ export class UpstreamCache {
   readonly #rules: Rules
   readonly #counters: Counters
   readonly #isIsolated: boolean
+  /** What other replicas have asked it; undefined where each asks for itself. */
+  readonly #share: UpstreamShare | undefined
 
-  constructor(upstream: Upstream, rules: Rules, counters: Counters, shared: Shared) {
+  constructor(
+    upstream: Upstream,
+    rules: Rules,
+    counters: Counters,
+    shared: Shared,
+    share: UpstreamShare | undefined,
+  ) {
     const { isolation } = upstream.spec
     this.#upstream = upstream
     this.#rules = rules
     this.#counters = counters
     this.#shared = shared
+    this.#share = share
     this.#isIsolated = isolation === 'session' || isolation === 'principal'
   }
 
@@ -167,7 +175,25 @@ export class UpstreamCache {
     return flight
   }
 
-  async #fetch(flight: Flight, question: Question): Promise<Answer> {
+  #fetch(flight: Flight, question: Question): Promise<Answer> {
+    const share = this.#share
+    return share === undefined
+      ? this.#fromServer(flight, question, undefined)
+      : this.#fromReplicas(share, flight, question)
+  }
+
+  async #fromReplicas(share: UpstreamShare, flight: Flight, question: Question): Promise<Answer> {
+    const places = await share.look({ ...question, call: flight })
+    if (places === undefined) return this.#fromServer(flight, question, undefined)
+    const entry = this.#isOutdated(flight, question.keys)
+      ? undefined
+      : share.entryIn(places, { ...question, call: flight })
+    const found = entry && this.#foundFor(entry, flight, question)
+    share.found(found !== undefined)
+    return found ?? this.#fromServer(flight, question, places)
+  }
+
+  async #fromServer(flight: Flight, question: Question, places: Places | undefined): Promise<Answer> {
     const { flights, failures, saysSo } = this.#shared
     const { next, keys } = question
     const isList = LIST_METHODS.has(flight.method)
@@ -183,30 +209,55 @@ export class UpstreamCache {
     const isCurrent = flights.remove(keys.own, flight)
     if (!('result' in answer)) return answer
     const isKept = isCurrent && !this.#hasAsked(flight.exchange)
-    const result = isKept ? this.#keep(flight, question, answer.result) : answer.result
+    const result = isKept ? this.#keep(flight, question, answer.result, places) : answer.result
     return { result: saysSo && !isList ? missed(result) : result }
   }
 
-  /** Keeps a result where it may be. A list that says the same again is the very payload it was. */
-  #keep(flight: Flight, question: Question, result: Payload): Payload {
-    const { store, clock, saysSo } = this.#shared
+  /** True if something has been said since that makes what others know doubtful. */
+  #isOutdated(flight: Flight, keys: Keys): boolean {
+    const { store, flights } = this.#shared
+    const before = store.look(keys.own) ?? store.look(keys.shared)
+    return flights.find(keys.own) !== flight || (before !== undefined && before.trust !== 'known')
+  }
+
+  /** The answer that another replica was given. One that has grown old stands in where the server cannot be asked. */
+  #foundFor(entry: Entry, flight: Flight, { keys }: Question): Answer | undefined {
+    const { store, flights, clock, saysSo } = this.#shared
+    const now = clock.now()
+    if (now >= entry.staleAt) {
+      if (store.look(entry.key) === undefined) store.keep(entry)
+      return undefined
+    }
+    flights.remove(keys.own, flight)
+    return { result: shown(this.#put(entry, keys).entry, 'hit', now, saysSo) }
+  }
+
+  /** Keeps a result where it may be, and gives it to the others. */
+  #keep(flight: Flight, question: Question, result: Payload, places: Places | undefined): Payload {
+    const { clock, saysSo } = this.#shared
     const { target, keys, policy } = question
     const now = clock.now()
     const facts = { call: flight, target, keys, policy, saysSo, now, isIsolated: this.#isIsolated }
-    const entry = entryOf({ ...facts, result })
-    if (entry === undefined) return result
+    const made = entryOf({ ...facts, result })
+    if (made === undefined) return result
+    const { entry, isKept } = this.#put(made, keys)
+    if (isKept && places !== undefined) this.#share?.give(entry, places)
+    return LIST_METHODS.has(entry.method) ? entry.payload : result
+  }
+
+  /** Keeps an entry. A list that says the same again is the very payload it was. */
+  #put(entry: Entry, keys: Keys): { readonly entry: Entry; readonly isKept: boolean } {
+    const { store, kept } = this.#shared
     // An answer that was private may be public now, and the other way round.
     store.drop(entry.key === keys.own ? keys.shared : keys.own)
-    if (!LIST_METHODS.has(entry.method)) {
-      store.keep(entry)
-      return result
-    }
+    if (!LIST_METHODS.has(entry.method)) return { entry, isKept: store.keep(entry) }
     const before = store.find(entry.key)?.payload
-    const payload = before !== undefined && isSame(before, result) ? before : result
+    const payload = before !== undefined && isSame(before, entry.payload) ? before : entry.payload
     payload.freshUntil = entry.hintUntil
-    const kept = { ...entry, payload }
-    if (store.keep(kept)) this.#shared.kept(kept, payload !== before)
-    return payload
+    const made = { ...entry, payload }
+    const isKept = store.keep(made)
+    if (isKept) kept(made, payload !== before)
+    return { entry: made, isKept }
   }
 
   /** An older answer, where the policy prefers it to an error. */
@@ -233,68 +284,4 @@ function isSame(a: Payload, b: Payload): boolean {
     .edited(['ttlMs'])
     .bytes()
     .equals(b.edited(['ttlMs']).bytes())
-}
-
-/** An exchange in somebody's session that nobody waits for: it cannot be cancelled, tells nothing, and asks nobody. */
-class QuietExchange implements Exchange {
-  readonly id: number
-  readonly session: Session
-  readonly principal: Exchange['principal']
-  readonly method: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly via: Exchange['via']
-  readonly bytes: number
-  readonly received: JsonObject | undefined
-  readonly decidedBy = undefined
-  readonly startedAt: number
-  readonly slots: unknown[] = []
-  readonly cancelled = false
-  readonly asking = 0
-  readonly canAsk = false
-  params: JsonObject | undefined
-  route: Exchange['route']
-  readonly entry: Exchange['entry']
-  readonly shown: Exchange['shown']
-  readonly callTool: Exchange['callTool']
-  answer: Exchange['answer'] = undefined
-  /** True if the server made a request of the client: its answer is then nobody else's. */
-  hasAsked = false
-
-  constructor(of: Exchange, now: number) {
-    this.id = of.id
-    this.session = of.session
-    this.principal = of.principal
-    this.method = of.method
-    this.headers = of.headers
-    this.via = of.via
-    this.bytes = of.bytes
-    this.received = of.received
-    this.startedAt = now
-    this.params = of.params
-    this.route = of.route
-    this.entry = of.entry
-    this.shown = kind => of.shown(kind)
-    this.callTool = (name, args) => of.callTool(name, args)
-  }
-
-  get touched(): boolean {
-    return this.hasAsked
-  }
-
-  get signal(): AbortSignal {
-    return new AbortController().signal
-  }
-
-  onCancel(): () => void {
-    return () => undefined
-  }
-
-  emit(): void {
-    // Whoever asked has had the answer.
-  }
-
-  ask(): Promise<AskReply> {
-    this.hasAsked = true
-    return Promise.resolve({ error: { code: RPC.methodNotFound, message: 'nobody waits for this call' } })
-  }
 }

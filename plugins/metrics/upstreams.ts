@@ -23,6 +23,9 @@ const KNOWN: ReadonlyMap<string, Known> = new Map<string, Known>([
   ...['hits', 'misses', 'stale', 'coalesced', 'negative', 'evictions', 'purges'].map(
     member => [`cache.${member}`, { name: `cache_${member}`, type: 'counter' }] as const,
   ),
+  ...['hits', 'misses', 'writes', 'away', 'refused'].map(
+    member => [`cache.shared.${member}`, { name: `cache_shared_${member}`, type: 'counter' }] as const,
+  ),
 ])
 
 /** Of the core, and said in other ways. */

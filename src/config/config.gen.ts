@@ -678,6 +678,10 @@ export interface UpstreamCacheConfig {
   readonly tools?: {
     readonly [k: string]: CacheToolConfig | string | number
   }
+  /**
+   * Whether replicas share its answers, where `cache.shared` is on. Default: yes for a server that all of them reach (`http`, `sse`, `ws`, `openapi`), no for a process that each of them starts. With `isolation: session` never.
+   */
+  readonly shared?: boolean
 }
 /**
  * How long answers are kept, and what tells them apart.
@@ -2446,9 +2450,26 @@ export interface CacheConfig {
    */
   readonly maxBytes: string | number
   /**
+   * Whether replicas share what they keep, in the Redis of `cluster`: what one has asked of a server, the others need not ask. `true`, or its bounds. Each goes on with its own memory where Redis is away or slow. Off where it is not given.
+   */
+  readonly shared?: CacheSharedConfig | boolean
+  /**
    * Whether results under a rule say in `_meta["io.tapgate/cache"]` what the cache did: `hit`, `stale` or `miss`, and their age. Lists say how long they hold instead.
    */
   readonly meta: boolean
+}
+/**
+ * Bounds of what replicas share.
+ */
+export interface CacheSharedConfig {
+  /**
+   * Largest answer that is shared. What is larger than 256 KiB when it is sealed, about 180 KiB of text, never is.
+   */
+  readonly maxEntry: string | number
+  /**
+   * How long a call waits for Redis at most before its server is asked.
+   */
+  readonly wait: string | number
 }
 /**
  * Other replicas of this gateway on other machines, behind any load balancer, with a Redis that all of them reach. They need the same `cluster.redis`, `cluster.keys` and `cluster.name`. Needs the package `@redis/client`.

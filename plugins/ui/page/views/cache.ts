@@ -25,6 +25,8 @@ interface Answer {
   readonly bytes: number
   readonly maxEntries: number
   readonly maxBytes: number
+  /** What replicas share, where they do. */
+  readonly shared?: { readonly state: string; readonly hits: number; readonly misses: number }
 }
 
 export function Cache({ me, place }: PageProps): View {
@@ -44,7 +46,10 @@ export function Cache({ me, place }: PageProps): View {
 function leadOf(data: Answer | undefined): string {
   if (data === undefined) return ''
   const { total, maxEntries, maxBytes } = data
-  return `${count(total)} of ${count(maxEntries)} entries · ${bytes(data.bytes)} of ${bytes(maxBytes)}`
+  const own = `${count(total)} of ${count(maxEntries)} entries · ${bytes(data.bytes)} of ${bytes(maxBytes)}`
+  if (data.shared === undefined) return own
+  const { state, hits, misses } = data.shared
+  return `${own} · shared with replicas: ${state}, ${count(hits)} of ${count(hits + misses)} found`
 }
 
 /** Forgets what is chosen; nothing chosen is all. */
