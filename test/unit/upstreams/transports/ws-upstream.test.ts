@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { test } from 'node:test'
+import { WebSocket } from 'ws'
 import { answerTo, wsServer, type Said } from './network-upstream.ts'
-import { bench, callOf, textOf, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
+import { bench, callOf, clock, textOf, toolCall, wsSpec } from '../../fixtures/upstream-bench.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
+import { WebSocketChannel } from '../../../../src/transport/channel.ts'
 import { serveAll } from '../../listeners/http/network.ts'
 import { until } from '../../../fixtures/until.ts'
 
@@ -98,6 +101,18 @@ test('what is wrong with a server is said in words', async t => {
   assert.match(await problem(plain.url), /refuses WebSocket connections \(HTTP 400\)/)
   assert.match(await problem(mute.url), /Server sent no subprotocol/)
   assert.match(await problem(large.url, { maxReply: '1KiB' }), /a message larger than 1KiB/)
+})
+
+test('a connection that a server refuses can be closed at any moment', async t => {
+  const { url } = await wsServer(t, answerTo, { path: '/other' })
+  const socket = new WebSocket(url)
+  const channel = new WebSocketChannel(socket, { clock })
+  await once(socket, 'unexpected-response')
+  socket.terminate()
+
+  await channel.close()
+
+  assert.equal(socket.readyState, socket.CLOSED)
 })
 
 test('a server that sends binary frames is left', async t => {
