@@ -43,7 +43,7 @@ describe('the ceiling of processes', { concurrency: 1, skip: process.platform !=
     ['whose parents end at once', (sleep: string) => `( ${sleep} & )`],
   ] as const)
     it(`ends a server that starts 400 processes ${how}, with all of them and a clear reason`, async t => {
-      const seconds = `98${how.length}.25`
+      const seconds = `98${how.length}.${process.pid}`
       const shell = `i=0; while [ $i -lt 400 ]; do i=$((i+1)); ${each(`sleep ${seconds}`)} done; wait`
       const { upstream, peak } = await bomb(t, shell, seconds)
 
@@ -55,7 +55,7 @@ describe('the ceiling of processes', { concurrency: 1, skip: process.platform !=
     })
 
   it('neither counts nor hurts what others of the same user run', async t => {
-    const seconds = '987.125'
+    const seconds = `987.${process.pid}`
     const others = spawn('/bin/sh', ['-c', `for i in $(seq 100); do sleep ${seconds} & done; wait`], {
       detached: true,
       stdio: 'ignore',

@@ -107,25 +107,30 @@ describe('calls of one legacy server on a pipe', { concurrency: 4 }, () => {
 
 describe('a legacy server on a pipe that others share', { concurrency: 2 }, () => {
   it('keeps nobody waiting for a tool that never answers, however often it is called', async t => {
-    const it = await server(t)
-    await learn(it, 'quick')
+    const [it, other] = [await server(t), await server(t)]
+    for (const one of [it, other]) await learn(one, 'quick')
     const hang = (): void => void it.upstream.dispatch(tool('hold', 'hung')).catch(() => undefined)
     const hung = setInterval(hang, 20)
     cleanup(t, () => clearInterval(hung))
-    const times: number[] = []
+    const timeOf = async ({ upstream }: Bench): Promise<number> => {
+      const started = performance.now()
+      await upstream.dispatch(tool('quick'))
+      return performance.now() - started
+    }
+    // More than a server takes at the same moment of whom nothing else is wanted: a busy machine is slow for both.
+    const more: number[] = []
 
     for (let n = 0; n < 150; n++) {
-      const started = performance.now()
-      await it.upstream.dispatch(tool('quick'))
-      times.push(performance.now() - started)
+      const [beside, alone] = await Promise.all([timeOf(it), timeOf(other)])
+      more.push(beside - alone)
       await new Promise(resolve => setTimeout(resolve, 10))
     }
 
     clearInterval(hung)
-    times.sort((a, b) => a - b)
-    const [p50 = 0, p99 = 0] = [times[75], times[148]]
+    more.sort((a, b) => a - b)
+    const [p50 = 0, p99 = 0] = [more[75], more[148]]
     t.diagnostic(`p50 ${p50} ms, p99 ${p99} ms`)
-    assert.ok(p99 < p50 + 200, `p50 ${p50} ms, p99 ${p99} ms`)
+    assert.ok(p99 < 200, `p50 ${p50} ms, p99 ${p99} ms`)
     await it.upstream.stop()
   })
 
