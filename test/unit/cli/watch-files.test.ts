@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { watchFiles } from '../../../src/cli/serve/watch-files.ts'
 import { directoryWith } from '../config/temp.ts'
-import { FakeClock } from '../listeners/http/fake-gate.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
+import { HandClock } from '../fixtures/hand-clock.ts'
 
 /** Longer than a file needs to come to rest. */
 const REST_MS = 600
@@ -116,7 +116,7 @@ function watched(t: TestContext, react?: () => void) {
 
 function watching(t: TestContext, file: string, react: () => void = () => undefined) {
   const told: string[] = []
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const files = watchFiles(() => {
     told.push(readFileSync(file, 'utf8'))
     react()
@@ -126,7 +126,7 @@ function watching(t: TestContext, file: string, react: () => void = () => undefi
   /** Has so much time pass when what was written has been heard of, which takes a turn or two of the loop. */
   const pass = async (ms: number): Promise<void> => {
     for (let turns = 0; turns < 5; turns++) await turn()
-    clock.advance(ms)
+    clock.pass(ms)
   }
   return { file, told, files, pass }
 }

@@ -4,11 +4,12 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { HttpReply } from '../../../src/api/index.ts'
 import { HeldBytes, Hold } from '../../../src/transport/backlog.ts'
-import { FakeClock, result } from './http/fake-gate.ts'
+import { result } from './http/fake-gate.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './http/client.ts'
 import { serveAll, talk } from './http/network.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
+import { HandClock } from '../fixtures/hand-clock.ts'
 
 const MIB = 1024 * 1024
 /** More than the system takes for a reader that does not read. */
@@ -52,7 +53,7 @@ for (const [what, text] of [
   ['what a plugin serves', 'GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'],
 ] as const)
   test(`a client that does not read ${what} is cut after limits.unread`, async t => {
-    const clock = new FakeClock()
+    const clock = new HandClock()
     const { gate, url } = await serve(t, { limits: { unread: '10s' } }, clock)
     let served = 0
     Object.assign(gate, large, {
@@ -67,7 +68,7 @@ for (const [what, text] of [
     // The answer goes out within a few turns of the loop.
     await new Promise(resolve => setTimeout(resolve, 300))
 
-    clock.advance(15_000)
+    clock.pass(15_000)
     await new Promise(resolve => setTimeout(resolve, 20))
     socket.resume()
 
@@ -76,7 +77,7 @@ for (const [what, text] of [
   })
 
 test('a client that reads slowly, and does read, gets the whole answer', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(t, { limits: { unread: '10s' } }, clock)
   Object.assign(gate, large)
   const socket = await deaf(t, url, post(modern('tools/list')))
@@ -87,7 +88,7 @@ test('a client that reads slowly, and does read, gets the whole answer', async t
     socket.resume()
     await once(socket, 'data')
     socket.pause()
-    clock.advance(100)
+    clock.pass(100)
     await new Promise(resolve => setImmediate(resolve))
   }
 

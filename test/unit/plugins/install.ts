@@ -18,35 +18,7 @@ import type { Plugin } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import type { Kind } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-
-/** Time that stands still until it is told to pass. */
-export class HandClock implements Clock {
-  #now = 0
-  readonly #timers = new Set<{ at: number; callback: () => void }>()
-
-  now(): number {
-    return this.#now
-  }
-
-  after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#now + ms, callback }
-    this.#timers.add(timer)
-    return () => void this.#timers.delete(timer)
-  }
-
-  get armed(): number {
-    return this.#timers.size
-  }
-
-  pass(ms: number): void {
-    this.#now += ms
-    for (const timer of [...this.#timers]) {
-      if (timer.at > this.#now) continue
-      this.#timers.delete(timer)
-      timer.callback()
-    }
-  }
-}
+import { HandClock } from '../fixtures/hand-clock.ts'
 
 export const SILENT: Log = {
   debug: () => undefined,

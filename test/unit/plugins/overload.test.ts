@@ -5,17 +5,18 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { Watch, type Level } from '../../../plugins/overload/watch.ts'
-import { FakeClock, log } from '../listeners/http/fake-gate.ts'
+import { log } from '../listeners/http/fake-gate.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { HandClock } from '../fixtures/hand-clock.ts'
 
 const LIMITS = { keepAlive: 0.92, refuse: 0.95, lagMs: 1000 }
 
 function watched(): {
-  clock: FakeClock
+  clock: HandClock
   watch: Watch
   full: { heap: number; memory: number; garbage: number }
 } {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const full = { heap: 0.1, memory: 0.1, garbage: 0 }
   const measure = {
     heap: () => full.heap + full.garbage,
@@ -37,7 +38,7 @@ for (const what of ['heap', 'memory'] as const)
 
     for (const part of [0.91, 0.92, 0.95, 0.93, 0.5]) {
       full[what] = part
-      clock.advance(250)
+      clock.pass(250)
       levels.push(watch.level)
     }
 
@@ -47,7 +48,7 @@ for (const what of ['heap', 'memory'] as const)
 test('what is full of garbage is not taken for full', () => {
   const { clock, watch, full } = watched()
   full.garbage = 0.9
-  clock.advance(250)
+  clock.pass(250)
   assert.equal(watch.level, 'quiet')
 })
 
@@ -55,11 +56,11 @@ test('one late look is a moment, three are an overload', () => {
   const { clock, watch } = watched()
   const late = (): Level => {
     clock.skip(1500)
-    clock.advance(0)
+    clock.pass(0)
     return watch.level
   }
   assert.deepEqual([late(), late(), late()], ['quiet', 'quiet', 'refuse'])
-  clock.advance(250)
+  clock.pass(250)
   assert.equal(watch.level, 'quiet')
 })
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { IdleSweeper, Ticker } from '../../../src/util/idle-sweeper.ts'
-import { FakeClock } from '../listeners/http/fake-gate.ts'
+import { HandClock } from '../fixtures/hand-clock.ts'
 
 describe('a ticker', () => {
   test('runs its task again and again until that says that nothing is left', () => {
-    const clock = new FakeClock()
+    const clock = new HandClock()
     let left = 3
     const ticker = new Ticker(
       clock,
@@ -14,13 +14,13 @@ describe('a ticker', () => {
     )
     ticker.arm()
     ticker.arm()
-    clock.advance(250)
+    clock.pass(250)
     assert.equal(left, 1)
-    clock.advance(1000)
+    clock.pass(1000)
     assert.equal(left, 0)
     ticker.arm()
     ticker.stop()
-    clock.advance(1000)
+    clock.pass(1000)
     assert.equal(left, 0)
   })
 })
@@ -33,12 +33,12 @@ function bench(
   idleMs: number,
   mostMs?: number,
 ): {
-  clock: FakeClock
+  clock: HandClock
   open: Set<One>
   sweeper: IdleSweeper<One>
   limit: { ms: number }
 } {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const open = new Set<One>()
   const limit = { ms: idleMs }
   const sweeper = new IdleSweeper<One>(clock, {
@@ -58,10 +58,10 @@ describe('the idle sweeper', () => {
     const busy = { idleSince: undefined }
     open.add(idle).add(busy)
     sweeper.arm()
-    clock.advance(999)
+    clock.pass(999)
     assert.ok(open.has(idle))
     assert.equal(sweeper.isExpired(idle), false)
-    clock.advance(1)
+    clock.pass(1)
     assert.deepEqual([...open], [busy])
     assert.equal(sweeper.isExpired(busy), false)
   })
@@ -71,11 +71,11 @@ describe('the idle sweeper', () => {
     const one: One = { idleSince: undefined }
     open.add(one)
     sweeper.arm()
-    clock.advance(1_234_567)
+    clock.pass(1_234_567)
     one.idleSince = clock.now()
-    clock.advance(3_599_999)
+    clock.pass(3_599_999)
     assert.equal(open.size, 1)
-    clock.advance(10)
+    clock.pass(10)
     assert.equal(open.size, 0)
   })
 
@@ -84,9 +84,9 @@ describe('the idle sweeper', () => {
     open.add({ idleSince: clock.now() })
     sweeper.arm()
     limit.ms = 60_000
-    clock.advance(59_999)
+    clock.pass(59_999)
     assert.equal(open.size, 1)
-    clock.advance(1)
+    clock.pass(1)
     assert.equal(open.size, 0)
   })
 
@@ -94,9 +94,9 @@ describe('the idle sweeper', () => {
     const { clock, open, sweeper, limit } = bench(3_600_000, 30_000)
     open.add({ idleSince: clock.now() })
     sweeper.arm()
-    clock.advance(1000)
+    clock.pass(1000)
     limit.ms = 5000
-    clock.advance(29_000)
+    clock.pass(29_000)
     assert.equal(open.size, 0)
   })
 
@@ -104,14 +104,14 @@ describe('the idle sweeper', () => {
     const { clock, open, sweeper } = bench(1000)
     open.add({ idleSince: clock.now() })
     sweeper.arm()
-    clock.advance(1000)
+    clock.pass(1000)
     let looks = 0
     const after = clock.after.bind(clock)
     clock.after = (ms, callback) => {
       looks++
       return after(ms, callback)
     }
-    clock.advance(60_000)
+    clock.pass(60_000)
     assert.equal(looks, 0)
   })
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AskReply } from '../../../../src/api/index.ts'
-import { FakeClock, result, type FakeGate, type Seen } from './fake-gate.ts'
+import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, type Events } from './events-client.ts'
 import { initialize, legacy, modern, openStream, send, serve } from './client.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 interface Asked {
   readonly seen: Seen
@@ -190,16 +191,16 @@ test('to cancel an ask is not to answer it', async t => {
 })
 
 test('an ask waits 600 seconds, and 64 of a session wait at a time', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
   const session = await initialize(url)
   const { seen, reply, events } = await askIn(gate, url, session)
   const more = Array.from({ length: 63 }, () => seen.ask('roots/list'))
 
   const tooMany = await seen.ask('roots/list')
-  clock.advance(599_999)
+  clock.pass(599_999)
   const answeredLate = await Promise.race([reply, Promise.resolve('nothing yet')])
-  clock.advance(1)
+  clock.pass(1)
   const replies = await Promise.all([reply, ...more])
   const ask = await events.next()
   let cancelled = await events.next()

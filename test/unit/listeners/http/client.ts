@@ -4,6 +4,7 @@ import { listenHttp } from '../../../../src/listeners/http/http-listener.ts'
 import type { Clock, Listener } from '../../../../src/api/index.ts'
 import { FakeGate, makeListener, realClock } from './fake-gate.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 export const VERSION = '2026-07-28'
 
@@ -49,7 +50,7 @@ export async function serve(
   await listener.start()
   cleanup(t, async () => {
     const stopped = listener.stop(0)
-    if ('advance' in clock) (clock as unknown as { advance(ms: number): void }).advance(0)
+    if (clock instanceof HandClock) clock.pass(0)
     await stopped
   })
   return { gate, listener, url: new URL(listener.url as string) }

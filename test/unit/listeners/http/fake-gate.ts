@@ -152,39 +152,6 @@ export function defaultAnswer({ session, inbound }: Seen): Answer | undefined {
   return result({ method, arguments: params?.arguments ?? null })
 }
 
-/** Time that a test moves. */
-export class FakeClock implements Clock {
-  #now = 0
-  readonly #timers = new Set<{ at: number; callback: () => void }>()
-
-  now(): number {
-    return this.#now
-  }
-
-  after(ms: number, callback: () => void): () => void {
-    const timer = { at: this.#now + ms, callback }
-    this.#timers.add(timer)
-    return () => this.#timers.delete(timer)
-  }
-
-  /** Time passes in which nothing runs. */
-  skip(ms: number): void {
-    this.#now += ms
-  }
-
-  advance(ms: number): void {
-    const end = this.#now + ms
-    for (;;) {
-      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]
-      if (due === undefined) break
-      this.#timers.delete(due)
-      this.#now = Math.max(this.#now, due.at)
-      due.callback()
-    }
-    this.#now = end
-  }
-}
-
 export const realClock: Clock = {
   now: () => performance.now(),
   after: (ms, callback) => {

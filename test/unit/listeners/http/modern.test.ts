@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Payload } from '../../../../src/protocol/payload.ts'
-import { FakeClock, result } from './fake-gate.ts'
+import { result } from './fake-gate.ts'
 import { envelope, JSON_HEADERS, modern, openStream, send, serve } from './client.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 test('a modern request is answered as JSON, in a conversation of its own', async t => {
   const { gate, url } = await serve(t)
@@ -199,7 +200,7 @@ test('a modern notification is accepted and a response without a session is not'
 })
 
 test('a listen is stamped with its id, kept alive, and ends gracefully when the listener stops', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, listener, url } = await serve(t, {}, clock)
   const next = gate.next('subscriptions/listen')
   const opening = openStream(url, modern('subscriptions/listen', { notifications: {} }, 'L1'))
@@ -209,7 +210,7 @@ test('a listen is stamped with its id, kept alive, and ends gracefully when the 
   const key = 'io.modelcontextprotocol/subscriptionId'
 
   const ack = await stream.next()
-  clock.advance(15_000)
+  clock.pass(15_000)
   const comment = await stream.comment()
   seen.emit('notifications/tools/list_changed')
   const changed = await stream.next()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FakeClock, result, type FakeGate, type Seen } from './fake-gate.ts'
+import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, roundTrip } from './events-client.ts'
 import { legacy, send, serve } from './client.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const KIB = 1024
 
@@ -114,7 +115,7 @@ test('a large answer reaches the client that waits for it', async t => {
 })
 
 test('who comes back and does not read the replay misses what more comes, and is cut in the end', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
   const session = await initializeAs(url)
   const events = await openEvents(url, listening(session))
@@ -131,7 +132,7 @@ test('who comes back and does not read the replay misses what more comes, and is
     tell()
     await new Promise(resolve => setImmediate(resolve))
   }
-  clock.advance(40_000)
+  clock.pass(40_000)
   await new Promise(resolve => setImmediate(resolve))
   again.response.resume()
   const read = await again.rest()

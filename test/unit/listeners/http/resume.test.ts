@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FakeClock, result, type FakeGate, type Seen } from './fake-gate.ts'
+import { result, type FakeGate, type Seen } from './fake-gate.ts'
 import { initializeAs, listening, openEvents, roundTrip, type Events } from './events-client.ts'
 import { JSON_HEADERS, legacy, modern, send, serve, type Message } from './client.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 interface Called {
   readonly seen: Seen
@@ -220,7 +221,7 @@ test('a batch of a client that came back goes on as well', async t => {
 })
 
 test('a call that takes long gets an id to come back with before it says anything, and its answer is not lost', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
   const session = await initializeAs(url)
   const older = await initializeAs(url, '2025-06-18')
@@ -231,7 +232,7 @@ test('a call that takes long gets an id to come back with before it says anythin
   const plain = send(url, legacy(older, { id: 1, method: 'slow/call' }))
   const seenOlder = await nextOlder
 
-  clock.advance(1000)
+  clock.pass(1000)
   const events = await opening
   const primed = await events.next()
   await events.leave()

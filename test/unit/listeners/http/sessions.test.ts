@@ -4,8 +4,9 @@ import { legacyClient } from '../../../../src/listeners/client/client-info.ts'
 import { SessionQuota } from '../../../../src/listeners/http/open-connections.ts'
 import { ANONYMOUS, type Principal } from '../../../../src/plugin.ts'
 import { LegacySessions } from '../../../../src/listeners/http/mcp/legacy-sessions.ts'
-import { FakeClock, FakeGate, log, realClock, result } from './fake-gate.ts'
+import { FakeGate, log, realClock, result } from './fake-gate.ts'
 import { INITIALIZE, initialize, JSON_HEADERS, legacy, openStream, send, serve } from './client.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 test('the newest GET stream gets what belongs to no request', async t => {
   const { gate, url } = await serve(t)
@@ -59,7 +60,7 @@ test('DELETE ends the session, its stream and its requests', async t => {
 })
 
 test('an idle session expires, one with a stream or a running request does not', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(
     t,
     { limits: { body: '4MiB', sessions: 10, idle: '10m', connections: 64 } },
@@ -73,7 +74,7 @@ test('an idle session expires, one with a stream or a running request does not',
   const answer = send(url, legacy(busy, { id: 1, method: 'slow/call' }))
   const seen = await next
 
-  clock.advance(600_000)
+  clock.pass(600_000)
   const statuses = await Promise.all(
     [idle, streaming, busy].map(session => send(url, legacy(session, { id: 2, method: 'tools/list' }))),
   )
@@ -92,7 +93,7 @@ test('an idle session expires, one with a stream or a running request does not',
 })
 
 test('when the table is full a client is asked to come back, and expired sessions make room', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { url } = await serve(
     t,
     { limits: { body: '4MiB', sessions: 1, idle: '10m', connections: 64 } },
@@ -101,7 +102,7 @@ test('when the table is full a client is asked to come back, and expired session
   await initialize(url)
 
   const full = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
-  clock.advance(600_000)
+  clock.pass(600_000)
   const again = await send(url, { headers: JSON_HEADERS, body: JSON.stringify(INITIALIZE) })
 
   assert.equal(full.status, 503)
@@ -149,7 +150,7 @@ test('one caller cannot take the sessions of all', async () => {
 })
 
 test('a reader that does not read misses news, and is cut when it has taken nothing for limits.unread', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, url } = await serve(t, {}, clock)
   const session = await initialize(url)
   const { response, ended } = await openStream(url, { method: 'GET', headers: { 'mcp-session-id': session } })
@@ -163,7 +164,7 @@ test('a reader that does not read misses news, and is cut when it has taken noth
   }
   assert.equal(told, false)
   assert.equal(response.destroyed, false)
-  clock.advance(40_000)
+  clock.pass(40_000)
   await new Promise(resolve => setImmediate(resolve))
   response.resume()
   await ended

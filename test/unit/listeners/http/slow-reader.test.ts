@@ -5,9 +5,9 @@ import { setImmediate as aTick } from 'node:timers/promises'
 import { test } from 'node:test'
 import type { Session } from '../../../../src/api/index.ts'
 import { Backlog } from '../../../../src/transport/backlog.ts'
-import { FakeClock } from './fake-gate.ts'
 import { serveAll, talk } from './network.ts'
 import { until } from '../../../fixtures/until.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const MIB = 1024 * 1024
 const NEWS = { method: 'notifications/message', params: { data: 'x'.repeat(64 * 1024) } }
@@ -25,7 +25,7 @@ test('a reader that falls behind is waited for, and heard of when it has caught 
   let unsent = 0
   const said: string[] = []
   const backlog = new Backlog({
-    clock: new FakeClock(),
+    clock: new HandClock(),
     unsent: () => unsent,
     onFlow: () => said.push(backlog.isBlocked ? 'behind' : 'caught up'),
     onStuck: () => said.push('stuck'),
@@ -43,7 +43,7 @@ test('a reader that falls behind is waited for, and heard of when it has caught 
 })
 
 test('a reader that takes nothing for half a minute is given up, one that takes a little is not', () => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   let stuck = 0
   const backlog = new Backlog({
     clock,
@@ -52,18 +52,18 @@ test('a reader that takes nothing for half a minute is given up, one that takes 
     onStuck: () => stuck++,
   })
   backlog.grew()
-  clock.advance(29_000)
+  clock.pass(29_000)
   backlog.shrank()
-  clock.advance(30_000)
+  clock.pass(30_000)
   assert.equal(stuck, 0)
-  clock.advance(1000)
+  clock.pass(1000)
   assert.equal(stuck, 1)
 })
 
 test('a reader is given up at once when far too much waits for it', () => {
   let stuck = 0
   const backlog = new Backlog({
-    clock: new FakeClock(),
+    clock: new HandClock(),
     unsent: () => 64 * MIB + 1,
     onFlow: () => undefined,
     onStuck: () => stuck++,
@@ -91,7 +91,7 @@ test('a WebSocket that is not read misses news, and hears again when it reads on
 })
 
 test('a WebSocket that is not read for half a minute is cut', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, at } = await serveAll(t, {}, clock)
   const client = await talk(at('/ws'))
   client.send({ id: 1, method: 'echo/1' })
@@ -99,14 +99,14 @@ test('a WebSocket that is not read for half a minute is cut', async t => {
   client.socket.pause()
   await fill(gate.opened[0])
 
-  clock.advance(30_000)
+  clock.pass(30_000)
   client.socket.resume()
 
   assert.equal((await client.closed)[0], 1006)
 })
 
 test('a WebSocket is pinged, and cut when it does not answer', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { at } = await serveAll(t, {}, clock)
   const lively = await talk(at('/ws'))
   const deaf = await talk(at('/ws'), { autoPong: false })
@@ -115,7 +115,7 @@ test('a WebSocket is pinged, and cut when it does not answer', async t => {
 
   for (let i = 0; i < 3; i++) {
     const pinged = once(lively.socket, 'ping')
-    clock.advance(30_000)
+    clock.pass(30_000)
     await pinged
     // The answer to a request sent after the ping comes after the pong.
     lively.send({ id: i, method: 'ping' })
@@ -128,13 +128,13 @@ test('a WebSocket is pinged, and cut when it does not answer', async t => {
 })
 
 test('an event stream is kept alive, and cut when it is not read', async t => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, at } = await serveAll(t, {}, clock)
   const [stream] = (await once(get(at('/sse')), 'response')) as [IncomingMessage]
   const closed = new Promise(resolve => stream.on('close', resolve))
   stream.on('error', () => undefined)
   const [first] = (await once(stream, 'data')) as [Buffer]
-  clock.advance(15_000)
+  clock.pass(15_000)
   const [second] = (await once(stream, 'data')) as [Buffer]
   stream.pause()
   const endpoint = /data: (.*)/.exec(String(first))?.[1] ?? ''
@@ -143,7 +143,7 @@ test('an event stream is kept alive, and cut when it is not read', async t => {
   await fetch(at(endpoint), { method: 'POST', headers, body })
   await fill(gate.opened[0])
 
-  clock.advance(30_000)
+  clock.pass(30_000)
   stream.resume()
 
   assert.equal(String(second), ':\n\n')

@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { request } from 'node:http'
 import { once } from 'node:events'
 import { INITIALIZE, JSON_HEADERS, envelope } from './client.ts'
-import { FakeClock, result } from './fake-gate.ts'
+import { result } from './fake-gate.ts'
 import { openOldStream, refused, serveAll, talk } from './network.ts'
 import { until } from '../../../fixtures/until.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 test('a legacy client shakes hands and calls over a WebSocket, on one session', async t => {
   const { gate, at } = await serveAll(t)
@@ -170,7 +171,7 @@ function canPassOver(): boolean {
 
 test('a conversation in which nothing happens ends after limits.idle, one that waits for an answer does not', async t => {
   const limits = { body: '4MiB', sessions: 10, idle: '150ms', connections: 64 }
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { gate, at } = await serveAll(t, { limits }, clock)
   const [idle, busy] = [await talk(at('/ws')), await talk(at('/ws'))]
   const slow = gate.next('slow/one')
@@ -183,7 +184,7 @@ test('a conversation in which nothing happens ends after limits.idle, one that w
   let isOver = false
   const over = Promise.all([idle.closed, stream.next()]).finally(() => (isOver = true))
   await until(() => {
-    clock.advance(50)
+    clock.pass(50)
     return isOver
   }, 'both have ended')
   assert.equal((await over)[1], undefined)

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { FakeClock, result } from '../http/fake-gate.ts'
+import { result } from '../http/fake-gate.ts'
 import { INITIALIZE, Lines, parse, type Message } from '../http/client.ts'
 import { modern, pipe } from './client.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 // The clock's timers keep no process alive, and on these streams nothing else does.
 const alive = setInterval(() => undefined, 1000)
@@ -124,7 +125,7 @@ test('what does not end in time after the client has left is cancelled', async (
 })
 
 test('servers hear within a quarter of a second that a client has left, however long a stop may take', async () => {
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const client = await pipe({ grace: 10_000, clock })
   client.send(INITIALIZE, { id: 1, method: 'slow/x' })
   await client.next()
@@ -133,7 +134,7 @@ test('servers hear within a quarter of a second that a client has left, however 
   void client.listener.ended?.then(() => (isOver = true))
 
   client.input.end()
-  for (; !isOver; clock.advance(1)) for (let turns = 0; turns < 5; turns++) await turn()
+  for (; !isOver; clock.pass(1)) for (let turns = 0; turns < 5; turns++) await turn()
 
   assert.equal(client.gate.seen[1]?.reason, 'shutdown')
   assert.ok(clock.now() - left <= 250, `${clock.now() - left} ms`)

@@ -9,7 +9,7 @@ import { Journal } from '../../../../plugins/audit/journal.ts'
 import { JournalFile } from '../../../../plugins/audit/journal-file.ts'
 import { verifyChain } from '../../../../plugins/audit/verify.ts'
 import { directoryFor, hostOf, linesOf, SmallDisk } from './kit.ts'
-import { HandClock } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const CHAINED = { maxSize: 1e9, keep: 3, chain: true }
 

@@ -4,8 +4,9 @@ import { decodeProtectedHeader } from 'jose'
 import { keySet } from '../../../../plugins/auth/key-set.ts'
 import { guardedFetch } from '../../../../src/http-client/guard/guarded-fetch.ts'
 import { startIssuer } from '../../../proof/access/issuer.ts'
-import { HandClock, SILENT } from '../install.ts'
+import { SILENT } from '../install.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 test('public keys are fetched again for a key that is new, and at most every 30 seconds', async t => {
   const issuer = await startIssuer()

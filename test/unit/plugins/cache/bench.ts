@@ -13,7 +13,8 @@ import type { CacheConfig } from '../../../../src/config/config.gen.ts'
 import { PipelineCall, PipelineExchange } from '../../../../src/core/exchange.ts'
 import { PipelineSession } from '../../../../src/core/session.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { HandClock, configOf, install, resultOf } from '../install.ts'
+import { configOf, install, resultOf } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 export const OPTIONS: CacheConfig = {
   lists: '5m',

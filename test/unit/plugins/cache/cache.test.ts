@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { cache } from '../../../../plugins/cache/index.ts'
 import type { Answer, Call } from '../../../../src/api/index.ts'
 import type { CacheConfig } from '../../../../src/config/config.gen.ts'
-import { callOf, exchangeOf, HandClock, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const OPTIONS: CacheConfig = { lists: '5m', negative: 0, maxEntries: 1000, maxBytes: '64MiB', meta: false }
 

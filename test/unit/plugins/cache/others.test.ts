@@ -5,7 +5,7 @@ import { SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream, type TestGateway } from '../../../../src/testing/index.ts'
 import { redisFor, skip, type Redis } from '../../../fixtures/redis.ts'
 import { replica, until } from '../cluster/setting.ts'
-import { ManualClock } from '../rate-limit/manual-clock.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const ALL = { params: { all: true } }
 
@@ -15,15 +15,15 @@ interface One {
   readonly store: SharedStore
 }
 
-async function passed(clock: ManualClock, ms: number): Promise<void> {
+async function passed(clock: HandClock, ms: number): Promise<void> {
   for (let step = 0; step < ms; step += 100) {
-    clock.advance(100)
+    clock.pass(100)
     for (let turn = 0; turn < 20; turn++) await Promise.resolve()
   }
 }
 
-async function pair(): Promise<{ clock: ManualClock; memory: SharedMemory; one: One; two: One }> {
-  const clock = new ManualClock()
+async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: One; two: One }> {
+  const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
   const [one, two] = [1, 2].map((): One => {
     const store = { ...memory.of({}) }

@@ -4,7 +4,8 @@ import { SavedLists } from '../../../../plugins/cache/list-memory.ts'
 import { Store, Counts } from '../../../../plugins/cache/store.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
 import { ask, bench } from './bench.ts'
-import { HandClock, resultOf } from '../install.ts'
+import { resultOf } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const modern = (ttlMs: number, cacheScope = 'private', tools: unknown[] = []) =>
   resultOf({ tools, ttlMs, cacheScope, resultType: 'complete' }, 'modern')

@@ -11,8 +11,8 @@ import { systemClock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { type Redis, redisFor } from '../../../fixtures/redis.ts'
 import { SILENT } from '../install.ts'
-import { ManualClock } from '../rate-limit/manual-clock.ts'
 import { KEY, until } from './setting.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 export const KIB = 1024
 export const MIB = KIB * KIB
@@ -65,7 +65,7 @@ export class Reader {
 export interface Replica {
   readonly kept: KeptEvents
   readonly ring: KeyRing
-  readonly clock: ManualClock
+  readonly clock: HandClock
   epoch: number
   /** Begins a session there, or goes on with one of another replica. */
   session(id?: string): EventStore
@@ -82,7 +82,7 @@ export async function storeAt(t: TestContext, redis: RedisConfig): Promise<Redis
 export function replicaOf(store: RedisStore, epoch: number, keys = [KEY]): Replica {
   const held = new HeldBytes({ total: 64 * MIB, each: 8 * MIB })
   const ring = new KeyRing('g', keys)
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const replica = { epoch }
   const kept = new KeptEvents({ name: 'g', store, ring, clock, epochOf: () => replica.epoch })
   const session = (id = SESSION): EventStore =>

@@ -9,8 +9,8 @@ import { systemClock } from '../../../../src/util/clock.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
 import { SILENT } from '../install.ts'
-import { ManualClock } from '../rate-limit/manual-clock.ts'
 import { KEY, until } from './setting.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const SESSIONS = 1000
 const RENEW_MS = 1500
@@ -24,7 +24,7 @@ test(
     const store = await RedisStore.make({ redis: redis.url, directory: '.', clock: systemClock, log: SILENT })
     await store.connect()
     cleanup(t, () => store.close())
-    const clock = new ManualClock()
+    const clock = new HandClock(1_000_000)
     const keys = storeKeys('g')
     const conversations = { idleMs: 1_800_000, has: () => true }
     const listeners = new Map([['main', { conversations } as unknown as BesideOthers]])
@@ -46,7 +46,7 @@ test(
     const before = await redis.counts()
 
     for (let ms = 0; ms < HOUR_MS; ms += RENEW_MS) {
-      clock.advance(RENEW_MS)
+      clock.pass(RENEW_MS)
       await sessions.tend()
     }
 

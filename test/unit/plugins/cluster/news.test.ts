@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { News } from '../../../../plugins/cluster/news.ts'
 import { type Notification, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
 import { closeAfter, testClient, testUpstream } from '../../../../src/testing/index.ts'
-import { ManualClock } from '../rate-limit/manual-clock.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
 import { replica } from './setting.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const TOOLS = 'notifications/tools/list_changed'
 const UPDATED = 'notifications/resources/updated'
@@ -21,15 +21,15 @@ async function settled(): Promise<void> {
 }
 
 /** Moves the clock on in small steps, so that what follows from one is there before the next. */
-async function passed(clock: ManualClock, ms: number): Promise<void> {
+async function passed(clock: HandClock, ms: number): Promise<void> {
   for (let step = 0; step < ms; step += 50) {
-    clock.advance(50)
+    clock.pass(50)
     await settled()
   }
 }
 
-async function pair(): Promise<{ clock: ManualClock; memory: SharedMemory; one: Told; other: Told }> {
-  const clock = new ManualClock()
+async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: Told; other: Told }> {
+  const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
   const [one, other] = [1, 2].map((): Told => {
     const store = { ...memory.of({}) }

@@ -5,8 +5,9 @@ import { Cluster, type ClusterConfig } from '../../../../plugins/cluster/cluster
 import { MemoryStore } from '../../../../plugins/cluster/store/memory-store.ts'
 import type { BesideOthers } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { HandClock, SILENT } from '../install.ts'
+import { SILENT } from '../install.ts'
 import { KEY } from './setting.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 /** Pause between two looks at replicas that are waited for. */
 const LOOK_MS = 1000

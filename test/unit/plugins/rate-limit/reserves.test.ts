@@ -8,7 +8,7 @@ import {
   StoreHealth,
 } from '../../../../plugins/rate-limit/shared/reserves.ts'
 import { gatewayError, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
-import { ManualClock } from './manual-clock.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const WINDOW_MS = 1000
 
@@ -32,7 +32,7 @@ async function settled(): Promise<void> {
 }
 
 test('three processes that are asked 1,000 times a second let through 95 to 100 in each second', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now() })
   const questions: Question[] = []
   const reserves = [1, 2, 3].map(() => {
@@ -50,7 +50,7 @@ test('three processes that are asked 1,000 times a second let through 95 to 100 
       if (verdict === undefined) passes.push(clock.now())
     })
     await settled()
-    clock.advance(1)
+    clock.pass(1)
   }
 
   for (const at of passes)
@@ -64,7 +64,7 @@ test('three processes that are asked 1,000 times a second let through 95 to 100 
 })
 
 test('a small limit is asked for call by call, and one who comes seldom gets no batch', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const store = new SharedMemory({ now: () => clock.now() }).of({})
   const questions: Question[] = []
   const asking = (most: number): Reserves =>
@@ -89,7 +89,7 @@ test('a small limit is asked for call by call, and one who comes seldom gets no 
   const large = asking(500)
   for (let call = 0; call < 3; call++) {
     assert.equal(await large.take('large'), undefined)
-    clock.advance(3000)
+    clock.pass(3000)
   }
   assert.deepEqual(
     questions.map(({ ahead }) => ahead),
@@ -98,7 +98,7 @@ test('a small limit is asked for call by call, and one who comes seldom gets no 
 })
 
 test('what was got and not used is given back after a second, and at the end', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const store = new SharedMemory({ now: () => clock.now() }).of({})
   const room = async (): Promise<number> => {
     const { got } = await store.permits('k', { most: 200, ms: 60_000, wanted: 200 })
@@ -113,9 +113,9 @@ test('what was got and not used is given back after a second, and at the end', a
   await settled()
   assert.ok((await room()) < 190, 'some are reserved')
 
-  clock.advance(1000)
+  clock.pass(1000)
   await settled()
-  clock.advance(1000)
+  clock.pass(1000)
   await settled()
   assert.equal(await room(), 190)
 
@@ -126,7 +126,7 @@ test('what was got and not used is given back after a second, and at the end', a
 })
 
 test('one that was let in and refused by something else is there for the next', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const store = new SharedMemory({ now: () => clock.now() }).of({})
   const reserves = new Reserves(counted(store, 1), new StoreHealth(), clock)
 
@@ -138,7 +138,7 @@ test('one that was let in and refused by something else is there for the next', 
 
 /** A store that can be away, or late. */
 function unsteady(
-  clock: ManualClock,
+  clock: HandClock,
   sharers: number,
 ): { store: SharedStore; is: 'up' | 'away' | 'late'; asked: number } {
   const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers, spans: 'hosts' }).of({})
@@ -159,12 +159,12 @@ function unsteady(
   return state
 }
 
-function aroundOf(store: SharedStore, clock: ManualClock): Surroundings {
+function aroundOf(store: SharedStore, clock: HandClock): Surroundings {
   return { store, clock, health: new StoreHealth() }
 }
 
 test('while the store is away each process allows its part, and tells of it later', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'share' as const }
   const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
@@ -178,7 +178,7 @@ test('while the store is away each process allows its part, and tells of it late
 
   away.is = 'up'
   for (let second = 0; second < 3; second++) {
-    clock.advance(1000)
+    clock.pass(1000)
     await settled()
     void meter.take('k', 'refuse')
     await settled()
@@ -188,7 +188,7 @@ test('while the store is away each process allows its part, and tells of it late
 })
 
 test('with "refuse" nothing is let in that is not reserved', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const away = unsteady(clock, 3)
   const spec = { per: [], perMinute: 30, onStoreLoss: 'refuse' as const }
   const meter = minuteMeter('few', spec, aroundOf(away.store, clock))
@@ -204,7 +204,7 @@ test('with "refuse" nothing is let in that is not reserved', async () => {
 })
 
 test('calls do not wait for a store that is late, and what it says late counts', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const late = unsteady(clock, 1)
   const spec = { per: [], perMinute: 5, onStoreLoss: 'share' as const }
   const meter = minuteMeter('few', spec, aroundOf(late.store, clock))
@@ -212,18 +212,18 @@ test('calls do not wait for a store that is late, and what it says late counts',
 
   let first: unknown = 'waits'
   void Promise.resolve(meter.take('k', 'refuse')).then(verdict => (first = verdict))
-  clock.advance(100)
+  clock.pass(100)
   await settled()
   assert.equal(first, undefined)
   assert.equal(meter.take('k', 'refuse'), undefined, 'the next one waits for nothing')
-  clock.advance(200)
+  clock.pass(200)
   await settled()
   late.is = 'up'
-  clock.advance(1000)
+  clock.pass(1000)
   await settled()
   void meter.take('k', 'refuse')
   await settled()
-  clock.advance(1000)
+  clock.pass(1000)
   await settled()
 
   const { got } = await late.store.permits('minute few k', { most: 5, ms: 60_000, wanted: 5 })

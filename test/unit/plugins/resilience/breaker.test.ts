@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Breaker, type BreakerLimits } from '../../../../plugins/resilience/breaker.ts'
-import { HandClock, SILENT } from '../install.ts'
+import { SILENT } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const LIMITS: BreakerLimits = {
   failures: 5,

@@ -4,7 +4,8 @@ import { resilience } from '../../../../plugins/resilience/index.ts'
 import type { Answer, Call, Upstream } from '../../../../src/api/index.ts'
 import { type GatewayError, gatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { HandClock, callOf, install, resultOf, soon, wrapped } from '../install.ts'
+import { callOf, install, resultOf, soon, wrapped } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const LIMITS = { concurrency: 2, queue: 2, queueTimeout: 0 }
 const BREAKER = { failures: 5, latency: 0, share: 0.5, window: '30s', calls: 10, open: '30s' }

@@ -5,7 +5,8 @@ import { resilience } from '../../../../plugins/resilience/index.ts'
 import type { Answer, Call, Dispatch, Upstream } from '../../../../src/api/index.ts'
 import { gatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
-import { HandClock, callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { callOf, exchangeOf, install, resultOf, sessionOf, soon, wrapped } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const SPEC = {
   timeout: 50,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resilience } from '../../../../plugins/resilience/index.ts'
 import type { Answer } from '../../../../src/api/index.ts'
-import { callOf, exchangeOf, HandClock, install, resultOf, wrapped } from '../install.ts'
+import { callOf, exchangeOf, install, resultOf, wrapped } from '../install.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 async function upstreamWithDeadline(
   spec: Record<string, unknown>,

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { AgentFailure, PermissionOutcome } from '../../../../../plugins/agents/types/agent.ts'
-import { FakeClock } from '../../../listeners/http/fake-gate.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const BLINK = { timeouts: { initialize: '400ms', session: '400ms' } }
 
@@ -190,9 +190,9 @@ const MINUTE = 60_000
 
 test('an agent that waits for our answer is not idle', async t => {
   const { pool, directory } = await agentWorld(t)
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const { side, text } = listener(async () => {
-    clock.advance(29 * MINUTE)
+    clock.pass(29 * MINUTE)
     return { optionId: 'no' }
   })
   const settings = { timeouts: { firstUpdate: '1m', idle: '1m', turn: '30m' } }
@@ -203,7 +203,7 @@ test('an agent that waits for our answer is not idle', async t => {
 
 test('a turn that times out beside a busy one costs the neighbour nothing when the agent stops', async t => {
   const { pool, directory } = await agentWorld(t)
-  const clock = new FakeClock()
+  const clock = new HandClock()
   const agent = pool({ parts: { clock }, settings: { timeouts: { firstUpdate: '1m', idle: '10m' } } })
   const answered = Promise.withResolvers<PermissionOutcome>()
   const heard = listener(() => answered.promise)
@@ -212,7 +212,7 @@ test('a turn that times out beside a busy one costs the neighbour nothing when t
   const goesOn = lively.prompt(say('[[ask edit a]]'))
   await heard.until(() => heard.requests.length > 0)
   const late = assert.rejects(quiet.prompt(say('[[hang]]')), fails('timeout', 'firstUpdate'))
-  clock.advance(MINUTE)
+  clock.pass(MINUTE)
   await late
   assert.equal(isAlive(lively.pid), true)
   answered.resolve({ optionId: 'no' })

@@ -11,9 +11,10 @@ import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
 import { emptyData, type TaskStart } from '../../../../../plugins/agents/store/record.ts'
 import { TaskStore, type NewTask } from '../../../../../plugins/agents/store/task-store.ts'
 import type { Log } from '../../../../../src/plugin.ts'
-import { HandClock, SILENT } from '../../install.ts'
+import { SILENT } from '../../install.ts'
 import { fileOf } from './kit.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const START = {
   subject: 'ann',

@@ -4,7 +4,6 @@ import { Versions } from '../../../../../plugins/cache/shared/versions.ts'
 import { SharedMemory, type SharedStore } from '../../../../../src/plugin.ts'
 import { skip } from '../../../../fixtures/redis.ts'
 import { replica } from '../../cluster/setting.ts'
-import { ManualClock } from '../../rate-limit/manual-clock.ts'
 import {
   call,
   clientOf,
@@ -19,6 +18,7 @@ import {
   report,
   until,
 } from './setting.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 /** What lies in a memory under the names of answers, as whoever can write to it sees it. */
 function written(): { values: Map<string, string>; tapped: (store: SharedStore) => SharedStore } {
@@ -149,7 +149,7 @@ test('a store that comes back with an older version brings no outdated answer to
 })
 
 test('a version that nobody of us wrote is replaced, and two who begin agree', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
   const store = memory.of({})
   const [one, two] = [new Versions(store, clock), new Versions(store, clock)]
@@ -165,7 +165,7 @@ test('a version that nobody of us wrote is replaced, and two who begin agree', a
 })
 
 test('while a version is owed nothing is read, and another one that is needed meanwhile is made', async () => {
-  const clock = new ManualClock()
+  const clock = new HandClock(1_000_000)
   const store = { ...new SharedMemory({ now: () => clock.now(), spans: 'hosts' }).of({}) }
   const { put } = store
   const versions = new Versions(store, clock)
@@ -182,7 +182,7 @@ test('while a version is owed nothing is read, and another one that is needed me
     if (puts++ === 0) versions.outdate(['s'])
     return put(...given)
   }
-  clock.advance(1000)
+  clock.pass(1000)
   await versions.flush()
   assert.equal(puts, 2)
   assert.equal(versions.isOwed('s'), false)

@@ -12,8 +12,9 @@ import {
   tokenServer,
   type TokenServer,
 } from '../../../../fixtures/oauth/token-server.ts'
-import { HandClock, SILENT } from '../../install.ts'
+import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const { account, resource } = KEY
 

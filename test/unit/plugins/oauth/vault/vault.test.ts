@@ -7,8 +7,9 @@ import { RowSeal } from '../../../../../plugins/oauth/vault/seal.ts'
 import { FileVault } from '../../../../../plugins/oauth/vault/vault.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 import { grantOf } from '../../../../fixtures/oauth/token-server.ts'
-import { HandClock, SILENT } from '../../install.ts'
+import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 
 const OTHER = { ...KEY, account: 'somebody' }
 
