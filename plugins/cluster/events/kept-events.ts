@@ -19,6 +19,8 @@ const QUIET_MS = 200_000
 const MOST_BYTES = 256 * 1024
 /** Commands that wait for Redis at once: a large one is not to keep the others of this replica waiting. */
 const MOST_UNDER_WAY = 8
+/** Sessions whose events are still to be forgotten: those of others run out by themselves. */
+const MOST_ENDED = 10_000
 
 interface KeptEventsOptions {
   readonly name: string
@@ -43,6 +45,7 @@ export class KeptEvents implements EventCopies {
   readonly #options: KeptEventsOptions
   readonly #journals = new Map<string, Journal>()
   readonly #ready = new Set<Journal>()
+  readonly #ended = new Set<string>()
   readonly #says: JournalEvents
   #underWay = 0
   /** True while Redis does not take what it is given. */
@@ -89,8 +92,9 @@ export class KeptEvents implements EventCopies {
   end(session: string): void {
     const hasWritten = this.#journals.get(session)?.hasWritten === true
     this.drop(session)
-    if (hasWritten)
-      void this.#options.store.run(FORGET_EVENTS, [this.#keyOf(session)], []).catch(() => undefined)
+    if (!hasWritten || this.#ended.size >= MOST_ENDED) return
+    this.#ended.add(session)
+    this.#soon()
   }
 
   /** Writes what could not be written, and says which events are still wanted. Called now and then, as Redis answers. */
@@ -126,9 +130,13 @@ export class KeptEvents implements EventCopies {
     return journal
   }
 
-  /** Writes after what is under way now: events that come together go together. */
   #isReady(journal: Journal): void {
     this.#ready.add(journal)
+    this.#soon()
+  }
+
+  /** Writes after what is under way now: events that come together go together. */
+  #soon(): void {
     if (this.#isDue || this.#isPaused) return
     this.#isDue = true
     setImmediate(() => {
@@ -145,6 +153,23 @@ export class KeptEvents implements EventCopies {
       const batch = epoch === undefined ? undefined : journal.next(epoch)
       if (batch !== undefined) void this.#write(journal, batch)
     }
+    this.#forgetSome()
+  }
+
+  #forgetSome(): void {
+    for (const session of this.#ended) {
+      if (this.#isPaused || this.#underWay >= MOST_UNDER_WAY) return
+      this.#ended.delete(session)
+      void this.#forget(session)
+    }
+  }
+
+  /** Deletes the events of a session, or has them run out where Redis does not answer. */
+  async #forget(session: string): Promise<void> {
+    this.#underWay++
+    await this.#options.store.run(FORGET_EVENTS, [this.#keyOf(session)], []).catch(() => undefined)
+    this.#underWay--
+    this.#writeSome()
   }
 
   async #write(journal: Journal, batch: Batch): Promise<void> {

@@ -72,6 +72,22 @@ test(
   },
 )
 
+test('2,000 sessions that end at once leave no events in Redis', { skip }, async t => {
+  const { redis, one } = await pair(t)
+  const ended = Array.from({ length: 2000 }, (_, number) => `r0_${number}`)
+  const stores = ended.map(id => one.session(id))
+  for (const store of stores) store.begin(new Reader().stream, LISTENS).notify(said('x'))
+  await written(one)
+  assert.match(await redis.ask('DBSIZE'), /^:2000\r/)
+
+  for (const [index, store] of stores.entries()) {
+    store.close()
+    one.kept.end(ended[index] ?? '')
+  }
+
+  await until(async () => (await redis.ask('DBSIZE')).startsWith(':0\r'))
+})
+
 test(
   'a Redis that comes back empty is given again what the session keeps, and so is one whose key was rotated',
   { skip },
