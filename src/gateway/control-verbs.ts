@@ -9,8 +9,9 @@ import {
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import type { Planning } from './plan/text.ts'
-import { present } from './plan/plan.ts'
+import type { Present } from './plan/text.ts'
+import { plannedOf, present } from './plan/plan.ts'
+import type { Generation } from './generation.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
 import { didYouMean } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
@@ -22,13 +23,14 @@ const MAX_LINES = 10_000
 const LINES = 100
 
 /** Options of a verb beside its parameters. */
-interface VerbOptions extends RequestOptions, Pick<Planning, 'environment' | 'beside'> {
+interface VerbOptions extends RequestOptions {
   /** Aborts when the gateway ends. */
   readonly ending: AbortSignal
 }
 
 /** A running gateway, as far as verbs need it. */
-interface Steered extends Pick<Planning, 'generation' | 'control'> {
+interface Steered extends Pick<Present, 'control'> {
+  readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
   readonly upstreams: ReadonlyMap<string, UpstreamHandle>
   readonly listeners: readonly Listener[]
   readonly startedAt: number | undefined
@@ -38,6 +40,7 @@ interface Steered extends Pick<Planning, 'generation' | 'control'> {
   reload(): Promise<object>
   inspect(): Promise<object>
   connect(): Promise<Connection>
+  plan(present: Present, params: JsonObject): Promise<object>
 }
 
 type Verb = (gateway: Steered, params: JsonObject, options: VerbOptions) => Promise<object>
@@ -133,14 +136,16 @@ async function inspected(gateway: Steered, params: JsonObject): Promise<object> 
   return { ...askedConfig(params, gateway.generation.loaded), ...(await gateway.inspect()) }
 }
 
-async function plan(
-  gateway: Steered,
-  params: JsonObject,
-  { environment, beside }: VerbOptions,
-): Promise<object> {
-  const { planOf } = await import('./plan/text.ts')
-  const control: Planning['control'] = (verb, asked) => gateway.control(verb, asked)
-  return planOf({ generation: gateway.generation, control, environment, beside }, params)
+function plan(gateway: Steered, params: JsonObject): Promise<object> {
+  const { generation } = gateway
+  return gateway.plan(
+    {
+      loaded: generation.loaded,
+      planned: salt => plannedOf(generation, salt),
+      control: (verb, asked) => gateway.control(verb, asked),
+    },
+    params,
+  )
 }
 
 /** Answers as a client inside the process is answered: on the same pipeline as any other, limits and records included. */

@@ -30,6 +30,7 @@ import { createLog, hidingLog } from '../util/log.ts'
 import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { ownPackage } from '../util/version.ts'
+import type { Present } from './plan/text.ts'
 import { runVerb } from './control-verbs.ts'
 import { drain } from './drain.ts'
 import { Events, LogFeed } from './events.ts'
@@ -120,12 +121,10 @@ async function surround(
     tasks: new TaskStore(),
     unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
-    control: (verb, params) => {
-      const { gateway } = live
-      if (gateway === undefined)
-        return Promise.reject(new Error('no verb can be run while plugins are set up'))
-      return inside.control?.(verb, params) ?? gateway.control(verb, params)
-    },
+    control: (verb, params) =>
+      (live.gateway && inside.control?.(verb, params)) ??
+      live.gateway?.control(verb, params) ??
+      Promise.reject(new Error('no verb can be run while plugins are set up')),
     heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
     builtins: inside.builtins,
     upstream: inside.upstream,
@@ -372,12 +371,14 @@ export class Gateway {
    * @throws GatewayError GW_VERB_UNKNOWN, GW_VERB_PARAMS, GW_UPSTREAM_UNKNOWN, or what the verb itself threw.
    */
   control(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return runVerb(this, verb, params, {
-      ...options,
-      ending: this.#life.ending.signal,
-      environment: this.#around.environment,
-      beside: (source, inside) => this.#beside(source, inside),
-    })
+    return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
+  }
+
+  /** Answers the verb `plan`, of a gateway of which this process may be but one part. */
+  async plan(present: Present, params: JsonObject): Promise<JsonObject> {
+    const { planOf } = await import('./plan/text.ts')
+    const means = { environment: this.#around.environment, beside: this.#beside.bind(this) }
+    return { ...(await planOf({ ...present, ...means }, params)) }
   }
 
   /** Another gateway, which saves nothing and says nothing. */

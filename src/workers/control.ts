@@ -6,7 +6,7 @@ import { healthFrom, type Health } from '../errors/health.ts'
 import { builtins } from '../gateway/builtins.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { askedConfig } from '../gateway/inspect.ts'
-import { withDigestsOf } from '../gateway/plan/plan.ts'
+import { type Planned, plannedIn, withDigestsOf } from '../gateway/plan/plan.ts'
 import { isObject, objectsIn } from '../protocol/json/json.ts'
 import type { WorkerProcess } from './worker-process.ts'
 
@@ -18,7 +18,7 @@ export interface Verb {
 
 /** Workers, as far as verbs need them. */
 interface SteeredWorkers {
-  readonly owned: Pick<Gateway, 'upstreams' | 'control'>
+  readonly owned: Pick<Gateway, 'upstreams' | 'control' | 'plan'>
   readonly processes: readonly WorkerProcess[]
   readonly listeners: readonly object[]
   readonly startedAt: number | undefined
@@ -46,6 +46,8 @@ const OF_ALL: ReadonlyMap<string, Answer> = new Map<string, Answer>([
   ['ps', overview],
   ['inspect', overview],
   ['health', async workers => ({ ...(await healthOfAll(workers)) })],
+  ['plan', plan],
+  ['plan.present', present],
   // Each worker has but its part of what is bounded.
   ['config', async ({ source }, { params }) => ({ ...askedConfig({ ...params, config: true }, source) })],
   ['catalogue.list', async (workers, asked) => entriesOf(await askAll(workers, asked))],
@@ -62,16 +64,19 @@ export async function controlAll(
   if (own !== undefined) return own(workers, asked)
   const isOfOwner = verb.startsWith('upstream.') && workers.owned.upstreams.has(String(params.upstream))
   if (isOfOwner || OWNER_VERBS.has(verb)) return workers.owned.control(verb, params, options)
-  if (verb.startsWith('plan')) return planned(workers, asked)
   return ASKED_ONCE.has(verb) ? askOne(workers, asked) : joined(await askAll(workers, asked))
 }
 
-/** Each process has but a part of some bounds, so that it says what the file says of them, and finds no difference by itself. */
-async function planned(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
-  const { verb, params } = asked
-  if (verb === 'plan.present')
-    return withDigestsOf(workers.source.config, await askOne(workers, asked), params.salt)
-  throw gatewayError('GW_VERB_PARAMS', { verb, why: 'several processes are compared by "gateway plan"' })
+/** The present, as one worker knows it: each has but a part of some bounds, so that the file says what those are. */
+async function present(workers: SteeredWorkers, asked: Verb): Promise<JsonObject> {
+  return withDigestsOf(workers.source.config, await askOne(workers, asked), asked.params.salt)
+}
+
+function plan(workers: SteeredWorkers, { params }: Verb): Promise<JsonObject> {
+  const ask = (verb: string, asked: JsonObject): Promise<JsonObject> =>
+    controlAll(workers, { verb, params: asked }, {})
+  const planned = async (salt: string): Promise<Planned> => plannedIn(await ask('plan.present', { salt }))
+  return workers.owned.plan({ loaded: workers.source, control: ask, planned }, params)
 }
 
 /** Has one ready worker carry out the verb: a client's request must be made only once. */

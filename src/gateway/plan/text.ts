@@ -27,11 +27,16 @@ interface Built {
   readonly control: Ask
 }
 
-/** The gateway that runs, as far as the plan of a text needs it. */
-export interface Planning {
-  readonly generation: Pick<Generation, 'graph' | 'loaded' | 'added'>
-  readonly environment: Readonly<Record<string, string | undefined>>
+/** The gateway that runs, as a plan compares it. */
+export interface Present {
+  readonly loaded: LoadedConfig
   readonly control: Ask
+  planned(salt: string): Promise<Planned>
+}
+
+/** The gateway that runs, and the means to make a plan of a text. */
+export interface Planning extends Present {
+  readonly environment: Readonly<Record<string, string | undefined>>
   /** Builds another one, which saves nothing. */
   beside(source: LoadedConfig, inside: Inside): Promise<Built>
 }
@@ -52,10 +57,10 @@ export async function planOf(gateway: Planning, { yaml }: JsonObject): Promise<o
 
 /** Reads the text as if it stood in the file of the configuration; relative paths in it are as there. */
 async function read(
-  { generation, environment }: Planning,
+  { loaded, environment }: Planning,
   text: string,
 ): Promise<LoadedConfig | { readonly problems: string[] }> {
-  const { file, directory, config } = generation.loaded
+  const { file, directory, config } = loaded
   try {
     const next = await loadConfig({
       ...{ file: file ?? join(directory, 'gateway.yaml'), text, cwd: directory, environment },
@@ -83,7 +88,7 @@ function problemsIn({ fields }: GatewayError): readonly Problem[] {
 
 async function compared(gateway: Planning, next: LoadedConfig): Promise<object> {
   const salt = randomBytes(SALT_BYTES).toString('hex')
-  const now = await plannedOf(gateway.generation, salt)
+  const now = await gateway.planned(salt)
   const source = withoutTraces({ ...next, config: { ...next.config, listeners: {} } })
   const built = await gateway.beside(source, standInsOf(now, salt))
   try {

@@ -1,69 +1,13 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
-import { describe, test, type TestContext } from 'node:test'
-import { closeAfter, testClient, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
+import { readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { redisFor, skip } from '../../fixtures/redis.ts'
 import type { JsonObject } from '../../../src/plugin.ts'
-import { gateway } from '../cli/run.ts'
-import { askOnce, enter, type Heard, tokenIn, type Wanderer } from './page-requests.ts'
-import { everything, type Running, skipOne, twoWorkers, until } from './setting.ts'
-
-const isOff = process.platform === 'win32'
-/** Connections go to the workers in turn, so that of so many each gets some. */
-const BOTH = 4
-
-interface Opened extends Running {
-  readonly web: TestUpstream
-  link(): Promise<string>
-  enter(): Promise<Wanderer>
-  /** Has each worker serve so many calls. */
-  call(each: number): Promise<void>
-}
-
-async function opened(t: TestContext, config: JsonObject = {}): Promise<Opened> {
-  const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } }
-  const who = { method: 'elicitation/create', params: { mode: 'form', message: 'Who?', requestedSchema } }
-  const tools = {
-    echo: (args: JsonObject) => String(args.text),
-    ask: (_args: JsonObject, { params: { inputResponses } }: { params: JsonObject }) =>
-      inputResponses === undefined
-        ? { resultType: 'input_required', inputRequests: { who } }
-        : JSON.stringify(inputResponses),
-  }
-  const web = closeAfter(t, await testUpstream({ tools, era: 'modern' }))
-  const upstreams = { all: everything(), web: { type: 'http', url: web.url } }
-  const running = await twoWorkers(t, { upstreams, ui: { values: '*' }, ...config })
-  const link = async (): Promise<string> => {
-    const { code, stdout, stderr } = await gateway(['ui', '--no-open'], { cwd: running.cwd })
-    assert.equal(code, 0, stderr)
-    return stdout.trim()
-  }
-  return {
-    ...running,
-    web,
-    link,
-    enter: async () => enter(await link()),
-    async call(each) {
-      for (let turn = 0; turn < each * 2; turn++) {
-        const client = await testClient(running.url)
-        await client.request('tools/call', { name: 'web__echo', arguments: { text: `call ${turn}` } })
-        await client.close()
-      }
-    },
-  }
-}
-
-/** Asks both workers the same. */
-async function ofBoth<T>(ask: () => Promise<T>): Promise<T[]> {
-  const answers: T[] = []
-  for (let turn = 0; turn < BOTH; turn++) answers.push(await ask())
-  return answers
-}
-
-function countIn({ events }: Heard): number {
-  return events.reduce((sum, { type, count }) => sum + (type === 'call' ? Number(count) : 0), 0)
-}
+import { directory, gateway, serving } from '../cli/run.ts'
+import { enter } from './page-requests.ts'
+import { countIn, isOff, ofBoth, opened } from './page-setting.ts'
+import { until } from './setting.ts'
 
 describe('the page of several workers', { skip: isOff }, () => {
   test('is served by each, to whoever has logged in at one, and shows the calls and clients of all', async t => {
@@ -122,6 +66,31 @@ describe('the page of several workers', { skip: isOff }, () => {
     }
   })
 
+  test('says what another configuration would change of the whole, not of the part of one worker', async t => {
+    const made = await opened(t, { cache: { maxEntries: 1000 } })
+    await made.call(1)
+    const { json } = await made.enter()
+    const text = await readFile(`${made.cwd}/gateway.yaml`, 'utf8')
+    for (const plan of await ofBoth(() => json('plan', { yaml: text }))) {
+      assert.deepEqual([plan.changes, plan.settings], [false, []])
+      assert.deepEqual((plan.servers as JsonObject).kept, ['all', 'web'])
+    }
+    const config = JSON.parse(text) as { upstreams: JsonObject }
+    const next = {
+      ...config,
+      upstreams: { web: config.upstreams.web },
+      filters: { tools: { deny: ['web__ask'] } },
+      cache: { maxEntries: 500 },
+    }
+    const { servers, tools, settings } = await json('plan', { yaml: JSON.stringify(next) })
+    assert.deepEqual((servers as JsonObject).stopped, ['all'])
+    assert.ok(((tools as JsonObject).removed as string[]).includes('web__ask'))
+    assert.deepEqual([...(settings as string[])].sort(), ['cache', 'filters'])
+    const { problems } = await json('plan', { yaml: 'version: 2' })
+    assert.ok(Array.isArray(problems))
+    assert.deepEqual((await made.ps()).upstreams.map(({ name }) => name).sort(), ['all', 'web'])
+  })
+
   test('tells of calls that another worker has served', async t => {
     const made = await opened(t)
     const { events } = await made.enter()
@@ -162,150 +131,25 @@ describe('the page of several workers', { skip: isOff }, () => {
       [1, 0],
     )
   })
-
-  test('passes what somebody answers to the worker whose server has asked', async t => {
-    const made = await opened(t)
-    const { events, json } = await made.enter()
-    const handedOn = async (): Promise<number> => {
-      const { stdout } = await gateway(['replicas', '--json'], { cwd: made.cwd })
-      return Number((JSON.parse(stdout) as JsonObject).handedOn)
-    }
-    for (const isSame of [false, true]) {
-      const before = await handedOn()
-      const trial = await events('run', { name: 'web__ask' })
-      cleanup(t, () => trial.close())
-      await until(() => trial.events.length > 0)
-      const id = trial.events[0]?.id
-      if (isSame) await skipOne(made.url)
-      const answer = { id, action: 'accept', content: { name: 'Ada' } }
-      assert.deepEqual(await json('answer', answer), { taken: true })
-      assert.equal((await handedOn()) - before, isSame ? 0 : 1)
-      await until(() => trial.isOver())
-      assert.match(JSON.stringify(trial.events.at(-1)), /Ada/)
-      for (const again of await ofBoth(() => json('answer', answer)))
-        assert.deepEqual(again, { taken: false })
-    }
-    for (const id of ['', 'x', 'r0123456789abcdef x', '../', 'a'.repeat(4000)])
-      assert.deepEqual(await json('answer', { id, action: 'accept' }), { taken: false })
-  })
 })
 
-describe('access to the page of several workers', { skip: isOff }, () => {
-  test('opens for nobody at one worker who is not let in at another', async t => {
-    const made = await opened(t)
-    const link = await made.link()
-    const session = new URL('api/session', link)
-    const body = { token: tokenIn(link) }
-    const { headers, ask } = await enter(link)
-    const { cookie, 'x-tapgate-ui': key } = headers
-    const [name = ''] = cookie.split('=')
-    const origin = new URL(made.url).origin
-    const of = (path: string, sent: Record<string, string>, posted?: JsonObject) => async () =>
-      (await askOnce(new URL(path, link), { headers: sent, body: posted })).status
-
-    // A used link, and tokens that somebody makes up.
-    for (const token of [body.token, '', 'x', 'a'.repeat(43), null, 1, {}, ['x']])
-      for (const { status } of await ofBoth(() => askOnce(session, { body: { token } })))
-        assert.ok([400, 401].includes(status), JSON.stringify(token))
-    const attacks: readonly (readonly [expected: number, attack: () => Promise<number>])[] = [
-      ...[
-        'session',
-        'overview',
-        'calls',
-        'call?id=1',
-        'tools',
-        'clients',
-        'config',
-        'events',
-        'cache',
-        'tasks',
-      ].map(path => [401, of(`api/${path}`, {})] as const),
-      ...['server', 'refresh', 'run', 'answer', 'purge', 'reload', 'plan', 'logout', 'explain', 'cancel'].map(
-        path => [401, of(`api/${path}`, {}, {})] as const,
-      ),
-      // A cookie without its key, a key without its cookie, and others that are made up.
-      [401, of('api/calls', { cookie })],
-      [401, of('api/calls', { 'x-tapgate-ui': key })],
-      [401, of('api/calls', { ...headers, 'x-tapgate-ui': `${key}x` })],
-      [401, of('api/calls', { ...headers, cookie: `${name}=${'a'.repeat(43)}` })],
-      [401, of('api/calls', { ...headers, cookie: `${name}=` })],
-      [401, of('api/calls', { ...headers, cookie: `${cookie}; ${name}=other` })],
-      [401, of('api/calls', { ...headers, cookie: cookie.replace(name, 'tapgate-ui-00000000') })],
-      // Pages of others.
-      ...['http://127.0.0.1:1', 'http://localhost:1', 'null', 'https://evil.example'].map(
-        from => [403, of('api/calls', { ...headers, origin: from })] as const,
-      ),
-      ...['same-site', 'cross-site', 'none'].map(
-        site => [403, of('api/calls', { ...headers, 'sec-fetch-site': site })] as const,
-      ),
-      [403, of('api/reload', { ...headers, origin: 'https://evil.example' }, {})],
-      [403, of('api/calls', { ...headers, host: `evil.example:${new URL(origin).port}` })],
-      // A proof that one worker gives another, made up.
-      [401, of('api/calls', { 'x-tapgate-handed': 'x' })],
-      ...['../package.json', '..%2fpackage.json', 'constructor', 'page-files.gen.ts'].map(
-        path => [404, of(`/ui/${path}`, headers)] as const,
-      ),
-    ]
-    assert.ok(attacks.length >= 40, String(attacks.length))
-    for (const [number, [expected, attack]] of attacks.entries())
-      for (const status of await ofBoth(attack)) assert.equal(status, expected, `attack ${number}`)
-
-    // Who is in is in at both, and out at both.
-    assert.deepEqual(
-      (await ofBoth(() => ask('calls'))).map(({ status }) => status),
-      [200, 200, 200, 200],
-    )
-    assert.equal((await ask('logout', {})).status, 200)
-    assert.deepEqual(
-      (await ofBoth(() => ask('calls'))).map(({ status }) => status),
-      [401, 401, 401, 401],
-    )
-  })
-
-  test('is good for one of several that open one link at once', async t => {
-    const made = await opened(t)
-    const link = await made.link()
-    const body = { token: tokenIn(link) }
-    const all = await Promise.all(
-      Array.from({ length: 8 }, () => askOnce(new URL('api/session', link), { body })),
-    )
-    assert.deepEqual(all.map(({ status }) => status).sort(), [200, ...Array<number>(7).fill(401)])
-  })
-
-  test('asks each caller for its scopes, wherever it comes', async t => {
-    const hash = (key: string): string => `sha256:${createHash('sha256').update(key).digest('hex')}`
-    const scopes = { looks: ['ui:read'], acts: ['ui:read', 'ui:act'], none: [] }
-    const keys = Object.entries(scopes).map(([name, own]) => ({
-      name,
-      hash: hash(`${name}-key`),
-      scopes: own,
-    }))
-    const made = await opened(t, { auth: { keys } })
-    const page = new URL('/ui/', made.url).href
-    const by = (key: string) => ({ body: {}, headers: { authorization: `Bearer ${key}` } })
-    const looks = await enter(page, by('looks-key'))
-    const acts = await enter(page, by('acts-key'))
-    for (const { status } of await ofBoth(() => looks.ask('calls'))) assert.equal(status, 200)
-    for (const { status } of await ofBoth(() => looks.ask('purge', { all: true }))) assert.equal(status, 403)
-    for (const { status } of await ofBoth(() => acts.ask('purge', { all: true }))) assert.equal(status, 200)
-    await assert.rejects(enter(page, by('none-key')), /403/)
-    // The cookie of one and the key of another are nobody's.
-    const mixed = { cookie: looks.headers.cookie, 'x-tapgate-ui': acts.headers['x-tapgate-ui'] }
-    for (const { status } of await ofBoth(() => askOnce(new URL('api/calls', page), { headers: mixed })))
-      assert.equal(status, 401)
-    const owner = await made.enter()
-    for (const { isOwner } of await ofBoth(() => owner.json('session'))) assert.equal(isOwner, true)
-  })
-
-  test('is not there without "ui", and comes with a reload', async t => {
-    const made = await opened(t, { ui: undefined })
-    for (const { status } of await ofBoth(() => askOnce(new URL('/ui/', made.url)))) assert.equal(status, 404)
-    const file = `${made.cwd}/gateway.yaml`
-    const config = JSON.parse(await readFile(file, 'utf8')) as JsonObject
-    await writeFile(file, JSON.stringify({ ...config, ui: {} }))
-    assert.equal((await gateway(['reload'], { cwd: made.cwd })).code, 0)
-    const { json } = await made.enter()
-    await made.call(1)
-    await until(async () => Number((await json('calls')).newest) === 2)
+describe('the page of a replica', () => {
+  test('says that there are others, which it does not show', { skip: isOff || skip }, async t => {
+    const redis = await redisFor(t)
+    const key = { id: 'a', key: Buffer.alloc(32, 5).toString('base64') }
+    const cluster = { redis: redis.url, keys: [key] }
+    const [here, there] = [await opened(t, { cluster }), await opened(t, { cluster })]
+    const [one, other] = [await here.enter(), await there.enter()]
+    assert.equal((await one.json('session')).replica, '')
+    await here.call(1)
+    await until(async () => Number((await one.json('calls')).newest) === 2)
+    for (const { status } of await ofBoth(() => one.ask('calls'))) assert.equal(status, 200)
+    assert.equal(Number((await other.json('calls')).newest), 0)
+    const config = { version: 1, listeners: { main: { type: 'http', port: 0 } }, ui: {}, cluster }
+    const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+    const alone = serving(t, ['serve'], { cwd })
+    await alone.logged('serving')
+    const { stdout } = await gateway(['ui', '--no-open'], { cwd })
+    assert.match(String((await (await enter(stdout.trim())).json('session')).replica), /^r[0-9a-f]{16}$/)
   })
 })
