@@ -3,7 +3,15 @@ import { randomUUID } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { processesWith, zombiesOf } from '../../fixtures/processes.ts'
-import { bench, script, stdioSpec, textOf, toolCall, type Bench } from '../fixtures/upstream-bench.ts'
+import {
+  bench,
+  fasterClock,
+  script,
+  stdioSpec,
+  textOf,
+  toolCall,
+  type Bench,
+} from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
 const MEBIBYTE = 1024 * 1024
@@ -122,12 +130,13 @@ describe('the pipes of a server', { concurrency: 1, skip }, () => {
       command: '/bin/sh',
       env: { COOKIE: cookie },
       era: 'legacy',
-      startupTimeout: '30s',
+      startupTimeout: '5m',
     })
     let cycles = 0
     const caller = async (): Promise<void> => {
       for (let cycle = 0; cycle < 2; cycle++) {
-        const { upstream } = await bench(t, spec)
+        // Each stop waits twice for two seconds.
+        const { upstream } = await bench(t, spec, { clock: fasterClock(5) })
         await upstream.start()
         if (upstream.state === 'ready') cycles++
         await upstream.stop()

@@ -13,6 +13,7 @@ import {
 import {
   badServer,
   bench,
+  fasterClock,
   fixture,
   isAlive,
   script,
@@ -127,7 +128,9 @@ describe('stopping a server process', { concurrency: 4 }, () => {
   })
 
   it('ends one that ignores both the end of its stdin and SIGTERM', async t => {
-    const { upstream } = await bench(t, badServer('stubborn'))
+    // Two seconds are waited for each of the two.
+    const spec = { ...badServer('stubborn'), startupTimeout: '5m' }
+    const { upstream } = await bench(t, spec, { clock: fasterClock(5) })
     await upstream.start()
     const pid = upstream.pid ?? assert.fail()
 

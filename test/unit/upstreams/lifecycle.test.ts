@@ -8,7 +8,7 @@ import type { Upstream } from '../../../src/api/index.ts'
 import {
   bench,
   callOf,
-  clock,
+  fasterClock,
   fixture,
   isAlive,
   script,
@@ -224,14 +224,6 @@ describe('what is told of a running server', () => {
 
 function keeping(overrides: Partial<StdioUpstreamConfig> = {}): StdioUpstreamConfig {
   return stdioSpec([KEEPING], overrides)
-}
-
-/** Time that runs this much faster. */
-function fasterClock(factor: number): typeof clock {
-  return {
-    now: () => clock.now() * factor,
-    after: (ms, callback) => clock.after(ms / factor, callback),
-  }
 }
 
 /** Arguments for a server that does not start while a file exists. */
