@@ -237,21 +237,6 @@ test('a store that is late lets one after another wait for a moment, then nobody
   })
 })
 
-test('sessions, and processes of each machine, share nothing', async t => {
-  const web = await counted(t)
-  const common = new Common()
-  const tools = { web__look: { ttl: '1h', vary: ['session'] } }
-  for (const more of [{ cache: { tools } }, { upstream: { isolation: 'session' } }]) {
-    const before = web.asked('look')
-    for (let number = 0; number < 2; number++)
-      assert.match(
-        await call(await clientOf(t, await over(t, common, configFor(web, more)), {}, 'legacy')),
-        /^look/,
-      )
-    assert.equal(web.asked('look'), before + 2)
-  }
-})
-
 test(
   'with Redis killed and stopped each goes on with its own memory, and shares again',
   { skip },
