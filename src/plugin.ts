@@ -169,12 +169,13 @@ export interface Plugin<Options = unknown> {
   readonly scope?: 'replica' | 'shared'
   /**
    * First-party plugins only: the part of its options that one of several processes gets, the first of which has number 1, or
-   * why there cannot be several.
+   * why there cannot be several. `state` is the directory that the whole gateway has for what outlives it.
    */
   share?(
     options: Options,
     processes: number,
     number: number,
+    state: string | undefined,
   ): { readonly options: unknown } | { readonly refused: string }
   /**
    * First-party plugins only: options of its section for the processes of one gateway on this machine, where the file has none.

@@ -10,7 +10,7 @@ export const ERRORS = {
   },
   GW_QUOTA_STATE: {
     text: 'calls that rule "{rule}" counts by the day wait, as the count cannot be kept now',
-    hint: 'Make room where rateLimit.state is, or with cluster look at Redis; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
+    hint: 'Make room in the state directory, or where rateLimit.state is, or with cluster look at Redis; it goes on by itself. rateLimit.onFailure: continue answers without counting.',
     http: 503,
     rpc: RPC.internal,
   },

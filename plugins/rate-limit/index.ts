@@ -1,4 +1,4 @@
-import { isAbsolute, join } from 'node:path'
+import { resolve } from 'node:path'
 import {
   type Answer,
   type Call,
@@ -28,6 +28,8 @@ const CALLS: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'completion/complete',
 ])
+/** Directory beside the configuration, where the gateway has none for its state. */
+const NO_STATE = '.gateway'
 /** Stays open for hours and does nothing meanwhile. */
 const LISTEN = 'subscriptions/listen'
 
@@ -36,6 +38,10 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit', records: true },
   errors: ERRORS,
+  // Each process of several counts in the same file.
+  share: (options, _processes, _number, place) => ({
+    options: { ...options, ...(options.state === undefined && place !== undefined ? { state: place } : {}) },
+  }),
   async setup(api) {
     const { hooks, slot, options } = api
     const rules = await rulesOf(api)
@@ -161,19 +167,19 @@ async function rulesOf(api: PluginApi<RateLimitConfig>): Promise<Rule[]> {
 }
 
 /** Undefined where no rule has a day. */
-async function dayCountsOf({
-  options: { rules, state },
-  clock,
-  log,
-  directory,
-  hooks,
-}: PluginApi<RateLimitConfig>): Promise<DayCounts | undefined> {
-  if (Object.values(rules).every(({ perDay }) => perDay === undefined)) return undefined
+async function dayCountsOf(api: PluginApi<RateLimitConfig>): Promise<DayCounts | undefined> {
+  const { options, clock, log, hooks } = api
+  if (Object.values(options.rules).every(({ perDay }) => perDay === undefined)) return undefined
   const { openQuotas: open } = await import('./quota.ts')
-  const path = isAbsolute(state) ? state : join(directory, state)
-  const days = new DayCounts({ open, directory: path, clock, log })
+  const days = new DayCounts({ open, directory: placeOfDays(api), clock, log })
   hooks.close.tap(() => days.close())
   return days
+}
+
+/** Days are counted on a disk always: a quota that a restart forgets is none. */
+function placeOfDays({ options, state, directory }: PluginApi<RateLimitConfig>): string {
+  if (options.state === undefined && state !== undefined) return state
+  return resolve(directory, options.state ?? NO_STATE)
 }
 
 function subjectOf({ principal, session }: Exchange, upstream: string, tool: string): Subject {

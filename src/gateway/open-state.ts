@@ -26,8 +26,8 @@ export async function openState(
     means: { readonly log: Log; readonly clock: Clock },
   ]
 ): Promise<State> {
-  const [{ config, directory: base }, { state, fresh, beside }, { log, clock }] = given
-  const directory = placeOf(config.state, base, state)
+  const [loaded, { state, fresh, beside }, { log, clock }] = given
+  const directory = stateDirectoryOf(loaded, state)
   const isOwn = directory !== undefined && beside !== true
   const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePlaces()
@@ -43,12 +43,11 @@ interface State {
 }
 
 /** Directory that the configuration names, or else the builder of the gateway. */
-function placeOf(
-  configured: LoadedConfig['config']['state'],
-  base: string,
+export function stateDirectoryOf(
+  { config: { state }, directory }: Pick<LoadedConfig, 'config' | 'directory'>,
   given: string | undefined,
 ): string | undefined {
-  if (configured === false) return undefined
-  const place = configured === undefined ? given : resolve(base, configured.directory)
+  if (state === false) return undefined
+  const place = state === undefined ? given : resolve(directory, state.directory)
   return place === undefined ? undefined : resolve(place)
 }

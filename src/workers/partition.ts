@@ -82,6 +82,8 @@ interface OneWorker {
   /** True where a client on a pipe is this one's. */
   readonly hasPipe: boolean
   readonly sections: Sections
+  /** Directory of the whole gateway for what outlives it. */
+  readonly state?: string | undefined
 }
 
 const FIRST: OneWorker = { number: 1, hasPipe: true, sections: {} }
@@ -90,7 +92,7 @@ const FIRST: OneWorker = { number: 1, hasPipe: true, sections: {} }
 export function forWorker(
   { config, ...loaded }: LoadedConfig,
   count: number,
-  { number, hasPipe, sections }: OneWorker = FIRST,
+  { number, hasPipe, sections, state }: OneWorker = FIRST,
 ): Share {
   const own = Object.entries(config.listeners).filter(
     ([, { type }]) => type === 'http' || (number === 1 && (hasPipe || type !== 'stdio')),
@@ -100,7 +102,7 @@ export function forWorker(
     isOwned(spec, count) ? leftToOwner(spec) : upstreamShare(spec, count),
   )
   const owned = Object.keys(config.upstreams).filter(name => isOwnedBy(config, name, count))
-  const shares = sharesOf(config, count, number).flatMap(({ section, share }) =>
+  const shares = sharesOf(config, count, number, state).flatMap(({ section, share }) =>
     'options' in share ? [[section, share.options]] : [],
   )
   const parts = Object.fromEntries(shares) as Sections
@@ -144,11 +146,12 @@ function sharesOf(
   config: Config,
   count: number,
   number = 1,
+  state?: string,
 ): { section: string; share: ReturnType<NonNullable<Plugin['share']>> }[] {
   return builtins.flatMap(plugin => {
     const { section } = plugin.claims ?? {}
     const options = section === undefined ? undefined : config[section]
-    const share = options === undefined ? undefined : plugin.share?.(options as never, count, number)
+    const share = options === undefined ? undefined : plugin.share?.(options as never, count, number, state)
     return section === undefined || share === undefined ? [] : [{ section, share }]
   })
 }

@@ -12,6 +12,7 @@ import type {
   RequestOptions,
 } from '../api/gateway.ts'
 import { makeGateway, type Gateway } from '../gateway/gateway.ts'
+import { stateDirectoryOf } from '../gateway/open-state.ts'
 import { changesOf } from '../gateway/reloader.ts'
 import { ProcessTable } from '../processes/cleanup/own-processes.ts'
 import { systemClock } from '../util/clock.ts'
@@ -106,6 +107,8 @@ class Workers {
   readonly #owner: Owner
   readonly #directory: string
   readonly #sections: Sections
+  /** Directory for what outlives the gateway: that of its start, as in a gateway of one process. */
+  readonly #state: string | undefined
   readonly #events: Events
   readonly #table: ProcessTable
   readonly #key: Uint8Array
@@ -128,6 +131,7 @@ class Workers {
     this.#gate = gate
     this.#owner = owner
     this.#directory = directory
+    this.#state = stateDirectoryOf(source, options.state)
     this.#sections = sections
     this.#key = key
     this.#pipe = hasPipe(source.config) ? new ClientPipe() : undefined
@@ -177,7 +181,8 @@ class Workers {
   }
 
   #share(source: LoadedConfig, number: number): Share {
-    const own = { number, hasPipe: number === 1 && this.#pipe?.isServed === true, sections: this.#sections }
+    const isOfPipe = number === 1 && this.#pipe?.isServed === true
+    const own = { number, hasPipe: isOfPipe, sections: this.#sections, state: this.#state }
     return forWorker(source, this.#options.count, own)
   }
 

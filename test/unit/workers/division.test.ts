@@ -102,3 +102,15 @@ test('each worker of a cluster takes what is handed on at a port of its own', ()
   assert.deepEqual(third(named), ['0.0.0.0:7902', '[::1]:7902'])
   assert.throws(() => checkWorkers(of({ listen: '127.0.0.1:65534' }).config, 4), { code: 'GW_WORKERS' })
 })
+
+test('workers count days where the gateway keeps its state, and where a limit names a place of its own there', () => {
+  const rules = { daily: { perDay: 3 } }
+  const placeOf = (rateLimit: JsonObject, state: string | undefined): string | undefined => {
+    const worker = { number: 1, hasPipe: false, sections: {}, state }
+    return forWorker(loaded({ rateLimit }), 2, worker).loaded.config.rateLimit?.state
+  }
+
+  assert.equal(placeOf({ rules }, '/kept'), '/kept')
+  assert.equal(placeOf({ rules, state: 'days' }, '/kept'), 'days')
+  assert.equal(placeOf({ rules }, undefined), undefined)
+})

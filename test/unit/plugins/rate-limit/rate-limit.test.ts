@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -98,7 +98,12 @@ interface Served extends TestGateway {
   release(): void
 }
 
-async function serve(t: TestContext, rules: JsonObject, more: JsonObject = {}): Promise<Served> {
+async function serve(
+  t: TestContext,
+  rules: JsonObject,
+  more: JsonObject = {},
+  others: JsonObject = {},
+): Promise<Served> {
   const waiting = new Set<() => void>()
   const watching = new EventEmitter()
   const slow = (): Promise<string> =>
@@ -111,7 +116,7 @@ async function serve(t: TestContext, rules: JsonObject, more: JsonObject = {}): 
     db: closeAfter(t, await testUpstream({ tools })),
     web: closeAfter(t, await testUpstream({ tools })),
   }
-  const config = { auth: AUTH, rateLimit: { rules, state: await folder(t), ...more } }
+  const config = { auth: AUTH, rateLimit: { rules, state: await folder(t), ...more }, ...others }
   const gateway = closeAfter(t, await testGateway({ upstreams, config }))
   return {
     ...gateway,
@@ -238,5 +243,16 @@ describe('a limit', () => {
     const { error } = await call(client, 'db__read')
     assert.match(String(error?.message), /3 a day/)
     assert.equal(await refusals(client, 'web__read', 1), 0)
+  })
+
+  test('of a day is kept in the state directory, where it names no place of its own', async t => {
+    const kept = await folder(t)
+    const rules = { daily: { tools: 'db__*', perDay: 3 } }
+    const first = await serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    assert.equal(await refusals(await first.as(alice.key), 'db__read', 2), 0)
+    await first.gateway.close()
+    assert.ok((await readdir(kept)).includes('quota.sqlite'))
+    const next = await serve(t, rules, { state: undefined }, { state: { directory: kept } })
+    assert.equal(await refusals(await next.as(alice.key), 'db__read', 3), 2)
   })
 })
