@@ -6,6 +6,8 @@ import type { Client } from './clients.ts'
 export interface Editor {
   /** The entry of this name; undefined where there is none. */
   read(text: string, name: string): Promise<unknown>
+  /** All entries, by the names that the client has for them. */
+  all(text: string): Promise<ReadonlyMap<string, unknown>>
   set(text: string, name: string, entry: JsonObject): Promise<string>
   remove(text: string, name: string): Promise<string>
 }
@@ -22,6 +24,7 @@ export function editorOf(client: Client): Editor {
 function jsonEditor({ key }: Client): Editor {
   return {
     read: async (text, name) => at(await parsedJson(text), [...key, name]),
+    all: async text => entriesOf(at(await parsedJson(text), key)),
     async set(text, name, entry) {
       const { modify, applyEdits } = await import('jsonc-parser')
       const source = text.trim() === '' ? '{}\n' : text
@@ -98,6 +101,7 @@ function tomlEditor({ key }: Client): Editor {
   }
   return {
     read,
+    all: async text => entriesOf(at(await parsed(text), key)),
     async set(text, name, entry) {
       const eol = text.includes('\r\n') ? '\r\n' : '\n'
       const settings = await parsed(text)
@@ -132,14 +136,17 @@ function tomlValue(value: unknown): string {
 }
 
 function yamlEditor({ key, list = false }: Client): Editor {
+  const all = async (text: string): Promise<ReadonlyMap<string, unknown>> => {
+    const { fromYaml } = await import('../../config/source/plain-yaml.ts')
+    const found = at(fromYaml(text) ?? {}, key)
+    if (!list) return entriesOf(found)
+    const items: readonly unknown[] = Array.isArray(found) ? found : []
+    // The first of a name is the one that counts.
+    return new Map(items.flatMap(one => (isObject(one) ? [[String(one.name), one] as const] : [])).reverse())
+  }
   return {
-    async read(text, name) {
-      const { fromYaml } = await import('../../config/source/plain-yaml.ts')
-      const found = at(fromYaml(text) ?? {}, key)
-      if (!list) return at(found, [name])
-      const items: readonly unknown[] = Array.isArray(found) ? found : []
-      return items.find(one => isObject(one) && one.name === name)
-    },
+    read: async (text, name) => (await all(text)).get(name),
+    all,
     async set(text, name, entry) {
       const { setInYaml } = await import('../../config/source/edit-yaml.ts')
       return setInYaml(text, key, name, entry, list)
@@ -149,6 +156,10 @@ function yamlEditor({ key, list = false }: Client): Editor {
       return removeFromYaml(text, key, name, list)
     },
   }
+}
+
+function entriesOf(value: unknown): ReadonlyMap<string, unknown> {
+  return new Map(isObject(value) ? Object.entries(value) : [])
 }
 
 function at(value: unknown, path: readonly string[]): unknown {

@@ -4,11 +4,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { reasonOf } from '../../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../../protocol/json/json.ts'
 import { findProgram } from '../../../util/find-program.ts'
+import { oneLine } from '../../../util/plain-text.ts'
 import { CLIENTS, entryOf, isInstalled, settingsOf, type Client } from '../../clients/clients.ts'
 import { rewrite, undo } from '../../clients/connect.ts'
 import { Connections, type Connected } from '../../clients/connections.ts'
 import { editorOf } from '../../clients/edit.ts'
 import { readSettingsFile } from '../../clients/settings-file.ts'
+import { named } from '../../import/names.ts'
 import { stateDirectory } from '../../serve/state-directory.ts'
 import { complaint, type Complaint } from '../table.ts'
 import type { Patient } from '../patient.ts'
@@ -44,25 +46,36 @@ async function settingsFindings(
   try {
     const { text = '' } = await readSettingsFile(path)
     await editorOf(client).read(text, 'gateway')
-    const isConnected = all.some(one => one.client === name)
-    return isConnected ? await ownServers(client, { text, path }, source) : []
+    const own = all.filter(one => one.client === name)
+    return own.length > 0 ? await ownServers(client, { text, path }, own, source) : []
   } catch (error) {
     const backup = all.find(one => one.client === name)?.backup ?? 'a backup'
     return [complaint('client-broken', { client: title, path, why: reasonOf(error), backup })]
   }
 }
 
-/** Servers that a client which is connected has of its own, and the gateway has as well. */
+/** Servers that a client which is connected has of its own and starts, and the gateway has as well. */
 async function ownServers(
   client: Client,
   { text, path }: { readonly text: string; readonly path: string },
+  connected: readonly Connected[],
   source: Patient['source'],
 ): Promise<Complaint[]> {
-  const editor = editorOf(client)
-  const upstreams = Object.keys(source?.config.upstreams ?? {})
-  const found = await Promise.all(upstreams.map(one => editor.read(text, one)))
-  const servers = upstreams.filter((_, i) => found[i] !== undefined).join(', ')
-  return servers === '' ? [] : [complaint('client-own-servers', { client: client.title, servers, path })]
+  const ours = new Set(connected.map(({ name }) => name))
+  const upstreams = source?.config.upstreams ?? {}
+  const servers = [...(await editorOf(client).all(text))].flatMap(([name, entry]) => {
+    // Clients take any name; of "My Files" the gateway makes "my-files".
+    const upstream = named(name)
+    if (ours.has(name) || isOff(entry) || !Object.hasOwn(upstreams, upstream)) return []
+    return [name === upstream ? name : `${oneLine(name)} (here ${upstream})`]
+  })
+  if (servers.length === 0) return []
+  return [complaint('client-own-servers', { client: client.title, servers: servers.join(', '), path })]
+}
+
+/** True for an entry that is there and not started: each client has one of two words for it. */
+function isOff(entry: unknown): boolean {
+  return isObject(entry) && (entry.disabled === true || entry.enabled === false)
 }
 
 async function entryFindings(

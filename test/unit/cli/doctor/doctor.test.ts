@@ -7,7 +7,8 @@ import { examine } from '../../../../src/cli/doctor/examine.ts'
 import { EXITS, sayDoctor } from '../../../../src/cli/doctor/say.ts'
 import { DOCTOR } from '../../../../src/cli/doctor/table.ts'
 import { allFindings } from '../../../../src/gateway/builtins.ts'
-import { CLIENT_FAULTS } from './faults-of-clients.ts'
+import { LAUNCHER } from '../../../peers/gateway.ts'
+import { CLIENT_FAULTS, connected } from './faults-of-clients.ts'
 import { MACHINE_FAULTS } from './faults-of-the-machine.ts'
 import { ONLINE_FAULTS } from './faults-of-what-is-offered.ts'
 import { lab, type Lab } from './lab.ts'
@@ -49,6 +50,26 @@ for (const { code, names, prepare, cure } of FAULTS)
     else await cure(ill)
     assert.equal(await found(ill, code), undefined, 'it is mended')
   })
+
+test('a server of a client is known by what its name becomes here; the entry of the gateway, and what is off, are none', async t => {
+  const SERVER = '{ type: stdio, command: node, args: [server.mjs] }'
+  const names = ['my-files', 'gateway', 'off', 'disabled', 'memory']
+  const settings = {
+    mcpServers: {
+      'My Files': { command: 'x' },
+      memory: { command: 'x' },
+      Off: { command: 'x', enabled: false },
+      disabled: { command: 'x', disabled: true },
+      other: { command: 'x' },
+    },
+  }
+  const ill = await lab(t)
+  await ill.config(names.map(name => `  ${name}: ${SERVER}`).join('\n'))
+  await ill.write('.cursor/mcp.json', JSON.stringify(settings))
+  await connected(ill, 'cursor', [process.execPath, LAUNCHER, 'attach', '-c', ill.file])
+  const finding = await found(ill, 'client-own-servers')
+  assert.match(finding?.summary ?? '', /^Cursor starts My Files \(here my-files\), memory by itself/)
+})
 
 test('--fix --dry-run says what it would do, and does nothing', async t => {
   const ill = await lab(t)

@@ -14,7 +14,8 @@ import type { Lab } from './lab.ts'
 
 const quiet = createLog({ level: 'error', format: 'json', write: () => undefined })
 
-async function connected(lab: Lab, name: string, line: readonly string[]): Promise<string> {
+/** Connects a client of the lab, and returns the file of its settings. */
+export async function connected(lab: Lab, name: string, line: readonly string[]): Promise<string> {
   const client = CLIENTS.find(one => one.name === name)
   if (client === undefined) throw new Error(name)
   const connections = new Connections(dirname(state(lab)))
