@@ -61,6 +61,8 @@ type TakenOver = { readonly where: Whereabouts } | { readonly owner: string }
 export class Replicas implements Neighbours {
   /** Requests that were given to others. */
   handedOn = 0
+  /** Connections that follow the session of their client: given to others, and taken from them. */
+  readonly connections = { given: 0, taken: 0 }
   readonly events: EventCopies | undefined
   readonly #around: Surroundings
   readonly #routes = new BoundedMap<string, string>({ max: MOST_ROUTES })
@@ -105,6 +107,10 @@ export class Replicas implements Neighbours {
       },
       work: place => (this.#around.replica.is(place) ? 'here' : this.#workOf(place)),
     }
+  }
+
+  moved(how: 'given' | 'taken'): void {
+    this.connections[how]++
   }
 
   /** Looks whether a conversation is here that was handed on to this replica; never hands it on again. */

@@ -21,6 +21,8 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
     handedOn: neighbours.handedOn,
     taken: entrance.taken,
     refused: entrance.refused,
+    connectionsGiven: neighbours.connections.given,
+    connectionsTaken: neighbours.connections.taken,
     forged: directory.forged,
     fenced: replica.fenced,
     ...(events === undefined ? {} : { events: eventsIn(events) }),
@@ -80,6 +82,16 @@ export function figuresOf(cluster: Cluster): Figure[] {
     ),
     counter('cluster_taken', 'Requests that other replicas gave to this one.', entrance.taken),
     counter('cluster_refused', 'Requests that were handed on and not taken.', entrance.refused),
+    counter(
+      'cluster_connections_given',
+      'Idle connections given to the process that has the session of their client.',
+      neighbours.connections.given,
+    ),
+    counter(
+      'cluster_connections_taken',
+      'Connections that other processes gave to this one.',
+      neighbours.connections.taken,
+    ),
     counter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
     counter('cluster_adopted', 'Sessions that this replica went on with.', sessions.adopted),
     counter(
@@ -132,6 +144,12 @@ export function linesOf(status: JsonObject, now: number): string[] {
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
   const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced, events } = status
+  const { connectionsGiven: given, connectionsTaken: got } = status
+  // Replicas of several machines have no connections to give to each other.
+  const moved =
+    Number(given) + Number(got) > 0
+      ? `; ${String(given)} connections given to others, ${String(got)} taken`
+      : ''
   const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
   const memory = String(sharedIn)
   const said = memory.slice(0, 1).toUpperCase() + memory.slice(1)
@@ -143,7 +161,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `${said} is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
+    `${said} is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused${moved}; fenced ${String(fenced)} times`,
     ...lineOfEvents(events),
   ]
 }

@@ -140,4 +140,6 @@ export interface Neighbours {
   newId(): string
   /** Has others hand on to a listener, and looks up for it where the rest belongs. */
   join(listener: string, beside: BesideOthers): Sought
+  /** Hears of each connection that is given to another process, or taken from one. */
+  moved?(how: 'given' | 'taken'): void
 }

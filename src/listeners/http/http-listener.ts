@@ -186,7 +186,8 @@ class HttpListener implements Listener {
   async #moveIdle(moves: Moves): Promise<void> {
     const { IdleConnections } = await import('./beside/idle-connections.ts')
     const place = (): string => this.#neighbours?.sealing.place ?? ''
-    this.#idle = new IdleConnections(this.#context, this.#server, moves, place)
+    const moved = (how: 'given' | 'taken'): void => this.#neighbours?.moved?.(how)
+    this.#idle = new IdleConnections(this.#context, this.#server, moves, { place, moved })
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */

@@ -88,9 +88,14 @@ function caller(t: TestContext, url: string, session: string): Caller {
 }
 
 /** Requests that were handed on until now, and connections that wait for one. */
-async function handedOn(url: string): Promise<number> {
+function handedOn(url: string): Promise<number> {
+  return sumOf(url, 'handed_on')
+}
+
+async function sumOf(url: string, name: string): Promise<number> {
   const page = await fetch(new URL('/metrics', url), { headers: { connection: 'close' } })
-  const found = [...(await page.text()).matchAll(/^tapgate_cluster_handed_on_total\{\S+\} (\d+)$/gm)]
+  const line = new RegExp(`^tapgate_cluster_${name}_total\\{\\S+\\} (\\d+)$`, 'gm')
+  const found = [...(await page.text()).matchAll(line)]
   assert.equal(found.length, 2)
   return found.reduce((sum, [, count]) => sum + Number(count), 0)
 }
@@ -123,6 +128,9 @@ test('connections go to the worker that has the session of their client', async 
       before = now
       return isOver
     })
+    const given = await sumOf(url, 'connections_given')
+    assert.ok(given > 0, 'those that moved are counted')
+    assert.equal(await sumOf(url, 'connections_taken'), given)
     for (const { ports } of callers) assert.equal(ports.size, 1, 'each has the connection that it began with')
   })
 

@@ -17,7 +17,9 @@ const MOST_UNDER_WAY = 16
 const MOST_TAKEN = 0.75
 /** Places that are remembered. */
 const MOST_PLACES = 256
-/** Less than a new connection has for its first request: its client must hear of no timeout that it did not cause. */
+/** Time that a connection stays open beyond what its client was told, so that no request crosses with its end. */
+const BEYOND_MS = 1000
+/** Less than Node gives a new connection for its first request: its client must hear of no timeout that it did not cause. */
 const FIRST_REQUEST_MS = 8000
 
 /** Course of one connection. */
@@ -33,6 +35,8 @@ interface Journey {
   hasNamed: boolean
   /** True if more than the request that arrived last was read, or may have been. */
   isAhead: boolean
+  /** True once the first byte of a request was read here. */
+  hasBegun: boolean
 }
 
 /** A permit, or the refusal of one. */
@@ -55,6 +59,14 @@ interface AcceptingServer {
   readonly _connections?: number
 }
 
+/** This process among the others. */
+interface Own {
+  /** Its name. */
+  place(): string
+  /** Hears of each connection that was given away, or taken. */
+  moved(how: 'given' | 'taken'): void
+}
+
 /** State of the listener that decides what may move. */
 interface ListenerState {
   readonly name: string
@@ -72,18 +84,17 @@ export class IdleConnections implements ConnectionTaker {
   readonly #context: ListenerState
   readonly #server: Server
   readonly #moves: Moves
-  readonly #place: () => string
+  readonly #own: Own
   readonly #journeys = new WeakMap<Socket, Journey>()
   readonly #answers = new BoundedMap<string, Answer>({ max: MOST_PLACES })
   readonly #leave: () => void
   #underWay = 0
 
-  /** `place` is the name of this process. */
-  constructor(context: ListenerState, server: Server, moves: Moves, place: () => string) {
+  constructor(context: ListenerState, server: Server, moves: Moves, own: Own) {
     this.#context = context
     this.#server = server
     this.#moves = moves
-    this.#place = place
+    this.#own = own
     this.#leave = moves.join(context.name, this)
   }
 
@@ -121,6 +132,7 @@ export class IdleConnections implements ConnectionTaker {
     const handle = permit === undefined ? undefined : detach(socket)
     if (permit === undefined || handle === undefined) return
     this.#underWay++
+    this.#own.moved('given')
     const done = (): void => void this.#underWay--
     void permit.give(handle, journey.moves + 1).then(done, done)
   }
@@ -135,7 +147,7 @@ export class IdleConnections implements ConnectionTaker {
     const { _handle: handle, _connections: connections = Infinity } = this.#server as AcceptingServer
     return (
       typeof handle?.onconnection === 'function' &&
-      place === this.#place() &&
+      place === this.#own.place() &&
       !this.#isLeaving &&
       connections < this.#context.settings.maxConnections * MOST_TAKEN &&
       this.#context.gate.admit(this.#context.name) === undefined
@@ -144,12 +156,24 @@ export class IdleConnections implements ConnectionTaker {
 
   /** Takes a connection exactly as the server takes what it accepts, with all its bounds. */
   take(handle: object, moves: number): void {
+    this.#own.moved('taken')
+    this.#accept(handle, moves, this.#context.clock.now() + this.#server.keepAliveTimeout + BEYOND_MS)
+  }
+
+  /**
+   * Accepts a connection that may be idle for as long as its client was told. Node expects a request of what it accepts soon, so
+   * that one without any is accepted anew before it complains.
+   */
+  #accept(handle: object, moves: number, until: number): void {
+    const { clock } = this.#context
     const opened = (socket: Socket): void => {
-      this.#begin(socket, moves)
-      const { clock } = this.#context
-      const before = socket.bytesRead
+      const journey = this.#begin(socket, moves)
       const forget = clock.after(FIRST_REQUEST_MS, () => {
-        if (socket.bytesRead === before) socket.destroy()
+        if (journey.hasBegun) return
+        const free = clock.now() < until && !this.#isLeaving ? detach(socket) : undefined
+        if (free === undefined) socket.destroy()
+        // As the system gives it: what the last server knew of it is over.
+        else this.#accept(Object.assign(free, { _consumed: false, reading: false }), moves, until)
       })
       socket.on('close', forget)
     }
@@ -166,8 +190,8 @@ export class IdleConnections implements ConnectionTaker {
     const isSeen = parser && typeof begins === 'number'
     const about = { place: undefined, run: 0, at: this.#context.clock.now(), hasNamed: false, isAhead: true }
     // Without a word of what is read ahead the connection stays.
-    const journey: Journey = { ...about, moves: isSeen ? moves : RUNS.length }
-    if (isSeen) parser[begins] = () => (journey.isAhead = true)
+    const journey: Journey = { ...about, moves: isSeen ? moves : RUNS.length, hasBegun: !isSeen }
+    if (isSeen) parser[begins] = () => (journey.isAhead = journey.hasBegun = true)
     this.#journeys.set(socket, journey)
     return journey
   }

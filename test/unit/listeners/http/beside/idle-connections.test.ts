@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerOptions, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -17,6 +17,8 @@ interface End {
   readonly state: { isStopping: boolean; isDraining: boolean; maxConnections: number }
   /** Responses that wait for the test, where it asked for that. */
   readonly held: ServerResponse[]
+  /** Connections that it gave away and took, as it told. */
+  readonly counted: { readonly given: number; readonly taken: number }
 }
 
 interface Both {
@@ -31,22 +33,23 @@ interface Both {
  * Two servers, where `/a` belongs to the first and `/b` to the second. Each answers with its own name; what belongs to the other is
  * taken to be handed on.
  */
-async function both(t: TestContext): Promise<Both> {
+async function both(t: TestContext, timing: ServerOptions = {}): Promise<Both> {
   const clock = new TestClock()
   const takers = new Map<string, ConnectionTaker>()
   const moved: number[] = []
   const ends: End[] = []
-  for (const name of ['a', 'b']) ends.push(await end(t, name, { clock, takers, moved }))
+  for (const name of ['a', 'b']) ends.push(await end(t, name, { clock, takers, moved, timing }))
   const [a, b] = ends
   if (a === undefined || b === undefined) throw new Error('there are two')
   return { clock, a, b, moved }
 }
 
-async function end(
-  t: TestContext,
-  name: string,
-  { clock, takers, moved }: { clock: TestClock; takers: Map<string, ConnectionTaker>; moved: number[] },
-): Promise<End> {
+interface Common extends Pick<Both, 'clock' | 'moved'> {
+  readonly takers: Map<string, ConnectionTaker>
+  readonly timing: ServerOptions
+}
+
+async function end(t: TestContext, name: string, { clock, takers, moved, timing }: Common): Promise<End> {
   const permit = (place: string): MovePermit => ({
     give: async (handle, moves) => {
       moved.push(moves)
@@ -65,7 +68,7 @@ async function end(
   }
   const held: ServerResponse[] = []
   const state = { isStopping: false, isDraining: false, maxConnections: 100 }
-  const server = createServer((request, response) => {
+  const server = createServer(timing, (request, response) => {
     idle.arrived(request.socket)
     const [, place = ''] = (request.url ?? '').split('/')
     if (place !== name && place !== '') idle.named(request.socket, place)
@@ -89,14 +92,16 @@ async function end(
       return state.isStopping
     },
   }
-  const idle = new IdleConnections(context, server, moves, () => name)
+  const counted = { given: 0, taken: 0 }
+  const own = { place: () => name, moved: (how: 'given' | 'taken') => void counted[how]++ }
+  const idle = new IdleConnections(context, server, moves, own)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   cleanup(t, () => {
     server.close()
     server.closeAllConnections()
   })
-  return { name, server, idle, state, held }
+  return { name, server, idle, state, held, counted }
 }
 
 /** A client on one connection, byte by byte. */
@@ -168,6 +173,14 @@ test('a connection goes to where its last requests belonged, and its client sees
   const counted = async (server: Server): Promise<number> =>
     new Promise(resolve => server.getConnections((_, count) => resolve(count)))
   assert.deepEqual([await counted(a.server), await counted(b.server)], [0, 1], 'each counts what it has')
+  assert.deepEqual(
+    [a.counted, b.counted],
+    [
+      { given: 1, taken: 0 },
+      { given: 0, taken: 1 },
+    ],
+    'and tells of it',
+  )
 })
 
 test('a connection stays where requests belong that are answered there', async t => {
@@ -271,6 +284,31 @@ test('who leaves, or is full, takes no connection; and who leaves gives none', a
       for (let call = 0; call < 5; call++) assert.equal(await client.ask('/b'), 'a')
       assert.deepEqual(ends.moved, [], `${who} ${JSON.stringify(change)}`)
     }
+})
+
+test('a connection that moved may be idle for as long as its client was told, and then sends its request', async t => {
+  const { a, b, clock, moved } = await both(t, { keepAliveTimeout: 30_000 })
+  let accepted = 0
+  b.server.on('connection', () => accepted++)
+  const away = async (): Promise<Wire> => {
+    const client = await wire(t, a)
+    for (const before = moved.length; moved.length === before;) await client.ask('/b')
+    return client
+  }
+  const [quiet, blank, used] = [await away(), await away(), await away()]
+  await until(() => b.counted.taken === 3)
+  blank.write('\r\n')
+  for (const times of [2, 3, 4]) {
+    // Node answers 408 to who is accepted and asks nothing for ten seconds: each is accepted anew.
+    clock.pass(8000)
+    await until(() => accepted >= 3 * times)
+  }
+  assert.match(await used.ask('/b'), /b/, 'a request that comes late is answered')
+  assert.deepEqual([quiet.hasEnded, blank.hasEnded], [false, false])
+  clock.pass(8000)
+  await until(() => quiet.hasEnded && blank.hasEnded)
+  assert.match(await used.ask('/b'), /b/)
+  assert.equal(b.counted.taken, 3, 'each is counted once')
 })
 
 test('a connection that nobody uses after its move closes without a word', async t => {
