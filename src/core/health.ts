@@ -1,5 +1,5 @@
 import type { Upstream } from '../api/index.ts'
-import { ownerProblemOf, reasonOf } from '../errors/errors.ts'
+import { fillIn, ownerProblemOf, reasonOf } from '../errors/errors.ts'
 import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { oneLine, plainText } from '../util/plain-text.ts'
@@ -55,10 +55,10 @@ function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] 
   const why = ownerProblemOf(upstream) ?? 'it does not say why'
   const lists = Object.entries(catalog.troubles(name) ?? {})
   return [
-    ...(state === 'failed' ? [finding('upstream-failed', { upstream: name, why })] : []),
+    ...(state === 'failed' ? [fixable('upstream-failed', upstream, { why })] : []),
     ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
-    ...(degraded === undefined ? [] : [finding('upstream-degraded', { upstream: name, why: degraded })]),
+    ...(degraded === undefined ? [] : [fixable('upstream-degraded', upstream, { why: degraded })]),
     ...(lists.length === 0 || state !== 'ready'
       ? []
       : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
@@ -66,10 +66,28 @@ function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] 
   ]
 }
 
-function restarted({ name, state, runtime }: Upstream): HealthFinding[] {
+/** Advice for servers that are no process of ours, and so have no output here. */
+const ELSEWHERE = {
+  'upstream-failed': 'See that it runs and can be reached; then: gateway restart {upstream}',
+  'upstream-degraded': 'The log of the gateway says more',
+  'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
+} as const
+
+/** A finding with advice that can be followed for this server. */
+function fixable(
+  code: keyof typeof ELSEWHERE,
+  { name, logs }: Upstream,
+  fields: Readonly<Record<string, string | number>>,
+): HealthFinding {
+  const found = finding(code, { upstream: name, ...fields })
+  return logs === undefined ? { ...found, fix: fillIn(ELSEWHERE[code], { upstream: name }) } : found
+}
+
+function restarted(upstream: Upstream): HealthFinding[] {
+  const { state, runtime } = upstream
   const { restarts = 0, lastError, lastErrorAt = 0 } = runtime ?? {}
   if (state === 'failed' || restarts < MANY_RESTARTS || Date.now() - lastErrorAt > LONG_AGO_MS) return []
-  return [finding('upstream-restarts', { upstream: name, count: restarts, why: lastError ?? 'it ended' })]
+  return [fixable('upstream-restarts', upstream, { count: restarts, why: lastError ?? 'it ended' })]
 }
 
 /** Texts of servers may hold control characters. */

@@ -23,6 +23,16 @@ test('of two hundred servers those that are down stand first, with why, and are 
   await rows.filter({ hasText: 'failed' }).nth(28).waitFor()
   assert.equal(await rows.first().locator('.badge').innerText(), 'failed')
   await rows.first().getByText('ECONNREFUSED').waitFor()
+  assert.equal(
+    await rows
+      .first()
+      .getByRole('button', { name: /Try again/ })
+      .count(),
+    1,
+  )
+  const said = await rows.first().innerText()
+  assert.match(said, /See that it runs/)
+  assert.doesNotMatch(said, /gateway \w+/, 'what the button does is no command to type')
   await page.getByText(/201 servers, \d+ with a problem/).waitFor()
   await page.getByLabel('Search').fill('server10 failed')
   await rows.filter({ hasText: 'server10' }).first().waitFor()

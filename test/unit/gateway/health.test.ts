@@ -40,6 +40,15 @@ test('a server that does not run is an error with its name, why, and what to do;
   assert.deepEqual((await gateway.gateway.control('ps')).health, health)
 })
 
+test('the output of a server is no advice where there is none here', async t => {
+  const away = { type: 'http', url: 'http://127.0.0.1:9/mcp' }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { away, gone } } }))
+
+  const fixes = new Map(gateway.gateway.health.findings.map(({ upstream, fix }) => [upstream, fix]))
+  assert.match(fixes.get('gone') ?? '', /^gateway logs gone /)
+  assert.equal(fixes.get('away'), 'See that it runs and can be reached; then: gateway restart away')
+})
+
 test('who stopped a server is reminded of it', async t => {
   const web = closeAfter(t, await testUpstream({ tools }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))

@@ -148,7 +148,7 @@ function Advice({ of }: { of: Found }): View {
   const shown = SHOWN_AT[code]
   return html`<div class="advice">
     <span>${summary}</span> ${detail === undefined ? null : html`<span class="soft">${detail}</span>`}
-    <em>${fix}</em>
+    ${fix === '' ? null : html`<em>${fix}</em>`}
     ${shown === undefined ? null : html`<a href=${hashOf(shown[0])}>${shown[1]}</a>`}
   </div>`
 }
@@ -213,7 +213,11 @@ function columnsFor(acts: boolean, place: Place, again: () => void): Column<Serv
       cell: row => html`<a href=${hashOf('calls', { server: row.name })}>${row.name}</a>`,
     },
     { head: 'State', cell: row => html`<${Badge} of=${row.state} />` },
-    { head: 'Why, and what to do', isText: true, cell: row => html`<${Why} row=${row} place=${place} />` },
+    {
+      head: 'Why, and what to do',
+      isText: true,
+      cell: row => html`<${Why} row=${row} place=${place} acts=${acts} />`,
+    },
     ...(acts ? [button] : []),
     {
       head: 'Protocol',
@@ -230,16 +234,23 @@ function running({ inFlight = 0, waiting = 0 }: ServerRow): string {
   return waiting === 0 ? String(inFlight) : `${inFlight} + ${waiting} wait`
 }
 
-function Why({ row, place }: { row: ServerRow; place: Place }): View {
+function Why({ row, place, acts }: { row: ServerRow; place: Place; acts: boolean }): View {
   const { findings = [], problem, lastError, lastErrorAt, server } = row
   if (findings.length > 0)
-    return html`${findings.map(one => html`<${Advice} of=${one} key=${one.code} />`)}
+    return html`${findings.map(one => html`<${Advice} of=${acts ? withoutCommands(one) : one} key=${one.code} />`)}
     ${row.type === 'stdio' ? html`<a href=${hashOf('overview', { ...Object.fromEntries(place.params), logs: row.name })}>Its output</a>` : null}`
   if (problem !== undefined) return html`<span>${problem}</span>`
   if (lastError === undefined) return html`<span class="soft">${server}</span>`
   return html`<span class="soft"
     >${lastErrorAt === undefined ? '' : `${ago(lastErrorAt)}: `}${lastError}</span
   >`
+}
+
+/** Commands of which each has a button or a link in the row of its server. */
+const IN_ROW = [/(^|; then: )gateway (start|restart) \S+$/, /^gateway logs \S+ shows its output$/]
+
+function withoutCommands(of: Found): Found {
+  return { ...of, fix: IN_ROW.reduce((fix, command) => fix.replace(command, ''), of.fix) }
 }
 
 function hitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
@@ -249,6 +260,7 @@ function hitRate({ cacheHits = 0, cacheMisses = 0 }: ServerRow): string {
 
 const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>> = {
   failed: ['restart', 'Try again'],
+  needs_auth: ['restart', 'Try again'],
   idle: ['start', 'Start'],
   stopped: ['start', 'Start'],
   ready: ['restart', 'Restart'],
@@ -258,7 +270,6 @@ const BUTTONS: Readonly<Record<string, readonly [action: string, label: string]>
 /** One button each: what helps in this state. */
 function Button({ row, again }: { row: ServerRow; again: () => void }): View {
   const { name, state } = row
-  if (state === 'needs_auth') return html`<code>gateway login ${name}</code>`
   const [action, label] = BUTTONS[state] ?? ['restart', 'Restart']
   return html`<${Act}
     label=${label}
