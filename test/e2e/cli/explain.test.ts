@@ -3,29 +3,22 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
-import { testClient, testUpstream } from '../../../src/testing/index.ts'
+import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { directory, gateway, serving } from './run.ts'
+import { beforeServer } from './places.ts'
+import { gateway, serving } from './run.ts'
 
 const KEY_HASH = `sha256:${'a'.repeat(64)}`
 
 interface Scene {
   readonly cwd: string
-  readonly config: Record<string, unknown>
+  readonly config: Readonly<Record<string, unknown>>
   write(name: string, config: object): void
 }
 
 async function scene(t: TestContext): Promise<Scene> {
   const tools = { search: () => 'found', drop: () => 'gone' }
-  const web = await testUpstream({ tools })
-  cleanup(t, () => web.stop())
-  const config = {
-    version: 1,
-    listeners: { main: { type: 'http', port: 0 } },
-    upstreams: { web: { type: 'http', url: web.url } },
-    activity: { every: 50 },
-  }
-  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  const { cwd, config } = await beforeServer(t, tools, { activity: { every: 50 } })
   return { cwd, config, write: (name, other) => writeFileSync(join(cwd, name), JSON.stringify(other)) }
 }
 

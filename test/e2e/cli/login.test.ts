@@ -2,71 +2,27 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
-import { setTimeout as passed } from 'node:timers/promises'
-import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
+import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
-import { directory, gateway, serving, type Serving } from './run.ts'
-
-interface Place {
-  readonly cwd: string
-  readonly server: LoginServer
-  readonly env: NodeJS.ProcessEnv
-}
-
-const ENV = { DISPLAY: '', WAYLAND_DISPLAY: '' }
-
-/** A directory with a gateway whose only server wants a login. */
-async function place(t: TestContext, more = ''): Promise<Place> {
-  const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-  const server = closeAfter(t, await loginServer(behind.url))
-  const yaml = `
-listeners: { main: { type: http, port: 0 } }
-state: { directory: state }
-upstreams:
-  web: { type: http, url: "${server.url}", oauth: {} }
-${more}`
-  return { cwd: await directory(t, { 'gateway.yaml': yaml }), server, env: ENV }
-}
-
-/** Runs `gateway login`, plays the browser, and gives what came of it. */
-async function loggedIn(t: TestContext, { cwd, env }: Place, args: readonly string[] = []): Promise<Serving> {
-  const login = serving(t, ['login', 'web', ...args], { cwd, env })
-  await visit(await pageOf(login))
-  return login
-}
-
-async function pageOf(login: Serving): Promise<string> {
-  for (;;) {
-    const [found] = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
-    if (found !== undefined) return found
-    const ended = await Promise.race([login.exit, passed(20)])
-    if (ended !== undefined) throw new Error(`it ended with ${String(ended)}: ${login.stderr()}`)
-  }
-}
-
-/** A browser that follows where it is sent. */
-async function visit(url: string): Promise<Response> {
-  return fetch(url, { redirect: 'follow' })
-}
+import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from './places.ts'
+import { directory, gateway, serving } from './run.ts'
 
 async function logins(
-  where: Place,
+  where: BehindLogin,
 ): Promise<{ state: string; why?: string; account: string; renews?: boolean }[]> {
   const { stdout, stderr } = await gateway(['logins', '--json'], where)
   return (JSON.parse(stdout === '' ? stderr : stdout) as { logins: never[] }).logins
 }
 
 test('a login alone is kept, sealed and for its owner, and the next gateway uses it', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { cwd, server } = where
   assert.deepEqual(
     (await logins(where)).map(({ state, why }) => [state, why]),
     [['needs_auth', 'nobody has logged in']],
   )
 
-  const login = await loggedIn(t, where)
+  const login = await loggingIn(t, where)
   assert.equal(await login.exit, 0, login.stderr())
   const [kept] = await logins(where)
   assert.deepEqual([kept?.state, kept?.account, kept?.renews], ['granted', 'gateway', true])
@@ -83,7 +39,7 @@ test('a login alone is kept, sealed and for its owner, and the next gateway uses
 })
 
 test('a gateway that runs needs the login, is told, and goes on with it', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { cwd, env, server } = where
   const running = serving(t, ['serve'], { cwd, env })
   const needed = await running.logged('upstream needs a login')
@@ -93,7 +49,7 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
     upstreams: { state: string }[]
   }
   assert.equal(before.upstreams[0]?.state, 'needs_auth')
-  const login = await loggedIn(t, where, ['--json'])
+  const login = await loggingIn(t, where, ['--json'])
   assert.equal(await login.exit, 0, login.stderr())
   await running.logged('upstream is ready')
   const called = await gateway(['call', 'web__whoami'], where)
@@ -106,34 +62,34 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
 })
 
 test('a login that another process makes is found by a gateway that runs', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { cwd, env } = where
   const running = serving(t, ['serve'], { cwd, env })
   await running.logged('upstream needs a login')
   // With a value set for the command alone it is a gateway of its own.
-  const login = await loggedIn(t, where, ['--set', 'log.level=error'])
+  const login = await loggingIn(t, where, ['--set', 'log.level=error'])
   assert.equal(await login.exit, 0, login.stderr())
   await running.logged('upstream is ready')
 })
 
 test('a person who says no is told so, with exit code 1', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   where.server.person.answer = 'no'
-  const login = await loggedIn(t, where)
+  const login = await loggingIn(t, where)
   assert.equal(await login.exit, 1)
   assert.match(login.stderr(), /access_denied/)
   assert.equal((await logins(where))[0]?.state, 'needs_auth')
 })
 
 test('nobody comes: exit code 2', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { code, stderr } = await gateway(['login', 'web', '--timeout', '300ms'], where)
   assert.equal(code, 2, stderr)
   assert.match(stderr, /nobody logged in to upstream "web" in time/)
 })
 
 test('a code that is typed in elsewhere logs in too', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { code, stderr } = await gateway(['login', 'web', '--device'], where)
   assert.equal(code, 0, stderr)
   assert.match(stderr, /ABCD-EFGH/)
@@ -146,7 +102,7 @@ test('a code that is typed in elsewhere logs in too', async t => {
 })
 
 test('the way back takes the login that was begun, from this machine, once', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const login = serving(t, ['login', 'web'], where)
   const page = new URL(await pageOf(login))
   const redirect = page.searchParams.get('redirect_uri') ?? ''
@@ -168,15 +124,20 @@ test('the way back takes the login that was begun, from this machine, once', asy
 })
 
 test('a browser is opened without a shell, with the page as its one argument', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { cwd } = where
   await writeFile(
     join(cwd, 'xdg-open'),
     `#!/bin/sh\necho "$#" > "${cwd}/opened"\necho "$1" >> "${cwd}/opened"\n`,
   )
   await chmod(join(cwd, 'xdg-open'), 0o755)
-  const env = { ...ENV, DISPLAY: ':9', SSH_CONNECTION: undefined, PATH: `${cwd}:${process.env.PATH ?? ''}` }
-  const login = await loggedIn(t, { ...where, env })
+  const env = {
+    ...NO_BROWSER,
+    DISPLAY: ':9',
+    SSH_CONNECTION: undefined,
+    PATH: `${cwd}:${process.env.PATH ?? ''}`,
+  }
+  const login = await loggingIn(t, { ...where, env })
   assert.equal(await login.exit, 0, login.stderr())
   const [count, page] = readFileSync(join(cwd, 'opened'), 'utf8').split('\n')
   assert.equal(count, '1')
@@ -184,9 +145,9 @@ test('a browser is opened without a shell, with the page as its one argument', a
 })
 
 test('a login that is over is told with the call, and what is known stays listed', async t => {
-  const where = await place(t, 'cache: false\n')
+  const where = await behindLogin(t, 'cache: false\n')
   const { cwd, env, server } = where
-  assert.equal(await (await loggedIn(t, where)).exit, 0)
+  assert.equal(await (await loggingIn(t, where)).exit, 0)
   const running = serving(t, ['serve'], { cwd, env })
   await running.logged('upstream is ready')
   assert.match((await gateway(['tools'], where)).stdout, /web__whoami/)
@@ -203,12 +164,12 @@ test('a login that is over is told with the call, and what is known stays listed
   assert.equal(lost?.state, 'needs_auth')
   assert.match(lost.why ?? '', /invalid_grant/)
 
-  assert.equal(await (await loggedIn(t, where)).exit, 0)
+  assert.equal(await (await loggingIn(t, where)).exit, 0)
   assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
 })
 
 test('mistakes are said before anybody is asked', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const unknown = await gateway(['login', 'other'], where)
   const port = await gateway(['login', 'web', '--port', '99999'], where)
   const plain = await gateway(['logins'], { cwd: await directory(t, { 'gateway.yaml': 'upstreams: {}\n' }) })
@@ -220,7 +181,7 @@ test('mistakes are said before anybody is asked', async t => {
 })
 
 test('a login for a caller is that of this caller alone, and is named everywhere', async t => {
-  const where = await place(t)
+  const where = await behindLogin(t)
   const { cwd, env, server } = where
   const keys = ['ci', 'dev'].map(name => ({ name, hash: hashOf(name) }))
   await writeFile(
@@ -241,7 +202,7 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   assert.match(nameless.stderr, /say whose with --account/)
   assert.notEqual(nameless.code, 0)
 
-  const login = await loggedIn(t, where, ['--account', 'key:ci'])
+  const login = await loggingIn(t, where, ['--account', 'key:ci'])
   assert.equal(await login.exit, 0, login.stderr())
   assert.match(await call('ci'), /here/)
   assert.match(await call('dev'), /needs a login of yours first/)

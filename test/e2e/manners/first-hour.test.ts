@@ -2,22 +2,13 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { testUpstream } from '../../../src/testing/index.ts'
-import { cleanup } from '../../fixtures/cleanup.ts'
+import { beforeServer } from '../cli/places.ts'
 import { directory, gateway, serving } from '../cli/run.ts'
 
 /** A directory with a gateway.yaml before a server of forty tools. */
 async function place(t: TestContext, more: object = {}): Promise<string> {
   const tools = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`tool_${index}`, () => 'done']))
-  const web = await testUpstream({ tools })
-  cleanup(t, () => web.stop())
-  const config = {
-    version: 1,
-    listeners: { main: { type: 'http', port: 0 } },
-    upstreams: { web: { type: 'http', url: web.url } },
-    ...more,
-  }
-  return directory(t, { 'gateway.yaml': JSON.stringify(config) })
+  return (await beforeServer(t, tools, more)).cwd
 }
 
 test('a call of a server that its owner has stopped says how to start it', async t => {

@@ -5,38 +5,27 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
-import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
-import { loginServer } from '../../fixtures/oauth/login-server.ts'
 import { redisFor, skip } from '../../fixtures/redis.ts'
-import { directory, gateway, serving, type Serving } from '../cli/run.ts'
-
-const ENV = { DISPLAY: '', WAYLAND_DISPLAY: '' }
+import { behindLogin, loggingIn, NO_BROWSER, type BehindLogin } from '../cli/places.ts'
+import { gateway, serving, type Serving } from '../cli/run.ts'
 
 /** Logs in with nothing running, and says what the command said. */
-async function loggedIn(t: TestContext, cwd: string): Promise<string> {
-  const login = serving(t, ['login', 'web'], { cwd, env: ENV })
+async function loggedIn(t: TestContext, where: BehindLogin): Promise<string> {
+  const login = await loggingIn(t, where)
   const said = text(login.child.stdout)
-  for (let tries = 0; tries < 1000; tries++) {
-    const [page] = /http:\/\/127\.0\.0\.1:\d+\/authorize\S*/.exec(login.stderr()) ?? []
-    if (page !== undefined) {
-      await (await fetch(page)).text()
-      break
-    }
-    await passed(20)
-  }
   assert.equal(await login.exit, 0, login.stderr())
   return said
 }
 
 async function states(cwd: string): Promise<unknown[]> {
-  const { stdout, stderr } = await gateway(['logins', '--json'], { cwd, env: ENV })
+  const { stdout, stderr } = await gateway(['logins', '--json'], { cwd, env: NO_BROWSER })
   assert.notEqual(stdout, '', stderr)
   const { logins } = JSON.parse(stdout) as { logins: { state: string; account: string }[] }
   return logins.map(({ state, account }) => `${account} ${state}`)
 }
 
 async function served(t: TestContext, cwd: string): Promise<Serving> {
-  const running = serving(t, ['serve'], { cwd, env: ENV })
+  const running = serving(t, ['serve'], { cwd, env: NO_BROWSER })
   await running.logged('serving')
   return running
 }
@@ -54,19 +43,12 @@ test(
   { skip },
   async t => {
     const redis = await redisFor(t)
-    const behind = closeAfter(t, await testUpstream({ tools: { whoami: () => 'here' } }))
-    const server = closeAfter(t, await loginServer(behind.url))
-    const yaml = `
-listeners: { main: { type: http, port: 0 } }
-state: { directory: state }
-upstreams:
-  web: { type: http, url: "${server.url}", oauth: {} }
-`
     const cluster = `cluster: { redis: "${redis.url}", keys: [{ id: a, key: "${Buffer.alloc(32, 8).toString('base64')}" }] }\n`
-    const here = await directory(t, { 'gateway.yaml': yaml })
-    const there = await directory(t, { 'gateway.yaml': yaml + cluster })
+    const alone = await behindLogin(t)
+    const other = await behindLogin(t, cluster, alone.server)
+    const [{ cwd: here }, { cwd: there }] = [alone, other]
     const file = join(here, 'state', 'grants.sqlite')
-    const said = await loggedIn(t, here)
+    const said = await loggedIn(t, alone)
     assert.match(said, /^logged in to web/)
     assert.match(said, /kept in .*state[/\\]grants\.sqlite/)
     assert.ok(existsSync(file))
@@ -76,15 +58,15 @@ upstreams:
     await until(() => existsSync(`${file}.carried-over`))
     assert.ok(!existsSync(file))
     for (const cwd of [here, there]) assert.deepEqual(await states(cwd), ['gateway granted'])
-    assert.match((await gateway(['call', 'web__whoami'], { cwd: there, env: ENV })).stdout, /here/)
+    assert.match((await gateway(['call', 'web__whoami'], { cwd: there, env: NO_BROWSER })).stdout, /here/)
 
-    assert.equal((await gateway(['logout', 'web'], { cwd: here, env: ENV })).code, 0)
+    assert.equal((await gateway(['logout', 'web'], { cwd: here, env: NO_BROWSER })).code, 0)
     one.child.kill('SIGTERM')
     await one.exit
     await served(t, here)
     assert.deepEqual(await states(there), ['gateway needs_auth'])
 
-    assert.match(await loggedIn(t, there), /kept in the Redis of "cluster", for all replicas/)
+    assert.match(await loggedIn(t, other), /kept in the Redis of "cluster", for all replicas/)
     assert.deepEqual(await states(here), ['gateway granted'])
   },
 )
