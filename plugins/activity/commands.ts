@@ -4,6 +4,7 @@ import {
   GatewayError,
   gatewayError,
   isObject,
+  meant,
   oneLine,
   parseDuration,
   tokensIn,
@@ -45,10 +46,11 @@ export const commands: PluginCommands = {
     },
     async run(call) {
       const path = await fileFor(call)
+      const wanted = wantedIn(call)
       await flush(call)
       const { callsIn } = await import('./read.ts')
-      const wanted = wantedIn(call)
       const calls = callsIn(path, wanted).reverse()
+      if (calls.length === 0) await checkTool(wanted.tool, path, call)
       if (call.flags.follow !== true)
         return call.print({ calls: calls.map(shown) }, () => callLines(calls, call))
       await follow(calls, call, after => callsIn(path, { ...wanted, after, limit: MOST_LIMIT }))
@@ -116,6 +118,17 @@ async function listTools(ask: (verb: string, params?: JsonObject) => Promise<Jso
     if (cursor === undefined) break
   }
   return names
+}
+
+/** Refuses the name of a tool that was never called and that the gateway has not; a pattern may fit nothing. */
+async function checkTool(tool: string | undefined, path: string, call: CommandCall): Promise<void> {
+  if (tool === undefined || /[*?[]/.test(tool)) return
+  const { namesIn } = await import('./read.ts')
+  const called = namesIn(path)
+  if (called.includes(tool)) return
+  const listed = await flush(call, listTools)
+  if (listed === undefined || listed.includes(tool)) return
+  throw gatewayError('GW_TOOL_UNKNOWN', { tool, meant: meant(tool, [...new Set([...listed, ...called])]) })
 }
 
 function wantedIn({ flags }: CommandCall): Wanted {

@@ -49,6 +49,11 @@ export function callsIn(path: string, wanted: Wanted): KeptCall[] {
   return rowsOf(path, text, [...values, wanted.limit ?? 50]) as unknown as KeptCall[]
 }
 
+/** Names of all that was called. */
+export function namesIn(path: string): string[] {
+  return rowsOf(path, 'SELECT DISTINCT name FROM calls', []).map(({ name }) => String(name))
+}
+
 /** Sums by tool, those that are called most first. */
 export function usageIn(path: string, since: number): UsageRow[] {
   const text = `SELECT name, max(upstream) AS upstream, count(*) AS calls,

@@ -1,4 +1,12 @@
-import { ANONYMOUS, gatewayError, principalKey, type JsonObject, type PluginHooks } from '../../src/plugin.ts'
+import {
+  ANONYMOUS,
+  gatewayError,
+  meant,
+  principalKey,
+  type JsonObject,
+  type PluginHooks,
+} from '../../src/plugin.ts'
+import { agentError } from './errors.ts'
 import type { Caller, TaskEvent, TaskSummary, TaskView } from './types/tasks.ts'
 import { requestOf, problemWith } from './mcp/delegate.ts'
 import type { McpParts } from './mcp/callers.ts'
@@ -28,16 +36,20 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
   const { control } = hooks
   control.for('agents.list').tap(() => ({ agents: parts.service().agents().map(agentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
-    const rows = await parts.service().probe(idsIn(agents))
+    const ids = idsIn(agents)
+    for (const id of ids ?? []) checkAgent(id, parts)
+    const rows = await parts.service().probe(ids)
     return { agents: rows.map(row => ({ ...agentRow(row), ...factsOf(row.health.facts) })) }
   })
   control.for('agents.route').tap(params => {
+    checkAgent(params.agent, parts)
     const { chosen, by, candidates } = parts
       .service()
       .route(requestOf(checked('agents.route', params)), OWNER)
     return { chosen: [...chosen], by, candidates: candidates.map(candidate => ({ ...candidate })) }
   })
   control.for('agents.run').tap(async params => {
+    checkAgent(params.agent, parts)
     const request = { ...requestOf(checked('agents.run', params)), background: true }
     const view = await parts.service().delegate(request, OWNER)
     parts.begun(view.id, OWNER)
@@ -56,7 +68,7 @@ function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
     const { id, owner } = taskIn('agents.status', params, parts)
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
     const view = await parts.service().wait(id, owner, until)
-    if (view === undefined) throw unknown('agents.status')
+    if (view === undefined) throw unknown(id)
     return withEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
   })
   control.for('agents.output').tap(params => {
@@ -65,7 +77,7 @@ function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
     if (what !== 'text' && what !== 'diff' && what !== 'log')
       throw wrong('agents.output', '"what" must be text, diff or log')
     const page = parts.service().page(id, owner, what, Number(offset), MAX_PAGE)
-    if (page === undefined) throw unknown('agents.output')
+    if (page === undefined) throw unknown(id)
     return {
       text: page.text,
       end: page.end,
@@ -101,6 +113,14 @@ function factsOf(facts: JsonObject | object | undefined): JsonObject {
   return facts === undefined ? {} : { facts: { ...facts } }
 }
 
+/** Tells the owner who was probably meant. @throws GatewayError GW_AGENT_UNKNOWN */
+function checkAgent(agent: unknown, parts: McpParts): void {
+  if (typeof agent !== 'string') return
+  const known = parts.service().agents()
+  const ids = known.map(({ id }) => id)
+  if (!ids.includes(agent)) throw agentError('GW_AGENT_UNKNOWN', { agent, meant: meant(agent, ids) })
+}
+
 function idsIn(agents: unknown): string[] | undefined {
   return Array.isArray(agents) ? (agents as unknown[]).filter(id => typeof id === 'string') : undefined
 }
@@ -117,13 +137,14 @@ function taskIn(
   { task }: JsonObject,
   parts: McpParts,
 ): { readonly id: string; readonly owner: string } {
-  const owner = typeof task === 'string' ? parts.service().ownerOf(task) : undefined
-  if (typeof task !== 'string' || owner === undefined) throw unknown(verb)
+  if (typeof task !== 'string') throw wrong(verb, '"task" must be the id of a task')
+  const owner = parts.service().ownerOf(task)
+  if (owner === undefined) throw unknown(task)
   return { id: task, owner }
 }
 
-function unknown(verb: string): Error {
-  return wrong(verb, '"task" must be the id of a task')
+function unknown(task: string): Error {
+  return agentError('GW_AGENT_TASK_UNKNOWN', { task })
 }
 
 function wrong(verb: string, why: string): Error {

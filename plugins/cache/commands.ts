@@ -3,7 +3,10 @@ import {
   durationText,
   gatewayError,
   isObject,
+  meant,
+  objectsIn,
   oneLine,
+  type AskGateway,
   type CommandCall,
   type JsonObject,
   type PluginCommands,
@@ -43,10 +46,27 @@ export const commands: PluginCommands = {
       if (upstream === undefined && name === undefined && tag === undefined && all !== true)
         throw gatewayError('GW_USAGE', { what: 'say what to purge: --upstream, --name, --tag, or --all' })
       // Flags that are undefined are left out on the way.
-      const purged = await withGateway('running', ask => ask('cache.purge', { upstream, name, tag, all }))
+      const purged = await withGateway('running', async ask => {
+        const said = await ask('cache.purge', { upstream, name, tag, all })
+        if (said.purged === 0 && typeof name === 'string') await checkName(name, ask)
+        return said
+      })
       print(purged, () => [purgeLine(purged)])
     },
   },
+}
+
+/**
+ * Refuses a name under which nothing was kept and which no server has listed. A pattern may fit nothing; so may a URI, as servers
+ * have more of them than they list.
+ */
+async function checkName(name: string, ask: AskGateway): Promise<void> {
+  if (/[*?[{:]/.test(name)) return
+  const { entries } = await ask('catalogue.list')
+  const known = objectsIn(entries).flatMap(one => [String(one.name), String(one.original)])
+  if (known.length === 0 || known.includes(name)) return
+  const what = `no tool, prompt or resource is called "${name}"${meant(name, [...new Set(known)])}`
+  throw gatewayError('GW_USAGE', { what })
 }
 
 /** Its entries as people read them. */

@@ -1,4 +1,12 @@
-import { globs, type Clock, type JsonObject, type PluginHooks, reasonOf } from '../../src/plugin.ts'
+import {
+  gatewayError,
+  globs,
+  meant,
+  type Clock,
+  type JsonObject,
+  type PluginHooks,
+  reasonOf,
+} from '../../src/plugin.ts'
 import type { Flights, Failures } from './flights.ts'
 import type { ListMemory } from './list-memory.ts'
 import type { Sharing } from './shared/sharing.ts'
@@ -22,12 +30,17 @@ interface Controlled {
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
   /** What replicas share; undefined where each keeps its own. */
   readonly sharing: Sharing | undefined
+  /** Names of the upstreams in the configuration; plugins add more. */
+  readonly configured: readonly string[]
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, controlled: Controlled): void {
-  const { store, flights, clock, memory, tell, sharing } = controlled
+  const { store, flights, clock, memory, tell, sharing, configured } = controlled
+  const upstreams = new Set(configured)
+  hooks.dispatch.tap((_next, { name }) => void upstreams.add(name))
   hooks.control.for('cache.ls').tap(params => {
+    checkUpstream(params, upstreams)
     const entries = store.select(selectionOf(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED
     const now = clock.now()
@@ -42,6 +55,7 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
   })
   hooks.control.for('cache.purge').tap(async params => {
     if (!isMeantAtAll(params)) return { purged: 0, problem: 'say what to purge, or "all": true' }
+    checkUpstream(params, upstreams)
     const purged = purgeAsked(params, controlled)
     sharing?.outdate(selected(params))
     return { purged, ...(tell === undefined ? {} : await told(tell(params))) }
@@ -49,6 +63,7 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
   // The memory of earlier runs is forgotten, too: the next caller wakes the server.
   hooks.control.for('catalogue.forget').tap(params => {
     const upstream = textOf(params.upstream)
+    checkUpstream(params, upstreams)
     for (const method of LIST_METHODS) {
       flights.purge({ upstream, method })
       store.purge({ upstream, method })
@@ -61,7 +76,7 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
 /** Forgets what the owner selects here; says of how much. */
 export function purgeAsked(
   params: JsonObject,
-  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell' | 'sharing'>,
+  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell' | 'sharing' | 'configured'>,
 ): number {
   const selection = selected(params)
   flights.purge(selection)
@@ -78,6 +93,12 @@ async function told(telling: Promise<void>): Promise<Told> {
   } catch (error) {
     return { others: 'not told yet', why: reasonOf(error) }
   }
+}
+
+/** Refuses the name of an upstream that is not there: nothing purged would look as if all were well. @throws GatewayError */
+function checkUpstream({ upstream }: JsonObject, upstreams: ReadonlySet<string>): void {
+  if (typeof upstream === 'string' && !upstreams.has(upstream))
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: meant(upstream, [...upstreams]) })
 }
 
 /** An empty request is more likely a mistake than a wish to lose everything. */

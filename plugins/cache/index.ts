@@ -104,7 +104,7 @@ export const cache: Plugin<Config['cache']> = {
     hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
     explains(hooks, byUpstream, { store, clock, sharing })
     const tell = others && ((params: JsonObject) => others.tell({ params }))
-    control(hooks, { ...parts, clock, memory, tell, sharing })
+    control(hooks, { ...parts, clock, memory, tell, sharing, configured: Object.keys(config.upstreams) })
     if (others !== undefined)
       hear(hooks, others, sharing, told => {
         if ('params' in told) purgeAsked(told.params, { ...parts, memory })

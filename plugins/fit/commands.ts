@@ -1,4 +1,5 @@
 import {
+  meant,
   oneLine,
   type CommandCall,
   type JsonObject,
@@ -28,8 +29,13 @@ async function one(call: CommandCall, client: string): Promise<void> {
     await ask('listing', { client, ...(profile === undefined ? {} : { profile }) })
     return ask('fit.report', { client })
   })
-  if (report.client === NOBODY && client !== NOBODY)
-    call.err.line(`no client of the table is called ${oneLine(client)}: it is shown what anybody else is`)
+  if (report.client === NOBODY && client !== NOBODY) {
+    const { CLIENTS } = await import('./profiles.ts')
+    const name = oneLine(client)
+    call.err.line(
+      `no client of the table is called ${name}: it is shown what anybody else is${meant(client, CLIENTS)}`,
+    )
+  }
   call.print(report, () => linesOf(report, call))
 }
 

@@ -2,6 +2,7 @@ import {
   gatewayError,
   isObject,
   listAt,
+  meant,
   type Config,
   type JsonObject,
   type PluginHooks,
@@ -22,8 +23,8 @@ const MAX_ROWS = 1000
 export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: Config): void {
   const { control } = hooks
   control.for('login.begin').tap(async params => {
-    const meant = wanted('login.begin', params, service, config)
-    return { ...(await service.logins.begin({ ...meant, redirectUri: loopbackIn(params) })) }
+    const login = wanted('login.begin', params, service, config)
+    return { ...(await service.logins.begin({ ...login, redirectUri: loopbackIn(params) })) }
   })
   control.for('login.finish').tap(async ({ url }) => {
     if (typeof url !== 'string' || !URL.canParse(url)) throw wrong('login.finish', '"url" must be an address')
@@ -55,7 +56,13 @@ function wanted(verb: string, params: JsonObject, service: OAuthService, config:
   const { upstream, account: text } = params
   if (typeof upstream !== 'string') throw wrong(verb, '"upstream" must be the name of one')
   if (config.upstreams[upstream] === undefined)
-    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: '' })
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', {
+      upstream,
+      meant: meant(
+        upstream,
+        [...service.flows].map(([name]) => name),
+      ),
+    })
   const { spec } = service.flow(upstream)
   const scopes = listAt(params, 'scopes').filter(scope => typeof scope === 'string')
   if (text === GATEWAY_ACCOUNT || (text === undefined && !isOfCaller(spec)))

@@ -1,11 +1,4 @@
-import {
-  didYouMean,
-  gatewayError,
-  isObject,
-  reasonOf,
-  type CommandCall,
-  type Config,
-} from '../../src/plugin.ts'
+import { gatewayError, isObject, meant, reasonOf, type CommandCall, type Config } from '../../src/plugin.ts'
 import { pinsOf } from './compare.ts'
 import { PINNED } from './definition.ts'
 import { lockPath, readLock, type Lock, type UpstreamPins } from './lock-file.ts'
@@ -82,11 +75,7 @@ function pinned(config: Config, only: string | undefined): string[] {
   const enabled = Object.entries(config.upstreams).flatMap(([name, spec]) => (spec.enabled ? [name] : []))
   if (only !== undefined) {
     if (enabled.includes(only)) return [only]
-    const meant = didYouMean(only, enabled)
-    throw gatewayError('GW_UPSTREAM_UNKNOWN', {
-      upstream: only,
-      meant: meant === undefined ? '' : ` – ${meant}`,
-    })
+    throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream: only, meant: meant(only, enabled) })
   }
   const modes = modesOf(config)
   return modes.size === 0 ? enabled : [...modes.keys()]

@@ -1,4 +1,5 @@
 import {
+  gatewayError,
   METHODS,
   refuse,
   RPC,
@@ -9,7 +10,6 @@ import {
   type Session,
 } from '../../src/plugin.ts'
 import { check } from './check.ts'
-import { ERRORS, profileError } from './errors.ts'
 import { profilesOf, type Profiles } from './profiles.ts'
 
 /** Methods that say what clients are to know of the gateway as a whole. */
@@ -23,13 +23,13 @@ export const profiles: Plugin<NonNullable<Config['profiles']>> = {
   name: 'profiles',
   claims: { section: 'profiles' },
   check,
-  errors: ERRORS,
   setup({ config, options, hooks }) {
     const views = profilesOf(options, config)
 
     hooks.session.tap({ stage: 'identify' }, session => {
       if (views.find(session) === 'none')
-        throw profileError('GW_PROFILE_UNKNOWN', { profile: session.profile })
+        // Nothing of the others to a client: some may be for somebody else.
+        throw gatewayError('GW_PROFILE_UNKNOWN', { profile: session.profile, meant: '' })
     })
     // After the filters, so that it speaks of names as clients know them.
     const common = new Set<string>()

@@ -99,6 +99,13 @@ export const ERRORS = {
     exit: 2,
     rpc: RPC.invalidParams,
   },
+  GW_PROFILE_UNKNOWN: {
+    text: 'there is no profile "{profile}"{meant}',
+    hint: 'profiles.<name> declares one; with `principals` it is for those callers only.',
+    exit: 2,
+    http: 404,
+    rpc: RPC.invalidParams,
+  },
   GW_VERB_UNKNOWN: {
     text: 'there is no verb "{verb}"; known: {known}',
     hint: 'Verbs that plugins add are there while the configuration installs the plugin.',

@@ -9,11 +9,12 @@ import {
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
+import { checkProfile } from './check-profile.ts'
 import type { Present } from './plan/text.ts'
 import { plannedOf, present } from './plan/plan.ts'
 import type { Generation } from './generation.ts'
 import { residentOfTrees } from '../util/process/resident.ts'
-import { didYouMean } from '../util/suggest.ts'
+import { meant } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
 import { cancelTask, definitionsOf, knownIn, listTasks, shownList } from './verb-answers.ts'
 import { explain } from './explain.ts'
@@ -52,13 +53,13 @@ export const VERBS: ReadonlyMap<string, Verb> = new Map<string, Verb>([
   ['inspect', inspected],
   ['plan', plan],
   ['plan.present', (gateway, params) => present(gateway.generation, params)],
-  ['explain', (gateway, params) => explain(gateway.generation.graph, params)],
+  ['explain', (gateway, params) => explain(gateway.generation.graph, withProfile(gateway, params))],
   [
     'config',
     (gateway, { cwd }) => Promise.resolve(askedConfig({ config: true, cwd }, gateway.generation.loaded)),
   ],
   ['catalogue.list', (gateway, params) => Promise.resolve(knownIn(gateway.generation.graph, params))],
-  ['listing', (gateway, params) => shownList(gateway.generation.graph, params)],
+  ['listing', (gateway, params) => shownList(gateway.generation.graph, withProfile(gateway, params))],
   ['client.request', clientRequest],
   ['reload', gateway => gateway.reload()],
   ['tasks.list', (gateway, params) => Promise.resolve(listTasks(gateway.generation.graph, params))],
@@ -198,8 +199,17 @@ function handle(verb: string, gateway: Steered, { upstream }: JsonObject): Upstr
     throw gatewayError('GW_VERB_PARAMS', { verb, why: '"upstream" must be the name of one' })
   const found = gateway.upstreams.get(upstream)
   if (found !== undefined) return found
-  const meant = didYouMean(upstream, [...gateway.upstreams.keys()])
-  throw gatewayError('GW_UPSTREAM_UNKNOWN', { upstream, meant: meant === undefined ? '' : ` – ${meant}` })
+  throw gatewayError('GW_UPSTREAM_UNKNOWN', {
+    upstream,
+    meant: meant(upstream, [...gateway.upstreams.keys()]),
+  })
+}
+
+/** The parameters, where the profile that they name is one of the configuration. */
+function withProfile({ generation }: Steered, params: JsonObject): JsonObject {
+  const { profile } = params
+  if (typeof profile === 'string') checkProfile(profile, generation.loaded.config)
+  return params
 }
 
 async function start(upstream: UpstreamHandle): Promise<object> {

@@ -23,3 +23,9 @@ export function didYouMean(word: string, candidates: readonly string[]): string 
   const more = candidates.length > MOST ? ' …' : ''
   return `known: ${candidates.slice(0, MOST).join(', ')}${more}`
 }
+
+/** The same behind a sentence that names what is not there: ` – did you mean "files"?`, or nothing. */
+export function meant(word: string, candidates: readonly string[]): string {
+  const hint = didYouMean(word, candidates)
+  return hint === undefined ? '' : ` – ${hint}`
+}

@@ -8,6 +8,7 @@ import type { LoadedConfig } from '../../config/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { mapAt } from '../../util/plain-data.ts'
+import { meant } from '../../util/suggest.ts'
 import { readSettingsFile, type SettingsFile, writeSettingsFile } from '../clients/settings-file.ts'
 import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -38,7 +39,8 @@ export async function edited(file: string, { name, upstream }: Change): Promise<
   try {
     const known = mapAt(fromYaml(text), 'upstreams')
     if (upstream === undefined) {
-      if (!Object.hasOwn(known, name)) throw new Error(`it has no upstream "${name}"`)
+      if (!Object.hasOwn(known, name))
+        throw new Error(`it has no upstream "${name}"${meant(name, Object.keys(known))}`)
       const plain = removeFromYaml(text, ['upstreams'], name, false)
       return { before, after: same(cutFromYaml(text, ['upstreams'], name), plain) }
     }

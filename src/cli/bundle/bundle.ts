@@ -6,7 +6,9 @@ import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 import { ownPackage } from '../../util/version.ts'
+import { checkProfile } from '../../gateway/check-profile.ts'
 import { configFile } from '../config-file.ts'
+import { loadSource } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundled.ts'
 import { zipOf, type ZipEntry } from './zip.ts'
@@ -43,7 +45,7 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
 
 /**
  * Writes a bundle that connects a desktop application to the gateway of a configuration, on this machine.
- * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE
+ * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
 export async function writeBundle(
   flags: BundleFlags,
@@ -58,6 +60,10 @@ export async function writeBundle(
   const config = await configFile(flags, terminal)
   if (!existsSync(config))
     throw gatewayError('GW_CONFIG_UNREADABLE', { file: config, why: 'there is no such file' })
+  if (flags.profile !== undefined) {
+    const source = await loadSource({ config, env: flags.env }, terminal, 'leave')
+    checkProfile(flags.profile, source.config)
+  }
   const manifest = manifestOf(config, flags, terminal)
   const program = [host.execPath, resolve(terminal.cwd, String(host.argv[1]))] as const
   const bytes = zipOf(entriesOf(manifest, { program }))

@@ -1,6 +1,6 @@
 import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
-import { didYouMean } from '../../util/suggest.ts'
+import { meant } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { shimLine } from '../background/shim.ts'
 import { configFile } from '../config-file.ts'
@@ -102,10 +102,7 @@ function named(name: string): Client {
   const client = CLIENTS.find(one => one.name === name)
   if (client !== undefined) return client
   const names = CLIENTS.map(one => one.name)
-  const meant = didYouMean(name, names) ?? ''
-  throw gatewayError('GW_USAGE', {
-    what: `there is no client "${name}" – ${meant}`,
-  })
+  throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${meant(name, names)}` })
 }
 
 async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: NodeJS.Process): Promise<EntryValues> {

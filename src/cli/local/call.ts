@@ -60,10 +60,8 @@ function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatu
     })
   }
   const found = suggest(tool, known)
-  return gatewayError('GW_TOOL_UNKNOWN', {
-    tool,
-    meant: found === undefined ? '' : ` – did you mean "${found}"?`,
-  })
+  const meant = found === undefined ? '' : ` – did you mean "${found}"?`
+  return gatewayError('GW_TOOL_UNKNOWN', { tool, meant })
 }
 
 /** Arguments as they were given, before the tool's schema is known. */
