@@ -81,7 +81,7 @@ export interface Config {
   readonly registry?: RegistryConfig
   readonly network: NetworkConfig
   /**
-   * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Read at the start only; day quotas have `rateLimit.state`. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
+   * Where what is known of the servers is kept from one run to the next, so that clients are greeted and get their lists before a server runs; `false` keeps none of it. Plugins keep there what outlives a restart, such as logins, tasks of agents and day quotas. Read at the start only. Default: a directory of this configuration file under the user's state directory for `gateway serve`, and none for a gateway that is embedded.
    */
   readonly state?: StateConfig | false
   /**
@@ -2870,9 +2870,9 @@ export interface RateLimitConfig {
    */
   readonly onFailure: 'refuse' | 'continue'
   /**
-   * Directory for what must outlive a restart (day quotas), relative to the configuration.
+   * Directory for what must outlive a restart (day quotas), relative to the configuration; gateways of one machine that name the same one count together. Default: the state directory, or `.gateway` beside the configuration where there is none.
    */
-  readonly state: string
+  readonly state?: string
 }
 /**
  * What is counted, for whom, and how much of it is allowed.

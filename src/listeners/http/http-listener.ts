@@ -174,7 +174,7 @@ class HttpListener implements Listener {
     const sought = this.#neighbours?.join(this.name, beside)
     if (sought === undefined) return
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    if (this.#moves !== undefined && this.#tls === undefined) await this.#moveIdle(this.#moves)
+    if (this.#tls === undefined) await this.#moveIdle(this.#neighbours, this.#moves)
     const named = this.#idle?.named.bind(this.#idle)
     const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock, named }))
     if (sought.work !== undefined)
@@ -183,11 +183,10 @@ class HttpListener implements Listener {
   }
 
   /** Has idle connections go where the conversations of their clients are. */
-  async #moveIdle(moves: Moves): Promise<void> {
+  async #moveIdle(neighbours?: Neighbours, moves?: Moves): Promise<void> {
+    if (neighbours === undefined || moves === undefined) return
     const { IdleConnections } = await import('./beside/idle-connections.ts')
-    const place = (): string => this.#neighbours?.sealing.place ?? ''
-    const moved = (how: 'given' | 'taken'): void => this.#neighbours?.moved?.(how)
-    this.#idle = new IdleConnections(this.#context, this.#server, moves, { place, moved })
+    this.#idle = new IdleConnections(this.#context, this.#server, moves, neighbours)
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */

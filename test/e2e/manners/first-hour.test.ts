@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { beforeServer } from '../cli/places.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
+import { gateway, serving } from '../cli/run.ts'
 
 /** A directory with a gateway.yaml before a server of forty tools. */
 async function place(t: TestContext, more: object = {}): Promise<string> {

@@ -1,6 +1,6 @@
 import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Clock, ConnectionTaker, Gate, MovePermit, Moves } from '../../../api/index.ts'
+import type { Clock, ConnectionTaker, Gate, MovePermit, Moves, Neighbours } from '../../../api/index.ts'
 import { BoundedMap } from '../../../util/bounded-map.ts'
 
 /** Requests in a row that name one other process before a connection moves there, by the moves that it has made. */
@@ -59,13 +59,8 @@ interface AcceptingServer {
   readonly _connections?: number
 }
 
-/** This process among the others. */
-interface Own {
-  /** Its name. */
-  place(): string
-  /** Hears of each connection that was given away, or taken. */
-  moved(how: 'given' | 'taken'): void
-}
+/** Part of the neighbours that says who this process is, and hears of connections that move. */
+type Beside = Pick<Neighbours, 'sealing' | 'moved'>
 
 /** State of the listener that decides what may move. */
 interface ListenerState {
@@ -84,17 +79,17 @@ export class IdleConnections implements ConnectionTaker {
   readonly #context: ListenerState
   readonly #server: Server
   readonly #moves: Moves
-  readonly #own: Own
+  readonly #neighbours: Beside
   readonly #journeys = new WeakMap<Socket, Journey>()
   readonly #answers = new BoundedMap<string, Answer>({ max: MOST_PLACES })
   readonly #leave: () => void
   #underWay = 0
 
-  constructor(context: ListenerState, server: Server, moves: Moves, own: Own) {
+  constructor(context: ListenerState, server: Server, moves: Moves, neighbours: Beside) {
     this.#context = context
     this.#server = server
     this.#moves = moves
-    this.#own = own
+    this.#neighbours = neighbours
     this.#leave = moves.join(context.name, this)
   }
 
@@ -132,7 +127,7 @@ export class IdleConnections implements ConnectionTaker {
     const handle = permit === undefined ? undefined : detach(socket)
     if (permit === undefined || handle === undefined) return
     this.#underWay++
-    this.#own.moved('given')
+    this.#neighbours.moved?.('given')
     const done = (): void => void this.#underWay--
     void permit.give(handle, journey.moves + 1).then(done, done)
   }
@@ -147,7 +142,7 @@ export class IdleConnections implements ConnectionTaker {
     const { _handle: handle, _connections: connections = Infinity } = this.#server as AcceptingServer
     return (
       typeof handle?.onconnection === 'function' &&
-      place === this.#own.place() &&
+      place === this.#neighbours.sealing.place &&
       !this.#isLeaving &&
       connections < this.#context.settings.maxConnections * MOST_TAKEN &&
       this.#context.gate.admit(this.#context.name) === undefined
@@ -156,7 +151,7 @@ export class IdleConnections implements ConnectionTaker {
 
   /** Takes a connection exactly as the server takes what it accepts, with all its bounds. */
   take(handle: object, moves: number): void {
-    this.#own.moved('taken')
+    this.#neighbours.moved?.('taken')
     this.#accept(handle, moves, this.#context.clock.now() + this.#server.keepAliveTimeout + BEYOND_MS)
   }
 

@@ -93,8 +93,9 @@ async function end(t: TestContext, name: string, { clock, takers, moved, timing 
     },
   }
   const counted = { given: 0, taken: 0 }
-  const own = { place: () => name, moved: (how: 'given' | 'taken') => void counted[how]++ }
-  const idle = new IdleConnections(context, server, moves, own)
+  const sealing = { keys: [], place: name }
+  const beside = { sealing, moved: (how: 'given' | 'taken') => void counted[how]++ }
+  const idle = new IdleConnections(context, server, moves, beside)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   cleanup(t, () => {
