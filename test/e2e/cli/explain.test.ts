@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
 import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { beforeServer } from './places.ts'
+import { beforeServer } from '../manners/places.ts'
 import { gateway, serving } from './run.ts'
 
 const KEY_HASH = `sha256:${'a'.repeat(64)}`

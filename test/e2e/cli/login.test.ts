@@ -4,7 +4,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
-import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from './places.ts'
+import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from '../manners/places.ts'
 import { directory, gateway, serving } from './run.ts'
 
 async function logins(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { beforeServer } from '../cli/places.ts'
+import { beforeServer } from './places.ts'
 import { gateway, serving } from '../cli/run.ts'
 
 /** A directory with a gateway.yaml before a server of forty tools. */

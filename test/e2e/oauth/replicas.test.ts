@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { redisFor, skip } from '../../fixtures/redis.ts'
-import { behindLogin, loggingIn, NO_BROWSER, type BehindLogin } from '../cli/places.ts'
+import { behindLogin, loggingIn, NO_BROWSER, type BehindLogin } from '../manners/places.ts'
 import { gateway, serving, type Serving } from '../cli/run.ts'
 
 /** Logs in with nothing running, and says what the command said. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { beforeServer } from './places.ts'
-import { gateway, serving } from './run.ts'
+import { gateway, serving } from '../cli/run.ts'
 
 test('commands about something that is not there end with 2, and say what was probably meant', async t => {
   const more = { activity: { every: 50 }, profiles: { narrow: { upstreams: ['web'] } } }

@@ -2,7 +2,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as passed } from 'node:timers/promises'
 import { closeAfter, testUpstream } from '../../../src/testing/index.ts'
 import { loginServer, type LoginServer } from '../../fixtures/oauth/login-server.ts'
-import { directory, serving, type Serving } from './run.ts'
+import { directory, serving, type Serving } from '../cli/run.ts'
 
 type Tools = NonNullable<NonNullable<Parameters<typeof testUpstream>[0]>['tools']>
 
