@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 import { call, ERAS, LONG, scene, texts } from './scene.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const named = (name: string) => ({ info: { name, version: '1' } })
 
@@ -40,6 +41,8 @@ test('a call goes on when nine tenths of the patience of its client are over, an
 
   const waits = any?.request('tools/call', { name: 'web__slow' })
   const gone = await hasty?.request('tools/call', { name: 'web__slow' })
+  // The hasty one may be answered before its server, and that of the other, have heard of the calls.
+  await until(() => ends.length === 2, 'both calls have arrived')
   for (const end of ends) end('found')
 
   assert.match(JSON.stringify(gone?.result), /takes long and goes on/)
