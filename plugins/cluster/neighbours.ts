@@ -11,6 +11,7 @@ import {
   type Refusal,
   RPC,
   type Sealing,
+  type ServeWork,
   type Sought,
   type Whereabouts,
 } from '../../src/plugin.ts'
@@ -64,6 +65,8 @@ export class Replicas implements Neighbours {
   /** Connections that follow the session of their client: given to others, and taken from them. */
   readonly connections = { given: 0, taken: 0 }
   readonly events: EventCopies | undefined
+  /** Does what others ask of this process; undefined before anybody can. */
+  serveWork: ServeWork | undefined
   readonly #around: Surroundings
   readonly #routes = new BoundedMap<string, string>({ max: MOST_ROUTES })
   readonly #seeking = new Map<string, Promise<Whereabouts>>()
@@ -105,12 +108,17 @@ export class Replicas implements Neighbours {
           ? (this.#soon(id, place, beside) ?? this.#find(id, place, beside))
           : 'here'
       },
-      work: place => (this.#around.replica.is(place) ? 'here' : this.#workOf(place)),
+      work: place => this.#work(place),
     }
   }
 
   moved(how: 'given' | 'taken'): void {
     this.connections[how]++
+  }
+
+  joinWork(serve: ServeWork): Required<Sought>['work'] {
+    this.serveWork = serve
+    return place => this.#work(place)
   }
 
   /** Looks whether a conversation is here that was handed on to this replica; never hands it on again. */
@@ -213,6 +221,10 @@ export class Replicas implements Neighbours {
     return { where: (await this.#around.sessions.goOn(id, recorded, epoch)) ?? 'here' }
   }
 
+  #work(place: string): Whereabouts | Promise<Whereabouts> {
+    return this.#around.replica.is(place) ? 'here' : this.#workOf(place)
+  }
+
   async #workOf(place: string): Promise<Whereabouts> {
     try {
       const found = await this.#around.directory.find(place)
@@ -234,6 +246,7 @@ export class Replicas implements Neighbours {
       tls: 'host' in address ? tls?.to(address.host) : undefined,
       voucher: (request: IncomingMessage, handed: Handed) =>
         vouchers.write(request, handed, replica.id, owner),
+      vouch: (body: Buffer) => vouchers.writeWork(body, replica.id, owner),
       onGone: listener => this.#onGone(owner, listener),
       refused: () => {
         directory.forget(owner)

@@ -2,6 +2,7 @@ import type {
   Answer,
   Chooser,
   Credentials,
+  Elsewhere,
   Figure,
   Gate,
   HttpReply,
@@ -40,6 +41,8 @@ const MAX_SESSIONS = 100_000
 export class PipelineGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
+  /** Other processes that are this gateway, too; undefined without any. */
+  elsewhere: Elsewhere | undefined
   #graph: RuntimeGraph
   #isOpen = true
   #isDraining = false
@@ -164,8 +167,15 @@ export class PipelineGate implements Gate {
 
   run(session: Session, inbound: Inbound): Running {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
+    const seen = seenBy(session, inbound)
+    return (
+      this.elsewhere?.run(seen, inbound, () => this.#runHere(seen, inbound)) ?? this.#runHere(seen, inbound)
+    )
+  }
+
+  #runHere(session: Session, inbound: Inbound): Running {
     const graph = this.#graph
-    const exchange = graph.exchange(seenBy(session, inbound), inbound)
+    const exchange = graph.exchange(session, inbound)
     const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
     return { answer, cancel: reason => exchange.cancel(reason) }
   }

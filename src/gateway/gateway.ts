@@ -228,7 +228,7 @@ export class Gateway {
     this.#begin()
     const { graph, loaded, neighbours } = this.generation
     try {
-      await graph.hooks.runner('ready')?.()
+      await this.#generations.makeReady(this.generation)
       await this.#listeners.become({ loaded, hooks: graph.hooks, neighbours }, 0)
     } catch (error) {
       await this.close()
@@ -320,7 +320,7 @@ export class Gateway {
     const grace = parseDuration(graph.config.shutdown.grace)
     graph.hooks.runner('stopping')?.(grace)
     await others?.()
-    await this.#listeners.stop(grace)
+    await this.#generations.beside.end(grace, this.#listeners.stop(grace))
     this.#gate.shut()
     this.#around.parking.end()
     this.#around.tasks.end()

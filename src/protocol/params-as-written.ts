@@ -117,7 +117,7 @@ function writtenWithin(args: unknown, params: Buffer, value: JsonObject): Buffer
 }
 
 /** JSON on one line: what ends a line stands between values only. */
-function oneLine(bytes: Buffer): Buffer {
+export function oneLine(bytes: Buffer): Buffer {
   if (!bytes.includes('\n') && !bytes.includes('\r')) return bytes
   return Buffer.from(bytes.toString('latin1').replace(LINE_ENDS, ' '), 'latin1')
 }

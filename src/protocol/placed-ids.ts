@@ -42,12 +42,25 @@ export function placeOfWork(params: JsonObject | undefined): string | undefined 
   const { requestState, taskId, notifications, uri, arguments: given } = params
   if (requestState !== undefined) return placeIn(requestState)
   if (taskId !== undefined) return placeIn(taskId)
-  if (typeof uri === 'string')
-    return uri.startsWith(OWN_URI) ? placeIn(uri.slice(uri.lastIndexOf('/') + 1)) : undefined
-  if (isObject(given) && given.handle !== undefined) return placeIn(given.handle, HANDLE)
+  if (typeof uri === 'string') return placeOfUri(uri)
+  const named = isObject(given) ? (placeOfArguments(given) ?? placeOfArguments(given.arguments)) : undefined
+  if (named !== undefined) return named
   return isObject(notifications) && Array.isArray(notifications.taskIds)
     ? mostOf(notifications.taskIds.map(id => placeIn(id)))
     : undefined
+}
+
+/** The process that arguments name, of a call or of one that another call carries. */
+function placeOfArguments(given: unknown): string | undefined {
+  if (!isObject(given)) return undefined
+  const { handle, uri } = given
+  // A model may give the URI where the handle is wanted.
+  return typeof handle === 'string' ? (placeOfUri(handle) ?? placeIn(handle, HANDLE)) : placeOfUri(uri)
+}
+
+function placeOfUri(uri: unknown): string | undefined {
+  if (typeof uri !== 'string' || !uri.startsWith(OWN_URI)) return undefined
+  return placeIn(uri.slice(uri.lastIndexOf('/') + 1))
 }
 
 function placeIn(value: unknown, form?: RegExp): string | undefined {

@@ -157,10 +157,10 @@ class HttpListener implements Listener {
 
   /** Serves beside other processes: what is theirs is handed on, and what is ours is handed here. */
   async #joinOthers(): Promise<void> {
-    const { HandOn, standIn } = await import('./hand-on/hand-on.ts')
+    const { HandOn, keptConversations, standIn } = await import('./hand-on/hand-on.ts')
     const context = this.#context
     const beside: BesideOthers = {
-      conversations: context.sessions,
+      conversations: keptConversations(context),
       serve: (request, response, handed) => {
         standIn(request, handed)
         this.#handed.add(response)

@@ -4,17 +4,8 @@ import type { Answer, Ask, AskReply, JsonObject, Notification } from '../../api/
 import { gatewayError } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
-import {
-  readAnswer,
-  readFailure,
-  writeAnswer,
-  writeFailure,
-  CrossingAsk,
-  readParams,
-  readReply,
-  writeParams,
-  writeReply,
-} from './serialize.ts'
+import { CrossingAsk, readParams, readReply, writeParams, writeReply } from '../../transport/crossing.ts'
+import { readAnswer, readFailure, writeAnswer, writeFailure } from './serialize.ts'
 import { Frames, KIND, type Kind } from './frame-codec.ts'
 
 /** Maker of a request: hears what comes ahead of the answer. */

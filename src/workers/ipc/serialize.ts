@@ -1,18 +1,8 @@
-import type {
-  Answer,
-  Ask,
-  AskReply,
-  JsonObject,
-  Notification,
-  RpcError,
-  Session,
-  SessionInit,
-} from '../../api/index.ts'
+import type { Answer, JsonObject, Notification, RpcError, Session, SessionInit } from '../../api/index.ts'
 import { errorEntry, GatewayError, reasonOf } from '../../errors/errors.ts'
 import { Payload } from '../../protocol/payload.ts'
 import type { Era } from '../../protocol/versions.ts'
 import { PipelineSession } from '../../core/session.ts'
-import { readWritten, writtenParams, type WrittenParams } from '../../protocol/params-as-written.ts'
 
 const SORTS = ['result', 'error', 'input', 'task'] as const
 
@@ -71,55 +61,4 @@ export function writeSession({ id, listener, principal, client, label, profile }
 /** The same there. Who may write to the line is one of us, so what it says of the caller has been verified. */
 export function readSession(written: unknown, notify: (notification: Notification) => boolean): Session {
   return new PipelineSession({ ...(written as Omit<SessionInit, 'notify'>), notify })
-}
-
-/** An ask that came from another process. */
-export class CrossingAsk implements Ask {
-  readonly method: string
-  readonly params: JsonObject | undefined
-  #why: string | undefined
-  #listener: ((reason: string) => void)[] = []
-
-  constructor(method: string, params: JsonObject | undefined) {
-    this.method = method
-    this.params = params
-  }
-
-  get isTakenBack(): boolean {
-    return this.#why !== undefined
-  }
-
-  onTakeBack(listener: (reason: string) => void): void {
-    if (this.#why === undefined) this.#listener.push(listener)
-    else listener(this.#why)
-  }
-
-  /** Its reply is of no use any more. */
-  end(why: string): void {
-    if (this.#why !== undefined) return
-    this.#why = why
-    for (const listener of this.#listener.splice(0)) listener(why)
-  }
-}
-
-/** Members that carry parameters to another process: as text where JavaScript would write them otherwise. */
-export function writeParams(params: JsonObject | undefined): JsonObject {
-  const written = writtenParams(params, params)
-  return written === undefined ? { params } : { written }
-}
-
-/** Reads what `writeParams` wrote. */
-export function readParams({ params, written }: JsonObject): JsonObject | undefined {
-  return written === undefined ? (params as JsonObject | undefined) : readWritten(written as WrittenParams)
-}
-
-/** Members that carry a reply to another process. */
-export function writeReply(reply: AskReply): JsonObject {
-  return 'error' in reply ? { ...reply } : writeParams(reply.result)
-}
-
-/** Reads what `writeReply` wrote. */
-export function readReply(said: JsonObject): AskReply {
-  if (said.error !== undefined) return { error: said.error } as AskReply
-  return { result: readParams(said) ?? {} }
 }

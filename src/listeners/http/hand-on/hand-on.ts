@@ -19,6 +19,8 @@ import { HANDED, handedOn } from './handed-headers.ts'
 import { type Outcome, Passage } from './passage.ts'
 import { NeighbourClients } from './neighbour-clients.ts'
 
+export { keptConversations } from './kept-conversations.ts'
+
 /** Codes of an address where nobody listens, so that nothing was sent. */
 const REFUSED: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT'])
 /** Requests with another method are answered where they arrive: with "not allowed". */
