@@ -48,7 +48,7 @@ async function setting(t: TestContext, cluster: object = { events: 'redis' }) {
 async function subscribed(url: URL, session: string): Promise<void> {
   for (const uri of URIS) {
     const { body } = await say(url.href, { method: 'resources/subscribe', params: { uri } }, session)
-    assert.deepEqual(body.result, {})
+    assert.deepEqual(body.result, {}, JSON.stringify(body))
   }
 }
 
