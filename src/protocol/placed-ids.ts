@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from './json/json.ts'
+import { unreadBytes } from './unread-arguments.ts'
 
 /** A process of several of one gateway, on this machine or on another. */
 const PLACE = '(r[0-9a-f]{16})'
@@ -11,6 +12,9 @@ const OF_SEALED = new RegExp(String.raw`^${PLACE}\.`)
 const HANDLE = new RegExp(String.raw`^${PLACE}\.[\w-]{40,}$`)
 
 const IN_QUERY = new RegExp(`[?&]sessionId=(${PLACE}_[^&#]*)`)
+
+/** Name of the member that has a handle, as it is written. */
+const HANDLE_NAME = '"handle"'
 
 /** Scheme of the resources that the gateway itself has. */
 const OWN_URI = 'tapgate://'
@@ -39,15 +43,23 @@ export function placeOfConversation(id: string | undefined): string | undefined 
 /** The process that holds what a request goes on with or asks for: a parked call, a task, or what has a handle. */
 export function placeOfWork(params: JsonObject | undefined): string | undefined {
   if (params === undefined) return undefined
-  const { requestState, taskId, notifications, uri, arguments: given } = params
+  const { requestState, taskId, notifications, uri } = params
   if (requestState !== undefined) return placeIn(requestState)
   if (taskId !== undefined) return placeIn(taskId)
   if (typeof uri === 'string') return placeOfUri(uri)
-  const named = isObject(given) ? (placeOfArguments(given) ?? placeOfArguments(given.arguments)) : undefined
+  const named = placeOfCall(params)
   if (named !== undefined) return named
   return isObject(notifications) && Array.isArray(notifications.taskIds)
     ? mostOf(notifications.taskIds.map(id => placeIn(id)))
     : undefined
+}
+
+/** The process that a call names. Large arguments that nobody has read are read only where they may name one. */
+function placeOfCall(params: JsonObject): string | undefined {
+  const bytes = unreadBytes(params)
+  if (bytes !== undefined && !bytes.includes(HANDLE_NAME) && !bytes.includes(OWN_URI)) return undefined
+  const { arguments: given } = params
+  return isObject(given) ? (placeOfArguments(given) ?? placeOfArguments(given.arguments)) : undefined
 }
 
 /** The process that arguments name, of a call or of one that another call carries. */
