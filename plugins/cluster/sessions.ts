@@ -73,6 +73,8 @@ export class Sessions {
   readonly #listeners: ReadonlyMap<string, BesideOthers>
   readonly #events: SessionEvents | undefined
   readonly #kept = new Map<string, Kept>()
+  /** Sessions that have ended, and whose records are to be forgotten. */
+  readonly #ended: string[] = []
   #heldAt = -Infinity
   #isFlushing = false
   #isLeaving = false
@@ -118,8 +120,22 @@ export class Sessions {
   ended({ id }: Session, reason: string): void {
     if (!this.#kept.delete(id) || reason === 'shutdown') return
     this.#events?.end(id)
+    this.#forget(id)
+  }
+
+  /** Forgets the records of all that end in one turn together: as many commands at once would be taken for a slow store. */
+  #forget(id: string): void {
+    if (this.#ended.push(id) === 1) setImmediate(() => void this.#forgetAll())
+  }
+
+  async #forgetAll(): Promise<void> {
     const { store, keys } = this.#shared
-    void store.run(FORGET, [keys.session(id)], [this.#me()]).catch(() => undefined)
+    while (this.#ended.length > 0) {
+      const ids = this.#ended.slice(0, BATCH)
+      const names = ids.map(id => keys.session(id))
+      await store.run(FORGET, names, [this.#me()]).catch(() => undefined)
+      this.#ended.splice(0, ids.length)
+    }
   }
 
   /** False for a while after the store came back: a record that is not there may be written again yet. */

@@ -144,14 +144,15 @@ return r`,
     }),
 }
 
-/** Forgets a session, if it is mine: `session`; me → 1 or 0. */
+/** Forgets those sessions that are mine: `session`…; me → their number. */
 export const FORGET: Script = {
   name: 'forget',
-  lua: `if redis.call('HGET',KEYS[1],'owner')==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0`,
-  run(memory: Tables, [session = ''], [me]): Reply {
-    if (memory.fields(session)?.get('owner') !== me) return 0
-    memory.delete(session)
-    return 1
+  lua: `local n=0
+for _,k in ipairs(KEYS) do if redis.call('HGET',k,'owner')==ARGV[1] then n=n+redis.call('DEL',k) end end return n`,
+  run(memory: Tables, sessions, [me]): Reply {
+    const own = sessions.filter(session => memory.fields(session)?.get('owner') === me)
+    for (const session of own) memory.delete(session)
+    return own.length
   },
 }
 
