@@ -18,6 +18,7 @@ const WHO = fileURLToPath(new URL('../fixtures/who-server.mjs', import.meta.url)
 const CONFIG = {
   version: 1,
   upstreams: { who: { type: 'stdio', command: process.execPath, args: [WHO] } },
+  profiles: { readers: {} },
 }
 
 interface Manifest {
