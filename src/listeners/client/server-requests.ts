@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import { encodeNotification, encodeRequest, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
 import { valueAsWritten } from '../../protocol/params-as-written.ts'
@@ -23,6 +24,8 @@ export class ServerRequests {
   readonly #drops: Drops
   readonly #peer = new RpcPeer<Waiting>({ sent: MAX_OPEN, received: 0 })
   #closed: string | undefined
+  /** Begins the ids: a late reply to what another process asked in the same conversation is not one to ours. */
+  #mark = ''
 
   constructor(clock: Clock, drops: Drops) {
     this.#clock = clock
@@ -39,7 +42,8 @@ export class ServerRequests {
     if (this.#closed !== undefined) return failure(this.#closed)
     if (this.size >= MAX_OPEN)
       return failure(`the client was asked ${MAX_OPEN} times and has not answered yet`)
-    const id = `ask-${this.#peer.nextId()}`
+    this.#mark ||= randomBytes(6).toString('base64url')
+    const id = `ask-${this.#mark}-${this.#peer.nextId()}`
     if (!requester.carry(encodeRequest(id, method, params, params)))
       return failure('the client cannot be reached')
     return new Promise(reply => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { AskReply, Log } from '../../../../src/api/index.ts'
 import { Requester, ServerRequests } from '../../../../src/listeners/client/server-requests.ts'
+import { Payload } from '../../../../src/protocol/payload.ts'
 import { Drops } from '../../../../src/transport/unexpected-messages.ts'
 import { log, realClock, result, type Seen } from '../http/fake-gate.ts'
 import { INITIALIZE, type Message } from '../http/client.ts'
@@ -129,6 +130,27 @@ test('responses that answer nothing are counted', () => {
   assert.deepEqual(counts, [1, 10])
 })
 
+test('a reply to what another process asked in the same conversation answers nothing here', async () => {
+  const ids: string[] = []
+  const drops = new Drops(log)
+  const [dead, next] = [new ServerRequests(realClock, drops), new ServerRequests(realClock, drops)]
+  const replies = [dead, next].map(asks => {
+    const carry = (message: string): boolean => ids.push(String((JSON.parse(message) as Message).id)) > 0
+    return new Requester(asks, carry).ask({ method: 'elicitation/create', params: {} })
+  })
+  await new Promise(resolve => setImmediate(resolve))
+  const [late = '', own = ''] = ids
+
+  const response = { kind: 'response', error: undefined, resultType: undefined } as const
+  next.answer({ ...response, id: late, result: Payload.of({ action: 'accept' }) })
+  assert.deepEqual(drops.counts, { response: 1 })
+  next.answer({ ...response, id: own, result: Payload.of({ action: 'decline' }) })
+
+  const answered = await replies[1]
+  assert.deepEqual(answered && 'result' in answered && answered.result, { action: 'decline' })
+  dead.close('it has ended')
+})
+
 test('an ask that its server takes back is cancelled at the client, whose answer counts no more', async () => {
   const sent: Message[] = []
   const drops = new Drops(log)
@@ -140,7 +162,7 @@ test('an ask that its server takes back is cancelled at the client, whose answer
   const reply = asking.ask({ method: 'roots/list', params: undefined, onTakeBack })
   await new Promise(resolve => setImmediate(resolve))
   takeBack?.('changed its mind')
-  const id = 'ask-1'
+  const id = String(sent[0]?.id)
   asks.answer({ kind: 'response', id, result: undefined, error: undefined, resultType: undefined })
 
   assert.equal(errorOf(await reply), 'changed its mind')
