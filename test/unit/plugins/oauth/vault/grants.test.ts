@@ -16,6 +16,8 @@ import { SILENT } from '../../install.ts'
 import { KEY, stateOf, vaultIn } from './kit.ts'
 import { HandClock } from '../../../fixtures/hand-clock.ts'
 
+/** Date at which each test begins. */
+const NOW = Date.now()
 const { account, resource } = KEY
 
 interface Setting {
@@ -34,7 +36,7 @@ async function setting(
   const state = stateOf(context)
   const server = await tokenServer()
   cleanup(context, () => server.close())
-  const date = { now: Date.now() }
+  const date = { now: NOW }
   const vault = vaultIn(context, state, { now: () => date.now })
   const grants = new RefreshedGrants({
     vault,
@@ -54,8 +56,9 @@ async function putOver(vault: FileVault, date: Setting['date'], family: string):
 }
 
 /** In so many seconds. */
+/** The time so many seconds after the beginning of each test. */
 function within(seconds: number): number {
-  return Date.now() + seconds * 1000
+  return NOW + seconds * 1000
 }
 
 test('nobody has logged in: that is said, and nobody is asked', async context => {
