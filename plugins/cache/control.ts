@@ -28,7 +28,7 @@ interface Controlled {
   readonly memory: ListMemory
   /** Tells the others of what the owner selected; undefined where there are none. */
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
-  /** What replicas share; undefined where each keeps its own. */
+  /** Answers that replicas share; undefined where each keeps its own. */
   readonly sharing: Sharing | undefined
   /** Names of the upstreams in the configuration; plugins add more. */
   readonly configured: readonly string[]

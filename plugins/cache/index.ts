@@ -123,7 +123,7 @@ async function othersOf(shared: SharedStore, clock: Clock, slot: PluginApi['slot
   return slot.gateway(() => new Others(shared, clock))
 }
 
-/** What replicas share; nothing is loaded where they do not. Workers of one host keep what they have each for itself. */
+/** Answers that replicas share; nothing is loaded where they do not. Workers of one host keep what they have each for itself. */
 async function sharingOf(
   options: CacheConfig,
   { store, ...means }: { store: SharedStore | undefined } & Pick<PluginApi, 'clock' | 'config' | 'slot'>,

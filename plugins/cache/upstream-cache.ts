@@ -50,7 +50,7 @@ export class UpstreamCache {
   readonly #rules: Rules
   readonly #counters: Counters
   readonly #isIsolated: boolean
-  /** What other replicas have asked it; undefined where each asks for itself. */
+  /** Answers that other replicas have got of it; undefined where each asks for itself. */
   readonly #share: UpstreamShare | undefined
 
   constructor(

@@ -81,7 +81,7 @@ export class SharedAnswers {
     return this.#store.digest(text)
   }
 
-  /** What this server has said until now is not used any more, whoever has asked for it. */
+  /** Takes all answers that this server has given until now out of use, whoever has asked for them. */
   doubt(upstream: string): void {
     this.#doubted.set(upstream, this.#clock.now())
   }
@@ -163,7 +163,7 @@ export class SharedAnswers {
         const record = value === undefined ? undefined : this.#opened(value, name)
         if (value !== undefined && record === undefined) counters.refused++
         const ageMs = record === undefined ? undefined : ageOf(record, now)
-        // Where the way there took long, what is found is rather older than younger.
+        // An answer counts as rather older than younger where the way to the store took long.
         const since = ageMs === undefined ? undefined : ageMs + this.#clock.now() - asked
         return {
           ...{ key, name, moment: { store: now, here: this.#clock.now() } },

@@ -21,7 +21,7 @@ interface Means {
   readonly slot: PluginApi['slot']
 }
 
-/** What this configuration shares with other replicas. */
+/** Answers that this configuration shares with other replicas. */
 export class Sharing {
   readonly #answers: SharedAnswers
   readonly #bounds: SharedBounds

@@ -47,7 +47,7 @@ export function isShared({ cache, type, isolation }: UpstreamConfig): boolean {
   return cache?.shared ?? OF_ALL.has(type)
 }
 
-/** What replicas share of one upstream. */
+/** Answers of one upstream that replicas share. */
 export class UpstreamShare {
   readonly #upstream: string
   readonly #answers: SharedAnswers

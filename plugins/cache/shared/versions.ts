@@ -40,7 +40,7 @@ export class Versions {
     const version = this.#opened(scope, value ?? (await this.#first(scope)))
     if (this.isOwed(scope)) return undefined
     if (numberOf(version) < Math.max(1, numberOf(this.#known.get(scope)))) {
-      // Nobody of us wrote it, or the store has lost what came after it.
+      // A version that no replica wrote, or after which the store has lost a newer one.
       this.outdate([scope])
       return undefined
     }

@@ -16,19 +16,15 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { CrossingAsk } from '../../transport/crossing.ts'
 import { VOUCHED } from '../http/hand-on/handed-headers.ts'
 import type { NeighbourClients } from '../http/hand-on/neighbour-clients.ts'
+import { HAS_ENDED, isOfEnded, MOST_OFFERS, orRejected } from '../http/hand-on/offers.ts'
 import { LineReader, type Outcome } from './line-reader.ts'
 import { type Line, writeWork, writeWorkReply } from './wire.ts'
 
-/** Codes of an address where nobody listens, so that nothing was sent. */
-const REFUSED: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT'])
-/** Most processes that one request is offered to. */
-const MOST_OFFERS = 3
 /** Largest request that is handed on. */
 const MOST_BYTES = 64 * 1024 * 1024
 
 const PATH = '/work'
 const HEADERS = { 'content-type': 'application/json' }
-const HAS_ENDED = new Error('the other process has ended')
 const IS_OVER = new Error('nobody waits for it any more')
 
 const ENDED: Answer = {
@@ -166,8 +162,7 @@ export class Errand implements Running {
       )
     if (outcome.kind === 'refused') return this.#finish(SEEKING)
     if (outcome.wasSent) return this.#finish(ENDED)
-    const isRefused = REFUSED.has((outcome.error as NodeJS.ErrnoException).code)
-    if (isRefused || outcome.error === HAS_ENDED)
+    if (isOfEnded(outcome.error))
       return this.#follow(
         orRejected(() => to.refused()),
         offers + 1,
@@ -186,10 +181,6 @@ export class Errand implements Running {
 
 function refusalOf({ status, error, headers }: Refusal): Answer {
   return { error, http: { status, ...(headers === undefined ? {} : { headers }) } }
-}
-
-function orRejected(find: () => Whereabouts | Promise<Whereabouts>): Promise<Whereabouts> {
-  return new Promise(resolve => resolve(find()))
 }
 
 /** Hears nothing of a reply that it has sent. */

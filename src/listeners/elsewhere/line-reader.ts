@@ -1,6 +1,6 @@
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { LineSplitter } from '../../transport/line-splitter.ts'
-import { HANDED } from '../http/hand-on/handed-headers.ts'
+import { isFromProcess } from '../http/hand-on/handed-headers.ts'
 import { type Line, readLine } from './wire.ts'
 
 const OK = 200
@@ -51,7 +51,7 @@ export class LineReader implements ReplyHandler {
   }
 
   onLines(lines: readonly string[]): void {
-    this.#isFromProcess = lines.some((name, at) => at % 2 === 0 && name.toLowerCase() === HANDED)
+    this.#isFromProcess = isFromProcess(lines)
   }
 
   onHead(status: number, _headers: ReplyHeaders): void {

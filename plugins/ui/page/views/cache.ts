@@ -25,7 +25,7 @@ interface Answer {
   readonly bytes: number
   readonly maxEntries: number
   readonly maxBytes: number
-  /** What replicas share, where they do. */
+  /** Answers that replicas share, where they do. */
   readonly shared?: { readonly state: string; readonly hits: number; readonly misses: number }
 }
 

@@ -18,17 +18,14 @@ import { sendRefusal } from '../response.ts'
 import { HANDED, handedOn } from './handed-headers.ts'
 import { type Outcome, Passage } from './passage.ts'
 import { NeighbourClients } from './neighbour-clients.ts'
+import { HAS_ENDED, isOfEnded, MOST_OFFERS, orRejected } from './offers.ts'
 
 export { keptConversations } from './kept-conversations.ts'
 
-/** Codes of an address where nobody listens, so that nothing was sent. */
-const REFUSED: ReadonlySet<string | undefined> = new Set(['ECONNREFUSED', 'ENOENT'])
 /** Requests with another method are answered where they arrive: with "not allowed". */
 const METHODS: ReadonlySet<string | undefined> = new Set<HttpMethod>([
   ...(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'] as const),
 ])
-/** Most processes that one request is offered to, as owners die and are replaced. */
-const MOST_OFFERS = 3
 
 const AGAIN = { 'retry-after': '1' }
 const ENDED: Refusal = refusal(502, 'The process that has the session has ended', RPC.internal)
@@ -38,7 +35,6 @@ const SEEKING: Refusal = {
 }
 const UNFIT: Refusal = refusal(400, 'Bad request: its path or its headers cannot be handed on')
 const GONE = new Error('the client has gone')
-const HAS_ENDED = new Error('the other process has ended')
 
 /** Hands whole HTTP requests on to the process that has what they are about. Their callers are asked who they are there. */
 export class HandOn {
@@ -169,8 +165,7 @@ export class HandOn {
   /** Looks for another process where this one has ended, as nothing was sent. */
   #unsent(error: Error, { to, errand, offers }: Offer): void {
     if (error instanceof ClientError && error.code === 'INVALID_ARG') return refuse(UNFIT, errand)
-    const isRefused = REFUSED.has((error as NodeJS.ErrnoException).code)
-    if (isRefused || error === HAS_ENDED)
+    if (isOfEnded(error))
       return this.#follow(
         orRejected(() => to.refused()),
         errand,
@@ -236,10 +231,6 @@ function unread(request: IncomingMessage, body: Buffer): IncomingMessage {
   Object.assign(again, head).push(body)
   again.push(null)
   return again
-}
-
-function orRejected(find: () => Whereabouts | Promise<Whereabouts>): Promise<Whereabouts> {
-  return new Promise(resolve => resolve(find()))
 }
 
 function refuse(why: Refusal, { request, response }: Errand): void {

@@ -34,3 +34,8 @@ function without(lines: readonly string[], isLeftOut: (name: string) => boolean)
   }
   return kept
 }
+
+/** True for an answer that the other process gave as such, and not one that its listener gave a client. */
+export function isFromProcess(lines: readonly string[]): boolean {
+  return lines.some((name, index) => index % 2 === 0 && name.toLowerCase() === HANDED)
+}

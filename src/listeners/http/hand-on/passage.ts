@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../../http-client/port.ts'
-import { HANDED, passedOn } from './handed-headers.ts'
+import { isFromProcess, passedOn } from './handed-headers.ts'
 
 const MISDIRECTED = 421
 /** A whole body up to here leaves in one text with its head. */
@@ -55,7 +55,7 @@ export class Passage implements ReplyHandler {
 
   onHead(status: number, headers: ReplyHeaders): void {
     this.#status = status
-    this.#isMisdirected = status === MISDIRECTED && isOurs(this.#lines)
+    this.#isMisdirected = status === MISDIRECTED && isFromProcess(this.#lines)
     this.#length = Number(headers['content-length'] ?? Infinity)
     // What comes with the head leaves with it.
     if (this.#length > MAX_TEXT) process.nextTick(() => this.#flush())
@@ -107,9 +107,4 @@ export class Passage implements ReplyHandler {
     if (!this.#response.headersSent) this.#response.writeHead(this.#status, passedOn(this.#lines))
     return this.#response
   }
-}
-
-/** True for an answer that the other process gave as such, and not one that its listener gave a client. */
-function isOurs(lines: readonly string[]): boolean {
-  return lines.some((name, index) => index % 2 === 0 && name.toLowerCase() === HANDED)
 }
