@@ -154,16 +154,20 @@ export class Relay {
       lines.end()
       if (isFirst) this.#mute++
       if (this.#hasEnded) this.#done(0)
-      else this.#lost()
+      else this.#lost(!isFirst)
     })
   }
 
-  /** Says of calls that nobody knows what came of them, and takes the session up at another gateway. */
-  #lost(): void {
+  /**
+   * Says of calls that nobody knows what came of them, and takes the session up at another gateway. A gateway says
+   * something of itself before it reads a request: one that has not spoken has run nothing. Such a connection is one to a
+   * gateway that is just dying, whose socket is closed after its connections.
+   */
+  #lost(hasSpoken: boolean): void {
     this.#options.input.pause()
     this.#repeated.clear()
     for (const [key, { request, line }] of this.#open) {
-      if (line !== undefined && !ONCE.has(request.method)) continue
+      if (line !== undefined && !(hasSpoken && ONCE.has(request.method))) continue
       this.#open.delete(key)
       this.#refuse(
         request.id,

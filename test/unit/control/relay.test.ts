@@ -93,3 +93,46 @@ test('a gateway that closes each connection at once is given up, and the client 
   assert.ok(tries < 20, `it tried ${tries} times`)
   assert.match(said, /"id":1,"error"/)
 })
+
+test('a call that was sent to a gateway that died before it said anything has not run, and is sent to the next one', async t => {
+  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
+  const path = join(directory, 'dying.sock')
+  let connections = 0
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    if (++connections === 1) return void socket.once('data', () => socket.destroy())
+    socket.write('{"attached":{"version":"1"}}\n')
+    socket.on('data', chunk => {
+      if (chunk.includes('tools/call')) socket.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    })
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  cleanup(t, async () => {
+    server.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const answered = once(output, 'data')
+  const relay = new Relay({
+    input,
+    output,
+    hello: {},
+    connect: async () => {
+      const socket = connect(path)
+      await once(socket, 'connect')
+      return socket
+    },
+    attached: () => undefined,
+  })
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
+  const ended = relay.run()
+
+  const [said] = (await answered) as [Buffer]
+
+  assert.equal(String(said), '{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.equal(connections, 2)
+  input.end()
+  await ended
+})
