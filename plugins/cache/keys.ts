@@ -47,10 +47,11 @@ export function targetOf({ method, params }: Call): string {
 }
 
 /**
- * The keys of a call; undefined when its parameters cannot be compared. Every part carries its length, so
+ * The keys of a call; undefined when its parameters cannot be compared. `own` names the connection that answers it, where
+ * that is one of few. Every part carries its length, so
  * that none can be forged into another.
  */
-export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
+export function keysOf(call: Call, target: string, policy: Policy, own = ''): Keys | undefined {
   const { session, headers } = call.exchange
   // Two numbers may be one to us and two to the server.
   const asked = call.exchange.hasExactNumbers === false ? undefined : askedBy(call, policy)
@@ -59,7 +60,9 @@ export function keysOf(call: Call, target: string, policy: Policy): Keys | undef
     part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
   for (const name of policy.headers) what += part(headers[name] ?? '')
   const caller =
-    part(authorizationKey(session.principal)) + part(policy.perSession ? conversationKey(session) : '')
+    part(authorizationKey(session.principal)) +
+    part(policy.perSession ? conversationKey(session) : '') +
+    part(own)
   return { own: short(`own${caller}${what}`), shared: short(`all${what}`) }
 }
 

@@ -96,6 +96,11 @@ export interface Upstream {
   /** True if files that it was made with, such as certificates, hold something else now: a reload makes it anew. */
   readonly isOutdated?: boolean
   dispatch: Dispatch
+  /**
+   * Key of the connection whose lists a session is shown; undefined for those that all are shown. Sessions of one key are
+   * shown the same. A process that one session has to itself may list something else once its tools were used.
+   */
+  listsOf?(session: Session): string | undefined
   /** A client's conversation is over: what was kept for it may go. */
   sessionEnded?(session: Session): void
   /** These clients have other roots now, or there are other clients: who was told of roots may have to ask again. */

@@ -100,6 +100,10 @@ interface CatalogReader {
   current(kind: Kind, session: Session): View | undefined
   list(exchange: Exchange, upstreams?: readonly string[]): Promise<Answer>
   readonly listings: Listings
+  /** Key of all who are shown the same lists, by the same connections. */
+  readerKey(session: Session): string
+  /** Names the upstreams of which a session is shown the lists of a connection of its own; empty for most sessions. */
+  ownLists(session: Session): string
   load(kind: Kind, session: Session, only?: readonly string[]): Promise<View>
   find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined>
   former(kind: Kind, session: Session, exposed: string): CatalogEntry | undefined

@@ -63,6 +63,10 @@ export class KeptUpstream implements Upstream {
     return this.live.dispatch(call)
   }
 
+  listsOf(session: Session): string | undefined {
+    return this.live.listsOf?.(session)
+  }
+
   sessionEnded(session: Session): void {
     this.live.sessionEnded?.(session)
   }

@@ -123,7 +123,7 @@ export class ConnectionPool {
     project?: string,
     of: 'client' | 'main' = 'client',
   ): Supervisor {
-    if (METHODS.get(call.method)?.to === 'list' || call.method === SET_LEVEL) return this.#host.main()
+    if (isOfMain(call.method)) return this.#host.main()
     const era = of === 'client' ? this.#host.eraOf(call, main) : undefined
     const place = { headers: call.headers, project, era }
     const key = this.#keyOf(call.exchange.session, main, place)
@@ -327,10 +327,13 @@ export class ConnectionPool {
   }
 }
 
-const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
+/** All that a client can be asked for, as `initialize` declares it. */
+export const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
-/** The method that is sent upstream in everybody's name. */
-const SET_LEVEL = 'logging/setLevel'
+/** True for methods of the main connection: lists, which are the same everywhere at first, and what is sent in everybody's name. */
+export function isOfMain(method: string): boolean {
+  return method === 'logging/setLevel' || METHODS.get(method)?.to === 'list'
+}
 
 function ownerIn(isolation: 'session' | 'principal', session: Session): string {
   return isolation === 'session' ? conversationKey(session) : principalKey(session.principal)

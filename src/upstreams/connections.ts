@@ -1,13 +1,14 @@
 import type { Call, Session, UpstreamContext, UpstreamRuntime, UpstreamState } from '../api/index.ts'
 import type { McpUpstreamConfig } from './transport.ts'
 import { forOwner, ownerProblemOf, type GatewayError, type Reason } from '../errors/errors.ts'
-import { ALL_CAPABILITIES, toLegacyCapabilities } from '../protocol/era/capabilities.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { IdleSweeper } from '../util/idle-sweeper.ts'
 import { Projects } from './client-roots.ts'
 import {
+  ALL,
   allowedIn,
   forwardedTo,
+  isOfMain,
   isPerProject,
   CONNECTION_IDLE_MS,
   ConnectionPool,
@@ -15,13 +16,13 @@ import {
   sizesOf,
 } from './connection-pool.ts'
 import type { Connection } from './connection/connection.ts'
+import { loadOf } from './connection/load.ts'
 import { EraMatch } from './era-match.ts'
+import { OwnLists } from './own-lists.ts'
 import { Replicas } from './replicas.ts'
 import { SUBSCRIBE } from './subscriptions/client-interest.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { Supervisors } from './supervisor-factory.ts'
-
-const ALL = toLegacyCapabilities(ALL_CAPABILITIES)
 
 /** Dependencies of a set of connections: the upstream that it belongs to. */
 interface UpstreamHost {
@@ -47,6 +48,7 @@ export class Connections {
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: Projects | undefined
   readonly #eras: EraMatch
+  readonly #ownLists: OwnLists
   /** The main connection, where all calls take it that are made in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
@@ -64,6 +66,7 @@ export class Connections {
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
     this.#eras = new EraMatch({ isOn: spec.era === 'match' && replicas === 1, memory: context.memory })
+    this.#ownLists = new OwnLists(host, session => this.#supervisorOf(session))
     this.#pool = new ConnectionPool({
       name: context.name,
       // A session with a server depends on the caller's forwarded headers, so others must not share it.
@@ -91,8 +94,11 @@ export class Connections {
   /** The connection that a call takes, where it is up already. */
   now(call: Call): Connection | undefined {
     const main = this.main.connection
-    if (main === undefined || (main === this.#shared && !this.#eras.isOther(call, main))) return main
-    if (this.#projects === undefined || OF_MAIN.has(call.method))
+    if (main === undefined) return main
+    const own = this.#ownLists.connectionFor(call)
+    if (own !== undefined) return own
+    if (main === this.#shared && !this.#eras.isOther(call, main)) return main
+    if (this.#projects === undefined || isOfMain(call.method))
       return this.#supervisorFor(call, main).connection
     const project = this.#projects.known(call.exchange.session)
     // A subscription is nobody's exchange, and asks nobody where it works.
@@ -104,7 +110,7 @@ export class Connections {
   async soon(call: Call): Promise<Connection | undefined> {
     const main = await this.main.readyFor(call)
     if (main === undefined) return undefined
-    if (this.#projects === undefined || OF_MAIN.has(call.method)) return this.#inItsEra(call, main)
+    if (this.#projects === undefined || isOfMain(call.method)) return this.#inItsEra(call, main)
     const project =
       call.method === SUBSCRIBE ? this.#projects.known(call.exchange.session) : await this.#projects.of(call)
     return project === undefined ? main : this.#inItsEra(call, main, project)
@@ -117,6 +123,11 @@ export class Connections {
       if (isOver) this.#pool.drop(supervisor)
       return this.#pool.supervisorFor(call, main, this.#apart(project), 'main')
     })
+  }
+
+  /** Key of the connection whose lists a session is shown; undefined for the main one. */
+  listsOf(session: Session): string | undefined {
+    return this.#ownLists.of(session)
   }
 
   /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
@@ -208,8 +219,7 @@ export class Connections {
 
   #supervisorFor(call: Call, main: Connection, project?: string): Supervisor {
     const supervisor = this.#pool.supervisorFor(call, main, this.#apart(project))
-    if (this.#replicas === undefined || OF_MAIN.has(call.method) || call.method === SUBSCRIBE)
-      return supervisor
+    if (this.#replicas === undefined || isOfMain(call.method) || call.method === SUBSCRIBE) return supervisor
     return this.#replicas.pick() ?? supervisor
   }
 
@@ -248,6 +258,7 @@ export class Connections {
       retries: () => waits?.(another) === true,
       sessions: supervisor => this.#sessionsOn(supervisor),
       isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
+      listsChanged: supervisor => this.#ownLists.changed(supervisor),
       changed: (supervisor, state, connection) => {
         if (this.#eras.isNews(supervisor)) this.#note(supervisor)
         if (state === 'stopped') this.#restarts += supervisor.restarts
@@ -287,7 +298,9 @@ export class Connections {
       log.warn('a replica is not available', { upstream: name, problem })
     else log.debug('a connection beside the main one', { state, problem, pid: connection?.transport.pid })
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
-    if (state !== 'starting') this.#host.moved(supervisor)
+    if (state === 'starting') return
+    this.#host.moved(supervisor)
+    this.#ownLists.moved(supervisor)
   }
 
   /** The main connection is about to be lost: a replica that is up takes its place, and nobody misses anything. */
@@ -341,25 +354,3 @@ export class Connections {
     }
   }
 }
-
-type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
-
-function loadOf(connections: readonly Connection[], main: Connection | undefined): Load {
-  const own = main?.server?.era
-  const instances = connections.map(({ transport, use, server }) => ({
-    ...(transport.pid === undefined ? {} : { pid: transport.pid }),
-    ...(own === undefined || server === undefined || server.era === own ? {} : { era: server.era }),
-    startedAt: use.startedAt,
-    inFlight: use.inFlight,
-  }))
-  return { instances, inFlight: instances.reduce((sum, { inFlight }) => sum + inFlight, 0) }
-}
-
-/** Methods of the main connection: their results are the same everywhere, and better asked of one. */
-const OF_MAIN: ReadonlySet<string> = new Set([
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'logging/setLevel',
-])

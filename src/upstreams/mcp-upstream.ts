@@ -138,6 +138,10 @@ export class McpUpstream implements Upstream {
     await this.#connections.stop()
   }
 
+  listsOf(session: Session): string | undefined {
+    return this.#connections.listsOf(session)
+  }
+
   sessionEnded(session: Session): void {
     this.#interest.forget(session, this.#connections.all())
     this.#connections.sessionEnded(session)

@@ -1,6 +1,7 @@
 import type { Session, UpstreamContext, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
+import { kindsChangedBy } from '../protocol/methods.ts'
 import { GarbageBudget, Drops } from '../transport/unexpected-messages.ts'
 import { parseDuration } from '../util/units.ts'
 import { Connection } from './connection/connection.ts'
@@ -31,6 +32,8 @@ interface Keeping {
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
   /** True where the calls of a session take its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
+  /** The server said on its connection that a list is another one now. */
+  listsChanged?(supervisor: Supervisor): void
   changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
@@ -57,7 +60,8 @@ export class Supervisors {
     this.drops = new Drops(context.log, new GarbageBudget(context.clock))
   }
 
-  make({ capabilities, cwd, era, retries, sessions, isUsedBy, changed, lost }: Keeping): Supervisor {
+  make(keeping: Keeping): Supervisor {
+    const { capabilities, cwd, era, retries, changed, lost } = keeping
     const { name, log, clock, gateway, room, hide } = this.#context
     const { startupTimeout, maxLifetime, type } = this.#spec
     const startupMs = parseDuration(startupTimeout)
@@ -84,7 +88,7 @@ export class Supervisors {
       connect: own => shakeHands({ ...known, capabilities, open: () => own(open) }),
       changed: (state, connection) => changed(supervisor, state, connection),
     })
-    const host = this.#connectionHost(supervisor, { sessions, isUsedBy }, (connection, reason) =>
+    const host = this.#connectionHost(supervisor, keeping, (connection, reason) =>
       lost(supervisor, connection, reason),
     )
     return supervisor
@@ -92,7 +96,7 @@ export class Supervisors {
 
   #connectionHost(
     supervisor: Supervisor,
-    { sessions, isUsedBy }: Pick<Keeping, 'sessions' | 'isUsedBy'>,
+    { sessions, isUsedBy, listsChanged }: Keeping,
     closed: ConnectionHost<Connection>['closed'],
   ): ConnectionHost<Connection> {
     const context = this.#context
@@ -103,13 +107,15 @@ export class Supervisors {
       clock: context.clock,
       drops: this.drops,
       behaviours: this.#behaviours,
-      notify: notification =>
+      notify: notification => {
+        if (kindsChangedBy(notification.method).length > 0) listsChanged?.(supervisor)
         context.notify(
           notification,
           notification.method === TASK_STATUS
             ? session => isUsedBy(supervisor, session)
             : this.#audience(supervisor),
-        ),
+        )
+      },
       clients: context,
       isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),
       listRoots: roots && (ask => roots.list(ask, sessions?.(supervisor))),

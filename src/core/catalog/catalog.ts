@@ -1,11 +1,10 @@
-import { type CatalogEntry, isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
-import type { Answer, Exchange, Principal, Session } from '../../api/index.ts'
+import { type CatalogEntry, isCalled } from '../../api/catalog-entry.ts'
+import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
 import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
 import { listForm } from '../../protocol/era/entries.ts'
 import { KINDS, type Kind, LISTS, METHODS } from '../../protocol/methods.ts'
-import type { Payload } from '../../protocol/payload.ts'
 import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { offersCapability } from '../capabilities.ts'
@@ -15,8 +14,9 @@ import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUp } from '../upstream.ts'
 import { Parts } from './list-cache.ts'
 import { Listings, type Unshown } from './listing.ts'
-import { type Cut, type LateList, merge, type Part } from './part.ts'
-import { type Freshness, View } from './view.ts'
+import { type Cut, type LateList, merge, conceivable, type Part } from './part.ts'
+import { freshnessOf, OUTDATED } from './freshness.ts'
+import { View } from './view.ts'
 
 /** Views kept at once: one per kind and principal. */
 const MAX_VIEWS = 4096
@@ -113,7 +113,7 @@ export class Catalog {
 
   /** The view as it was last made; undefined before the first list. */
   current(kind: Kind, session: Session): View | undefined {
-    return this.#kept.get(this.#viewKey(kind, session))?.view
+    return this.#kept.get(this.#sessionKey(kind, session))?.view
   }
 
   /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
@@ -142,11 +142,21 @@ export class Catalog {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
     const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     const isWhole = this.#isWhole(names)
-    const key = isWhole
-      ? this.#viewKey(kind, session)
-      : `${this.#viewKey(kind, session)}${JSON.stringify(names)}`
+    const key = this.#sessionKey(kind, session) + (isWhole ? '' : JSON.stringify(names))
     if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
+  }
+
+  /** Key of all who are shown the same lists, by the same connections. */
+  readerKey(session: Session): string {
+    return this.listings.readerKey(session) + this.ownLists(session)
+  }
+
+  /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
+  ownLists(session: Session): string {
+    let own = ''
+    for (const { upstream } of this.#graph.upstreams.values()) own += ownList(upstream, session)
+    return own
   }
 
   /** Tells whether a list of these upstreams covers all of them, so that others can be compared with it. */
@@ -160,7 +170,9 @@ export class Catalog {
    */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
     const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
-    const view = Promise.all(parts).then(all => this.#view(this.#viewKey(kind, session), kind, session, all))
+    const view = Promise.all(parts).then(all =>
+      this.#view(this.#sessionKey(kind, session), kind, session, all),
+    )
     view.catch(() => undefined)
     for (const part of parts) {
       const entries = this.#tapped((await part)?.entries ?? [], kind, session)
@@ -187,7 +199,8 @@ export class Catalog {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const part = await this.#parts.take(node, kind, session, this.#viewKey(kind, session))
+      const caller = this.#viewKey(kind, session) + ownList(node.upstream, session)
+      const part = await this.#parts.take(node, kind, session, caller)
       if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
@@ -220,12 +233,22 @@ export class Catalog {
     for (const node of this.#graph.upstreams.values()) {
       const isAway = !isUp(node.upstream) || this.isMissing(node, kind)
       // A list that was late may have arrived since it was looked for.
-      const known = this.#parts.lastKnown(node, kind, this.#viewKey(kind, session))?.entries
+      const known = this.#lastKnown(node, kind, session)?.entries
       const entries = this.#tapped(known ?? (isAway ? conceivable(node, kind, exposed) : []), kind, session)
       const entry = entries.find(candidate => isCalled(candidate, exposed))
       if (entry !== undefined) return entry
     }
     return undefined
+  }
+
+  /** The last list of a session's own connection, or of the one for all where that has given none yet. */
+  #lastKnown(node: UpstreamNode, kind: Kind, session: Session): Part | undefined {
+    const key = this.#viewKey(kind, session)
+    const own = ownList(node.upstream, session)
+    return (
+      (own === '' ? undefined : this.#parts.lastKnown(node, kind, key + own)) ??
+      this.#parts.lastKnown(node, kind, key)
+    )
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
@@ -316,6 +339,10 @@ export class Catalog {
     )
   }
 
+  #sessionKey(kind: Kind, session: Session): string {
+    return this.#viewKey(kind, session) + this.ownLists(session)
+  }
+
   #viewKey(kind: Kind, session: Viewer): string {
     if (session.profile !== undefined) return writeViewKey(kind, session)
     let keys = this.#viewKeys.get(session.principal)
@@ -326,32 +353,10 @@ export class Catalog {
   }
 }
 
-/** A name without prefix may belong to any upstream that has none; a URI says more of itself. */
-function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: string): CatalogEntry[] {
-  const isNamed = kind === 'tools' || kind === 'prompts'
-  return prefix === '' && isNamed ? [unlistedEntry(kind, upstream.name, name, prefix)] : []
-}
-
-/** Freshness of a list that nobody should keep. */
-const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
-
-/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
-function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
-  const payloads = parts.flatMap(part => part.payloads)
-  const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
-  const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
-  const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
-  const cacheScope = isPublic && !perCaller ? 'public' : 'private'
-  if (!Number.isFinite(ttlMs) || ttlMs === 0) return { ttlMs: () => 0, cacheScope }
-  return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
-}
-
-/** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
-function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
-  return payloads.reduce(
-    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
-    ttlMs,
-  )
+/** Key of the list that an upstream has for one session; empty for the one that all are shown. */
+function ownList(upstream: Upstream, session: Session): string {
+  const key = upstream.listsOf?.(session)
+  return key === undefined ? '' : JSON.stringify([upstream.name, key])
 }
 
 function sameMembers(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -4,7 +4,7 @@ import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'
-import { onlooker } from '../session.ts'
+import { baseOf, onlooker } from '../session.ts'
 
 /** Changes within this time are one. */
 const GATHER_MS = 50
@@ -27,6 +27,8 @@ export class ListNews {
   readonly #seen = new BoundedMap<string, View>({ max: MAX_SEEN })
   /** Upstreams that changed while a viewer had no list yet, by kind and viewer: one may be on its way that is without them. */
   readonly #missed = new BoundedMap<string, ReadonlySet<string>>({ max: MAX_SEEN })
+  /** Sessions that were given lists of connections of their own, with the key of the reader that each was then, by kind. */
+  readonly #own = new WeakMap<Session, Partial<Record<Kind, string>>>()
 
   constructor(graph: Graph) {
     this.#graph = graph
@@ -35,6 +37,7 @@ export class ListNews {
   /** Notes a view that was given to a client; returns the upstreams that changed before, which it may be without. */
   saw(kind: Kind, session: Session, view: View): ReadonlySet<string> {
     const key = this.#keyOf(kind, session)
+    this.#note(kind, session)
     if (!this.#seen.has(key)) this.#seen.set(key, view)
     const missed = this.#missed.get(key)
     if (missed === undefined) return NONE
@@ -49,7 +52,7 @@ export class ListNews {
     audience: Iterable<Session>,
   ): Promise<ReadonlySet<string> | undefined> {
     const viewers = new Map<string, Session>()
-    for (const session of audience) viewers.set(this.#graph.catalog.listings.readerKey(session), session)
+    for (const session of audience) viewers.set(this.readersOf(session), session)
     if (viewers.size > MAX_COMPARED) return undefined
     const differing = new Set<string>()
     await Promise.all(
@@ -69,7 +72,7 @@ export class ListNews {
    */
   async #isAnother(kind: Kind, session: Session, upstreams: ReadonlySet<string>): Promise<boolean> {
     const key = this.#keyOf(kind, session)
-    const seen = this.#seen.get(key) ?? shownNow(kind, session, this.#graph)
+    const seen = this.#seen.get(this.#lastKeyOf(kind, session)) ?? shownNow(kind, session, this.#graph)
     if (seen === undefined && session.client.era === 'legacy') {
       this.#missed.set(key, new Set([...upstreams, ...(this.#missed.get(key) ?? NONE)]))
       return this.#graph.catalog.isDoubtful(kind)
@@ -82,8 +85,30 @@ export class ListNews {
     return true
   }
 
+  /** Key of all who were shown the same lists and would be shown the same now. */
+  readersOf(session: Session): string {
+    const { catalog } = this.#graph
+    const last = this.#own.get(baseOf(session))
+    const now = catalog.readerKey(session)
+    return last === undefined ? now : JSON.stringify([now, ...KINDS.map(kind => last[kind])])
+  }
+
   #keyOf(kind: Kind, session: Session): string {
-    return `${kind} ${this.#graph.catalog.listings.readerKey(session)}`
+    return `${kind} ${this.#graph.catalog.readerKey(session)}`
+  }
+
+  /** The key of the list that a session was given last, by whichever connection. */
+  #lastKeyOf(kind: Kind, session: Session): string {
+    const own = this.#own.get(baseOf(session))?.[kind] ?? this.#graph.catalog.listings.readerKey(session)
+    return `${kind} ${own}`
+  }
+
+  /** Most sessions have never had a list of their own: nothing is kept of them. */
+  #note(kind: Kind, session: Session): void {
+    const { catalog } = this.#graph
+    const last = this.#own.get(baseOf(session))
+    if (last === undefined && catalog.ownLists(session) === '') return
+    this.#own.set(baseOf(session), { ...last, [kind]: catalog.readerKey(session) })
   }
 }
 

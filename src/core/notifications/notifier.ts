@@ -145,8 +145,7 @@ export class Notifier {
     await Promise.all(
       changed.map(async ([method, upstreams]) => {
         const differing = await this.#news.differing(method, upstreams, this.audience())
-        const { listings } = this.#graph.catalog
-        this.tell(method, session => differing?.has(listings.readerKey(session)) ?? true)
+        this.tell(method, session => differing?.has(this.#news.readersOf(session)) ?? true)
       }),
     ).catch(() => undefined)
     this.#graph.clock.after(COMPARE_AGAIN_MS, () => {

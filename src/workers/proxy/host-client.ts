@@ -64,13 +64,13 @@ export class OwnerLine implements OwnerSide {
     return upstream
   }
 
-  #hear({ states, changed, said, tell, notification, meant, session, topic, text }: JsonObject): void {
+  #hear({ states, changed, said, tell, notification, meant, own, session, topic, text }: JsonObject): void {
     if (topic !== undefined) return this.#shared?.hear(String(topic), String(text))
     if (Array.isArray(states)) return this.#become(states as OwnedState[], changed)
     const told = notification as Notification
     for (const upstream of this.#of(String(said ?? tell)))
       if (said === undefined) upstream.tell(String(session), told)
-      else upstream.says(told, meant as readonly string[] | undefined)
+      else upstream.says(told, meant as string[] | undefined, own as [string, string][] | undefined)
   }
 
   #become(states: readonly OwnedState[], changed: unknown): void {

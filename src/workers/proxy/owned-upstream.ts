@@ -44,6 +44,8 @@ export class OwnedUpstream implements Upstream {
   readonly #line: () => OwnerSide
   readonly #needsTokens: boolean
   readonly #sessions = new Map<string, Session>()
+  /** Keys of the lists of sessions that have their own, as the owner said last. */
+  #ownLists: ReadonlyMap<string, string> = new Map()
   #known: Omit<OwnedState, 'name'> = { state: 'idle' }
 
   constructor(spec: UpstreamConfig, context: UpstreamContext, line: () => OwnerSide) {
@@ -88,8 +90,13 @@ export class OwnedUpstream implements Upstream {
     if (hasChanged) this.#context.stateChanged(known.state, known.problem)
   }
 
-  /** Passes on a notification of the upstream that belongs to no request. */
-  says(notification: Notification, meant: readonly string[] | undefined): void {
+  /** Passes on a notification of the upstream that belongs to no request. With one of lists comes who has lists of its own. */
+  says(
+    notification: Notification,
+    meant: readonly string[] | undefined,
+    own: readonly (readonly [session: string, key: string])[] | undefined,
+  ): void {
+    if (own !== undefined) this.#ownLists = new Map(own)
     const ids = meant && new Set(meant)
     this.#context.notify(notification, ids && (({ id }) => ids.has(id)))
   }
@@ -113,6 +120,7 @@ export class OwnedUpstream implements Upstream {
       ...(principal === session.principal ? {} : { principal }),
       ...(Object.keys(headers).length > 0 ? { headers } : {}),
       ...(mayBeTask === true ? { mayBeTask } : {}),
+      ...(this.#ownLists.size === 0 ? {} : { own: this.listsOf(session) }),
       ...(token === undefined ? {} : { token }),
       from: exchange.headers,
       via: exchange.via,
@@ -123,6 +131,10 @@ export class OwnedUpstream implements Upstream {
       ask: ask => this.#context.ask(ask, exchange),
       onCancel: listener => call.onCancel(listener),
     })
+  }
+
+  listsOf(session: Session): string | undefined {
+    return this.#ownLists.size === 0 ? undefined : this.#ownLists.get(baseOf(session).id)
   }
 
   sessionEnded({ id }: Session): void {

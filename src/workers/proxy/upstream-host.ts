@@ -14,7 +14,9 @@ import { cannotAsk } from '../../core/client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
 import { liveOf } from '../../core/kept-upstream.ts'
 import type { Graph } from '../../core/graph-types.ts'
+import { onlooker } from '../../core/session.ts'
 import { gatewayError } from '../../errors/errors.ts'
+import { kindsChangedBy, LISTS, METHODS } from '../../protocol/methods.ts'
 import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { SharedMemory } from '../../util/storage/shared-memory.ts'
@@ -80,8 +82,46 @@ export class Owner {
   said(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     for (const [line, sessions] of this.#lines) {
       const meant = isMeant && [...sessions.values()].filter(isMeant).map(({ id }) => id)
-      if (meant?.length !== 0) line.note({ said: upstream, notification, meant })
+      if (meant?.length !== 0)
+        line.note({
+          said: upstream,
+          notification,
+          meant,
+          own: this.#ownLists(upstream, notification, sessions),
+        })
     }
+  }
+
+  /** Sessions that are shown lists of a connection of their own, with the keys of these; undefined for news of anything else. */
+  #ownLists(
+    name: string,
+    { method }: Notification,
+    sessions: ReadonlyMap<string, Session>,
+  ): (readonly [string, string])[] | undefined {
+    if (kindsChangedBy(method).length === 0) return undefined
+    const upstream = this.#graph().upstreams.get(name)?.upstream
+    return [...sessions].flatMap(([id, session]) => {
+      const key = upstream?.listsOf?.(session)
+      return key === undefined ? [] : [[id, key] as const]
+    })
+  }
+
+  /**
+   * Session in whose name a list is asked for. A worker that does not know yet that the session has lists of its own
+   * would keep them for all: it is given those of all, and told.
+   */
+  #lister(
+    { upstream: name, method, own }: JsonObject,
+    session: Session,
+    line: Line,
+    sessions: ReadonlyMap<string, Session>,
+  ): Session {
+    const kind = METHODS.get(String(method))?.to === 'list' ? METHODS.get(String(method))?.kind : undefined
+    const upstream = this.#graph().upstreams.get(String(name))?.upstream
+    if (kind === undefined || upstream?.listsOf?.(session) === own) return session
+    const notification = { method: LISTS[kind].changed, params: undefined }
+    line.note({ said: name, notification, own: this.#ownLists(String(name), notification, sessions) })
+    return onlooker(session.client.info, session)
   }
 
   #states(): JsonObject[] {
@@ -101,7 +141,7 @@ export class Owner {
       return true
     })
     sessions.set(session.id, session)
-    const call = callOf(request, session, served, graph)
+    const call = callOf(request, this.#lister(request, session, line, sessions), served, graph)
     graph.entered()
     return node.dispatch(call).then(
       answer => {

@@ -6,6 +6,7 @@ import { closeAfter, testClient, type TestClient } from '../../../src/testing/in
 import { taskServer } from '../../fixtures/tasks.ts'
 import { everything, skipOne, twoWorkers, until, placeOf } from './setting.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { CHANGED, heardToggle, isShown } from '../../unit/fixtures/dynamic-tool.ts'
 
 const TASKS = 'io.modelcontextprotocol/tasks'
 const FORM = { elicitation: { form: {} } }
@@ -210,3 +211,22 @@ async function figures(url: string): Promise<void> {
   assert.deepEqual(workers, new Set(['0', '1', '2']))
   assert.equal(page.match(/# TYPE tapgate_sessions /g)?.length, 1)
 }
+
+test('a session whose calls go to a process of its own hears what changes there, and lists it, at whichever worker', async t => {
+  const running = await twoWorkers(t, { fit: false, upstreams: { it: everything('dual', { prefix: '' }) } })
+  const other = closeAfter(t, await testClient(running.url))
+  const [client, same] = await oneEach(running.url, { capabilities: { elicitation: {} } })
+  assert.ok(client !== undefined && same !== undefined)
+  for (const one of [client, same]) await closeAfter(t, one).listen()
+  const atFirst = await isShown(client)
+  await isShown(same)
+
+  for (const expected of [!atFirst, atFirst, !atFirst]) {
+    const heard = same.notified(CHANGED)
+    await heardToggle(client)
+    assert.equal(await isShown(client), expected)
+    await heard
+    assert.equal(await isShown(same), expected, 'it uses the same second process')
+    assert.equal(await isShown(other), atFirst, 'others are shown the lists of the main one')
+  }
+})
