@@ -1,7 +1,7 @@
 import type { Payload } from '../../protocol/payload.ts'
 import { type CatalogEntry, unlistedEntry } from '../../api/catalog-entry.ts'
 import type { Kind } from '../../protocol/methods.ts'
-import type { UpstreamNode } from '../graph-types.ts'
+import type { Upstream } from '../../api/index.ts'
 
 /** One upstream's list, all pages. */
 export interface Part {
@@ -75,8 +75,12 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0)
 }
 
-/** A name without prefix may belong to any upstream that has none; a URI says more of itself. */
-export function conceivable({ upstream, prefix }: UpstreamNode, kind: Kind, name: string): CatalogEntry[] {
+/** The entry that an upstream whose list is missing may have: a name without prefix may belong to any upstream that has none; a URI says more of itself. */
+export function conceivable(
+  { upstream, prefix }: { readonly upstream: Upstream; readonly prefix: string },
+  kind: Kind,
+  name: string,
+): CatalogEntry[] {
   const isNamed = kind === 'tools' || kind === 'prompts'
   return prefix === '' && isNamed ? [unlistedEntry(kind, upstream.name, name, prefix)] : []
 }
