@@ -30,15 +30,13 @@ interface Controlled {
   readonly tell: ((params: JsonObject) => Promise<void>) | undefined
   /** Answers that replicas share; undefined where each keeps its own. */
   readonly sharing: Sharing | undefined
-  /** Names of the upstreams in the configuration; plugins add more. */
-  readonly configured: readonly string[]
+  /** Names of all upstreams; plugins add some to those of the configuration. */
+  readonly upstreams: ReadonlySet<string>
 }
 
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, controlled: Controlled): void {
-  const { store, flights, clock, memory, tell, sharing, configured } = controlled
-  const upstreams = new Set(configured)
-  hooks.dispatch.tap((_next, { name }) => void upstreams.add(name))
+  const { store, flights, clock, memory, tell, sharing, upstreams } = controlled
   hooks.control.for('cache.ls').tap(params => {
     checkUpstream(params, upstreams)
     const entries = store.select(selectionOf(params))
@@ -76,7 +74,7 @@ export function control(hooks: PluginHooks, controlled: Controlled): void {
 /** Forgets what the owner selects here; says of how much. */
 export function purgeAsked(
   params: JsonObject,
-  { store, flights, failures, memory }: Omit<Controlled, 'clock' | 'tell' | 'sharing' | 'configured'>,
+  { store, flights, failures, memory }: Pick<Controlled, 'store' | 'flights' | 'failures' | 'memory'>,
 ): number {
   const selection = selected(params)
   flights.purge(selection)

@@ -14,32 +14,26 @@ import {
   type PluginApi,
   type PluginHooks,
   type SharedStore,
-  type Upstream,
   type UpstreamState,
 } from '../../src/plugin.ts'
+import { standBeforeUpstreams } from './before-upstreams.ts'
 import { check } from './check.ts'
 import { control, purgeAsked } from './control.ts'
 import type { Outdated, OtherCaches } from './other-caches.ts'
-import { Counts, Store, type Selection, type Entry, parsePurge, type Purge } from './store.ts'
+import { Counts, Store, type Selection, parsePurge, type Purge } from './store.ts'
 import { explains } from './explain.ts'
-import { dangerous, hasToolRules, keepsMore, rulesOf, type Rules } from './policy.ts'
+import { keepsMore } from './policy.ts'
 import { LIST_METHODS } from './entry.ts'
 import { Failures, Flights } from './flights.ts'
 import type { Sharing } from './shared/sharing.ts'
 import { ListMemory, SavedLists } from './list-memory.ts'
-import { type Shared, UpstreamCache } from './upstream-cache.ts'
-
-/** Stores that kept the lists of an upstream last. An upstream outlives a configuration that says nothing new of it. */
-const stores = new WeakMap<Upstream, Store>()
+import type { Shared } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
 
 const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
-
-/** Tools only where a rule names some. */
-const HANDLED: ReadonlySet<string> = new Set([...LIST_METHODS, 'resources/read', 'prompts/get'])
 
 /** Answers from memory what would be answered the same: lists, and reads, prompts and tools where a rule says so. */
 export const cache: Plugin<Config['cache']> = {
@@ -55,59 +49,34 @@ export const cache: Plugin<Config['cache']> = {
     const sharing = await sharingOf(options, { store: shared, clock, config, slot })
     const counts = new Counts()
     const store = new Store(boundsOf(options), counts)
-    const flights = new Flights()
     const failures = new Failures(parseDuration(options.negative), clock)
     const memory = new ListMemory(new SavedLists(store, clock))
-    const parts = { store, flights, failures }
-    const forget = (purge: Purge): void => forgetOne(purge.selection(prefixOf), parts)
+    const parts = { store, flights: new Flights(), failures, memory, sharing }
     const asked = new WeakSet<Exchange>()
-    const warn = dangerous(log)
-    const byUpstream = new Map<string, Rules>()
     const prefixOf = (name: string): string => config.upstreams[name]?.prefix ?? `${name}__`
-
-    hooks.dispatch.tap({ phase: 'cache' }, (next, upstream) => {
-      const { name, spec } = upstream
-      if (spec.cache === false) return undefined
-      const rules = rulesOf(name, spec, options)
-      byUpstream.set(name, rules)
-      const keepsTools = hasToolRules(spec, options)
-      takeOver(upstream, store)
-      memory.recall(upstream)
-      const kept = (entry: Entry, isNew: boolean): void => {
-        handOver(upstream, store)
-        if (isNew) memory.changed(entry)
-        if (isNew && keepsTools && entry.method === LISTS.tools.method) warn(upstream, rules, entry.payload)
-      }
-      const purge = (outdated: Purge): void => {
-        forget(outdated)
-        sharing?.outdate(outdated.selection(prefixOf))
-        others?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
-      }
-      const around = { store, flights, failures, clock, asked, purge, saysSo: options.meta, kept }
-      const own = new UpstreamCache(upstream, rules, counts.of(name), around, sharing?.of(name, spec))
-      const isOurs = (method: string): boolean =>
-        HANDLED.has(method) || (keepsTools && method === 'tools/call')
-      return call => (isOurs(call.method) ? own.answer(call, next) : next(call))
+    const forget = (purge: Purge): void => forgetOne(purge.selection(prefixOf), parts)
+    const purge = (outdated: Purge): void => {
+      forget(outdated)
+      sharing?.outdate(outdated.selection(prefixOf))
+      others?.tell({ purge: outdated.text, upstream: outdated.upstream }).catch(() => undefined)
+    }
+    const known = standBeforeUpstreams(hooks, Object.keys(config.upstreams), {
+      ...parts,
+      ...{ options, counts, clock, log, asked, purge },
     })
     if (keepsMore(Object.values(config.upstreams), options))
       hooks.clientRequest.tap((_ask, exchange) => void asked.add(exchange))
-    hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
-      if (direction === 'client' && upstream !== undefined)
-        heed(news, upstream, { ...parts, memory, sharing })
-    })
-    hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, { ...parts, sharing }))
+    keepUpToDate(hooks, parts)
     hooks.status.tap((status, { name }) => ({
       ...status,
       cache: { ...counts.of(name), ...sharing?.countersOf(name) },
     }))
-    // Lists may be taken over; the rest ends with its configuration.
-    hooks.close.tap(() => ANSWERS.forEach(method => store.purge({ method })))
-    explains(hooks, byUpstream, { store, clock, sharing })
+    explains(hooks, known.rules, { store, clock, sharing })
     const tell = others && ((params: JsonObject) => others.tell({ params }))
-    control(hooks, { ...parts, clock, memory, tell, sharing, configured: Object.keys(config.upstreams) })
+    control(hooks, { ...parts, clock, tell, upstreams: known.names })
     if (others !== undefined)
       hear(hooks, others, sharing, told => {
-        if ('params' in told) purgeAsked(told.params, { ...parts, memory })
+        if ('params' in told) purgeAsked(told.params, parts)
         else forget(parsePurge(told.purge, told.upstream))
       })
   },
@@ -169,10 +138,24 @@ function share(options: Config['cache'], processes: number): { options: Config['
   }
 }
 
-type Parts = Pick<Shared, 'store' | 'flights' | 'failures'> & { readonly sharing?: Sharing | undefined }
+/** All that the cache of one configuration keeps. */
+interface Parts extends Pick<Shared, 'store' | 'flights' | 'failures'> {
+  readonly memory: ListMemory
+  readonly sharing: Sharing | undefined
+}
+
+/** Has servers say what is outdated, by their news and by their state. */
+function keepUpToDate(hooks: PluginHooks, parts: Parts): void {
+  hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
+    if (direction === 'client' && upstream !== undefined) heed(news, upstream, parts)
+  })
+  hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
+  // Lists may be taken over; the rest ends with its configuration.
+  hooks.close.tap(() => ANSWERS.forEach(method => parts.store.purge({ method })))
+}
 
 /** Drops what a server's news make outdated. */
-function heed(news: Notification, upstream: string, parts: Parts & { memory: ListMemory }): void {
+function heed(news: Notification, upstream: string, parts: Parts): void {
   for (const selection of outdatedBy(news, upstream)) {
     forgetOne(selection, parts)
     parts.sharing?.outdate(selection)
@@ -213,18 +196,4 @@ const OF_STATE: Partial<Record<UpstreamState, OfState>> = {
     flights.purge({ upstream })
     for (const entry of store.select({ upstream })) entry.trust = 'lost'
   },
-}
-
-/** The lists of an upstream are kept here from now on. */
-function handOver(upstream: Upstream, store: Store): void {
-  stores.set(upstream, store)
-}
-
-/** Takes over what the configuration before knew of an upstream; while it runs it is asked again all the same. */
-function takeOver(upstream: Upstream, store: Store): void {
-  const entries = stores.get(upstream)?.select({ upstream: upstream.name }) ?? []
-  for (const entry of entries) {
-    if (!LIST_METHODS.has(entry.method)) continue
-    store.keep({ ...entry, trust: entry.trust === 'lost' ? 'lost' : 'doubtful', hits: 0 })
-  }
 }
