@@ -61,6 +61,10 @@ export class Relay {
   #logLevel: Line | undefined
   readonly #subscriptions = new Map<string, Line>()
   #socket: Socket | undefined
+  /** True once the gateway on this socket has said something. */
+  #isGreeted = false
+  /** Lines of the client that wait for that: those of one chunk, after which no more is read. */
+  readonly #held: Buffer[] = []
   #hasEnded = false
   #mute = 0
   #done: (code: number) => void = () => undefined
@@ -95,7 +99,7 @@ export class Relay {
     this.#hasEnded = true
     const socket = this.#socket
     if (socket === undefined) return this.#done(0)
-    socket.end()
+    if (this.#held.length === 0) socket.end()
     setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
   }
 
@@ -105,12 +109,22 @@ export class Relay {
       const socket = await connect()
       this.#follow(socket)
       socket.write(`${JSON.stringify({ attach: hello })}\n`)
-      this.#repeat(socket)
-      if (this.#hasEnded) this.#leave()
-      else input.resume()
+      if (this.#held.length === 0) input.resume()
     } catch (error) {
       this.#giveUp(error instanceof Error ? error.message : String(error))
     }
+  }
+
+  /**
+   * The gateway has said something of itself: it runs, and is sent what the client says. One that is just dying still takes
+   * connections, and nobody could tell what it did with what it was sent.
+   */
+  #greeted(socket: Socket): void {
+    this.#isGreeted = true
+    this.#repeat(socket)
+    for (const line of this.#held.splice(0)) this.#fromClient(line)
+    if (this.#hasEnded) this.#leave()
+    else this.#options.input.resume()
   }
 
   /** Tries again, later each time: a gateway that takes nobody in must not be asked without a rest. */
@@ -126,6 +140,7 @@ export class Relay {
   }
 
   #giveUp(why: string): void {
+    for (const line of this.#held.splice(0)) this.#noteLine(line)
     for (const { request } of this.#open.values()) this.#refuse(request.id, why)
     this.#done(1)
   }
@@ -136,21 +151,24 @@ export class Relay {
     const lines = new LineSplitter({
       maxLine: MAX_LINE,
       onLine: line => {
-        const about = isFirst ? aboutIn(line) : undefined
+        const isGreeting = isFirst
+        const about = isGreeting ? aboutIn(line) : undefined
         isFirst = false
         this.#mute = 0
         if (about === undefined) this.#fromGateway(line)
         else attached(about)
+        if (isGreeting && this.#socket === socket) this.#greeted(socket)
       },
       onTooLong: () => undefined,
     })
     this.#socket = socket
     socket.on('data', chunk => lines.push(chunk))
-    socket.on('drain', () => input.resume())
+    socket.on('drain', () => this.#isGreeted && input.resume())
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       if (this.#socket !== socket) return
       this.#socket = undefined
+      this.#isGreeted = false
       lines.end()
       if (isFirst) this.#mute++
       if (this.#hasEnded) this.#done(0)
@@ -159,9 +177,8 @@ export class Relay {
   }
 
   /**
-   * Says of calls that nobody knows what came of them, and takes the session up at another gateway. A gateway says
-   * something of itself before it reads a request: one that has not spoken has run nothing. Such a connection is one to a
-   * gateway that is just dying, whose socket is closed after its connections.
+   * Says of calls that nobody knows what came of them, and takes the session up at another gateway. One that has said nothing
+   * was sent nothing.
    */
   #lost(hasSpoken: boolean): void {
     this.#options.input.pause()
@@ -198,10 +215,16 @@ export class Relay {
   }
 
   #fromClient(line: Buffer): void {
+    if (this.#isGreeted) {
+      this.#noteLine(line)
+      if (this.#write(line)) return
+    } else this.#held.push(Buffer.from(line))
+    this.#options.input.pause()
+  }
+
+  #noteLine(line: Buffer): void {
     if (isBatch(line)) this.#noteBatch(line)
     else this.#note(line)
-    if (this.#write(line)) return
-    this.#options.input.pause()
   }
 
   #write(line: Buffer): boolean {

@@ -5,7 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { Relay } from '../../../src/control/relay.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
@@ -136,3 +136,80 @@ test('a call that was sent to a gateway that died before it said anything has no
   input.end()
   await ended
 })
+
+test('nothing is sent to a gateway that says nothing of itself: a call cannot run at one that dies and again at the next', async t => {
+  const sent: string[] = []
+  const ran: number[] = []
+  let connections = 0
+  const gateway = await gatewayOf(t, socket => {
+    const connection = ++connections
+    if (connection > 1) socket.write('{"attached":{"version":"1"}}\n')
+    socket.on('data', chunk => {
+      if (connection === 1) sent.push(String(chunk))
+      if (chunk.includes('tools/call')) {
+        ran.push(connection)
+        if (connection > 1) socket.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
+      }
+    })
+    // Long enough for all that a client would send at once.
+    if (connection === 1) setTimeout(() => socket.destroy(), 100)
+  })
+  const { input, ended, answered } = attached(gateway)
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
+
+  assert.equal(await answered, '{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.deepEqual(ran, [2])
+  assert.deepEqual(sent, ['{"attach":{}}\n'])
+  input.end()
+  await ended
+})
+
+test('a call is not repeated when the gateway died after it had said something of itself', async t => {
+  let ran = 0
+  const gateway = await gatewayOf(t, socket => {
+    socket.write('{"attached":{"version":"1"}}\n')
+    socket.on('data', chunk => {
+      if (!chunk.includes('tools/call')) return
+      ran++
+      socket.destroy()
+    })
+  })
+  const { input, ended, answered } = attached(gateway)
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
+
+  assert.match(await answered, /"id":1,"error":.*may have run/)
+  assert.equal(ran, 1)
+  input.end()
+  await ended
+})
+
+/** A program on a socket that treats connections like this; returns its path. */
+async function gatewayOf(t: TestContext, serve: (socket: Socket) => void): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
+  const path = join(directory, 'gateway.sock')
+  const server = createServer(socket => {
+    socket.on('error', () => undefined)
+    serve(socket)
+  })
+  server.listen(path)
+  await once(server, 'listening')
+  cleanup(t, async () => {
+    server.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  return path
+}
+
+/** A client on a relay to this socket, and the first that it is told. */
+function attached(path: string): { input: PassThrough; ended: Promise<number>; answered: Promise<string> } {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const connected = async (): Promise<Socket> => {
+    const socket = connect(path)
+    await once(socket, 'connect')
+    return socket
+  }
+  const relay = new Relay({ input, output, hello: {}, connect: connected, attached: () => undefined })
+  const answered = once(output, 'data').then(([said]) => String(said))
+  return { input, ended: relay.run(), answered }
+}
