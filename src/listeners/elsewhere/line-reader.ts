@@ -1,5 +1,6 @@
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { LineSplitter } from '../../transport/line-splitter.ts'
+import { CarriedRequest } from '../http/hand-on/carried-request.ts'
 import { isFromProcess } from '../http/hand-on/handed-headers.ts'
 import { type Line, readLine } from './wire.ts'
 
@@ -21,8 +22,7 @@ interface LineEars {
 export class LineReader implements ReplyHandler {
   readonly #ears: LineEars
   readonly #splitter: LineSplitter
-  #carrier: Carrier | undefined
-  #givenUp: Error | undefined
+  readonly #request = new CarriedRequest(this)
   #broken: Error | undefined
   #status = 0
   #isFromProcess = false
@@ -40,14 +40,11 @@ export class LineReader implements ReplyHandler {
 
   /** Waits for nothing more: the other end hears that nobody does. */
   giveUp(why: Error): void {
-    if (this.#isOver) return
-    this.#givenUp = why
-    this.#carrier?.abort(this, why)
+    if (!this.#isOver) this.#request.giveUp(why)
   }
 
   onSend(carrier: Carrier): void {
-    if (this.#givenUp !== undefined) return carrier.abort(this, this.#givenUp)
-    this.#carrier = carrier
+    this.#request.sendBy(carrier)
   }
 
   onLines(lines: readonly string[]): void {
@@ -72,7 +69,7 @@ export class LineReader implements ReplyHandler {
   }
 
   onError(error: Error): void {
-    this.#end({ kind: 'failed', error, wasSent: this.#carrier !== undefined })
+    this.#end({ kind: 'failed', error, wasSent: this.#request.wasSent })
   }
 
   #end(outcome: Outcome): void {

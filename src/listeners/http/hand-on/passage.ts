@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../../http-client/port.ts'
+import { CarriedRequest } from './carried-request.ts'
 import { isFromProcess, passedOn } from './handed-headers.ts'
 
 const MISDIRECTED = 421
@@ -22,8 +23,7 @@ interface PassageEars {
 export class Passage implements ReplyHandler {
   readonly #response: ServerResponse
   readonly #ears: PassageEars
-  #carrier: Carrier | undefined
-  #givenUp: Error | undefined
+  readonly #request = new CarriedRequest(this)
   #isOver = false
   #isMisdirected = false
   #isPaused = false
@@ -39,14 +39,11 @@ export class Passage implements ReplyHandler {
 
   /** Waits for the answer no longer. */
   giveUp(why: Error): void {
-    if (this.#isOver) return
-    this.#givenUp = why
-    this.#carrier?.abort(this, why)
+    if (!this.#isOver) this.#request.giveUp(why)
   }
 
   onSend(carrier: Carrier): void {
-    if (this.#givenUp !== undefined) return carrier.abort(this, this.#givenUp)
-    this.#carrier = carrier
+    this.#request.sendBy(carrier)
   }
 
   onLines(lines: readonly string[]): void {
@@ -84,11 +81,11 @@ export class Passage implements ReplyHandler {
   onError(error: Error): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#ears.over({ kind: 'failed', error, wasSent: this.#carrier !== undefined })
+    this.#ears.over({ kind: 'failed', error, wasSent: this.#request.wasSent })
   }
 
   #readOn(): void {
-    if (this.#isPaused && !this.#isOver) this.#carrier?.resume?.()
+    if (this.#isPaused && !this.#isOver) this.#request.resume()
     this.#isPaused = false
   }
 
