@@ -12,6 +12,7 @@ import {
   replicaOf,
   resume,
   said,
+  saidBy,
   saidIn,
   SESSION,
   storeAt,
@@ -24,11 +25,7 @@ test(
   { skip },
   async t => {
     const { redis, one, other } = await pair(t)
-    const reader = new Reader()
-    const stale = one.session().begin(reader.stream, LISTENS)
-    stale.prime()
-    stale.notify(said('a'))
-    await written(one)
+    const { reader, stream: stale } = await saidBy(one, 'a')
     const { standalone } = await other.goesOn()
 
     for (let count = 0; count < 20; count++) stale.notify(said(`stale ${count}`))
@@ -48,11 +45,7 @@ test(
   { skip },
   async t => {
     const { redis, one, other } = await pair(t)
-    const reader = new Reader()
-    const stream = one.session().begin(reader.stream, LISTENS)
-    stream.prime()
-    stream.notify(said('before'))
-    await written(one)
+    const { reader, stream } = await saidBy(one, 'before')
     redis.signal('SIGSTOP')
     cleanup(t, () => redis.signal('SIGCONT'))
 
@@ -93,11 +86,7 @@ test(
   { skip },
   async t => {
     const { redis, one, other } = await pair(t)
-    const reader = new Reader()
-    const stream = one.session().begin(reader.stream, LISTENS)
-    stream.prime()
-    for (const text of ['a', 'b']) stream.notify(said(text))
-    await written(one)
+    const { reader, stream } = await saidBy(one, 'a', 'b')
     await redis.ask('FLUSHALL')
     stream.notify(said('c'))
     await until(async () => {
@@ -119,11 +108,7 @@ test(
 
 test('what is sealed with a key that nobody has any more is as good as not there', { skip }, async t => {
   const { redis, one, other } = await pair(t)
-  const reader = new Reader()
-  const stream = one.session().begin(reader.stream, LISTENS)
-  stream.prime()
-  stream.notify(said('a'))
-  await written(one)
+  const { reader } = await saidBy(one, 'a')
   other.ring.become([{ id: 'b', key: randomBytes(32).toString('base64') }])
 
   const { store, standalone } = await other.goesOn()
@@ -141,12 +126,7 @@ test(
   { skip },
   async t => {
     const { redis, one, other } = await pair(t)
-    const reader = new Reader()
-    const stream = one.session().begin(reader.stream, LISTENS)
-    stream.prime()
-    stream.notify(said('a'))
-    stream.notify(said('x'.repeat(MIB - KIB)))
-    stream.notify(said('b'))
+    const { reader } = await saidBy(one, 'a', 'x'.repeat(MIB - KIB), 'b')
     const call = one.session('r0_other').begin(new Reader().stream, { request: 1 })
     call.prime()
     call.end(`{"jsonrpc":"2.0","id":1,"result":{"text":"${'y'.repeat(300 * KIB)}"}}`)

@@ -10,6 +10,7 @@ import {
   replicaOf,
   resume,
   said,
+  saidBy,
   saidIn,
   SESSION,
   storeAt,
@@ -60,11 +61,7 @@ test(
   { skip },
   async t => {
     const { redis, one, other } = await pair(t)
-    const reader = new Reader()
-    const first = one.session().begin(reader.stream, LISTENS)
-    first.prime()
-    first.notify(said('a'))
-    await written(one)
+    const { reader, stream: first } = await saidBy(one, 'a')
     // Redis never hears of these.
     one.epoch = 0
     for (const text of ['b', 'c']) first.notify(said(text))

@@ -111,6 +111,19 @@ export const saidIn = ({ messages }: Reader): unknown[] =>
     return message.params?.said ?? message
   })
 
+/** Begins a session there that says these texts on its stream of its own, and has them written. */
+export async function saidBy(
+  replica: Replica,
+  ...texts: string[]
+): Promise<{ reader: Reader; stream: KeptStream }> {
+  const reader = new Reader()
+  const stream = replica.session().begin(reader.stream, LISTENS)
+  stream.prime()
+  for (const text of texts) stream.notify(said(text))
+  await written(replica)
+  return { reader, stream }
+}
+
 export function resume(store: EventStore, lastId: string): Reader {
   const reader = new Reader()
   const place = store.find(lastId)
