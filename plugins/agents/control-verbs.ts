@@ -34,14 +34,14 @@ const OWNER: Caller = {
  */
 export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
   const { control } = hooks
-  control.for('agents.list').tap(() => ({ agents: parts.service().agents().map(agentRow) }))
+  control.for('agents.list').tap({ looks: true }, () => ({ agents: parts.service().agents().map(agentRow) }))
   control.for('agents.probe').tap(async ({ agents }) => {
     const ids = idsIn(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
     const rows = await parts.service().probe(ids)
     return { agents: rows.map(row => ({ ...agentRow(row), ...factsOf(row.health.facts) })) }
   })
-  control.for('agents.route').tap(params => {
+  control.for('agents.route').tap({ looks: true }, params => {
     checkAgent(params.agent, parts)
     const { chosen, by, candidates } = parts
       .service()
@@ -55,7 +55,7 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
     parts.begun(view.id, OWNER)
     return structured(view)
   })
-  control.for('agents.tasks').tap(({ after, limit = MAX_TASKS }) => {
+  control.for('agents.tasks').tap({ looks: true }, ({ after, limit = MAX_TASKS }) => {
     const page = { after: typeof after === 'string' ? after : undefined, limit: Number(limit) || MAX_TASKS }
     return { tasks: parts.service().all(page).map(summaryRow) }
   })
@@ -63,7 +63,7 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
 }
 
 function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
-  control.for('agents.status').tap(async params => {
+  control.for('agents.status').tap({ looks: true }, async params => {
     const { since = 0, waitMs = 0 } = params
     const { id, owner } = taskIn('agents.status', params, parts)
     const until = { ms: Math.min(Number(waitMs), MAX_WAIT_MS), since: Number(since) }
@@ -71,7 +71,7 @@ function steerTasks(control: PluginHooks['control'], parts: McpParts): void {
     if (view === undefined) throw unknown(id)
     return withEvents(view, parts.service().events(id, owner, Number(since), MAX_EVENTS))
   })
-  control.for('agents.output').tap(params => {
+  control.for('agents.output').tap({ looks: true }, params => {
     const { id, owner } = taskIn('agents.output', params, parts)
     const { what = 'text', offset = 0 } = params
     if (what !== 'text' && what !== 'diff' && what !== 'log')

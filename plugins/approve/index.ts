@@ -101,7 +101,7 @@ function verbs(
   const decide = async (id: unknown, outcome: 'approved' | 'denied'): Promise<JsonObject> => ({
     decided: (await decisions.decide(String(id), { outcome, by: 'owner' })) ? 1 : 0,
   })
-  hooks.control.for('approvals.list').tap(list)
+  hooks.control.for('approvals.list').tap({ looks: true }, list)
   hooks.control.for('approvals.approve').tap(({ id }) => decide(id, 'approved'))
   hooks.control.for('approvals.deny').tap(({ id }) => decide(id, 'denied'))
 }

@@ -37,7 +37,7 @@ interface Controlled {
 /** Verbs of the cache for the owner of a running gateway: `cache.ls`, `cache.purge`, and `catalogue.forget` for saved lists. */
 export function control(hooks: PluginHooks, controlled: Controlled): void {
   const { store, flights, clock, memory, tell, sharing, upstreams } = controlled
-  hooks.control.for('cache.ls').tap(params => {
+  hooks.control.for('cache.ls').tap({ looks: true }, params => {
     checkUpstream(params, upstreams)
     const entries = store.select(selectionOf(params))
     const limit = typeof params.limit === 'number' ? Math.min(params.limit, MAX_LISTED) : LISTED

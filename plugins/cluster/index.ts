@@ -67,7 +67,7 @@ export const cluster: Plugin<ClusterConfig> = {
     hooks.health.tap(findings => [...findings, ...findingsAbout(made)])
     hooks.figures.tap(figures => [...figures, ...figuresOf(made)])
     hooks.load.tap(load => ({ ...load, replica: made.replica.id }))
-    hooks.control.for('cluster.replicas').tap(() => replicasOf(made))
+    hooks.control.for('cluster.replicas').tap({ looks: true }, () => replicasOf(made))
   },
 }
 

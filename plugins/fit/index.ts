@@ -61,11 +61,13 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
       const counts = countsOf(status.name, last)
       return counts === undefined ? undefined : { ...status, fit: counts }
     })
-    hooks.control.for('fit.report').tap(params => {
+    hooks.control.for('fit.report').tap({ looks: true }, params => {
       const profile = profiles.named(String(params.client ?? 'unknown'))
       return reportOf(profile, last.get(profile.client))
     })
-    hooks.control.for('fit.clients').tap(() => ({ clients: profiles.all.map(one => ({ ...one })) }))
+    hooks.control
+      .for('fit.clients')
+      .tap({ looks: true }, () => ({ clients: profiles.all.map(one => ({ ...one })) }))
   },
 }
 

@@ -37,7 +37,7 @@ export function answerVerbs(hooks: PluginHooks, service: OAuthService, config: C
     if (typeof handle !== 'string') throw wrong('login.device.wait', '"handle" must be that of a login')
     return { ...(await service.devices.wait(handle)), keptIn: service.place }
   })
-  control.for('login.list').tap(async () => ({ logins: await rows(service) }))
+  control.for('login.list').tap({ looks: true }, async () => ({ logins: await rows(service) }))
   control.for('login.logout').tap(async params => {
     const { upstream, account } = await logoutWanted(params, service, config)
     return { upstream, account, ...(await logout(service, service.flow(upstream), account)) }

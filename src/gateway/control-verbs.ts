@@ -84,6 +84,7 @@ const UNRECORDED: ReadonlySet<string> = new Set([
   'config',
   'catalogue.list',
   'upstream.definitions',
+  'upstream.logs',
   'tasks.list',
 ])
 
