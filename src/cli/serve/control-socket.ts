@@ -18,8 +18,8 @@ interface ControlOptions {
 
 /** The control socket of `serve`, which follows the configuration through reloads. */
 interface ServeControl {
-  /** From here on the socket is where this configuration says. */
-  follow(source: LoadedConfig): void
+  /** From here on the socket is where this configuration says; resolves when it is open, or cannot be. Never rejects. */
+  follow(source: LoadedConfig): Promise<void>
   close(): Promise<void>
 }
 
@@ -47,7 +47,7 @@ export function serveControl(options: ControlOptions): ServeControl {
     }))
   // Where a second signal ends the process at once, nothing else removes it.
   host.once('exit', () => remove(open))
-  return { follow: source => void attempt(() => become(source)), close: () => attempt(close) }
+  return { follow: source => attempt(() => become(source)), close: () => attempt(close) }
 }
 
 async function pathFor(

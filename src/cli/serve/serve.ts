@@ -68,16 +68,16 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   }
   const loaded = (current: LoadedConfig): void => {
     inForce(current)
-    control.follow(current)
+    void control.follow(current)
   }
   logReloads(gateway, { log, cwd, loaded })
   collectAfterReloads(gateway)
   const settled = (): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()
-    control.follow(running)
     void reading?.save(running.secrets)
-    void announceWhenSettled(gateway, source, log, terminal)
+    // Whoever reads that it serves may ask it by its control socket.
+    void control.follow(running).then(() => announceWhenSettled(gateway, source, log, terminal))
   }
   const started = (): void => inForce(source)
   const ended = (): Promise<void> => endOf(gateway, flags)

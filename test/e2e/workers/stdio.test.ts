@@ -39,7 +39,11 @@ async function onPipe(t: TestContext, ...flags: string[]): Promise<Client> {
     running.child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`)
     return answered
   }
-  const ps = async (): Promise<Ps> => JSON.parse((await gateway(['ps', '--json'], { cwd })).stdout) as Ps
+  const ps = async (): Promise<Ps> => {
+    // Its first answers come before its control socket is open.
+    await running.logged('serving')
+    return JSON.parse((await gateway(['ps', '--json'], { cwd })).stdout) as Ps
+  }
   return { ...running, cwd, ask, closed, ps }
 }
 
