@@ -10,10 +10,8 @@ import { Relay } from '../../../src/control/relay.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 
 test('the calls of a batch that was under way when the gateway went are answered, and sent to no other', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
-  const path = join(directory, 'gateway.sock')
   const heard: string[] = []
-  const server = createServer(socket => {
+  const gateway = await gatewayOf(t, socket => {
     socket.write('{"attached":{"version":"1"}}\n')
     let text = ''
     socket.on('data', chunk => {
@@ -23,13 +21,6 @@ test('the calls of a batch that was under way when the gateway went are answered
       // One of two is answered, then the gateway is gone.
       socket.end('[{"jsonrpc":"2.0","id":"a","result":{}}]\n')
     })
-    socket.on('error', () => undefined)
-  })
-  server.listen(path)
-  await once(server, 'listening')
-  cleanup(t, async () => {
-    server.close()
-    await rm(directory, { recursive: true, force: true })
   })
   const input = new PassThrough()
   const output = new PassThrough()
@@ -40,12 +31,13 @@ test('the calls of a batch that was under way when the gateway went are answered
       if (said.includes('"error"')) resolve()
     }),
   )
-  const connected = async (): Promise<Socket> => {
-    const socket = connect(path)
-    await once(socket, 'connect')
-    return socket
-  }
-  const relay = new Relay({ input, output, hello: {}, connect: connected, attached: () => undefined })
+  const relay = new Relay({
+    input,
+    output,
+    hello: {},
+    connect: () => connectedTo(gateway),
+    attached: () => undefined,
+  })
   const call = (id: string): string => `{"jsonrpc":"2.0","id":"${id}","method":"tools/list"}`
   input.write(`[${call('a')},${call('b')}]\n`)
   const ended = relay.run()
@@ -59,15 +51,7 @@ test('the calls of a batch that was under way when the gateway went are answered
 })
 
 test('a gateway that closes each connection at once is given up, and the client hears of it', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
-  const path = join(directory, 'full.sock')
-  const server = createServer(socket => socket.destroy())
-  server.listen(path)
-  await once(server, 'listening')
-  cleanup(t, async () => {
-    server.close()
-    await rm(directory, { recursive: true, force: true })
-  })
+  const gateway = await gatewayOf(t, socket => void socket.destroy())
   let tries = 0
   const input = new PassThrough()
   const output = new PassThrough()
@@ -77,12 +61,10 @@ test('a gateway that closes each connection at once is given up, and the client 
     input,
     output,
     hello: {},
-    connect: async () => {
+    connect: () => {
       // Where nobody gives up, the test must end nevertheless.
       if (++tries > 200) throw new Error('it tries for ever')
-      const socket = connect(path)
-      await once(socket, 'connect')
-      return socket
+      return connectedTo(gateway)
     },
     attached: () => undefined,
   })
@@ -95,43 +77,18 @@ test('a gateway that closes each connection at once is given up, and the client 
 })
 
 test('a call that was sent to a gateway that died before it said anything has not run, and is sent to the next one', async t => {
-  const directory = await mkdtemp(join(tmpdir(), 'relay-'))
-  const path = join(directory, 'dying.sock')
   let connections = 0
-  const server = createServer(socket => {
-    socket.on('error', () => undefined)
+  const gateway = await gatewayOf(t, socket => {
     if (++connections === 1) return void socket.once('data', () => socket.destroy())
     socket.write('{"attached":{"version":"1"}}\n')
     socket.on('data', chunk => {
       if (chunk.includes('tools/call')) socket.write('{"jsonrpc":"2.0","id":1,"result":{}}\n')
     })
   })
-  server.listen(path)
-  await once(server, 'listening')
-  cleanup(t, async () => {
-    server.close()
-    await rm(directory, { recursive: true, force: true })
-  })
-  const input = new PassThrough()
-  const output = new PassThrough()
-  const answered = once(output, 'data')
-  const relay = new Relay({
-    input,
-    output,
-    hello: {},
-    connect: async () => {
-      const socket = connect(path)
-      await once(socket, 'connect')
-      return socket
-    },
-    attached: () => undefined,
-  })
+  const { input, ended, answered } = attached(gateway)
   input.write('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"}}\n')
-  const ended = relay.run()
 
-  const [said] = (await answered) as [Buffer]
-
-  assert.equal(String(said), '{"jsonrpc":"2.0","id":1,"result":{}}')
+  assert.equal(await answered, '{"jsonrpc":"2.0","id":1,"result":{}}')
   assert.equal(connections, 2)
   input.end()
   await ended
@@ -200,16 +157,18 @@ async function gatewayOf(t: TestContext, serve: (socket: Socket) => void): Promi
   return path
 }
 
+async function connectedTo(path: string): Promise<Socket> {
+  const socket = connect(path)
+  await once(socket, 'connect')
+  return socket
+}
+
 /** A client on a relay to this socket, and the first that it is told. */
 function attached(path: string): { input: PassThrough; ended: Promise<number>; answered: Promise<string> } {
   const input = new PassThrough()
   const output = new PassThrough()
-  const connected = async (): Promise<Socket> => {
-    const socket = connect(path)
-    await once(socket, 'connect')
-    return socket
-  }
-  const relay = new Relay({ input, output, hello: {}, connect: connected, attached: () => undefined })
+  const connect = (): Promise<Socket> => connectedTo(path)
+  const relay = new Relay({ input, output, hello: {}, connect, attached: () => undefined })
   const answered = once(output, 'data').then(([said]) => String(said))
   return { input, ended: relay.run(), answered }
 }
