@@ -28,6 +28,7 @@ import {
   type Sections,
   type Share,
 } from './partition.ts'
+import { ChosenPorts } from './chosen-ports.ts'
 import { ClientPipe } from './client-pipe.ts'
 import { forkWorker, markedFor, type Program } from './fork.ts'
 import { findTaker, passOn } from './moves.ts'
@@ -113,6 +114,7 @@ class Workers {
   readonly #table: ProcessTable
   readonly #key: Uint8Array
   readonly #all: readonly WorkerProcess[]
+  readonly #ports = new ChosenPorts()
   readonly #log
   /** Configuration that each worker began with, by its number. */
   readonly #begunWith = new Map<number, LoadedConfig>()
@@ -152,6 +154,7 @@ class Workers {
       log: this.#log,
       fork: () => this.#fork(number),
       begins: () => this.#beginning(number),
+      listens: listening => this.#ports.check(number, this.#source.config, listening),
       serve: (what, value, handle) => this.#serve(number, what, value, handle),
       started: worker => this.#catchUp(worker),
     })
@@ -171,6 +174,7 @@ class Workers {
     this.#owner.serve(forked.stream)
     this.#table.add(forked)
     void forked.ended.then(() => this.#table.delete(forked, undefined))
+    void forked.ended.then(() => this.#ports.ended(number))
     return forked
   }
 
@@ -183,7 +187,7 @@ class Workers {
   #share(source: LoadedConfig, number: number): Share {
     const isOfPipe = number === 1 && this.#pipe?.isServed === true
     const own = { number, hasPipe: isOfPipe, sections: this.#sections, state: this.#state }
-    return forWorker(source, this.#options.count, own)
+    return forWorker(this.#ports.fill(number, source), this.#options.count, own)
   }
 
   #ofOwner(source: LoadedConfig): LoadedConfig {
@@ -193,7 +197,7 @@ class Workers {
   /** One that began while the configuration was another is told of this one. */
   async #catchUp(worker: WorkerProcess): Promise<void> {
     if (this.#begunWith.get(worker.number) === this.#source) return
-    await worker.request('reload', this.#share(this.#source, worker.number)).catch((error: unknown) =>
+    await worker.reload(this.#share(this.#source, worker.number)).catch((error: unknown) =>
       this.#log.error('a worker runs with an older configuration', {
         worker: worker.number,
         reason: reasonOf(error),
@@ -259,6 +263,7 @@ class Workers {
     try {
       await this.#gateway.start()
       await Promise.all(this.#all.map(worker => worker.start()))
+      this.#ports.learn(this.#source.config, this.#all)
     } catch (error) {
       await this.close()
       throw error
@@ -317,17 +322,20 @@ class Workers {
     const meanwhile = withThoseOf(next, old)
     await this.#gateway.reload(meanwhile)
     this.#source = source
-    const told = await Promise.allSettled(
-      this.#all.map(worker => tell(worker, this.#share(source, worker.number))),
-    )
+    const told = await this.#tell(source)
     const refused = told.find(result => result.status === 'rejected')
     if (refused !== undefined) {
       this.#source = before
-      await Promise.allSettled(this.#all.map(worker => tell(worker, this.#share(before, worker.number))))
+      await this.#tell(before)
       await this.#gateway.reload(old)
       throw refused.reason
     }
+    this.#ports.learn(source.config, this.#all)
     if (meanwhile !== next) await this.#gateway.reload(next)
+  }
+
+  #tell(source: LoadedConfig): Promise<PromiseSettledResult<void>[]> {
+    return Promise.allSettled(this.#all.map(worker => worker.reload(this.#share(source, worker.number))))
   }
 
   /** Has those that accept say that they are not ready, and serve on for `shutdown.delay`. */
@@ -349,13 +357,4 @@ class Workers {
 
 function without(workers: readonly WorkerProcess[], number: number): WorkerProcess[] {
   return workers.filter(worker => worker.number !== number)
-}
-
-/** A worker that is not there now begins with what holds then. */
-async function tell(worker: WorkerProcess, share: Share): Promise<void> {
-  try {
-    await worker.request('reload', share)
-  } catch (error) {
-    if (!(error instanceof GatewayError && error.code === 'GW_WORKER_GONE')) throw error
-  }
 }

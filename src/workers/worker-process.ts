@@ -10,6 +10,8 @@ interface WorkerHost {
   fork(number: number): Forked
   /** Gives the first message to a new process of this number. */
   begins(number: number): unknown
+  /** A new process listens at these addresses. @throws GatewayError where another process has to take its place */
+  listens(listening: readonly Listening[]): void
   /** Does what a worker asks for. */
   readonly serve: Serve
   /** Its process is there: whatever it was told meanwhile, it is told again. */
@@ -70,8 +72,10 @@ export class WorkerProcess {
       if (wasReady) this.#died(forked.pid, how)
     })
     await forked.up
-    this.listeners = (await channel.request('begin', this.#host.begins(this.number))) as Listening[]
+    const listening = (await channel.request('begin', this.#host.begins(this.number))) as Listening[]
     if (this.#isClosing) return
+    this.#host.listens(listening)
+    this.listeners = listening
     this.#isReady = true
     await this.#host.started(this)
   }
@@ -80,6 +84,15 @@ export class WorkerProcess {
   request(what: string, value?: unknown, handle?: object): Promise<unknown> {
     if (this.#channel === undefined || !this.#isReady) return Promise.reject(gatewayError('GW_WORKER_GONE'))
     return this.#channel.request(what, value, handle)
+  }
+
+  /** Gives it another configuration; one that is not there now begins with it. @throws GatewayError why it keeps its own. */
+  async reload(share: unknown): Promise<void> {
+    try {
+      this.listeners = (await this.request('reload', share)) as Listening[]
+    } catch (error) {
+      if (!(error instanceof GatewayError && error.code === 'GW_WORKER_GONE')) throw error
+    }
   }
 
   /** Lets it end what it does; after `withinMs` it is killed. Resolves when it is gone. */

@@ -12,6 +12,7 @@ import { type Aim, type Given, WorkerMoves } from './moves.ts'
 import { type Share, isAddedToOwner, isOwned } from './partition.ts'
 import { OwnerLine } from './proxy/host-client.ts'
 import { gathering, ownReply } from './proxy/gather.ts'
+import type { Listening } from './worker-process.ts'
 
 /** First message to a worker. */
 export interface Beginning extends Share {
@@ -85,7 +86,10 @@ interface Running {
 const HANDLERS: Readonly<Record<string, Handler>> = {
   settled: ({ gateway }) => gateway.settled(),
   drain: ({ gateway }) => gateway.drain(),
-  reload: async ({ gateway, become }, value) => gateway.reload(become(value as Share)).then(() => undefined),
+  reload: async ({ gateway, become }, value) => {
+    await gateway.reload(become(value as Share))
+    return listeningOf(gateway)
+  },
   control: async ({ gateway }, value) => {
     const { verb, params } = value as { verb: string; params: JsonObject }
     return gateway.control(verb, params)
@@ -95,6 +99,10 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     return { sessions, running, rss: process.memoryUsage.rss(), load: gateway.load }
   },
   page: ({ gate }, value) => ownReply(gate(), value),
+}
+
+function listeningOf({ listeners }: Gateway): Listening[] {
+  return listeners.map(({ name, type, url }) => ({ name, type, url }))
 }
 
 class Worker {
@@ -156,7 +164,7 @@ class Worker {
     await gateway.start()
     const pipe = gateway.listeners.find(({ type }) => type === 'stdio')
     void pipe?.ended?.then(() => this.#ask('client gone', undefined)).catch(() => undefined)
-    return gateway.listeners.map(({ name, type, url }) => ({ name, type, url }))
+    return listeningOf(gateway)
   }
 
   #become({ loaded, owned }: Share): LoadedConfig {

@@ -159,6 +159,34 @@ test('nothing is left when the primary is killed', { skip: process.platform !== 
   await until(() => processesWith(cookie).length === 0, 10_000)
 })
 
+test('when all workers die at once, the next ones are at the same port, through reloads', async t => {
+  const config = (deny: string): object => ({
+    upstreams: { all: everything('dual', { prefix: '' }) },
+    filters: { tools: { deny: [deny] } },
+  })
+  const running = await twoWorkers(t, config('none'))
+  const { cwd, url, ps } = running
+  const call = async (): Promise<void> => {
+    for (let turn = 0; turn < 4; turn++) {
+      const client = await testClient(url, { era: 'legacy' })
+      assert.equal((await client.request('tools/call', ECHO)).status, 200)
+      await client.close()
+    }
+  }
+
+  for (const [round, whole] of [config('none'), config('nobody')].entries()) {
+    const { workers } = await ps()
+    for (const { pid } of workers) process.kill(pid, 'SIGKILL')
+    await until(async () => (await ps()).workers.every(({ restarts, ready }) => restarts > round && ready))
+    await call()
+
+    const listeners = { main: { type: 'http', port: 0 } }
+    await writeFile(join(cwd, 'gateway.yaml'), JSON.stringify({ version: 1, listeners, ...whole }))
+    assert.equal((await gateway(['reload'], { cwd })).code, 0)
+    await call()
+  }
+})
+
 test('what only one process can do is refused with --workers', async t => {
   const limits = { connections: 1 }
   const whole = { version: 1, listeners: { main: { type: 'http', port: 0, limits } }, upstreams: {} }
