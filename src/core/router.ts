@@ -12,7 +12,7 @@ import { withNumbersAsWritten } from '../protocol/params-as-written.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
 
-import { matchesTemplate } from '../protocol/uri-patterns.ts'
+import { matchesWritten } from '../protocol/uri-patterns.ts'
 import { isModernHttp } from './exchange.ts'
 import { isUp } from './upstream.ts'
 
@@ -241,7 +241,7 @@ export class Router {
   async #byTemplate(uri: string, session: Session): Promise<CatalogEntry | undefined> {
     if (this.#isUnclear(uri)) return undefined
     const templates = await this.#graph.catalog.load('resourceTemplates', session)
-    const isOf = ({ original }: CatalogEntry): boolean => matchesTemplate(canonicalPattern(original), uri)
+    const isOf = ({ original }: CatalogEntry): boolean => matchesWritten(original, uri)
     const template = templates.entries.find(isOf) ?? templates.refused.find(isOf)
     if (template?.refusal !== undefined) return template
     return this.#unlisted(uri, template?.upstream, session)

@@ -6,7 +6,7 @@ import { paramsText, rememberSource, unreadPieces } from './params-as-written.ts
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import type { Era } from './versions.ts'
-import { ByteText, type Written } from '../util/written.ts'
+import { ByteText, lengthOf, type Written } from '../util/written.ts'
 import { checkJson } from './json/check.ts'
 import { putUnread, UnreadArguments } from './unread-arguments.ts'
 
@@ -123,18 +123,20 @@ const MAX_TEXT = 4 * 1024
 /** Results above this stay a piece of their own. */
 const MAX_COPIED = 32 * 1024
 
-/** The same message, written without a copy of a large result. */
-export function writeResult(id: RpcId, result: Buffer): Exclude<Written, string> {
-  if (result.length > MAX_TEXT)
-    return result.length > MAX_COPIED ? pieces(id, result) : encodeResult(id, result)
+/** The same message, written without a copy of a large result, which may be in pieces. */
+export function writeResult(id: RpcId, from: Buffer | readonly Buffer[]): Exclude<Written, string> {
+  if (lengthOf(from) > MAX_COPIED) return pieces(id, from)
+  const result = Buffer.isBuffer(from) ? from : Buffer.concat(from)
+  if (result.length > MAX_TEXT) return encodeResult(id, result)
   const text = `{"jsonrpc":"2.0","id":${encodeId(id)},"result":`
   // An id of other characters than ASCII has more bytes than characters.
   if (typeof id === 'string' && Buffer.byteLength(text) > text.length) return encodeResult(id, result)
   return new ByteText(`${text}${result.toString('latin1')}}`)
 }
 
-function pieces(id: RpcId, result: Buffer): readonly Buffer[] {
-  return [Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`), result, CLOSE]
+function pieces(id: RpcId, result: Buffer | readonly Buffer[]): readonly Buffer[] {
+  const head = Buffer.from(`{"jsonrpc":"2.0","id":${encodeId(id)},"result":`)
+  return Buffer.isBuffer(result) ? [head, result, CLOSE] : [head, ...result, CLOSE]
 }
 
 export function encodeError(id: RpcId | null, error: RpcError): string {

@@ -4,6 +4,9 @@ import { canonicalPattern, canonicalUri, foldedUri } from './uri.ts'
 /** Longest URI that is compared with a template, and longest template. */
 const MAX_LENGTH = 4096
 
+/** A template as a server writes it may be so many times as long as its canonical form, by escapes such as `%61`. */
+const MOST_ESCAPED = 3
+
 /** Literals up to this are searched for natively, as nothing can be slow with them. */
 const SHORT = 4
 
@@ -58,6 +61,12 @@ export function matchesTemplate(template: string, uri: string): boolean {
     uri.endsWith(last) &&
     standsInOrder(others, uri, first.length, end)
   )
+}
+
+/** The same for a template as its server wrote it. What is too long to match is not even brought into its canonical form. */
+export function matchesWritten(template: string, uri: string): boolean {
+  if (template.length > MAX_LENGTH * MOST_ESCAPED) return false
+  return matchesTemplate(canonicalPattern(template), uri)
 }
 
 /** Returns the texts around the expressions of a template; an expression that does not end counts as text. */

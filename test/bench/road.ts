@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plugin.ts'
 import { PipelineGate } from '../../src/core/gate.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
-import { encodeResult, parseMessage } from '../../src/protocol/jsonrpc.ts'
+import { encodeResult, parseMessage, writeResult } from '../../src/protocol/jsonrpc.ts'
 import { newestReader } from '../../src/protocol/versions.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
@@ -121,7 +121,11 @@ function messages(): Task[] {
       'write a small answer, same era',
       () => encodeAnswer(1, 'tools/call', { result }, newestReader('legacy')),
     ],
-    ['bridge-small', 'a small legacy result made modern', () => toModernResult(result, 'tools/call')],
+    [
+      'bridge-small',
+      'a small legacy result made modern',
+      () => writeResult(1, toModernResult(result, 'tools/call')),
+    ],
     ['write-1m', 'splice an id around 1 MB', () => encodeResult(1, mega)],
   ]
 }

@@ -5,7 +5,7 @@ import { RPC, type RpcError } from '../rpc-error.ts'
 import { LATEST_LEGACY_VERSION, newestReader, STRUCTURED_SINCE } from '../versions.ts'
 import { canOpenUrls, withSafeUrls, withUrls } from './client-requests.ts'
 import { OPEN_OBJECT } from '../json/scan.ts'
-import { editMembers, type Member, membersOf, valueOf } from '../json/members.ts'
+import { editedPieces, type Member, membersOf, valueOf } from '../json/members.ts'
 import type { Payload } from '../payload.ts'
 import { blocksFor, messageFor } from './blocks.ts'
 
@@ -92,7 +92,11 @@ interface Source {
  * A result as a legacy client of this version reads it. What a legacy server said passes as the bytes it came in where the
  * client speaks the newest legacy version, or has all that the result holds.
  */
-export function toLegacyResult(payload: Payload, method = '', version = LATEST_LEGACY_VERSION): Buffer {
+export function toLegacyResult(
+  payload: Payload,
+  method = '',
+  version = LATEST_LEGACY_VERSION,
+): Buffer | readonly Buffer[] {
   const bytes = payload.bytes()
   const isLegacy = payload.era === 'legacy'
   const change = CHANGES.get(method)
@@ -101,7 +105,7 @@ export function toLegacyResult(payload: Payload, method = '', version = LATEST_L
   const edit: Edit = { drop: new Set(isLegacy ? [] : MODERN_MEMBERS), add: [] }
   change?.({ bytes, members, isLegacy }, version, edit)
   if (edit.add.length === 0 && !members.some(({ key }) => edit.drop.has(key))) return bytes
-  return editMembers(bytes, members, edit.drop, edit.add.join(','))
+  return editedPieces(bytes, members, edit.drop, edit.add.join(','))
 }
 
 function changeToolResult(source: Source, version: string, edit: Edit): void {

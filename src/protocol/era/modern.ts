@@ -1,6 +1,6 @@
 import { withMembers } from '../unread-arguments.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
-import { editMembers, membersOf } from '../json/members.ts'
+import { editedPieces, membersOf } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
 import type { Payload } from '../payload.ts'
 import { RPC, type RpcError, rpcError } from '../rpc-error.ts'
@@ -17,14 +17,17 @@ const NONE: ReadonlySet<string> = new Set()
 /** Members dropped from a legacy result: its `resultType` means nothing here, and `complete` takes its place. */
 const TYPE: ReadonlySet<string> = new Set(['resultType'])
 
-/** A result as a modern client reads it. Modern results pass as the bytes they came in. */
-export function toModernResult(payload: Payload, method: string): Buffer {
+/**
+ * A result as a modern client reads it. Modern results pass as the bytes they came in, and of others the members that stay
+ * are pieces of these: a large one is not copied.
+ */
+export function toModernResult(payload: Payload, method: string): Buffer | readonly Buffer[] {
   const bytes = payload.bytes()
   if (payload.era === 'modern') return bytes
   const members = membersOf(bytes)
   const drop = payload.era === 'legacy' ? TYPE : NONE
   const known = new Set(members.map(({ key }) => key).filter(key => !drop.has(key)))
-  return editMembers(bytes, members, drop, missingMembers(method, known))
+  return editedPieces(bytes, members, drop, missingMembers(method, known))
 }
 
 /** A result without freshness is stale at once and private (2026-07-28, caching). */

@@ -110,6 +110,8 @@ function value(bytes: Buffer, from: number, end: number, level: number, isUnique
       tokens = proven.tokens
       return after
     }
+    // Of all reasons to refuse a value this one takes longest to find, and it is known by now.
+    if (proven.tokens > MAX_TOKENS) throw tooMany()
   }
   return valueByBytes(bytes, from, end, level, isUnique)
 }

@@ -1,4 +1,4 @@
-import { scanObject } from './scan.ts'
+import { COMMA as COMMA_BYTE, scanObject } from './scan.ts'
 
 /** Place of a member in its object's JSON text: `start` is its name's, `end` its value's. */
 export interface Member {
@@ -40,16 +40,35 @@ export function editMembers(
   drop: ReadonlySet<string>,
   add: string,
 ): Buffer {
-  const parts: Buffer[] = [Buffer.from(`{${add}`)]
+  return Buffer.concat(editedPieces(object, members, drop, add))
+}
+
+/** The same in pieces, of which those that came are no copies. */
+export function editedPieces(
+  object: Buffer,
+  members: readonly Member[],
+  drop: ReadonlySet<string>,
+  add: string,
+): Buffer[] {
+  const pieces: Buffer[] = [Buffer.from(`{${add}`)]
   let isFirst = add === ''
+  // Members that stand side by side go on as one piece.
+  let from = -1
+  let to = -1
   for (const { key, start, end } of members) {
     if (drop.has(key)) continue
-    if (!isFirst) parts.push(COMMA)
-    isFirst = false
-    parts.push(object.subarray(start, end))
+    const isBeside = from >= 0 && start === to + 1 && object[to] === COMMA_BYTE
+    if (!isBeside) {
+      if (from >= 0) pieces.push(object.subarray(from, to))
+      if (!isFirst) pieces.push(COMMA)
+      isFirst = false
+      from = start
+    }
+    to = end
   }
-  parts.push(CLOSE)
-  return Buffer.concat(parts)
+  if (from >= 0) pieces.push(object.subarray(from, to))
+  pieces.push(CLOSE)
+  return pieces
 }
 
 /** The same for who has not walked the members yet. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { blockFor, blocksFor, messageFor } from '../../../src/protocol/era/blocks.ts'
-import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
+import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { LATEST_LEGACY_VERSION, LEGACY_VERSIONS, type Era } from '../../../src/protocol/versions.ts'

@@ -1,21 +1,51 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { toLegacyError, toLegacyParams, toLegacyResult } from '../../../src/protocol/era/legacy.ts'
+import { toLegacyError, toLegacyParams } from '../../../src/protocol/era/legacy.ts'
+import { toLegacyResult, toModernResult } from './whole.ts'
 import {
   envelopeProblem,
   isLoud,
   stampSubscription,
   toModernError,
   toModernParams,
-  toModernResult,
 } from '../../../src/protocol/era/modern.ts'
 import { META } from '../../../src/protocol/methods.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
-import { looksModern, negotiateLegacy } from '../../../src/protocol/versions.ts'
+import { encodeAnswer } from '../../../src/listeners/client/encode-answer.ts'
+import { looksModern, negotiateLegacy, newestReader } from '../../../src/protocol/versions.ts'
 
 const client = { info: { name: 'c', version: '1' }, capabilities: { roots: {} }, logLevel: 'info' }
 
 describe('a result crosses eras', () => {
+  test('in pieces of the bytes that came, where it is large', () => {
+    const text = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(100_000) }], isError: false })
+    for (const [era, reader, from] of [
+      ['legacy', 'modern', text],
+      ['modern', 'legacy', `{"resultType":"complete",${text.slice(1)}`],
+    ] as const) {
+      const bytes = Buffer.from(from)
+      const message = encodeAnswer(1, 'tools/call', { result: Payload.raw(bytes, era) }, newestReader(reader))
+      assert.ok(Array.isArray(message))
+      const pieces = message as readonly Buffer[]
+      const copied = pieces.filter(({ buffer }) => buffer !== bytes.buffer)
+      assert.ok(Buffer.concat(copied).length < 100, `${Buffer.concat(copied).length} bytes were copied`)
+      const { result } = JSON.parse(Buffer.concat(pieces).toString()) as { result: object }
+      const type = reader === 'modern' ? { resultType: 'complete' } : {}
+      assert.deepEqual(result, { ...type, ...(JSON.parse(text) as object) })
+    }
+  })
+
+  test('with what stands between its members as it was, where nothing but a comma does', () => {
+    const result = (text: string): string =>
+      toModernResult(Payload.raw(Buffer.from(text), 'legacy'), 'tools/call').toString()
+    assert.equal(result('{"a":1,"b":[2],"c":3}'), '{"resultType":"complete","a":1,"b":[2],"c":3}')
+    assert.equal(result('{"a":1,\n"b":2 ,"c":3}'), '{"resultType":"complete","a":1,"b":2,"c":3}')
+    assert.equal(result('{"a":1,"resultType":"x","c":3}'), '{"resultType":"complete","a":1,"c":3}')
+    assert.equal(result('{"resultType":"x","b":2,"c":3}'), '{"resultType":"complete","b":2,"c":3}')
+    assert.equal(result('{"a":1,"b":2,"resultType":"x"}'), '{"resultType":"complete","a":1,"b":2}')
+    assert.equal(result('{}'), '{"resultType":"complete"}')
+  })
+
   test('legacy to legacy and modern to modern as the same bytes', () => {
     const bytes = Buffer.from('{"content":[],"x-vendor":1}')
     assert.equal(toLegacyResult(Payload.raw(bytes, 'legacy')), bytes)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { entryFor, listForm, rootOf, legacyOutputSchema } from '../../../src/protocol/era/entries.ts'
-import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
+import { toLegacyResult } from './whole.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import {

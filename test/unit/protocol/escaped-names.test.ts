@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toLegacyResult } from '../../../src/protocol/era/legacy.ts'
-import { toModernResult } from '../../../src/protocol/era/modern.ts'
+import { toLegacyResult, toModernResult } from '../eras/whole.ts'
 import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 
