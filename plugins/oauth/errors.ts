@@ -39,7 +39,7 @@ export const ERRORS = {
   },
   GW_OAUTH_CLIENT: {
     text: 'the gateway is no client of {issuer}: {why}',
-    hint: 'Register it there by hand, with {redirect} as its redirect URI, and set upstreams.{upstream}.oauth.client.',
+    hint: 'Register it there by hand, {how}, and set upstreams.{upstream}.oauth.client.',
     exit: 5,
     http: 502,
     rpc: RPC.internal,

@@ -34,6 +34,11 @@ type Method = ClientIdentity['method']
 
 /** Ways to authenticate in a registration, the one that is liked most first. */
 const METHODS: readonly Method[] = ['none', 'client_secret_basic', 'client_secret_post']
+/**
+ * Stands where others have their redirect URI: a client that logs in by device code has none. It is the grant's own name, so
+ * that registrations are kept by it.
+ */
+export const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 /** Names of this machine, as URLs have them. */
 export const LOOPBACK = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/
 /** A registration is made anew this long before its secret ends. */
@@ -137,6 +142,15 @@ interface Described {
 
 /** Names no scopes: a server that keeps a client to those that it was registered with would refuse every later step. */
 function metadataOf({ name, redirectUri, method }: Described): Partial<OmitSymbolProperties<Client>> {
+  if (redirectUri === DEVICE_GRANT)
+    return {
+      client_name: name,
+      redirect_uris: [],
+      grant_types: [DEVICE_GRANT, 'refresh_token'],
+      response_types: [],
+      token_endpoint_auth_method: method,
+      application_type: 'native',
+    }
   return {
     client_name: name,
     redirect_uris: [redirectUri],
@@ -191,5 +205,6 @@ function refused(
   redirect: string,
   why: string,
 ): Error {
-  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, redirect, why })
+  const how = redirect === DEVICE_GRANT ? `for the grant ${redirect}` : `with ${redirect} as its redirect URI`
+  return oauthError('GW_OAUTH_CLIENT', { upstream, issuer, how, why })
 }

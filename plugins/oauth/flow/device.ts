@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { BoundedMap, type Clock } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { Caller, ClientIdentity, GrantKey } from '../types.ts'
+import { DEVICE_GRANT } from './client-identity.ts'
 import type { FinishedLogin, LoginsHost } from './login.ts'
 import type { Prepared, UpstreamFlow } from './upstream-flow.ts'
 import { grantOf, whyFailed } from './wire.ts'
 
-/** A device has no page to come back to, but registrations are kept by one. */
-const NO_REDIRECT = 'urn:ietf:wg:oauth:2.0:oob'
+/** Errors of a client that the server does not know any more, or knows for other grants. */
+const NO_CLIENT: readonly (string | undefined)[] = ['invalid_client', 'unauthorized_client']
 const LONGEST_MS = 600_000
 /** Pause between two questions where the server names none, and what `slow_down` adds (RFC 8628, 3.5). */
 const PAUSE_MS = 5000
@@ -64,7 +65,7 @@ export class DeviceLogins {
         upstream,
         why: `${server.issuer} has no logins by device code`,
       })
-    const client = await flow.clientFor(server, NO_REDIRECT)
+    const client = await flow.clientFor(server, DEVICE_GRANT)
     const wire = await flow.wire()
     const { lib } = wire
     try {
@@ -83,6 +84,9 @@ export class DeviceLogins {
       })
       return { handle, url: pageOf(upstream, said.verification_uri), code: said.user_code, expiresAt }
     } catch (error) {
+      // The next login registers anew.
+      if (NO_CLIENT.includes(wire.said(error)))
+        await this.#host.vault.dropRegistration(server.issuer, DEVICE_GRANT)
       throw failure(upstream, whyFailed(wire, error), error)
     }
   }
