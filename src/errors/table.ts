@@ -259,6 +259,13 @@ export const ERRORS = {
     http: 502,
     rpc: RPC.internal,
   },
+  GW_UPSTREAM_LOGIN: {
+    text: 'upstream "{upstream}" needs a login: {why}',
+    hint: 'Log in, and call again: it is started by itself then. gateway logins shows who has logged in where.',
+    exit: 4,
+    http: 502,
+    rpc: RPC.internal,
+  },
   GW_UPSTREAM_DOWN: {
     text: 'upstream "{upstream}" is not available: {why}',
     hint: 'It is tried again by itself; gateway inspect shows its state.',

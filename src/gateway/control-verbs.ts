@@ -230,8 +230,9 @@ async function restart(upstream: UpstreamHandle): Promise<object> {
 
 function started(upstream: UpstreamHandle): object {
   const { name, state, problem } = upstream.status()
-  if (state === 'failed' || state === 'needs_auth')
-    throw gatewayError('GW_UPSTREAM_START', { upstream: name, why: problem ?? 'it does not say why' })
+  const why = problem ?? 'it does not say why'
+  if (state === 'failed') throw gatewayError('GW_UPSTREAM_START', { upstream: name, why })
+  if (state === 'needs_auth') throw gatewayError('GW_UPSTREAM_LOGIN', { upstream: name, why })
   return { upstream: upstream.status() }
 }
 

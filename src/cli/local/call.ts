@@ -54,10 +54,8 @@ function missingOwner(
 function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatus | undefined): GatewayError {
   if (owner?.state === 'stopped') return gatewayError('GW_UPSTREAM_STOPPED', { upstream: owner.name })
   if (owner !== undefined) {
-    return gatewayError('GW_UPSTREAM_START', {
-      upstream: owner.name,
-      why: owner.problem ?? `it is ${owner.state}`,
-    })
+    const code = owner.state === 'needs_auth' ? 'GW_UPSTREAM_LOGIN' : 'GW_UPSTREAM_START'
+    return gatewayError(code, { upstream: owner.name, why: owner.problem ?? `it is ${owner.state}` })
   }
   const found = suggest(tool, known)
   const meant = found === undefined ? '' : ` – did you mean "${found}"?`

@@ -1,6 +1,8 @@
 import type { Command } from '@oclif/core/command'
 import { GatewayError, gatewayError, ownerReasonOf, reasonOf } from '../../errors/errors.ts'
 import { formatProblem, type Problem } from '../../config/problem.ts'
+import { ERRORS } from '../../errors/table.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Commands by the names that other programs have for them. */
@@ -48,8 +50,7 @@ export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
 export async function knownError(thrown: unknown, commandNames: CommandNames): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
   if (isUsageError(thrown)) return usageError(thrown, commandNames)
-  if (isRpcFailure(thrown))
-    return gatewayError('GW_REFUSED', { why: thrown.error.message, code: thrown.error.code })
+  if (isRpcFailure(thrown)) return refusal(thrown.error)
   return gatewayError('GW_INTERNAL', { cause: thrown })
 }
 
@@ -75,8 +76,25 @@ function causeLines({ code, cause }: GatewayError): string[] {
   return [`  ${cause instanceof Error ? (cause.stack ?? reasonOf(cause)) : reasonOf(cause)}`]
 }
 
-function isRpcFailure(thrown: unknown): thrown is Error & { error: { code: number; message: string } } {
+interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+function isRpcFailure(thrown: unknown): thrown is Error & { readonly error: RpcError } {
   return thrown instanceof Error && thrown.name === 'RpcFailure' && 'error' in thrown
+}
+
+const OWN_CODE = /^GW_[A-Z_]{1,60}$/
+
+/** Refusal as the gateway said it where it was its own; what a server says may be about arguments. */
+function refusal({ code, message, data }: RpcError): GatewayError {
+  const own = isObject(data) ? data['code'] : undefined
+  if (typeof own !== 'string' || !OWN_CODE.test(own))
+    return gatewayError('GW_REFUSED', { why: message, code })
+  const hint = `gateway errors ${own} says more.`
+  return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
 }
 
 /** Error that oclif throws about a command line. */

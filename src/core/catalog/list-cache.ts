@@ -1,7 +1,7 @@
 import { type CatalogEntry, entriesOf } from '../../api/catalog-entry.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
-import type { Session } from '../../api/index.ts'
+import type { Session, Upstream } from '../../api/index.ts'
 import {
   GatewayError,
   forOwner,
@@ -46,6 +46,13 @@ interface Shelf {
 
 const NEVER = new Promise<never>(() => undefined)
 
+/** Reason why a list is not what its upstream has, and whether that was up then. */
+interface Trouble {
+  readonly why: string
+  readonly upstream: Upstream
+  readonly wasUp: boolean
+}
+
 type Outcome = { readonly part: Part } | { readonly error: unknown }
 
 /**
@@ -56,7 +63,7 @@ type Outcome = { readonly part: Part } | { readonly error: unknown }
 export class Parts {
   readonly #graph: Graph
   readonly #shelves = new Map<UpstreamNode, BoundedMap<string, Shelf>>()
-  readonly #troubles = new Map<string, Map<Kind, string>>()
+  readonly #troubles = new Map<string, Map<Kind, Trouble>>()
   /** Entries by page, for as long as somebody keeps that: many callers may have been given the same. */
   readonly #parsed = new WeakMap<Payload, Parsed>()
   readonly #waitMs: number
@@ -68,8 +75,10 @@ export class Parts {
 
   /** Problems with an upstream's lists, by kind; undefined when there are none. */
   troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined {
-    const troubles = this.#troubles.get(upstream)
-    return troubles === undefined ? undefined : Object.fromEntries(troubles)
+    const troubles = [...(this.#troubles.get(upstream) ?? [])].filter(([, trouble]) => isStill(trouble))
+    return troubles.length === 0
+      ? undefined
+      : Object.fromEntries(troubles.map(([kind, { why }]) => [kind, why]))
   }
 
   /** Tells whether an upstream may have things that it could not list in time, or at all. */
@@ -238,15 +247,15 @@ export class Parts {
 
   #note({ upstream }: UpstreamNode, kind: Kind, why: string): void {
     let troubles = this.#troubles.get(upstream.name)
-    if (troubles === undefined) this.#troubles.set(upstream.name, (troubles = new Map<Kind, string>()))
-    troubles.set(kind, why)
+    if (troubles === undefined) this.#troubles.set(upstream.name, (troubles = new Map<Kind, Trouble>()))
+    troubles.set(kind, { why, upstream, wasUp: upstream.state === 'ready' })
   }
 
   /** A list has come: all is well, unless it is too long to be taken whole. */
   #took(node: UpstreamNode, kind: Kind, { cut }: Part): void {
     if (cut === undefined) return this.#isWell(node, kind)
     const { name } = node.upstream
-    if (this.#troubles.get(name)?.get(kind) !== cut)
+    if (this.#troubles.get(name)?.get(kind)?.why !== cut)
       this.#graph.log.warn(`a list of upstream "${name}" is cut`, {
         method: LISTS[kind].method,
         upstream: name,
@@ -272,6 +281,11 @@ export class Parts {
     shelves.set(key, shelf, caller)
     return shelf
   }
+}
+
+/** True unless it was one of an upstream that was not up, and has come up since: its lists are asked for anew. */
+function isStill({ upstream, wasUp }: Trouble): boolean {
+  return wasUp || upstream.state !== 'ready'
 }
 
 function emptyShelf(): Shelf {

@@ -49,6 +49,17 @@ test('a gateway that runs needs the login, is told, and goes on with it', async 
     upstreams: { state: string }[]
   }
   assert.equal(before.upstreams[0]?.state, 'needs_auth')
+  for (const args of [
+    ['call', 'web__whoami'],
+    ['start', 'web'],
+  ]) {
+    const { code, stderr } = await gateway(args, where)
+    assert.equal(code, 4, stderr)
+    assert.match(
+      stderr,
+      /^error GW_UPSTREAM_LOGIN: upstream "web" needs a login: nobody has logged in\. Run: gateway login web\.$/m,
+    )
+  }
   const login = await loggingIn(t, where, ['--json'])
   assert.equal(await login.exit, 0, login.stderr())
   await running.logged('upstream is ready')

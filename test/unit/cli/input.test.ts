@@ -105,6 +105,20 @@ test('whatever is thrown becomes an error of the table', async () => {
     [(await knownError(failure, NO_COMMANDS)).code, (await knownError(failure, NO_COMMANDS)).entry.exit],
     ['GW_REFUSED', 5],
   )
+  const own = await knownError(
+    new RpcFailure({ code: -32603, message: 'log in first', data: { code: 'GW_LOGIN_NEEDED' } }),
+    NO_COMMANDS,
+  )
+  assert.deepEqual(
+    [own.code, own.message, own.hint, own.entry.exit],
+    ['GW_LOGIN_NEEDED', 'log in first', 'gateway errors GW_LOGIN_NEEDED says more.', 5],
+    'a refusal of the gateway itself keeps its code, and the hint is about it',
+  )
+  for (const data of [{ code: 'EACCES' }, { code: 7 }, 'GW_X', null])
+    assert.equal(
+      (await knownError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,
+      'GW_REFUSED',
+    )
   assert.deepEqual(
     [
       (await knownError('odd', NO_COMMANDS)).code,

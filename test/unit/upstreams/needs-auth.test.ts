@@ -43,11 +43,14 @@ test('a server that needs a login is in that state, however many call, and start
   assert.match(page, /tapgate_upstream_state\{upstream="web",state="needs_auth"\} 1/)
   assert.match(page, /tapgate_upstream_up\{upstream="web"\} 0/)
 
+  await client.request('prompts/list')
   const redirectUri = 'http://127.0.0.1:9/oauth/callback'
   const begun = await gateway.control('login.begin', { upstream: 'web', redirectUri })
   const back = await fetch(String(begun.url), { redirect: 'manual' })
   await gateway.control('login.finish', { url: back.headers.get('location') })
   while (gateway.upstreams.get('web')?.status().state !== 'ready') await passed(20)
   assert.match(await call(), /here/)
+  const { findings } = (await gateway.control('health')) as { findings: readonly { code: string }[] }
+  assert.deepEqual(findings, [], 'what was wrong before the login is not said after it')
   for (const token of server.given) assert.ok(lines.every(line => !line.includes(token)))
 })
