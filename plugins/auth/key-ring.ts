@@ -73,7 +73,9 @@ export function readKeys(text: string, file: string): ApiKeyConfig[] {
     const [name, hash, ...scopes] = line.replace(/#.*$/, '').trim().split(/\s+/)
     if (name === undefined || name === '') return []
     if (!NAME.test(name) || hash === undefined || !HASH.test(hash) || !scopes.every(s => SCOPE.test(s)))
-      throw refused(`${file}:${at + 1} is no key: a name, sha256:…, then scopes`)
+      throw refused(
+        `${file}:${at + 1} is no key: a name, sha256:…, then scopes, as in "ci sha256:… tools:read"`,
+      )
     return [{ name, hash, scopes }]
   })
 }

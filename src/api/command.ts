@@ -74,11 +74,12 @@ export interface CommandCall {
   /** The configuration that the flags mean, valid, with the options of this plugin. */
   load(): Promise<CommandConfig>
   /**
-   * Asks a gateway by its verbs: `running` the one that runs; the others that one too, or else one for as long as `use`
+   * Asks a gateway by its verbs: `running` the one that runs; `one` whichever of several that run with the same configuration,
+   * for what each of them knows; the others that one too, or else one for as long as `use`
    * takes: `alone` without its servers, `whole` with them, `unstarted` with all of its plugins and no server started.
    */
   withGateway<T>(
-    which: 'running' | 'unstarted' | 'alone' | 'whole',
+    which: 'running' | 'one' | 'unstarted' | 'alone' | 'whole',
     use: (ask: AskGateway) => Promise<T>,
   ): Promise<T>
   /** Asks somebody at the terminal to fill in a JSON Schema; undefined where they decline, or nobody is there. */

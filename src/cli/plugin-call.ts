@@ -66,13 +66,13 @@ async function readData(file: string): Promise<unknown> {
 }
 
 async function asked<T>(
-  which: 'running' | 'unstarted' | 'alone' | 'whole',
+  which: 'running' | 'one' | 'unstarted' | 'alone' | 'whole',
   use: (ask: AskGateway) => Promise<T>,
   flags: CallFlags,
   terminal: Terminal,
 ): Promise<T> {
-  if (which === 'running')
-    return withControl(flags, terminal, client => use((verb, params) => client.request(verb, params)))
+  if (which === 'running' || which === 'one')
+    return withControl(flags, terminal, client => use((verb, params) => client.request(verb, params)), which)
   const running = await inRunning(flags, terminal, client =>
     use((verb, params) => client.request(verb, params)),
   )

@@ -140,7 +140,7 @@ export const ERRORS = {
     exit: 4,
   },
   GW_MANY_GATEWAYS: {
-    text: '{count} gateways run with {config}: {sockets}',
+    text: '{count} gateways run with {config}:{sockets}',
     hint: 'Choose one with --socket.',
     exit: 4,
   },

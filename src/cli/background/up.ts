@@ -75,7 +75,11 @@ async function processOf(flags: BackgroundFlags, { environment }: Terminal, conf
   const [only, ...others] = sockets
   if (only === undefined) throw gatewayError('GW_NO_GATEWAY', { config })
   if (others.length > 0)
-    throw gatewayError('GW_MANY_GATEWAYS', { count: sockets.length, config, sockets: sockets.join(', ') })
+    throw gatewayError('GW_MANY_GATEWAYS', {
+      count: sockets.length,
+      config,
+      sockets: ` ${sockets.join(', ')}`,
+    })
   return (await connectControl(only)).about.pid
 }
 

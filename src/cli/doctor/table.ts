@@ -181,7 +181,7 @@ export const DOCTOR = {
   'gateways-many': {
     level: 'warning',
     text: '{count} gateways run with {config}',
-    fix: 'gateway ps --all shows them; keep one',
+    fix: 'gateway ps --all shows them; keep one, unless they are replicas of each other',
   },
   'version-differs': {
     level: 'warning',

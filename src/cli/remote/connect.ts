@@ -13,13 +13,14 @@ export interface ControlFlags {
   readonly socket?: string | undefined
 }
 
-/** Connects to the running gateway that the flags mean, for as long as `use` takes. */
+/** Connects to the running gateway that the flags mean, for as long as `use` takes; `one` takes any where several are meant. */
 export async function withControl<T>(
   flags: ControlFlags,
   terminal: Terminal,
   use: (client: ControlClient) => Promise<T>,
+  which: 'running' | 'one' = 'running',
 ): Promise<T> {
-  return use(await connectControl(await findSocket(flags, terminal)))
+  return use(await connectControl(await findSocket(flags, terminal, which)))
 }
 
 /** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */
@@ -38,7 +39,11 @@ export async function inRunning<T>(
   }
 }
 
-async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<string> {
+async function findSocket(
+  flags: ControlFlags,
+  terminal: Terminal,
+  which: 'running' | 'one' = 'running',
+): Promise<string> {
   const { cwd, environment } = terminal
   if (flags.socket !== undefined) return resolvedAddress(flags.socket, cwd, platformOf())
   const file = await configFile(flags, terminal)
@@ -47,7 +52,7 @@ async function findSocket(flags: ControlFlags, terminal: Terminal): Promise<stri
   const living = await livingSockets(place)
   const [only, ...others] = living
   if (only === undefined) return configuredSocket(file, flags, terminal)
-  if (others.length === 0) return only
+  if (others.length === 0 || which === 'one') return only
   const { length: count } = living
   const { aboutThem } = await import('./running-gateways.ts')
   throw gatewayError('GW_MANY_GATEWAYS', { count, config: file, sockets: await aboutThem(living, cwd) })

@@ -32,7 +32,7 @@ export function makeKey(name: string, scopes: readonly string[]): MadeKey {
   return { name, key, hash: `sha256:${createHash('sha256').update(key).digest('hex')}`, scopes }
 }
 
-/** The key for its holder, and the line for the owner. */
+/** The key for its holder, and the line for the owner, in both forms. */
 export function keyLines({ name, key, hash, scopes }: MadeKey, { out }: Terminal): string[] {
   const may = scopes.length === 0 ? '' : `, scopes: ${JSON.stringify(scopes)}`
   return [
@@ -40,5 +40,7 @@ export function keyLines({ name, key, hash, scopes }: MadeKey, { out }: Terminal
     `  ${key}`,
     out.paint('dim', 'For auth.keys in gateway.yaml:'),
     `  - { name: ${JSON.stringify(name)}, hash: ${JSON.stringify(hash)}${may} }`,
+    out.paint('dim', 'Or as a line of the file that auth.keysFile names:'),
+    `  ${[name, hash, ...scopes].join(' ')}`,
   ]
 }
