@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { redisFor, skip } from '../../fixtures/redis.ts'
-import { directory, gateway, serving } from './run.ts'
+import { directory, gateway, serving } from '../cli/run.ts'
 
 test('replicas of one configuration on one machine: any of them says who there is', { skip }, async t => {
   const redis = await redisFor(t)
