@@ -80,8 +80,7 @@ export const commands: PluginCommands = {
 
 async function fileFor(call: CommandCall): Promise<string> {
   const { options, directory } = await call.load()
-  if (!isObject(options))
-    throw gatewayError('GW_USAGE', { what: 'nothing is kept: the configuration has no "activity"' })
+  if (!isObject(options)) throw gatewayError('GW_NOT_CONFIGURED', { keys: 'activity' })
   const { fileOf } = await import('./place.ts')
   return fileOf(options as unknown as Options, directory)
 }

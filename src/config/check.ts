@@ -85,8 +85,8 @@ function checkPresence(config: unknown, upstreams: readonly string[], report: Re
   if (Object.keys(mapAt(config, 'listeners')).length === 0) {
     report({
       pointer: '',
-      message: 'no listeners: nobody can connect',
-      hint: 'add one, or serve with --stdio',
+      message: 'no listeners: only clients of this machine can connect, by gateway attach or serve --stdio',
+      hint: 'add one under "listeners:" for all others',
       severity: 'warning',
     })
   }

@@ -154,7 +154,8 @@ function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Ter
   const names = others.map((other, i) => (i < others.length - 1 ? `${other},` : other))
   if (others.length > 0)
     for (const line of wrapped(out.paint('dim', 'not found here:'), names, out)) out.line(line)
-  out.line(`${out.paint('dim', 'next:')} gateway connect ${here[0]?.client ?? 'cursor'} --dry-run`)
+  const next = here.length === 0 ? 'cursor' : here.find(({ connected }) => connected.length === 0)?.client
+  if (next !== undefined) out.line(`${out.paint('dim', 'next:')} gateway connect ${next} --dry-run`)
   return 0
 }
 

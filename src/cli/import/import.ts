@@ -8,6 +8,7 @@ import { ofProject, formatOf } from './formats.ts'
 import { connectLine, isSplit, splitConfig, type Hearing } from './connect.ts'
 import { free, named } from './names.ts'
 import { readSettings } from './read.ts'
+import { schemaLine } from './schema-line.ts'
 import { convert } from './server.ts'
 import { tokensIn, writeTokens } from './tokens.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
@@ -29,7 +30,7 @@ interface ImportOptions {
 
 /** Result of an import: what was read and written. */
 export interface Imported {
-  /** Relative to the working directory, with forward slashes; undefined on a dry run. */
+  /** Relative to the working directory where it is near, with forward slashes; undefined on a dry run. */
   readonly file: string | undefined
   /** Client that the settings are of. */
   readonly format: string
@@ -54,7 +55,8 @@ export interface Imported {
 export async function importServers(options: ImportOptions): Promise<Imported> {
   const { files, output, force, dryRun, remote, secrets, cwd } = options
   const target = resolve(cwd, output)
-  const shown = relative(cwd, target).split(sep).join('/')
+  const fromHere = relative(cwd, target).split(sep).join('/')
+  const shown = fromHere.startsWith('../..') ? target : fromHere
   const heard = new Heard()
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
@@ -66,7 +68,7 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
     config.upstreams as JsonObject,
     file => `\${file:./${secrets ?? ''}/${file}}`,
   )
-  const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files)
+  const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
     if (secrets !== undefined) await writeTokens(tokens, resolve(dirname(target), secrets))
     // For its owner alone: settings may hold secrets.
@@ -157,12 +159,9 @@ function configFrom(settings: JsonObject, file: string, remote: string, hearing:
   return { format: format.title, config: { ...head, upstreams } }
 }
 
-function textOf(config: JsonObject, from: readonly string[]): string {
+function textOf(config: JsonObject, from: readonly string[], target: string): string {
   const names = from.map(file => basename(file)).join(', ')
-  const head = [
-    '# yaml-language-server: $schema=./node_modules/tapgate/schemas/gateway.json',
-    `# Made from ${oneLine(names)} by "gateway import".`,
-  ]
+  const head = [schemaLine(target), `# Made from ${oneLine(names)} by "gateway import".`]
   return `${head.join('\n')}\n${toYaml(config)}`
 }
 

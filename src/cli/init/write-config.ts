@@ -1,6 +1,6 @@
 import { link, rename, writeFile } from 'node:fs/promises'
 import { existsSync, rmSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -8,6 +8,7 @@ import { makeDirectory } from '../../util/storage/make-directory.ts'
 import { isSecretName } from '../../util/secrets.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 import { variablesIn } from '../import/import.ts'
+import { schemaLine } from '../import/schema-line.ts'
 import { commandRunner } from '../../gateway/load-config.ts'
 import { tokensIn, writeTokens } from '../import/tokens.ts'
 import type { FoundServer } from './find-servers.ts'
@@ -54,12 +55,8 @@ function isSecret([key, name = '']: readonly string[], text: string): boolean {
 }
 
 function head(launcher: string, target: string): string[] {
-  const schema = resolve(dirname(launcher), '../schemas/gateway.json')
-  const shown = existsSync(schema)
-    ? schemaPath(schema, target)
-    : './node_modules/tapgate/schemas/gateway.json'
   return [
-    `# yaml-language-server: $schema=${shown}`,
+    schemaLine(target, launcher),
     '# Made by "gateway init". After a change: gateway validate, then gateway reload.',
     'version: 1',
     '',
@@ -69,11 +66,6 @@ function head(launcher: string, target: string): string[] {
     '',
     'upstreams:',
   ]
-}
-
-function schemaPath(schema: string, target: string): string {
-  const path = relative(dirname(target), schema)
-  return path.startsWith('..') ? schema : `./${path}`
 }
 
 /** A server, below a comment that says whose it was. What is not set is empty, so that all others start. */

@@ -5,6 +5,7 @@ import { table } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { warningLines } from './validate.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { suggest } from '../../util/suggest.ts'
 import { sumLines, sumsOf, withTokens } from './tool-tokens.ts'
 
 /** A tool with the upstream that owns it. */
@@ -25,8 +26,17 @@ export async function listTools(
     for (const line of warningLines(unmatched, terminal)) terminal.err.line(line)
     const owners = new Map(catalog.filter(row => row.kind === 'tools').map(row => [row.name, row.upstream]))
     const fits = pattern === undefined ? () => true : fitting(pattern)
-    return tools.filter(tool => fits(tool.name)).map(tool => ({ upstream: owners.get(tool.name), ...tool }))
+    const fitted = tools.filter(tool => fits(tool.name))
+    if (pattern !== undefined && fitted.length === 0) sayNearest(pattern, tools, terminal)
+    return fitted.map(tool => ({ upstream: owners.get(tool.name), ...tool }))
   })
+}
+
+function sayNearest(pattern: string, tools: readonly ToolEntry[], { err }: Terminal): void {
+  const names = tools.map(({ name }) => oneLine(name))
+  const near = suggest(pattern, names)
+  const hint = near === undefined ? '' : ` – did you mean "${near}"?`
+  err.line(err.paint('dim', `none of ${plural(names.length, 'tool')} fits ${JSON.stringify(pattern)}${hint}`))
 }
 
 /** One line each: name, upstream, description. */

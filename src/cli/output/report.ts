@@ -11,7 +11,6 @@ const OTHER_WORDS: Readonly<Record<string, string | undefined>> = {
   ls: 'ps',
   run: 'serve',
   check: 'validate',
-  add: 'import',
 }
 
 /** Tells people, or with --json programs, what went wrong; returns the exit code. */
@@ -128,7 +127,12 @@ async function unknownCommand(
   if (name === undefined) return undefined
   const here = OTHER_WORDS[name]
   if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
-  return `there is no command "${name}"${await meant(name, await commandNames())}`
+  const known = await commandNames()
+  const words = name.split(' ')
+  const asked = words.map((_, i) => words.slice(0, i).join(' ')).findLast(one => known.includes(one))
+  if (asked !== undefined)
+    return `"gateway ${asked}" takes no ${JSON.stringify(name.slice(asked.length + 1))}`
+  return `there is no command "${name}"${await meant(name, known)}`
 }
 
 async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {

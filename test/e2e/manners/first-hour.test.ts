@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { execFile } from 'node:child_process'
+import { access, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
+import { LAUNCHER } from '../../peers/gateway.ts'
 import { beforeServer } from './places.ts'
-import { gateway, serving } from '../cli/run.ts'
+import { directory, gateway, serving } from '../cli/run.ts'
 
 /** A directory with a gateway.yaml before a server of forty tools. */
 async function place(t: TestContext, more: object = {}): Promise<string> {
@@ -86,4 +89,71 @@ test('the change of a settings file is shown without the secrets that stand in t
   assert.equal(code, 0)
   assert.match(stdout, /"API_TOKEN": "\*\*\*"/)
   assert.doesNotMatch(stdout, /hush/)
+})
+
+test('a word too many is said to be one, and not that there is no such command', async t => {
+  const cwd = await place(t)
+
+  const { code, stderr } = await gateway(['inspect', 'web'], { cwd })
+  const topic = await gateway(['cache', 'prge'], { cwd })
+
+  assert.equal(code, 2)
+  assert.match(stderr, /^error GW_USAGE: "gateway inspect" takes no "web"\n/)
+  assert.match(
+    topic.stderr,
+    /^error GW_USAGE: there is no command "cache prge" – did you mean "cache purge"\?\n/,
+  )
+})
+
+test('what is kept by a section says which one to add where it is missing', async t => {
+  const cwd = await place(t)
+
+  for (const command of ['usage', 'activity']) {
+    const { code, stderr } = await gateway([command], { cwd })
+    assert.equal(code, 2)
+    assert.match(stderr, /^error GW_NOT_CONFIGURED: this gateway has no "activity"\nhint: Add "activity"/)
+  }
+})
+
+test('tools says on stderr that nothing fits a pattern, with the nearest name', async t => {
+  const cwd = await place(t)
+
+  const near = await gateway(['tools', 'web__tol_7', '--json'], { cwd })
+  const far = await gateway(['tools', 'nonsense-of-a-name'], { cwd })
+
+  assert.deepEqual(JSON.parse(near.stdout), { tools: [] })
+  assert.match(near.stderr, /none of 40 tools fits "web__tol_7" – did you mean "web__tool_7"\?/)
+  assert.match(far.stderr, /none of 40 tools fits "nonsense-of-a-name"\n/)
+})
+
+test('a file that init or import writes names a schema that is there, though the gateway is called by a link', async t => {
+  const cwd = await directory(t, { 'mcp.json': '{"mcpServers":{"web":{"url":"http://127.0.0.1:9/mcp"}}}' })
+  const launcher = join(cwd, 'bin/gateway')
+  await mkdir(join(cwd, 'bin'))
+  await symlink(LAUNCHER, launcher)
+  const run = promisify(execFile)
+  const schemaIn = async (...args: string[]): Promise<string> => {
+    const { stdout } = await run(process.execPath, [launcher, ...args, '--dry-run'], {
+      cwd,
+      env: { ...process.env, HOME: cwd },
+    })
+    return /^# yaml-language-server: \$schema=(.*)$/m.exec(stdout)?.[1] ?? ''
+  }
+
+  for (const args of [
+    ['init', '--starter', 'files'],
+    ['import', 'mcp.json'],
+  ])
+    await access(resolve(cwd, await schemaIn(...args)))
+})
+
+test('validate says of a file without listeners who can connect', async t => {
+  const cwd = await place(t, { listeners: {} })
+
+  const { stderr } = await gateway(['validate'], { cwd })
+
+  assert.match(
+    stderr,
+    /no listeners: only clients of this machine can connect, by gateway attach or serve --stdio – /,
+  )
 })
