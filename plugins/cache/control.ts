@@ -130,7 +130,7 @@ function rowOf(entry: Entry, now: number): JsonObject {
   return {
     upstream,
     method,
-    ...(target === '' ? {} : { name: target }),
+    ...(target === '' || LIST_METHODS.has(method) ? {} : { name: target }),
     state: isFresh ? 'fresh' : 'stale',
     ageMs: Math.round(now - entry.storedAt),
     ttlMs: isFresh ? Math.round(entry.staleAt - now) : 0,

@@ -19,6 +19,7 @@ export class Flight implements Call, Subject {
   readonly method: string
   readonly headers: Record<string, string>
   readonly exchange: Exchange
+  readonly ownList: string | undefined
   readonly target: string
   readonly tags: readonly string[]
   params: JsonObject | undefined
@@ -34,6 +35,7 @@ export class Flight implements Call, Subject {
     this.params = call.params
     this.headers = call.headers
     this.exchange = exchange
+    this.ownList = call.ownList
     this.target = about.target
     this.tags = about.tags
     this.#waiting = waiting

@@ -147,7 +147,9 @@ interface Parts extends Pick<Shared, 'store' | 'flights' | 'failures'> {
 /** Has servers say what is outdated, by their news and by their state. */
 function keepUpToDate(hooks: PluginHooks, parts: Parts): void {
   hooks.notification.tap({ methods: NEWS }, (news, { direction, upstream }) => {
-    if (direction === 'client' && upstream !== undefined) heed(news, upstream, parts)
+    if (direction !== 'client' || upstream === undefined) return
+    if (news.isOfOwnLists === true) heedOwn(news, upstream, parts)
+    else heed(news, upstream, parts)
   })
   hooks.upstreamState.tap((upstream, state) => OF_STATE[state]?.(upstream, parts))
   // Lists may be taken over; the rest ends with its configuration.
@@ -161,6 +163,12 @@ function heed(news: Notification, upstream: string, parts: Parts): void {
     parts.sharing?.outdate(selection)
   }
   if (news.method !== UPDATED) parts.memory.save(upstream)
+}
+
+/** Drops lists of connections that few have. Those of the one for all are as they were: a server that sleeps need not wake. */
+function heedOwn(news: Notification, upstream: string, parts: Parts): void {
+  for (const selection of outdatedBy(news, upstream))
+    forgetOne({ ...selection, target: target => target !== '' }, parts)
 }
 
 /** Reads what a server's notification is about. */

@@ -39,19 +39,19 @@ export function isPlain({ method, params, exchange }: Call): boolean {
   return asked?.requestState === undefined && asked?.inputResponses === undefined
 }
 
-/** The name or URI that a call is about; empty for a list. */
-export function targetOf({ method, params }: Call): string {
+/** The name or URI that a call is about; for a list the connection that it is asked of, which is empty for the one for all. */
+export function targetOf({ method, params, ownList }: Call): string {
+  if (ownList !== undefined) return ownList
   const target = method === 'resources/read' ? params?.uri : params?.name
   if (PLAIN[method] === undefined || typeof target !== 'string') return ''
   return method === 'resources/read' ? canonicalOr(target) : target
 }
 
 /**
- * The keys of a call; undefined when its parameters cannot be compared. `own` names the connection that answers it, where
- * that is one of few. Every part carries its length, so
+ * The keys of a call; undefined when its parameters cannot be compared. Every part carries its length, so
  * that none can be forged into another.
  */
-export function keysOf(call: Call, target: string, policy: Policy, own = ''): Keys | undefined {
+export function keysOf(call: Call, target: string, policy: Policy): Keys | undefined {
   const { session, headers } = call.exchange
   // Two numbers may be one to us and two to the server.
   const asked = call.exchange.hasExactNumbers === false ? undefined : askedBy(call, policy)
@@ -60,9 +60,7 @@ export function keysOf(call: Call, target: string, policy: Policy, own = ''): Ke
     part(call.upstream) + part(call.method) + part(target) + part(asked) + part(mirrored(call.headers))
   for (const name of policy.headers) what += part(headers[name] ?? '')
   const caller =
-    part(authorizationKey(session.principal)) +
-    part(policy.perSession ? conversationKey(session) : '') +
-    part(own)
+    part(authorizationKey(session.principal)) + part(policy.perSession ? conversationKey(session) : '')
   return { own: short(`own${caller}${what}`), shared: short(`all${what}`) }
 }
 

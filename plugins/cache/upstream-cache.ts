@@ -76,10 +76,9 @@ export class UpstreamCache {
     if (rule.purges.length > 0) return this.#write(call, next, rule)
     if (rule.policy === undefined || !isPlain(call)) return next(call)
     const target = targetOf(call)
-    const own = LIST_METHODS.has(call.method) ? this.#upstream.listsOf?.(call.exchange.session) : undefined
     // Lists of a connection that few have are nobody else's: not in another process, nor after this one.
-    const policy = own === undefined ? rule.policy : { ...rule.policy, perSession: true }
-    const keys = keysOf(call, target, policy, own)
+    const policy = call.ownList === undefined ? rule.policy : { ...rule.policy, perSession: true }
+    const keys = keysOf(call, target, policy)
     return keys === undefined ? next(call) : this.#ask({ call, next, policy, target, keys })
   }
 

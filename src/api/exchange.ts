@@ -76,6 +76,8 @@ export type Via = 'http' | 'rest' | 'sse' | 'ws' | 'stdio' | 'in-process'
 export interface Notification {
   readonly method: string
   readonly params: JsonObject | undefined
+  /** True for news of lists that only some sessions are shown, as a process that is not for all says them. */
+  readonly isOfOwnLists?: boolean
 }
 
 /** A client request, which a server makes in the middle of a call: elicitation, sampling or roots. */
@@ -181,6 +183,8 @@ export interface Call {
   readonly exchange: Exchange
   /** True if the server may answer with a task. */
   readonly mayBeTask?: boolean
+  /** Key of the connection whose list is asked for, as `listsOf` of its upstream says; absent for the one that all are shown. */
+  readonly ownList?: string | undefined
   /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
   /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */

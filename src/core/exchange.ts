@@ -270,6 +270,7 @@ export class PipelineCall implements Call {
   readonly exchange: PipelineExchange
   params: JsonObject | undefined
   mayBeTask = false
+  ownList: string | undefined = undefined
   #reason: string | undefined = undefined
   #listeners: CancelListeners | undefined = undefined
 

@@ -133,7 +133,7 @@ interface RouteFinder {
 /** Tells clients what changed, and keeps the subscriptions that need it. */
 interface Notifying {
   /** Notes which list a caller was given: a change is told where it is another one. */
-  listGiven(kind: Kind, session: Session, view: View): void
+  listGiven(kind: Kind, session: Session, view: View, reader: string): void
   listen(exchange: Exchange, filter: ListenFilter): Promise<void> | undefined
   attach(sessions: ReadonlySet<Session>): void
   forget(session: Session): void

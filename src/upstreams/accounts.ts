@@ -142,6 +142,10 @@ class Accounts implements Upstream {
     return account.upstream.dispatch(call)
   }
 
+  listsOf(session: Session): string | undefined {
+    return this.#known(session)?.upstream.listsOf(session)
+  }
+
   sessionEnded(session: Session): void {
     this.#known(session)?.upstream.sessionEnded(session)
   }

@@ -132,13 +132,17 @@ export class ConnectionPool {
     return pooled?.supervisor ?? this.#host.main()
   }
 
-  /** Finds the supervisor of the connection that a session has already, beside the main one. */
-  supervisorOf(session: Session, main: Connection, project?: string): Supervisor | undefined {
+  /** Place of the connection that the calls of a session take beside the main one, whether it is open or not. */
+  placeOf(session: Session, main: Connection, project?: string): string | undefined {
     // The headers decide which one that is, and nobody knows them without a call.
     if (this.#host.forwarded.length > 0) return undefined
     const era = this.#host.eraOfSession(session, main)
-    const key = this.#keyOf(session, main, { headers: NO_HEADERS, project, era })
-    return key === undefined ? undefined : this.#pooled.get(key)?.supervisor
+    return this.#keyOf(session, main, { headers: NO_HEADERS, project, era })
+  }
+
+  /** Finds the supervisor of the connection at a place, where there is one. */
+  at(place: string | undefined): Supervisor | undefined {
+    return place === undefined ? undefined : this.#pooled.get(place)?.supervisor
   }
 
   /** A subscription alone opens no connection while there is no room, nor one of another era; it uses the main one. */

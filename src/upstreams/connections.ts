@@ -48,7 +48,8 @@ export class Connections {
   readonly #idle: IdleSweeper<unknown> | undefined
   readonly #projects: Projects | undefined
   readonly #eras: EraMatch
-  readonly #ownLists: OwnLists
+  /** Lists of those beside the main one. */
+  readonly ownLists: OwnLists
   /** The main connection, where all calls take it that are made in its era. */
   #shared: Connection | undefined
   #lastError: { readonly lastError: string; readonly lastErrorAt: number } | undefined
@@ -66,7 +67,13 @@ export class Connections {
     this.main = all[0] ?? this.#makeMain()
     this.#replicas = replicas > 1 ? new Replicas(all) : undefined
     this.#eras = new EraMatch({ isOn: spec.era === 'match' && replicas === 1, memory: context.memory })
-    this.#ownLists = new OwnLists(host, session => this.#supervisorOf(session))
+    this.ownLists = new OwnLists({
+      spec,
+      context,
+      placeOf: session => this.#placeOf(session),
+      at: place => this.#pool.at(place),
+      knowsPlaces: () => this.main.connection !== undefined,
+    })
     this.#pool = new ConnectionPool({
       name: context.name,
       // A session with a server depends on the caller's forwarded headers, so others must not share it.
@@ -95,7 +102,7 @@ export class Connections {
   now(call: Call): Connection | undefined {
     const main = this.main.connection
     if (main === undefined) return main
-    const own = this.#ownLists.connectionFor(call)
+    const own = this.ownLists.connectionFor(call)
     if (own !== undefined) return own
     if (main === this.#shared && !this.#eras.isOther(call, main)) return main
     if (this.#projects === undefined || isOfMain(call.method))
@@ -125,11 +132,6 @@ export class Connections {
     })
   }
 
-  /** Key of the connection whose lists a session is shown; undefined for the main one. */
-  listsOf(session: Session): string | undefined {
-    return this.#ownLists.of(session)
-  }
-
   /** Finds the supervisor whose connection the calls of a session take, where that is up and not the main one. */
   home(session: Session): Supervisor | undefined {
     const supervisor = this.#supervisorOf(session)
@@ -137,10 +139,14 @@ export class Connections {
   }
 
   #supervisorOf(session: Session): Supervisor | undefined {
+    return this.#pool.at(this.#placeOf(session))
+  }
+
+  #placeOf(session: Session): string | undefined {
     const main = this.main.connection
     const project = this.#projects?.known(session)
     if (main === undefined || (this.#projects !== undefined && project === undefined)) return undefined
-    return this.#pool.supervisorOf(session, main, this.#apart(project))
+    return this.#pool.placeOf(session, main, this.#apart(project))
   }
 
   all(): Connection[] {
@@ -258,7 +264,7 @@ export class Connections {
       retries: () => waits?.(another) === true,
       sessions: supervisor => this.#sessionsOn(supervisor),
       isUsedBy: (supervisor, session) => this.#supervisorOf(session) === supervisor,
-      listsChanged: supervisor => this.#ownLists.changed(supervisor),
+      listsChanged: (supervisor, news) => this.ownLists.changed(supervisor, news),
       changed: (supervisor, state, connection) => {
         if (this.#eras.isNews(supervisor)) this.#note(supervisor)
         if (state === 'stopped') this.#restarts += supervisor.restarts
@@ -300,7 +306,7 @@ export class Connections {
     if (state === 'ready' && connection !== undefined) this.#host.opened(connection)
     if (state === 'starting') return
     this.#host.moved(supervisor)
-    this.#ownLists.moved(supervisor)
+    this.ownLists.moved(supervisor)
   }
 
   /** The main connection is about to be lost: a replica that is up takes its place, and nobody misses anything. */

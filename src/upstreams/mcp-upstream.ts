@@ -139,7 +139,7 @@ export class McpUpstream implements Upstream {
   }
 
   listsOf(session: Session): string | undefined {
-    return this.#connections.listsOf(session)
+    return this.#connections.ownLists.of(session)
   }
 
   sessionEnded(session: Session): void {

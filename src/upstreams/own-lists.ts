@@ -1,5 +1,5 @@
-import type { Call, Session, UpstreamContext } from '../api/index.ts'
-import { KINDS, LISTS, METHODS } from '../protocol/methods.ts'
+import type { Call, Notification, Session, UpstreamContext } from '../api/index.ts'
+import { KINDS, LISTS } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
@@ -7,55 +7,100 @@ import type { McpUpstreamConfig } from './transport.ts'
 /** Changes of each list there is. */
 const ALL_CHANGED = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
 
-/** The upstream of some connections. */
+/** Keys given out so far: none is given again, to whichever upstream. */
+let keys = 0
+
+/** Lists of one connection. */
+interface Own {
+  readonly connection: Connection
+  readonly key: string
+  /** Place of the sessions that were shown them; undefined before the first. */
+  place: string | undefined
+  isMeant(session: Session): boolean
+}
+
+/** The upstream of some connections, and the places of sessions among these. */
 interface Owner {
   readonly spec: McpUpstreamConfig
   readonly context: UpstreamContext
+  /** Place of a session beside the main connection; undefined for who takes that, and while nobody knows. */
+  placeOf(session: Session): string | undefined
+  at(place: string | undefined): Supervisor | undefined
+  /** False while the main connection is away, without which no place is known. */
+  knowsPlaces(): boolean
 }
 
 /**
  * Lists of connections beside the main one whose server said that a list is another one now. What a process lists may
- * follow from what was called there, so its lists are its own from then on; all others are shown those of the main
- * connection.
+ * follow from what was called there, so its lists are its own from then on, for as long as it lives. All others are shown
+ * those of the main connection.
  */
 export class OwnLists {
   readonly #owner: Owner
-  readonly #supervisorOf: (session: Session) => Supervisor | undefined
-  readonly #keys = new WeakMap<Supervisor, string>()
-  #count = 0
+  readonly #own = new Map<Supervisor, Own>()
 
-  /** `supervisorOf` finds the supervisor whose connection the calls of a session take; undefined for the main one. */
-  constructor(owner: Owner, supervisorOf: (session: Session) => Supervisor | undefined) {
+  constructor(owner: Owner) {
     this.#owner = owner
-    this.#supervisorOf = supervisorOf
   }
 
   /**
-   * The server on the connection of this supervisor says that a list is another one. Connections that many share over a
-   * network lead to one server, whose lists are the same on each of them.
+   * The server on the connection of this supervisor says that a list is another one, which is told to those who use it.
+   * Connections that many share over a network lead to one server, whose lists are the same on each.
    */
-  changed(supervisor: Supervisor): void {
-    const { type, isolation } = this.#owner.spec
-    const isApart = type === 'stdio' || isolation !== 'shared'
-    if (isApart && !this.#keys.has(supervisor)) this.#keys.set(supervisor, String(++this.#count))
+  changed(supervisor: Supervisor, { method, params }: Notification): void {
+    const { spec, context } = this.#owner
+    if (spec.type !== 'stdio' && spec.isolation === 'shared') return context.notify({ method, params })
+    const { isMeant } = this.#of(supervisor)
+    context.notify({ method, params, isOfOwnLists: true }, isMeant)
+  }
+
+  #of(supervisor: Supervisor): Pick<Own, 'isMeant'> {
+    const { connection } = supervisor
+    const known = this.#own.get(supervisor)
+    if (known !== undefined && known.connection === connection) return known
+    const isMeant = (session: Session): boolean => this.#at(session) === supervisor
+    // Before it is up a new process says nothing of its own: it lists what the main one does.
+    if (connection === undefined) return { isMeant }
+    const own: Own = { connection, key: String(++keys), place: undefined, isMeant }
+    this.#own.set(supervisor, own)
+    return own
   }
 
   /** Key of the lists that a session is shown; undefined for those of the main connection. */
   of(session: Session): string | undefined {
-    const supervisor = this.#count === 0 ? undefined : this.#supervisorOf(session)
-    return supervisor && this.#keys.get(supervisor)
+    return this.#own.size === 0 ? undefined : this.#ownOf(session)?.key
   }
 
-  /** The connection of a call for a list, where that is one beside the main one. While it is away the main one stands in. */
-  connectionFor({ method, exchange }: Call): Connection | undefined {
-    if (this.#count === 0 || METHODS.get(method)?.to !== 'list') return undefined
-    const supervisor = this.#supervisorOf(exchange.session)
-    return supervisor && this.#keys.has(supervisor) ? supervisor.connection : undefined
+  /** The connection that a list is asked of, where that is one beside the main one that is up still. */
+  connectionFor({ ownList, exchange }: Call): Connection | undefined {
+    if (ownList === undefined) return undefined
+    const own = this.#ownOf(exchange.session)
+    return own?.key === ownList ? own.connection : undefined
   }
 
-  /** A connection beside the main one is up or gone. A new process lists what it does at first; without one the lists are the main one's. */
+  /** A connection beside the main one is up or gone. A new process lists what it does at first: what the main one does. */
   moved(supervisor: Supervisor): void {
-    if (!this.#keys.has(supervisor)) return
-    for (const method of ALL_CHANGED) this.#owner.context.notify({ method, params: undefined })
+    const own = this.#own.get(supervisor)
+    if (own === undefined || own.connection === supervisor.connection) return
+    this.#own.delete(supervisor)
+    const { place } = own
+    if (place === undefined) return
+    const { context, placeOf, knowsPlaces } = this.#owner
+    const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === place
+    for (const method of ALL_CHANGED)
+      context.notify({ method, params: undefined, isOfOwnLists: true }, isMeant)
+  }
+
+  #ownOf(session: Session): Own | undefined {
+    const place = this.#owner.placeOf(session)
+    const supervisor = this.#owner.at(place)
+    const own = supervisor && this.#own.get(supervisor)
+    if (own === undefined || own.connection !== supervisor?.connection) return undefined
+    own.place = place
+    return own
+  }
+
+  #at(session: Session): Supervisor | undefined {
+    return this.#owner.at(this.#owner.placeOf(session))
   }
 }

@@ -1,4 +1,4 @@
-import type { Session, UpstreamContext, UpstreamState } from '../api/index.ts'
+import type { Notification, Session, UpstreamContext, UpstreamState } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import { kindsChangedBy } from '../protocol/methods.ts'
@@ -32,8 +32,8 @@ interface Keeping {
   sessions?: ((supervisor: Supervisor) => ((session: Session) => boolean) | undefined) | undefined
   /** True where the calls of a session take its connection. */
   isUsedBy(supervisor: Supervisor, session: Session): boolean
-  /** The server said on its connection that a list is another one now. */
-  listsChanged?(supervisor: Supervisor): void
+  /** Tells that a list of the server is another one now, as it said on this connection; absent where all are told. */
+  listsChanged?(supervisor: Supervisor, notification: Notification): void
   changed(supervisor: Supervisor, state: UpstreamState, connection: Connection | undefined): void
   lost(supervisor: Supervisor, connection: Connection, reason: Reason): void
 }
@@ -108,13 +108,13 @@ export class Supervisors {
       drops: this.drops,
       behaviours: this.#behaviours,
       notify: notification => {
-        if (kindsChangedBy(notification.method).length > 0) listsChanged?.(supervisor)
-        context.notify(
-          notification,
-          notification.method === TASK_STATUS
-            ? session => isUsedBy(supervisor, session)
-            : this.#audience(supervisor),
-        )
+        const { method } = notification
+        const isTask = method === TASK_STATUS
+        if (kindsChangedBy(method).length > 0)
+          if (listsChanged === undefined) context.notify(notification)
+          else listsChanged(supervisor, notification)
+        else if (isTask) context.notify(notification, session => isUsedBy(supervisor, session))
+        else context.notify(notification, this.#audience(supervisor))
       },
       clients: context,
       isOnlyClient: roots && (session => roots.isOnly(session, sessions?.(supervisor))),

@@ -12,7 +12,7 @@ import { isModernHttp } from '../exchange.ts'
 import type { Viewer } from '../../api/profile-names.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUp } from '../upstream.ts'
-import { Parts } from './list-cache.ts'
+import { type ListReader, Parts } from './list-cache.ts'
 import { Listings, type Unshown } from './listing.ts'
 import { type Cut, type LateList, merge, conceivable, type Part } from './part.ts'
 import { freshnessOf, OUTDATED } from './freshness.ts'
@@ -76,9 +76,10 @@ export class Catalog {
     const offset = this.#offset(exchange, kind)
     if (offset === undefined)
       return { error: rpcError(RPC.invalidParams, 'Invalid params: the cursor is not one of ours') }
+    const reader = this.readerKey(exchange.session)
     const { view } = this.listings.shown(await this.load(kind, exchange.session, upstreams), exchange.session)
     if (upstreams === undefined || this.#isWhole(upstreams))
-      this.#graph.notifier.listGiven(kind, exchange.session, view)
+      this.#graph.notifier.listGiven(kind, exchange.session, view, reader)
     const form = listForm(exchange.session.client)
     const without = isModernHttp(exchange) ? this.#unfit(view) : undefined
     return { result: view.page(offset, form, this.#graph.clock.now(), without) }
@@ -119,7 +120,8 @@ export class Catalog {
   /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
   shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const known = node && this.#parts.lastKnown(node, kind, this.#viewKey(kind, viewer))?.entries
+    const reader = { viewer: this.#viewKey(kind, viewer), own: undefined }
+    const known = node && this.#parts.lastKnown(node, kind, reader)?.entries
     return known !== undefined && this.#tapped(known, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
@@ -140,9 +142,10 @@ export class Catalog {
   /** The view, made from what the upstreams list now. Upstreams that are down are left out. */
   async load(kind: Kind, session: Session, only?: readonly string[]): Promise<View> {
     const names = [...this.#graph.upstreams.keys()].filter(name => only?.includes(name) ?? true)
-    const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     const isWhole = this.#isWhole(names)
-    const key = this.#sessionKey(kind, session) + (isWhole ? '' : JSON.stringify(names))
+    // Of the connections that are asked: the session may be shown the lists of others by the time that they answer.
+    const key = this.#sessionKey(kind, session) + (isWhole ? '' : JSON.stringify({ names }))
+    const settled = await Promise.all(names.map(name => this.part(name, kind, session)))
     if (!isWhole) this.#partial.add(kind)
     return this.#view(key, kind, session, settled)
   }
@@ -169,10 +172,9 @@ export class Catalog {
    * names that may be its own.
    */
   async find(kind: Kind, session: Session, exposed: string): Promise<CatalogEntry | undefined> {
+    const key = this.#sessionKey(kind, session)
     const parts = [...this.#graph.upstreams.keys()].map(name => this.part(name, kind, session))
-    const view = Promise.all(parts).then(all =>
-      this.#view(this.#sessionKey(kind, session), kind, session, all),
-    )
+    const view = Promise.all(parts).then(all => this.#view(key, kind, session, all))
     view.catch(() => undefined)
     for (const part of parts) {
       const entries = this.#tapped((await part)?.entries ?? [], kind, session)
@@ -199,8 +201,7 @@ export class Catalog {
     const node = this.#graph.upstreams.get(name)
     if (node === undefined) return undefined
     try {
-      const caller = this.#viewKey(kind, session) + ownList(node.upstream, session)
-      const part = await this.#parts.take(node, kind, session, caller)
+      const part = await this.#parts.take(node, kind, session, this.#readerOf(node, kind, session))
       if (part.isStale !== true) this.#reported.delete(name)
       return part
     } catch (error) {
@@ -212,8 +213,8 @@ export class Catalog {
   }
 
   /** A first list of an upstream that is late for this caller, and still worth waiting for. */
-  late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined {
-    return this.#parts.late(node, kind, this.#viewKey(kind, viewer))
+  late(node: UpstreamNode, kind: Kind, session: Session): LateList | undefined {
+    return this.#parts.late(node, kind, this.#readerOf(node, kind, session))
   }
 
   /** Problems with an upstream's lists, by kind; undefined when there are none. */
@@ -243,12 +244,11 @@ export class Catalog {
 
   /** The last list of a session's own connection, or of the one for all where that has given none yet. */
   #lastKnown(node: UpstreamNode, kind: Kind, session: Session): Part | undefined {
-    const key = this.#viewKey(kind, session)
-    const own = ownList(node.upstream, session)
-    return (
-      (own === '' ? undefined : this.#parts.lastKnown(node, kind, key + own)) ??
-      this.#parts.lastKnown(node, kind, key)
-    )
+    const reader = this.#readerOf(node, kind, session)
+    const known = this.#parts.lastKnown(node, kind, reader)
+    return reader.own === undefined
+      ? known
+      : (known ?? this.#parts.lastKnown(node, kind, { ...reader, own: undefined }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */
@@ -337,6 +337,10 @@ export class Catalog {
         hint: 'a plugin that shows lists in another form wanted it; clients that know its own name may call it',
       },
     )
+  }
+
+  #readerOf({ upstream }: UpstreamNode, kind: Kind, session: Session): ListReader {
+    return { viewer: this.#viewKey(kind, session), own: upstream.listsOf?.(session) }
   }
 
   #sessionKey(kind: Kind, session: Session): string {

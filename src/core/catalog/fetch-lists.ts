@@ -17,17 +17,18 @@ export function lacks(node: UpstreamNode, kind: Kind): boolean {
   return node.upstream.server !== undefined && !offers(node, kind)
 }
 
-/** The call for one page of a list, in somebody's session. */
+/** The call for one page of a list, in somebody's session. All pages are of the connection that `own` names, or of the main one. */
 export function listCall(
   graph: Graph,
   node: UpstreamNode,
   kind: Kind,
   session: Session,
-  cursor?: string,
+  { own, cursor }: { readonly own: string | undefined; readonly cursor?: string },
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }
   const call = new PipelineCall(node.upstream.name, method, params, detached(graph, session, method))
+  call.ownList = own
   graph.hooks.runner('call', method)?.(call)
   return call
 }
@@ -46,7 +47,7 @@ export async function fetchList(
   const hasWaited = await ready(graph, node, kind)
   if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
-  const call = hasWaited ? listCall(graph, node, kind, session) : first
+  const call = hasWaited ? listCall(graph, node, kind, session, { own: first.ownList }) : first
   return fetchPages(graph, node, kind, session, call)
 }
 
@@ -81,7 +82,7 @@ async function fetchPages(
     if (bytes > MAX_BYTES) throw tooLong(node, call.method)
     const cursor = payload.value().nextCursor
     if (typeof cursor !== 'string') break
-    call = listCall(graph, node, kind, session, cursor)
+    call = listCall(graph, node, kind, session, { own: first.ownList, cursor })
   }
   return payloads
 }

@@ -42,6 +42,14 @@ interface Shelf {
   lateSince: number | undefined
   /** Why the last one that took too long was not taken in the end. */
   failure: Reason | undefined
+  /** True for that of a connection of its own. */
+  readonly isOwn: boolean
+}
+
+/** Readers of a list: by their view, and by the connection that they are shown it of, where that is not the main one. */
+export interface ListReader {
+  readonly viewer: string
+  readonly own: string | undefined
 }
 
 const NEVER = new Promise<never>(() => undefined)
@@ -86,23 +94,24 @@ export class Parts {
     return this.#troubles.get(upstream.name)?.has(kind) === true
   }
 
-  /** Returns the last list of an upstream for this caller; undefined when there was none. */
-  lastKnown(node: UpstreamNode, kind: Kind, caller: string): Part | undefined {
+  /** Returns the last list of an upstream for these readers; undefined when there was none. */
+  lastKnown(node: UpstreamNode, kind: Kind, reader: ListReader): Part | undefined {
+    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
+    const start = shelfKey(kind, reader)
+    return shelves.find(([key, { known }]) => key.startsWith(start) && known !== undefined)?.[1].known
+  }
+
+  /** Returns the newest list that an upstream gave on the connection for all; undefined when it has given none. */
+  lastListed(node: UpstreamNode, kind: Kind): Part | undefined {
     const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
     return shelves.find(
-      ([key, { known }]) => key.startsWith(`${kind}\n${caller}\n`) && known !== undefined,
+      ([key, { known, isOwn }]) => key.startsWith(`${kind}\n`) && known !== undefined && !isOwn,
     )?.[1].known
   }
 
-  /** Returns the newest list that an upstream gave to anybody; undefined when it has given none. */
-  lastListed(node: UpstreamNode, kind: Kind): Part | undefined {
-    const shelves = [...(this.#shelves.get(node)?.entries() ?? [])].reverse()
-    return shelves.find(([key, { known }]) => key.startsWith(`${kind}\n`) && known !== undefined)?.[1].known
-  }
-
   /** A first list of an upstream that is late, as one caller sees it; undefined where none is, or its grace is over. */
-  late(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
-    const list = this.#starting(node) ?? this.#lateList(node, kind, caller)
+  late(node: UpstreamNode, kind: Kind, reader: ListReader): LateList | undefined {
+    const list = this.#starting(node) ?? this.#lateList(node, kind, reader)
     return list !== undefined && list.leftMs > 0 ? list : undefined
   }
 
@@ -114,26 +123,26 @@ export class Parts {
     return { done: tried, leftMs: this.#graph.grace.left(upstream) }
   }
 
-  #lateList(node: UpstreamNode, kind: Kind, caller: string): LateList | undefined {
+  #lateList(node: UpstreamNode, kind: Kind, reader: ListReader): LateList | undefined {
     const { clock, grace } = this.#graph
     for (const [key, { known, late, lateSince }] of this.#shelves.get(node)?.entries() ?? []) {
-      if (late === undefined || known !== undefined || !key.startsWith(`${kind}\n${caller}\n`)) continue
+      if (late === undefined || known !== undefined || !key.startsWith(shelfKey(kind, reader))) continue
       return { done: late, leftMs: grace.ms - (clock.now() - (lateSince ?? 0)) }
     }
     return undefined
   }
 
   /**
-   * One upstream's list; `caller` says whose view it is for.
+   * One upstream's list; `reader` says whose view it is for.
    * @throws GatewayError when there is none to give.
    */
-  async take(node: UpstreamNode, kind: Kind, session: Session, caller: string): Promise<Part> {
+  async take(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<Part> {
     if (lacks(node, kind)) {
       this.#graph.grace.listed(kind)
       return EMPTY
     }
-    const call = listCall(this.#graph, node, kind, session)
-    const shelf = this.#shelf(node, kind, caller, call)
+    const call = listCall(this.#graph, node, kind, session, reader)
+    const shelf = this.#shelf(node, kind, reader, call)
     if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
     const flight = settled(this.#fetch(node, kind, session, call))
     if (await this.#waits(node, kind, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
@@ -270,15 +279,15 @@ export class Parts {
     if (troubles?.delete(kind) === true && troubles.size === 0) this.#troubles.delete(upstream.name)
   }
 
-  #shelf(node: UpstreamNode, kind: Kind, caller: string, { headers }: PipelineCall): Shelf {
+  #shelf(node: UpstreamNode, kind: Kind, reader: ListReader, { headers }: PipelineCall): Shelf {
     let shelves = this.#shelves.get(node)
     if (shelves === undefined) this.#shelves.set(node, (shelves = new BoundedMap<string, Shelf>(SHELVES)))
     const sent = Object.keys(headers).length === 0 ? '' : JSON.stringify(headers)
-    const key = `${kind}\n${caller}\n${sent}`
+    const key = `${shelfKey(kind, reader)}${sent}`
     const known = shelves.use(key)
     if (known !== undefined) return known
-    const shelf = emptyShelf()
-    shelves.set(key, shelf, caller)
+    const shelf = emptyShelf(reader.own !== undefined)
+    shelves.set(key, shelf, reader.viewer)
     return shelf
   }
 }
@@ -288,8 +297,12 @@ function isStill({ upstream, wasUp }: Trouble): boolean {
   return wasUp || upstream.state !== 'ready'
 }
 
-function emptyShelf(): Shelf {
-  return { known: undefined, late: undefined, lateSince: undefined, failure: undefined }
+function shelfKey(kind: Kind, { viewer, own }: ListReader): string {
+  return `${kind}\n${own ?? ''}\n${viewer}\n`
+}
+
+function emptyShelf(isOwn: boolean): Shelf {
+  return { known: undefined, late: undefined, lateSince: undefined, failure: undefined, isOwn }
 }
 
 function settled(work: Promise<Part>): Promise<Outcome> {

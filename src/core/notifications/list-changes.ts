@@ -5,6 +5,7 @@ import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'
 import { baseOf, onlooker } from '../session.ts'
+import type { ListAudience } from './list-audience.ts'
 
 /** Changes within this time are one. */
 const GATHER_MS = 50
@@ -20,11 +21,18 @@ const MAX_COMPARED = 64
 
 const NONE: ReadonlySet<string> = new Set()
 
+/** Viewers with the same lists before and now. */
+interface Viewers {
+  readonly sessions: Session[]
+  /** Key of their lists now. */
+  readonly now: string
+}
+
 /** Compares lists with those that clients were given, so that only who would see another one is told. */
 export class ListNews {
   readonly #graph: Graph
-  /** By kind and viewer: the first view that was given, or the one at the last announcement. */
-  readonly #seen = new BoundedMap<string, View>({ max: MAX_SEEN })
+  /** By kind and viewer: the first view that was given, or the one at the last announcement. Those of single connections are half of them at most. */
+  readonly #seen = new BoundedMap<string, View>({ max: MAX_SEEN, share: MAX_SEEN / 2 })
   /** Upstreams that changed while a viewer had no list yet, by kind and viewer: one may be on its way that is without them. */
   readonly #missed = new BoundedMap<string, ReadonlySet<string>>({ max: MAX_SEEN })
   /** Sessions that were given lists of connections of their own, with the key of the reader that each was then, by kind. */
@@ -34,115 +42,143 @@ export class ListNews {
     this.#graph = graph
   }
 
-  /** Notes a view that was given to a client; returns the upstreams that changed before, which it may be without. */
-  saw(kind: Kind, session: Session, view: View): ReadonlySet<string> {
-    const key = this.#keyOf(kind, session)
-    this.#note(kind, session)
-    if (!this.#seen.has(key)) this.#seen.set(key, view)
+  /** Notes a view that was given to a client, by the key of the reader that it was when it asked; returns the upstreams that changed before, which it may be without. */
+  saw(kind: Kind, session: Session, view: View, reader: string): ReadonlySet<string> {
+    const key = `${kind} ${reader}`
+    this.#note(kind, session, reader)
+    if (!this.#seen.has(key)) this.#keep(key, session, view)
     const missed = this.#missed.get(key)
     if (missed === undefined) return NONE
     this.#missed.delete(key)
     return missed
   }
 
-  /** The viewers for whom lists of these upstreams differ; undefined for all of them. */
+  /** Tells those of the audience for whom lists differ that may have changed. */
   async differing(
     method: string,
-    upstreams: ReadonlySet<string>,
+    changes: ListAudience,
     audience: Iterable<Session>,
-  ): Promise<ReadonlySet<string> | undefined> {
-    const viewers = new Map<string, Session>()
-    for (const session of audience) viewers.set(this.readersOf(session), session)
-    if (viewers.size > MAX_COMPARED) return undefined
-    const differing = new Set<string>()
+  ): Promise<(session: Session) => boolean> {
+    const viewers = new Map<string, Viewers>()
+    for (const session of audience) if (changes.has(session, this.#graph)) this.#sort(session, viewers)
+    if (viewers.size > MAX_COMPARED) return session => changes.has(session, this.#graph)
+    const differing = new Set<Session>()
     await Promise.all(
-      [...viewers].map(async ([viewer, session]) => {
+      [...viewers.values()].map(async ({ sessions, now }) => {
         const differs = await Promise.all(
-          kindsChangedBy(method).map(kind => this.#isAnother(kind, session, upstreams)),
+          kindsChangedBy(method).map(kind => this.#isAnother(kind, sessions, now, changes.upstreams)),
         )
-        if (differs.includes(true)) differing.add(viewer)
+        if (differs.includes(true)) for (const session of sessions) differing.add(session)
       }),
     )
-    return differing
+    return session => differing.has(session)
+  }
+
+  /** Puts a session with those who were shown the same lists and would be shown the same now. */
+  #sort(session: Session, viewers: Map<string, Viewers>): void {
+    const now = this.#graph.catalog.readerKey(session)
+    const last = this.#own.get(baseOf(session))
+    const key = last === undefined ? now : JSON.stringify([now, ...KINDS.map(kind => last[kind])])
+    const known = viewers.get(key)
+    if (known === undefined) viewers.set(key, { sessions: [session], now })
+    else known.sessions.push(session)
   }
 
   /**
    * A legacy client that was given no list has nothing to compare. A modern one may have got its list from another process: what
    * matters then is whether it sees anything of the upstream.
    */
-  async #isAnother(kind: Kind, session: Session, upstreams: ReadonlySet<string>): Promise<boolean> {
-    const key = this.#keyOf(kind, session)
-    const seen = this.#seen.get(this.#lastKeyOf(kind, session)) ?? shownNow(kind, session, this.#graph)
-    if (seen === undefined && session.client.era === 'legacy') {
+  async #isAnother(
+    kind: Kind,
+    sessions: readonly Session[],
+    reader: string,
+    upstreams: ReadonlySet<string>,
+  ): Promise<boolean> {
+    const [session] = sessions
+    if (session === undefined) return false
+    const key = `${kind} ${reader}`
+    const seen = this.#seenBy(kind, session, key)
+    if (seen.length === 0 && session.client.era === 'legacy') {
       this.#missed.set(key, new Set([...upstreams, ...(this.#missed.get(key) ?? NONE)]))
       return this.#graph.catalog.isDoubtful(kind)
     }
     const now = await viewSoon(kind, session, this.#graph)
     if (now === undefined) return true
-    if (seen === undefined) return now.all.entries.some(({ upstream }) => upstreams.has(upstream))
-    if (isSameList(seen, now.shown)) return false
-    this.#seen.set(key, now.shown)
-    return true
+    if (seen.length === 0) return now.all.entries.some(({ upstream }) => upstreams.has(upstream))
+    for (const one of sessions) this.#note(kind, one, reader)
+    const isSame = seen.every(view => isSameList(view, now.shown))
+    if (!isSame || !this.#seen.has(key)) this.#keep(key, session, now.shown)
+    return !isSame
   }
 
-  /** Key of all who were shown the same lists and would be shown the same now. */
-  readersOf(session: Session): string {
-    const { catalog } = this.#graph
-    const last = this.#own.get(baseOf(session))
-    const now = catalog.readerKey(session)
-    return last === undefined ? now : JSON.stringify([now, ...KINDS.map(kind => last[kind])])
+  /** Lists that a session may have been given last, by whichever connection: one that listens is not the one that lists. */
+  #seenBy(kind: Kind, session: Session, key: string): View[] {
+    const last = this.#own.get(baseOf(session))?.[kind]
+    const ofAll = `${kind} ${this.#graph.catalog.listings.readerKey(session)}`
+    const keys =
+      last === undefined ? [ofAll, ...(session.client.era === 'modern' ? [key] : [])] : [`${kind} ${last}`]
+    const seen = [...new Set(keys.flatMap(one => this.#seen.get(one) ?? []))]
+    return seen.length > 0 ? seen : [shownNow(kind, session, this.#graph) ?? []].flat()
   }
 
-  #keyOf(kind: Kind, session: Session): string {
-    return `${kind} ${this.#graph.catalog.readerKey(session)}`
-  }
-
-  /** The key of the list that a session was given last, by whichever connection. */
-  #lastKeyOf(kind: Kind, session: Session): string {
-    const own = this.#own.get(baseOf(session))?.[kind] ?? this.#graph.catalog.listings.readerKey(session)
-    return `${kind} ${own}`
+  #keep(key: string, session: Session, view: View): void {
+    this.#seen.set(key, view, this.#graph.catalog.ownLists(session) === '' ? undefined : 'own')
   }
 
   /** Most sessions have never had a list of their own: nothing is kept of them. */
-  #note(kind: Kind, session: Session): void {
-    const { catalog } = this.#graph
+  #note(kind: Kind, session: Session, reader: string): void {
     const last = this.#own.get(baseOf(session))
-    if (last === undefined && catalog.ownLists(session) === '') return
-    this.#own.set(baseOf(session), { ...last, [kind]: catalog.readerKey(session) })
+    if (last === undefined && reader === this.#graph.catalog.listings.readerKey(session)) return
+    this.#own.set(baseOf(session), { ...last, [kind]: reader })
   }
 }
 
 /** Tells each client which of its lists is another one in `next` than it was in `before`, and nothing where none is. */
 export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
-  const callers = new Map<string, Session>()
+  const callers = new Map<string, Session[]>()
   // Readers whom one of the two shows the same may be shown different lists by the other.
   const keyOf = (session: Session): string =>
-    JSON.stringify([before, next].map(({ catalog }) => catalog.listings.readerKey(session)))
-  for (const { notifier } of [before, next])
-    for (const session of notifier.audience()) callers.set(keyOf(session), session)
-  const changed = new Map<string, Set<string>>()
+    JSON.stringify([before, next].map(({ catalog }) => catalog.readerKey(session)))
+  for (const session of new Set([before, next].flatMap(({ notifier }) => [...notifier.audience()]))) {
+    const key = keyOf(session)
+    const known = callers.get(key)
+    if (known === undefined) callers.set(key, [session])
+    else known.push(session)
+  }
+  // Clients that come during the comparison have seen nothing of before.
+  const changed = new Map<Session, ReadonlySet<string>>()
   await Promise.all(
-    [...callers].map(async ([key, session]) => changed.set(key, await changedFor(session, before, next))),
+    [...callers.values()].map(async sessions => {
+      const methods = await changedFor(sessions, before, next)
+      for (const session of sessions) changed.set(session, methods)
+    }),
   )
   for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
-    // Clients that came during the comparison have seen nothing of before.
-    const isMeant = (session: Session): boolean => changed.get(keyOf(session))?.has(method) ?? false
+    const isMeant = (session: Session): boolean => changed.get(session)?.has(method) ?? false
     for (const { notifier } of [before, next]) notifier.tell(method, isMeant)
   }
 }
 
-async function changedFor(session: Session, before: Graph, next: Graph): Promise<Set<string>> {
-  const differ = await Promise.all(KINDS.map(kind => isChanged(kind, session, before, next)))
+async function changedFor(sessions: readonly Session[], before: Graph, next: Graph): Promise<Set<string>> {
+  const differ = await Promise.all(KINDS.map(kind => isChanged(kind, sessions, before, next)))
   return new Set(KINDS.filter((_, index) => differ[index]).map(kind => LISTS[kind].changed))
 }
 
-async function isChanged(kind: Kind, session: Session, before: Graph, next: Graph): Promise<boolean> {
+async function isChanged(
+  kind: Kind,
+  sessions: readonly Session[],
+  before: Graph,
+  next: Graph,
+): Promise<boolean> {
+  const [session] = sessions
+  if (session === undefined) return false
   if (before.catalog.isDoubtful(kind)) return true
   const seen = shownNow(kind, session, before)
   if (seen === undefined) return false
+  const reader = next.catalog.readerKey(session)
   const now = await viewSoon(kind, session, next)
   if (now === undefined) return true
-  next.notifier.listGiven(kind, session, now.shown)
+  for (const one of sessions) next.notifier.listGiven(kind, one, now.shown, reader)
   return !isSameList(seen, now.shown)
 }
 

@@ -5,6 +5,7 @@ import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
 import { canonicalOr } from '../../protocol/uri.ts'
+import { ListAudience, type Meant } from './list-audience.ts'
 import { ListNews, ListSaver } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
 import { liveOf } from '../kept-upstream.ts'
@@ -42,7 +43,8 @@ export class Notifier {
   readonly #held = new Map<string, Held>()
   readonly #holds = new Shares(MAX_HELD_EACH)
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
-  readonly #changed = new Map<string, Set<string>>()
+  /** By method: what changed, and for whom. */
+  readonly #changed = new Map<string, ListAudience>()
   /** Lists that clients were given, to compare with. */
   readonly #news: ListNews
   #isTelling = false
@@ -76,13 +78,18 @@ export class Notifier {
   upstreamSays(upstream: string, said: Notification, isMeant?: (session: Session) => boolean): void {
     const notification = this.#passed(said, { direction: 'client', upstream, exchange: undefined })
     if (notification === undefined) return
-    if (kindsChangedBy(notification.method).length > 0) {
-      this.listChanged(notification.method, upstream)
-      this.#saver.listsChanged(upstream)
-    } else if (notification.method === 'notifications/resources/updated')
+    if (kindsChangedBy(notification.method).length > 0) this.#listsSaid(upstream, notification, isMeant)
+    else if (notification.method === 'notifications/resources/updated')
       this.#updated(upstream, notification, isMeant)
     else if (notification.method !== TASK_STATUS || !this.#graph.tasks.told(upstream, notification, isMeant))
       this.dropped++
+  }
+
+  /** Only who is shown the lists of the connection that says so is meant, and only those for all are ever saved. */
+  #listsSaid(upstream: string, { method, isOfOwnLists }: Notification, meant: Meant = 'all'): void {
+    if (isOfOwnLists === true) return this.listChanged(method, upstream, meant)
+    this.listChanged(method, upstream, 'rest')
+    this.#saver.listsChanged(upstream)
   }
 
   /** An upstream that comes or goes changes every list it has a part in. */
@@ -119,18 +126,19 @@ export class Notifier {
       if (filter.methods.has(method) && isMeant(exchange.session)) exchange.emit(notification)
   }
 
-  /** An upstream's list may be another one now: every client that would see that is told. */
-  listChanged(method: string, upstream: string): void {
+  /** An upstream's list may be another one now, for these sessions: every client that would see that is told. */
+  listChanged(method: string, upstream: string, meant: Meant = 'all'): void {
     if (this.#changed.size === 0 && !this.#isTelling) this.#tellSoon(COALESCE_MS)
-    const upstreams = this.#changed.get(method)
-    if (upstreams === undefined) this.#changed.set(method, new Set([upstream]))
-    else upstreams.add(upstream)
+    const changes = this.#changed.get(method) ?? new ListAudience()
+    this.#changed.set(method, changes)
+    changes.add(upstream, meant)
   }
 
   /** A client was given a list: what changed while it was made is compared with it. */
-  listGiven(kind: Kind, session: Session, view: View): void {
-    for (const upstream of this.#news.saw(kind, session, view))
-      this.listChanged(LISTS[kind].changed, upstream)
+  listGiven(kind: Kind, session: Session, view: View, reader: string): void {
+    const { catalog } = this.#graph
+    for (const upstream of this.#news.saw(kind, session, view, reader))
+      this.listChanged(LISTS[kind].changed, upstream, one => catalog.readerKey(one) === reader)
   }
 
   #tellSoon(ms: number): void {
@@ -143,9 +151,8 @@ export class Notifier {
     const changed = [...this.#changed]
     this.#changed.clear()
     await Promise.all(
-      changed.map(async ([method, upstreams]) => {
-        const differing = await this.#news.differing(method, upstreams, this.audience())
-        this.tell(method, session => differing?.has(this.#news.readersOf(session)) ?? true)
+      changed.map(async ([method, changes]) => {
+        this.tell(method, await this.#news.differing(method, changes, this.audience()))
       }),
     ).catch(() => undefined)
     this.#graph.clock.after(COMPARE_AGAIN_MS, () => {

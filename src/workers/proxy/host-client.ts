@@ -12,6 +12,9 @@ import { Line, type Maker } from '../ipc/rpc.ts'
 import { SharedOverLine } from './shared-over-line.ts'
 import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
 
+/** A session, and the key of the lists of its own; null where it is shown those of all. */
+export type OwnKey = readonly [session: string, key: string | null]
+
 /** Delay in milliseconds until the owner is told that a session is over. */
 const ENDED_MS = 100
 
@@ -21,6 +24,8 @@ export class OwnerLine implements OwnerSide {
   readonly #upstreams = new Map<string, Set<WeakRef<OwnedUpstream>>>()
   readonly #states = new Map<string, OwnedState>()
   readonly #ended: string[] = []
+  /** Keys of the lists of sessions that have their own, by upstream. */
+  readonly #ownLists = new Map<string, Map<string, string>>()
   #shared: SharedOverLine | undefined
   #greeted: () => void = () => undefined
   /** Resolves once it is known how every upstream does. */
@@ -46,6 +51,7 @@ export class OwnerLine implements OwnerSide {
   }
 
   ended(id: string): void {
+    for (const own of this.#ownLists.values()) if (own.size > 0) own.delete(id)
     this.#ended.push(id)
     if (this.#ended.length === 1) setTimeout(() => this.#sayEnded(), ENDED_MS).unref()
   }
@@ -56,7 +62,7 @@ export class OwnerLine implements OwnerSide {
 
   /** Creates the stand-in for an upstream of the owner. */
   upstream(spec: UpstreamConfig, context: UpstreamContext): Upstream {
-    const upstream = new OwnedUpstream(spec, context, () => this)
+    const upstream = new OwnedUpstream(spec, context, () => this, this.#ownListsOf(context.name))
     const all = this.#upstreams.get(upstream.name) ?? new Set()
     this.#upstreams.set(upstream.name, all.add(new WeakRef(upstream)))
     const known = this.#states.get(upstream.name)
@@ -68,9 +74,23 @@ export class OwnerLine implements OwnerSide {
     if (topic !== undefined) return this.#shared?.hear(String(topic), String(text))
     if (Array.isArray(states)) return this.#become(states as OwnedState[], changed)
     const told = notification as Notification
+    if (own !== undefined) this.#becomeOwn(String(said), own as OwnKey[])
     for (const upstream of this.#of(String(said ?? tell)))
       if (said === undefined) upstream.tell(String(session), told)
-      else upstream.says(told, meant as string[] | undefined, own as [string, string][] | undefined)
+      else upstream.says(told, meant as string[] | undefined)
+  }
+
+  #becomeOwn(name: string, own: readonly OwnKey[]): void {
+    const known = this.#ownListsOf(name)
+    for (const [id, key] of own)
+      if (key === null) known.delete(id)
+      else known.set(id, key)
+  }
+
+  #ownListsOf(name: string): Map<string, string> {
+    const known = this.#ownLists.get(name) ?? new Map<string, string>()
+    this.#ownLists.set(name, known)
+    return known
   }
 
   #become(states: readonly OwnedState[], changed: unknown): void {

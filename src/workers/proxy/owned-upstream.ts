@@ -44,15 +44,21 @@ export class OwnedUpstream implements Upstream {
   readonly #line: () => OwnerSide
   readonly #needsTokens: boolean
   readonly #sessions = new Map<string, Session>()
-  /** Keys of the lists of sessions that have their own, as the owner said last. */
-  #ownLists: ReadonlyMap<string, string> = new Map()
+  /** Keys of the lists of sessions that have their own, as the owner said last; the line keeps them beyond a reload. */
+  readonly #ownLists: ReadonlyMap<string, string>
   #known: Omit<OwnedState, 'name'> = { state: 'idle' }
 
-  constructor(spec: UpstreamConfig, context: UpstreamContext, line: () => OwnerSide) {
+  constructor(
+    spec: UpstreamConfig,
+    context: UpstreamContext,
+    line: () => OwnerSide,
+    ownLists: ReadonlyMap<string, string> = new Map(),
+  ) {
     this.name = context.name
     this.spec = spec
     this.#context = context
     this.#line = line
+    this.#ownLists = ownLists
     this.#needsTokens = ownerNeedsTokens(spec)
   }
 
@@ -90,13 +96,8 @@ export class OwnedUpstream implements Upstream {
     if (hasChanged) this.#context.stateChanged(known.state, known.problem)
   }
 
-  /** Passes on a notification of the upstream that belongs to no request. With one of lists comes who has lists of its own. */
-  says(
-    notification: Notification,
-    meant: readonly string[] | undefined,
-    own: readonly (readonly [session: string, key: string])[] | undefined,
-  ): void {
-    if (own !== undefined) this.#ownLists = new Map(own)
+  /** Passes on a notification of the upstream that belongs to no request. */
+  says(notification: Notification, meant: readonly string[] | undefined): void {
     const ids = meant && new Set(meant)
     this.#context.notify(notification, ids && (({ id }) => ids.has(id)))
   }
@@ -107,7 +108,7 @@ export class OwnedUpstream implements Upstream {
   }
 
   dispatch(call: Call): Promise<Answer> {
-    const { exchange, method, params, headers, mayBeTask } = call
+    const { exchange, method, params, headers, mayBeTask, ownList } = call
     const { session, principal } = exchange
     this.#sessions.set(session.id, baseOf(session))
     const written = writtenParams(params, exchange.received)
@@ -120,7 +121,7 @@ export class OwnedUpstream implements Upstream {
       ...(principal === session.principal ? {} : { principal }),
       ...(Object.keys(headers).length > 0 ? { headers } : {}),
       ...(mayBeTask === true ? { mayBeTask } : {}),
-      ...(this.#ownLists.size === 0 ? {} : { own: this.listsOf(session) }),
+      ...(ownList === undefined ? {} : { own: ownList }),
       ...(token === undefined ? {} : { token }),
       from: exchange.headers,
       via: exchange.via,

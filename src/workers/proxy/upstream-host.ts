@@ -14,14 +14,14 @@ import { cannotAsk } from '../../core/client-request.ts'
 import { type Carrier, PipelineCall, PipelineExchange } from '../../core/exchange.ts'
 import { liveOf } from '../../core/kept-upstream.ts'
 import type { Graph } from '../../core/graph-types.ts'
-import { onlooker } from '../../core/session.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { kindsChangedBy, LISTS, METHODS } from '../../protocol/methods.ts'
+import { LISTS, METHODS } from '../../protocol/methods.ts'
 import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { SharedMemory } from '../../util/storage/shared-memory.ts'
 import { Line, type Served } from '../ipc/rpc.ts'
 import { readSession } from '../ipc/serialize.ts'
+import type { OwnKey } from './host-client.ts'
 import { answerShared, Subscriptions } from './shared-over-line.ts'
 
 /** Passes notifications and asks on as they are: the hooks for them run in the worker. */
@@ -81,47 +81,31 @@ export class Owner {
   /** Passes on a notification that belongs to no request; each worker knows who wants to hear it. */
   said(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     for (const [line, sessions] of this.#lines) {
-      const meant = isMeant && [...sessions.values()].filter(isMeant).map(({ id }) => id)
-      if (meant?.length !== 0)
-        line.note({
-          said: upstream,
-          notification,
-          meant,
-          own: this.#ownLists(upstream, notification, sessions),
-        })
+      const meant = isMeant && [...sessions.values()].filter(isMeant)
+      if (meant?.length === 0) continue
+      const own = notification.isOfOwnLists === true ? this.#ownLists(upstream, meant ?? []) : undefined
+      line.note({ said: upstream, notification, meant: meant?.map(({ id }) => id), own })
     }
   }
 
-  /** Sessions that are shown lists of a connection of their own, with the keys of these; undefined for news of anything else. */
-  #ownLists(
-    name: string,
-    { method }: Notification,
-    sessions: ReadonlyMap<string, Session>,
-  ): (readonly [string, string])[] | undefined {
-    if (kindsChangedBy(method).length === 0) return undefined
+  /** Keys of the lists of their own that sessions are shown. */
+  #ownLists(name: string, sessions: readonly Session[]): OwnKey[] {
     const upstream = this.#graph().upstreams.get(name)?.upstream
-    return [...sessions].flatMap(([id, session]) => {
-      const key = upstream?.listsOf?.(session)
-      return key === undefined ? [] : [[id, key] as const]
-    })
+    return sessions.map(session => [session.id, upstream?.listsOf?.(session) ?? null])
   }
 
   /**
-   * Session in whose name a list is asked for. A worker that does not know yet that the session has lists of its own
-   * would keep them for all: it is given those of all, and told.
+   * The list of its own that a session is to be given, as its worker asks for it. A worker that does not know yet what lists
+   * the session is shown keeps them as what it asked for: it is given those of all, and told.
    */
-  #lister(
-    { upstream: name, method, own }: JsonObject,
-    session: Session,
-    line: Line,
-    sessions: ReadonlyMap<string, Session>,
-  ): Session {
+  #ownList({ upstream, method, own }: JsonObject, session: Session, line: Line): string | undefined {
     const kind = METHODS.get(String(method))?.to === 'list' ? METHODS.get(String(method))?.kind : undefined
-    const upstream = this.#graph().upstreams.get(String(name))?.upstream
-    if (kind === undefined || upstream?.listsOf?.(session) === own) return session
-    const notification = { method: LISTS[kind].changed, params: undefined }
-    line.note({ said: name, notification, own: this.#ownLists(String(name), notification, sessions) })
-    return onlooker(session.client.info, session)
+    if (kind === undefined) return undefined
+    const [[, key] = []] = this.#ownLists(String(upstream), [session])
+    if ((key ?? undefined) === own) return key ?? undefined
+    const notification = { method: LISTS[kind].changed, params: undefined, isOfOwnLists: true }
+    line.note({ said: upstream, notification, meant: [session.id], own: [[session.id, key]] })
+    return undefined
   }
 
   #states(): JsonObject[] {
@@ -141,7 +125,8 @@ export class Owner {
       return true
     })
     sessions.set(session.id, session)
-    const call = callOf(request, this.#lister(request, session, line, sessions), served, graph)
+    const call = callOf(request, session, served, graph)
+    call.ownList = this.#ownList(request, session, line)
     graph.entered()
     return node.dispatch(call).then(
       answer => {

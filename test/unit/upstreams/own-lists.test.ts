@@ -126,6 +126,22 @@ test('lists of a session are those of all again once its process has ended for w
   await until(async () => (await isShown(client)) === atFirst, 'the list is as at first')
 })
 
+test('a server that rests is not woken to tell that lists of a process that ended are those of all', async t => {
+  const gateway = await gatewayBefore(t, { isolation: 'principal', era: 'legacy', idle: '300ms' })
+  const client = await listening(t, gateway, { era: 'legacy' })
+  const atFirst = await isShown(client)
+  await heardToggle(client)
+  assert.equal(await isShown(client), !atFirst)
+  const heard = client.notified(CHANGED)
+  const starts = (): number => gateway.log.filter(({ message }) => message === 'upstream is ready').length
+  assert.equal(starts(), 1)
+
+  await heard
+
+  assert.equal(await isShown(client), atFirst)
+  assert.equal(starts(), 1)
+})
+
 async function upstreamOf({ gateway }: TestGateway): Promise<{
   runtime?: { instances: { pid?: number }[] }
   cache: { misses: number }
