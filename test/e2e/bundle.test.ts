@@ -14,7 +14,7 @@ import { cleanup } from '../fixtures/cleanup.ts'
 import { directory, gateway, PACKAGE } from './cli/run.ts'
 
 const run = promisify(execFile)
-const WHO = fileURLToPath(new URL('../fixtures/who-server.mjs', import.meta.url))
+const WHO = fileURLToPath(new URL('../fixtures/servers/who-server.mjs', import.meta.url))
 const CONFIG = {
   version: 1,
   upstreams: { who: { type: 'stdio', command: process.execPath, args: [WHO] } },

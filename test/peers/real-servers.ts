@@ -26,7 +26,7 @@ export async function prepareRealServers(): Promise<RealServers> {
       everything: program(entryOf('@modelcontextprotocol/server-everything')),
       files: program(entryOf('@modelcontextprotocol/server-filesystem'), directory),
       memory: { ...program(entryOf('@modelcontextprotocol/server-memory')), env: memory },
-      modern: program(fileURLToPath(new URL('../fixtures/sdk-v2-server.ts', import.meta.url))),
+      modern: program(fileURLToPath(new URL('../fixtures/servers/sdk-v2-server.ts', import.meta.url))),
     },
     remove: () => rm(directory, { recursive: true, force: true }),
   }

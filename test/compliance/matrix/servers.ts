@@ -31,7 +31,7 @@ export async function everythingFixture(era: string, transport: Transport): Prom
 
 /** The same of SDK v1. */
 export async function sdkV1Fixture(transport: Transport): Promise<Running> {
-  const args = [join(FIXTURES, 'sdk-v1-server.ts'), ...PAGE]
+  const args = [join(FIXTURES, 'servers/sdk-v1-server.ts'), ...PAGE]
   if (transport === 'stdio') return program(args)
   return announced([...args, '--http'], transport === 'sse' ? 'sse' : 'url', transport)
 }

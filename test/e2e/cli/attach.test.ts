@@ -16,7 +16,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { directory, gateway } from './run.ts'
 
-const WHO = fileURLToPath(new URL('../../fixtures/who-server.mjs', import.meta.url))
+const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const skip = process.platform === 'linux' ? false : 'it looks at /proc'
 const server = { type: 'stdio', command: process.execPath, args: [WHO] }
 

@@ -7,7 +7,7 @@ import { testClient } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { directory, gateway, serving } from './run.ts'
 
-const CHANGING = fileURLToPath(new URL('../../fixtures/changing-server.mjs', import.meta.url))
+const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../node_modules/@modelcontextprotocol/', import.meta.url))
 
 const add = { name: 'add', description: 'Adds two numbers.', inputSchema: { type: 'object' } }

@@ -11,7 +11,7 @@ import { freePort } from '../../fixtures/free-port.ts'
 import { LAUNCHER } from '../../peers/gateway.ts'
 import { directory, gateway, serving, type Serving } from '../cli/run.ts'
 
-const CHANGING = fileURLToPath(new URL('../../fixtures/changing-server.mjs', import.meta.url))
+const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
 
 interface Found {
   readonly code: string

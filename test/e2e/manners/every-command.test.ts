@@ -8,7 +8,7 @@ import { cleanup } from '../../fixtures/cleanup.ts'
 import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway } from '../cli/run.ts'
 
-const WHO = fileURLToPath(new URL('../../fixtures/who-server.mjs', import.meta.url))
+const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const SERVERS = fileURLToPath(new URL('../../fixtures/registry/servers.json', import.meta.url))
 const CONFIG = {
   version: 1,

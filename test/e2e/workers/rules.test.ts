@@ -14,7 +14,7 @@ import { gateway } from '../cli/run.ts'
 import { modern } from '../../unit/fixtures/by-token.ts'
 import { everything, skipOne, twoWorkers, until } from './setting.ts'
 
-const CHANGING = fileURLToPath(new URL('../../fixtures/changing-server.mjs', import.meta.url))
+const CHANGING = fileURLToPath(new URL('../../fixtures/servers/changing-server.mjs', import.meta.url))
 const SECRET = 'a-secret-of-this-test'
 
 test('a callback decides, whichever worker it reaches', async t => {

@@ -65,7 +65,9 @@ describe('the ceilings of a server', posix, () => {
   })
 
   it('end a server that has too many processes', linux, async t => {
-    const spec = stdioSpec([fixture('escaping-server.mjs'), 'deaf,deaf,setsid'], { ceilings: { pids: 3 } })
+    const spec = stdioSpec([fixture('servers/escaping-server.mjs'), 'deaf,deaf,setsid'], {
+      ceilings: { pids: 3 },
+    })
     const { upstream } = await bench(t, spec)
     await upstream.start()
 

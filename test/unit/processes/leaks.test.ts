@@ -141,7 +141,7 @@ describe('what a server has started', { concurrency: 4, skip }, () => {
 })
 
 function escaping(cookie: string, ways: string) {
-  return stdioSpec([fixture('escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
+  return stdioSpec([fixture('servers/escaping-server.mjs'), ways], { env: { COOKIE: cookie } })
 }
 
 /** All that the marks of this upstream's processes begin with. */

@@ -27,7 +27,7 @@ import { until } from '../../fixtures/until.ts'
 describe('a server process', { concurrency: 4 }, () => {
   it('gets the variables it may inherit, those that are set for it, and no others', async t => {
     const environment = { PATH: process.env.PATH, SECRET: 's', LANG: 'C' }
-    const spec = stdioSpec([fixture('sdk-v1-server.ts')], {
+    const spec = stdioSpec([fixture('servers/sdk-v1-server.ts')], {
       inheritEnv: ['PATH', 'LANG', 'ABSENT'],
       env: { OWN: '1', LANG: 'de' },
     })
@@ -78,7 +78,7 @@ describe('a server process', { concurrency: 4 }, () => {
     cleanup(t, () => rmSync(directory, { recursive: true }))
     const { upstream } = await bench(
       t,
-      stdioSpec([fixture('sdk-v1-server.ts')], { cwd: path.basename(directory) }),
+      stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: path.basename(directory) }),
       { directory: path.dirname(directory) },
     )
 
@@ -88,7 +88,10 @@ describe('a server process', { concurrency: 4 }, () => {
   })
 
   it('is not started in a directory that does not exist, and says so', async t => {
-    const { upstream } = await bench(t, stdioSpec([fixture('sdk-v1-server.ts')], { cwd: 'no/such/place' }))
+    const { upstream } = await bench(
+      t,
+      stdioSpec([fixture('servers/sdk-v1-server.ts')], { cwd: 'no/such/place' }),
+    )
 
     await upstream.start()
 

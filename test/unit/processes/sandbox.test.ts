@@ -226,7 +226,7 @@ describe('a server in a sandbox', live, () => {
 
   it('takes everything with it, daemons without a name included', async t => {
     const cookie = randomUUID()
-    const spec = stdioSpec([fixture('escaping-server.mjs'), 'deaf,setsid,daemon,nameless'], {
+    const spec = stdioSpec([fixture('servers/escaping-server.mjs'), 'deaf,setsid,daemon,nameless'], {
       env: { COOKIE: cookie },
       sandbox: 'bwrap',
     })

@@ -150,7 +150,7 @@ describe('a modern server on a pipe', { concurrency: 4 }, () => {
   })
 
   it('cannot be had where the server is legacy', async t => {
-    const { upstream } = await bench(t, stdioSpec([fixture('sdk-v1-server.ts')], { era: 'modern' }))
+    const { upstream } = await bench(t, stdioSpec([fixture('servers/sdk-v1-server.ts')], { era: 'modern' }))
 
     await upstream.start()
 

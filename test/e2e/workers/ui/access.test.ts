@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { cleanup } from '../../fixtures/cleanup.ts'
-import type { JsonObject } from '../../../src/plugin.ts'
-import { gateway } from '../cli/run.ts'
-import { askOnce, enter, tokenIn } from './page-requests.ts'
-import { isOff, ofBoth, opened } from './page-setting.ts'
-import { skipOne, until } from './setting.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { gateway } from '../../cli/run.ts'
+import { askOnce, enter, tokenIn } from './requests.ts'
+import { isOff, ofBoth, opened } from './setting.ts'
+import { skipOne, until } from '../setting.ts'
 
 describe('access to the page of several workers', { skip: isOff }, () => {
   test('passes what somebody answers to the worker whose server has asked', async t => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
-import type { JsonObject } from '../../../src/plugin.ts'
-import { open } from '../../unit/plugins/ui/setting.ts'
-import { serving } from '../cli/run.ts'
-import { everything, skipOne, twoWorkers } from './setting.ts'
+import { closeAfter, testClient, testUpstream } from '../../../../src/testing/index.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { open } from '../../../unit/plugins/ui/setting.ts'
+import { serving } from '../../cli/run.ts'
+import { everything, skipOne, twoWorkers } from '../setting.ts'
 
 const isOff = { skip: process.platform === 'win32' }
 

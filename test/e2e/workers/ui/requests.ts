@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import type { JsonObject } from '../../../src/plugin.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
 
 /** Answer to a request. */
 export interface Answered {

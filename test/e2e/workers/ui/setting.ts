@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { closeAfter, testClient, testUpstream, type TestUpstream } from '../../../src/testing/index.ts'
-import type { JsonObject } from '../../../src/plugin.ts'
-import { gateway } from '../cli/run.ts'
-import { enter, type Heard, type Wanderer } from './page-requests.ts'
-import { everything, type Running, twoWorkers } from './setting.ts'
+import { closeAfter, testClient, testUpstream, type TestUpstream } from '../../../../src/testing/index.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { gateway } from '../../cli/run.ts'
+import { enter, type Heard, type Wanderer } from './requests.ts'
+import { everything, type Running, twoWorkers } from '../setting.ts'
 
 export const isOff = process.platform === 'win32'
 /** Connections go to the workers in turn, so that of so many each gets some. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { cleanup } from '../../fixtures/cleanup.ts'
-import { redisFor, skip } from '../../fixtures/redis.ts'
-import type { JsonObject } from '../../../src/plugin.ts'
-import { directory, gateway, serving } from '../cli/run.ts'
-import { enter } from './page-requests.ts'
-import { countIn, isOff, ofBoth, opened } from './page-setting.ts'
-import { until } from './setting.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { redisFor, skip } from '../../../fixtures/redis.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { directory, gateway, serving } from '../../cli/run.ts'
+import { enter } from './requests.ts'
+import { countIn, isOff, ofBoth, opened } from './setting.ts'
+import { until } from '../setting.ts'
 
 describe('the page of several workers', { skip: isOff }, () => {
   test('is served by each, to whoever has logged in at one, and shows the calls and clients of all', async t => {
