@@ -61,7 +61,7 @@ function cells(row: JsonObject, out: CommandOutput): string[] {
     String(row.queued),
     left.join(' ') || NOTHING,
     (Array.isArray(row.capabilities) ? row.capabilities : []).map(textOf).join(', ') || NOTHING,
-    textOf(row.why) || factsText(row.facts),
+    [textOf(row.why), textOf(row.last_words)].filter(text => text !== '').join(': ') || factsText(row.facts),
   ]
 }
 

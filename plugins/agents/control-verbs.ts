@@ -7,6 +7,7 @@ import {
   type PluginHooks,
 } from '../../src/plugin.ts'
 import { agentError } from './errors.ts'
+import type { AgentHealth } from './types/agent.ts'
 import type { Caller, TaskEvent, TaskSummary, TaskView } from './types/tasks.ts'
 import { requestOf, problemWith } from './mcp/delegate.ts'
 import type { McpParts } from './mcp/callers.ts'
@@ -39,7 +40,7 @@ export function answerVerbs(hooks: PluginHooks, parts: McpParts): void {
     const ids = idsIn(agents)
     for (const id of ids ?? []) checkAgent(id, parts)
     const rows = await parts.service().probe(ids)
-    return { agents: rows.map(row => ({ ...agentRow(row), ...factsOf(row.health.facts) })) }
+    return { agents: rows.map(row => ({ ...agentRow(row), ...probedOf(row.health) })) }
   })
   control.for('agents.route').tap({ looks: true }, params => {
     checkAgent(params.agent, parts)
@@ -109,8 +110,12 @@ function withEvents(view: TaskView, events: readonly TaskEvent[]): JsonObject {
   return { ...structured(view), is_error: view.isError, events: events.map(event => ({ ...event })) }
 }
 
-function factsOf(facts: JsonObject | object | undefined): JsonObject {
-  return facts === undefined ? {} : { facts: { ...facts } }
+/** Facts of a probe. Its stderr may hold anything: it is for who asks for a probe, and in no list. */
+function probedOf({ facts, lastWords }: AgentHealth): JsonObject {
+  return {
+    ...(facts === undefined ? {} : { facts: { ...facts } }),
+    ...(lastWords === undefined ? {} : { last_words: lastWords }),
+  }
 }
 
 /** Tells the owner who was probably meant. @throws GatewayError GW_AGENT_UNKNOWN */

@@ -21,10 +21,18 @@ export async function runAgent(ask: AskGateway, given: JsonObject, call: Watchin
   const { task_id: task } = await ask('agents.run', given)
   const release = call.onInterrupt(() => void ask('agents.cancel', { task }).catch(() => undefined))
   try {
-    return await follow(ask, String(task), call)
+    const ended = await follow(ask, String(task), call)
+    return { ...ended, ...(ended.has_diff === true ? await placeOf(ask, String(task)) : {}) }
   } finally {
     release()
   }
+}
+
+/** Branch and directory of what was changed in a worktree, as the first line of the diff names them. */
+async function placeOf(ask: AskGateway, task: string): Promise<JsonObject> {
+  const { text } = await ask('agents.output', { task, what: 'diff' })
+  const [, place] = /^# (on branch .*)$/m.exec(String(text).split('\n', 1)[0] ?? '') ?? []
+  return place === undefined ? {} : { changes: place }
 }
 
 async function follow(ask: AskGateway, task: string, call: Watching): Promise<JsonObject> {
@@ -70,7 +78,8 @@ export function taskLines(
   task: JsonObject,
   { out, err }: Pick<CommandCall, 'out' | 'err'>,
 ): { text: string; facts: string[] } {
-  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total } = task
+  const { text, task_id, state, why, agent, routed_by, denied, warnings, truncated, bytes_total, changes } =
+    task
   const said = typeof text === 'string' ? text : ''
   const about = [
     `task ${String(task_id)} ${String(state)}`,
@@ -82,6 +91,10 @@ export function taskLines(
     ...(typeof why === 'string' ? [oneLine(why)] : []),
     ...(truncated === true ? [`cut: it said ${String(bytes_total)} bytes`] : []),
     ...textsOf(denied).map(line => `${err.paint('yellow', 'denied')} ${line}`),
+    ...(textsOf(task.files_changed).length === 0
+      ? []
+      : [`changed ${textsOf(task.files_changed).join(', ')}`]),
+    ...(typeof changes === 'string' ? [oneLine(changes)] : []),
     ...textsOf(warnings).map(line => `${err.paint('yellow', 'warning')} ${line}`),
   ]
   return { text: out.width === undefined ? said : plainText(said), facts: lines }

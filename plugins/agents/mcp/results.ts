@@ -197,10 +197,10 @@ export function agentRow(row: AgentRow): JsonObject {
 }
 
 function agentLine({ id, health, capabilities, running, queued, description }: AgentRow): string {
-  const can = capabilities.length === 0 ? '' : ` can ${capabilities.join(', ')}`
+  const can = capabilities.length === 0 ? '' : ` can ${capabilities.join(', ')};`
   const why = health.why === undefined ? '' : ` (${health.why})`
   const about = description === undefined ? '' : ` – ${description}`
-  return `${id}: ${health.state}${why},${can} ${running} running, ${queued} waiting${about}`
+  return `${id}: ${health.state}${why};${can} ${running} running, ${queued} waiting${about}`
 }
 
 function compact(value: Record<string, unknown>): JsonObject {

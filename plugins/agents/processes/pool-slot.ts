@@ -109,7 +109,9 @@ export function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
   const facts = before.facts === undefined ? {} : { facts: before.facts }
   if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
   const isOut = OUT.has(error.kind) && STARTS.has(error.phase)
-  return isOut ? { state: 'unavailable', why: error.message, ...facts } : before
+  const { lastWords } = error
+  const words = lastWords === undefined || lastWords === '' ? {} : { lastWords }
+  return isOut ? { state: 'unavailable', why: error.message, ...words, ...facts } : before
 }
 
 /** Whatever kept a process from being started, as a failure of the agent. */

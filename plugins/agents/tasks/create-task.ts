@@ -211,11 +211,12 @@ function illnessOf({ state, why }: AgentHealth): string | undefined {
 
 /** Health of an agent as others may read it: the words in it are the agent's own. */
 function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
-  const { why, facts, ...rest } = health
+  const { why, lastWords, facts, ...rest } = health
   const clean = (text: string): string => lineOf(context, text)
   return {
     ...rest,
     ...(why === undefined ? {} : { why: clean(why) }),
+    ...(lastWords === undefined ? {} : { lastWords: clean(lastWords) }),
     ...(facts === undefined
       ? {}
       : {

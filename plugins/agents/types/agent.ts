@@ -20,6 +20,8 @@ export interface AgentFacts {
 export interface AgentHealth {
   readonly state: 'unknown' | 'ready' | 'needs_auth' | 'unavailable'
   readonly why?: string
+  /** Last lines that it wrote to stderr, for the owner alone. */
+  readonly lastWords?: string
   readonly facts?: AgentFacts
 }
 

@@ -37,6 +37,18 @@ test('agents fit a terminal of 80 columns, and nothing of them is cut', () => {
   assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +9\/min 480\/day$/)
 })
 
+test('what an agent said last before it ended stands behind why it did', () => {
+  const row = {
+    id: 'broken',
+    health: 'unavailable',
+    why: 'it exited with code 1',
+    last_words: 'Cannot find module x',
+  }
+  const out = { ...outputTo(), width: undefined }
+  const [, line = ''] = agentLines({ agents: [row] }, { out, table: rows => table(rows, out) })
+  assert.match(line, /it exited with code 1: Cannot find module x$/)
+})
+
 test('where there is room, and where nobody looks, an agent is one line', () => {
   assert.equal(shown(400).length, 3)
   assert.equal(shown(undefined).length, 3)
