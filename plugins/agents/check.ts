@@ -7,6 +7,7 @@ export function check(config: unknown, report: Report): void {
   const used = listAt(config, 'agents', 'registry', 'use').filter(id => typeof id === 'string')
   const agents = { what: 'agent', names: [...Object.keys(list), ...used] }
   checkRegistry(config, list, report)
+  checkSandboxes(config, list, report)
   if (agents.names.length === 0)
     report({
       pointer: '/agents',
@@ -23,6 +24,24 @@ export function check(config: unknown, report: Report): void {
       isKnown(id, agents, `/agents/routing/rules/${i}/prefer/${j}`, report),
     ),
   )
+}
+
+/** Points at agents that are to call back from a sandbox without a network: the gateway cannot be reached from there. */
+function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
+  const defaults = valueAt(config, 'agents', 'defaults')
+  for (const [id, agent] of Object.entries(list)) {
+    const of = (...keys: string[]): unknown => valueAt(agent, ...keys) ?? valueAt(defaults, ...keys)
+    const callback = of('callback')
+    if (of('sandbox') === undefined || of('sandbox', 'network') === true) continue
+    if (callback === undefined || callback === false) continue
+    report({
+      pointer: `/agents/list/${id}`,
+      message: 'cannot call back from a sandbox without a network',
+      hint: 'set "network: true" in its sandbox, which its model needs too, or leave "callback" out',
+      severity: 'warning',
+      on: 'key',
+    })
+  }
 }
 
 function checkRegistry(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
