@@ -73,7 +73,7 @@ export class Exporter {
   readonly #around: { readonly before: Buffer; readonly after: Buffer }
   #stopTimer: (() => void) | undefined
   #sending: Promise<void> | undefined
-  #isFailing = false
+  #failure: string | undefined
   #hasDropped = false
   readonly #ending = new AbortController()
 
@@ -86,6 +86,11 @@ export class Exporter {
     this.#counts = counts
     this.#clock = clock
     this.#log = log
+  }
+
+  /** Reason why the last spans were not sent; undefined where they were, or none had to be. */
+  get failure(): string | undefined {
+    return this.#failure
   }
 
   get waiting(): number {
@@ -187,15 +192,16 @@ export class Exporter {
     const rejected = Math.min(count, rejectedIn(text))
     this.#counts.sent += count - rejected
     this.#counts.failed += rejected
-    if (this.#isFailing) this.#log.info('spans are sent again')
-    this.#isFailing = false
+    if (this.#failure !== undefined) this.#log.info('spans are sent again')
+    this.#failure = undefined
     return 'ok'
   }
 
   #failing(reason: string): void {
-    if (!this.#isFailing && !this.#ending.signal.aborted)
+    if (this.#ending.signal.aborted) return
+    if (this.#failure === undefined)
       this.#log.warn('spans cannot be sent', { to: new URL(this.#settings.url).origin, reason })
-    this.#isFailing = true
+    this.#failure = reason
   }
 
   #pause(ms: number): Promise<void> {

@@ -10,6 +10,7 @@ import {
   type Report,
 } from '../../src/plugin.ts'
 import { Exporter, SpanCounts } from './exporter.ts'
+import { found, HEALTH } from './health.ts'
 import { hasHostApi } from './host-app.ts'
 import { samplerOf, type Settings, settingsOf, VARIABLES } from './settings.ts'
 import { envelope } from './span-text.ts'
@@ -19,6 +20,9 @@ type Options = NonNullable<Config['tracing']>
 
 /** The longest that the end of a gateway waits for its collector. */
 const CLOSE_MS = 2000
+
+/** Port of OTLP over gRPC, which is not spoken here. */
+const GRPC_PORT = '4317'
 
 const CONTEXT: ExplainStep = {
   by: 'tracing',
@@ -32,6 +36,7 @@ const CONTEXT: ExplainStep = {
 export const tracing: Plugin<Options> = {
   name: 'tracing',
   claims: { section: 'tracing', records: true },
+  health: HEALTH,
   check,
   setup(api) {
     const { hooks, slot } = api
@@ -51,16 +56,32 @@ export const tracing: Plugin<Options> = {
     })
     hooks.settled.tap(exchange => spans.settled(exchange))
     hooks.explain.tap((steps, { call }) => (call === undefined ? undefined : [...steps, CONTEXT]))
+    hooks.health.tap(findings => {
+      const { failure: why } = exporter
+      const to = new URL(settings.url).origin
+      return why === undefined ? undefined : [...findings, found('tracing-unsent', { to, why })]
+    })
     hooks.figures.tap(figures => [...figures, ...counts.figures(exporter.waiting)])
     hooks.close.tap(() => exporter.close(CLOSE_MS))
   },
 }
 
-/** Points at a URL that is none, and at a ratio that nothing takes. */
+/** Points at a URL that is none or of another protocol, and at a ratio that nothing takes. */
 function check(config: unknown, report: Report): void {
   const { endpoint, sampler, ratio } = mapAt(config, 'tracing')
   if (typeof endpoint === 'string' && !isHttp(endpoint))
-    report({ pointer: '/tracing/endpoint', message: 'must be an http or https URL' })
+    report({
+      pointer: '/tracing/endpoint',
+      message: 'must be an http or https URL',
+      hint: 'such as http://localhost:4318',
+    })
+  else if (typeof endpoint === 'string' && new URL(endpoint).port === GRPC_PORT)
+    report({
+      pointer: '/tracing/endpoint',
+      message: 'names the port where collectors take gRPC',
+      hint: 'OTLP over HTTP is at 4318 as a rule',
+      severity: 'warning',
+    })
   if (ratio === undefined || typeof sampler !== 'string' || sampler.endsWith('traceidratio')) return
   report({
     pointer: '/tracing/ratio',

@@ -116,7 +116,9 @@ function samplerIn(
   const named = SAMPLERS.find(name => name === variables.OTEL_TRACES_SAMPLER)
   const part = Number(variables.OTEL_TRACES_SAMPLER_ARG)
   const isPart = isGiven(variables.OTEL_TRACES_SAMPLER_ARG) && part >= 0 && part <= 1
-  return { sampler: sampler ?? named ?? 'parentbased_always_on', ratio: ratio ?? (isPart ? part : 1) }
+  // Whoever says a ratio wants one.
+  const usual = ratio === undefined ? 'parentbased_always_on' : 'parentbased_traceidratio'
+  return { sampler: sampler ?? named ?? usual, ratio: ratio ?? (isPart ? part : 1) }
 }
 
 function isGiven(text: string | undefined): text is string {

@@ -3155,7 +3155,7 @@ export interface TracingConfig {
     readonly [k: string]: string
   }
   /**
-   * Which traces are recorded. `parentbased_…` does what the caller decided, and the rest where there is no caller. Without it `OTEL_TRACES_SAMPLER`, or `parentbased_always_on`.
+   * Which traces are recorded. `parentbased_…` does what the caller decided, and the rest where there is no caller. Without it `OTEL_TRACES_SAMPLER`, or `parentbased_always_on`, or `parentbased_traceidratio` where a `ratio` is said.
    */
   sampler?:
     | 'always_on'
