@@ -37,12 +37,12 @@ export const commands: PluginCommands = {
     ],
     gateway: 'running',
     flags: {
+      follow: { type: 'boolean', char: 'f', summary: 'Go on with those that come.' },
       tool: { value: '<name>', summary: 'Of this tool; * stands for anything.' },
       principal: { value: '<subject>', summary: 'Of this caller.' },
       failed: { type: 'boolean', summary: 'Those that failed or were refused.' },
       since: SINCE,
       limit: { value: '<number>', summary: `How many; default ${DEFAULT_LIMIT}.` },
-      follow: { type: 'boolean', char: 'f', summary: 'Go on with those that come.' },
     },
     async run(call) {
       const path = await fileFor(call)

@@ -134,6 +134,11 @@ export const ERRORS = {
     hint: 'Start one with gateway serve, or in the background with gateway up; or name the socket of one with --socket; control.enabled must not be false.',
     exit: 4,
   },
+  GW_RUNS_ALREADY: {
+    text: 'the gateway of {config} runs already, and has the address',
+    hint: 'gateway status shows it, gateway reload has it take a changed file, gateway down stops it.',
+    exit: 4,
+  },
   GW_BACKGROUND: {
     text: 'the gateway in the background did not start: {why}',
     hint: 'Its log is {log}; gateway serve -c {config} shows the same in the foreground.',
@@ -157,7 +162,7 @@ export const ERRORS = {
   },
   GW_NO_LISTENER: {
     text: 'there is nowhere for clients to connect: no listener is configured',
-    hint: 'Add one under listeners, or serve one client on stdin and stdout with --stdio.',
+    hint: 'Add one under listeners, serve one client on stdin and stdout with --stdio, or the clients of this machine with gateway up.',
     exit: 3,
   },
   GW_CONFIG_NOT_FOUND: {

@@ -28,7 +28,10 @@ function namedTarget(text: string): Target {
   const [, name = '', version] = /^([^@]+)(?:@(.+))?$/s.exec(text) ?? []
   if (NAME.test(name)) return { by: 'registry', name, version }
   const forms = 'io.github.owner/server, npm:…, pypi:…, docker:…, openapi:…, https://…'
-  throw usage(`"${text.slice(0, 100)}" is none of: ${forms}`)
+  const shown = text.slice(0, 100)
+  if (/^@[\w.-]+\/[\w.-]+(@[\w.-]+)?$/.test(text)) throw usage(`"${shown}" – did you mean "npm:${shown}"?`)
+  const search = /^[\w.-]+$/.test(text) ? `; gateway search ${shown} looks for a name` : ''
+  throw usage(`"${shown}" is none of: ${forms}${search}`)
 }
 
 function commandTarget(command: readonly string[]): Target {

@@ -63,7 +63,7 @@ function noSuchTool(tool: string, known: readonly string[], owner: UpstreamStatu
 }
 
 /** Arguments as they were given, before the tool's schema is known. */
-interface GivenArguments {
+export interface GivenArguments {
   readonly whole: JsonObject
   readonly pairs: readonly (readonly [key: string, value: string])[]
 }

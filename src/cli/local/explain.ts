@@ -1,10 +1,11 @@
 import type { Explanation } from '../../gateway/explain.ts'
-import { gatewayError } from '../../errors/errors.ts'
-import { isObject, type JsonObject } from '../../protocol/json/json.ts'
+import type { JsonObject } from '../../protocol/json/json.ts'
 import { oneLine } from '../../util/plain-text.ts'
 import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { withAsked, type AskFlags } from './ask-gateway.ts'
+import { withAsked, type AskedGateway, type AskFlags } from './ask-gateway.ts'
+import { argumentsFor, type GivenArguments } from './call.ts'
+import { listAllTools } from './tools.ts'
 
 /** Flags that say whose call it would be, and with what. */
 interface ExplainFlags extends AskFlags {
@@ -12,36 +13,34 @@ interface ExplainFlags extends AskFlags {
   readonly scope?: readonly string[] | undefined
   readonly client?: string | undefined
   readonly profile?: string | undefined
-  readonly args?: string | undefined
 }
 
 /** Explains the outcome of a call, step by step, from the gateway that runs or one of the command's own. */
-export function explainTool(tool: string, flags: ExplainFlags, terminal: Terminal): Promise<Explanation> {
-  const { as, scope, client, profile, args } = flags
+export function explainTool(
+  tool: string,
+  given: GivenArguments | undefined,
+  flags: ExplainFlags,
+  terminal: Terminal,
+): Promise<Explanation> {
+  const { as, scope, client, profile } = flags
   const asked: JsonObject = {
     tool,
     ...(as === undefined ? {} : { as }),
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(client === undefined ? {} : { client }),
     ...(profile === undefined ? {} : { profile }),
-    ...(args === undefined ? {} : { arguments: argumentsIn(args) }),
   }
-  return withAsked(
-    flags,
-    terminal,
-    async gateway => (await gateway.control('explain', asked)) as unknown as Explanation,
-  )
+  return withAsked(flags, terminal, async gateway => {
+    const params = given === undefined ? asked : { ...asked, arguments: await typed(gateway, tool, given) }
+    return (await gateway.control('explain', params)) as unknown as Explanation
+  })
 }
 
-function argumentsIn(text: string): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    value = undefined
-  }
-  if (isObject(value)) return value
-  throw gatewayError('GW_USAGE', { what: '--args must be a JSON object, such as \'{"path":"/tmp"}\'' })
+/** The arguments as `gateway call` sends them: its schema says which value is text. */
+async function typed(gateway: AskedGateway, tool: string, given: GivenArguments): Promise<JsonObject> {
+  if (given.pairs.length === 0) return given.whole
+  const tools = await listAllTools(gateway)
+  return argumentsFor(given, tools.find(({ name }) => name === tool)?.inputSchema)
 }
 
 const PAINT = {

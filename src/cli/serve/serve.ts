@@ -11,6 +11,7 @@ import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './
 import { serveControl } from './control-socket.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
 import { readingOf } from './kept-reading.ts'
+import { sayWhoHasIt } from './runs-already.ts'
 import { stateDirectory } from './state-directory.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -58,7 +59,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(() => reloadUnlessInReach(running, log, reload))
   const sayListeners = listenerAnnouncer(gateway, log)
-  const control = serveControl({ gateway, env: flags.env ?? environment['GATEWAY_ENV'], terminal, log, host })
+  const env = flags.env ?? environment['GATEWAY_ENV']
+  const control = serveControl({ gateway, env, terminal, log, host })
   const inForce = (current: LoadedConfig): void => {
     running = current
     follow(current)
@@ -81,7 +83,10 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   }
   const started = (): void => inForce(source)
   const ended = (): Promise<void> => endOf(gateway, flags)
-  return runGateway(gateway, { host, log, started, settled, stopped: control.close, ended, hangUp: reload })
+  const run = { host, log, started, settled, stopped: control.close, ended, hangUp: reload }
+  return runGateway(gateway, run).catch(async (failure: unknown) => {
+    throw await sayWhoHasIt(failure, { file: source.file, env }, terminal)
+  })
 }
 
 /** The files of a configuration, and the certificates and keys that it names: those are renewed by others. */

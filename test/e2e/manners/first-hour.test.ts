@@ -157,3 +157,40 @@ test('validate says of a file without listeners who can connect', async t => {
     /no listeners: only clients of this machine can connect, by gateway attach or serve --stdio – /,
   )
 })
+
+test('a second serve of one configuration says that the first has the port, and how to stop it', async t => {
+  const first = await place(t)
+  const { url } = await serving(t, ['serve'], { cwd: first }).logged('listening')
+  const { port } = new URL(String(url))
+
+  const again = await gateway(['serve', '--set', `listeners.main.port=${port}`], { cwd: first })
+  const other = await gateway(['serve', '--set', `listeners.main.port=${port}`], { cwd: await place(t) })
+
+  assert.equal(again.code, 4)
+  assert.match(again.stderr, /GW_RUNS_ALREADY.*gateway\.yaml runs already/)
+  assert.match(again.stderr, /hint: .*gateway down stops it/)
+  assert.match(other.stderr, /GW_LISTEN.*the port is taken by another program/)
+})
+
+test('add of the bare name of a package says how it is written', async t => {
+  const cwd = await place(t)
+
+  const scoped = await gateway(['add', '@modelcontextprotocol/server-memory'], { cwd })
+  const bare = await gateway(['add', 'memory'], { cwd })
+
+  assert.match(scoped.stderr, /did you mean "npm:@modelcontextprotocol\/server-memory"\?\n/)
+  assert.match(bare.stderr, /; gateway search memory looks for a name\n/)
+})
+
+test('explain takes arguments as call does', async t => {
+  const rule = { for: 'web__tool_1', when: 'args.path == "7"', name: 'seven' }
+  const cwd = await place(t, { policy: { deny: [rule] } })
+
+  const met = await gateway(['explain', 'web__tool_1', '--args', '{"path":"7"}', '--json'], { cwd })
+  const pairs = await gateway(['explain', 'web__tool_1', 'path="7"', '--json'], { cwd })
+  const wrong = await gateway(['explain', 'web__tool_1', 'path'], { cwd })
+
+  assert.match(met.stdout, /"what": "refused"/)
+  assert.deepEqual(JSON.parse(pairs.stdout), JSON.parse(met.stdout))
+  assert.match(wrong.stderr, /"path" is not KEY=VALUE/)
+})

@@ -28,6 +28,7 @@ export default class Add extends GatewayCommand {
     }),
   }
   static override flags = {
+    yes: boolean({ char: 'y', default: false, summary: 'Write without asking.' }),
     name: string({ helpValue: '<name>', summary: 'Its name among the upstreams. Default: made of its own.' }),
     'env-var': string({
       multiple: true,
@@ -54,7 +55,6 @@ export default class Add extends GatewayCommand {
     }),
     'no-start': boolean({ default: false, summary: 'Add it without having started it.' }),
     'no-sandbox': boolean({ default: false, summary: 'Run it without a sandbox, also where there is one.' }),
-    yes: boolean({ char: 'y', default: false, summary: 'Write without asking.' }),
     'dry-run': boolean({ default: false, summary: 'Show the change, and neither start nor write anything.' }),
     ...REGISTRY_FLAGS,
     config: CONFIG_FLAGS.config,

@@ -14,15 +14,15 @@ export default class Bundle extends GatewayCommand {
     'gateway bundle --config team/gateway.yaml --name team --profile readers',
   ]
   static override flags = {
-    name: string({
-      default: 'gateway',
-      helpValue: '<name>',
-      summary: 'Name of the extension; another one for each configuration.',
-    }),
     output: string({
       char: 'o',
       helpValue: '<file>',
       summary: 'File to write, in place of an earlier one. Default: <name>.mcpb here.',
+    }),
+    name: string({
+      default: 'gateway',
+      helpValue: '<name>',
+      summary: 'Name of the extension; another one for each configuration.',
     }),
     profile: string({ helpValue: '<name>', summary: 'The profile that the application gets.' }),
     ...{ config, env, json },

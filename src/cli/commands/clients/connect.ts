@@ -23,6 +23,7 @@ export default class Connect extends GatewayCommand {
   static override strict = false
   static override args = { client: text({ description: 'Names of clients.', ignoreStdin: true }) }
   static override flags = {
+    yes: boolean({ char: 'y', summary: 'Do not ask.' }),
     all: boolean({ summary: 'Every client of this machine.' }),
     name: string({ default: 'gateway', helpValue: '<name>', summary: 'Name of the entry.' }),
     scope: string({
@@ -39,7 +40,6 @@ export default class Connect extends GatewayCommand {
         'What carries lines to the gateway: gateway attach, or socat, which takes 2 MB and ends with the gateway.',
     }),
     'dry-run': boolean({ summary: 'Show what would change.' }),
-    yes: boolean({ char: 'y', summary: 'Do not ask.' }),
     export: boolean({ summary: 'Print links and snippets, and write nothing.' }),
     ...{ config, env, json },
   }
