@@ -17,6 +17,8 @@ export interface Platform {
   readonly hasSandbox: boolean
   /** A parent can set limits for what it starts. */
   readonly hasLimits: boolean
+  /** Variables `MALLOC_…` set up the allocator, where it is glibc's. */
+  readonly hasMalloc: boolean
 }
 
 const UNIX = {
@@ -27,6 +29,7 @@ const UNIX = {
   hasProc: false,
   hasSandbox: false,
   hasLimits: true,
+  hasMalloc: false,
 }
 const WINDOWS = {
   path: path.win32,
@@ -36,12 +39,15 @@ const WINDOWS = {
   hasProc: false,
   hasSandbox: false,
   hasLimits: false,
+  hasMalloc: false,
 }
 
 /** The system that this runs on, or another one. */
 export function platformOf(name: NodeJS.Platform = process.platform): Platform {
   if (name === 'win32') return { name, ...WINDOWS }
-  return name === 'linux' ? { name, ...UNIX, hasProc: true, hasSandbox: true } : { name, ...UNIX }
+  return name === 'linux'
+    ? { name, ...UNIX, hasProc: true, hasSandbox: true, hasMalloc: true }
+    : { name, ...UNIX }
 }
 
 const PIPES = '\\\\.\\pipe\\'

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
 import type { Port } from './ipc/control-channel.ts'
 import { MARK_VARIABLE, marked } from '../processes/environment.ts'
+import { mallocVariables } from '../util/process/malloc.ts'
 
 /** Program that workers are started as; it knows that it is a worker. */
 export interface Program {
@@ -110,10 +111,10 @@ export function ownEnds(host: NodeJS.Process): { readonly port: Port; readonly s
   }
 }
 
-/** Variables that a worker's environment has besides ours: the mark by which it is ended when the gateway has died. */
+/** Variables that a worker's environment has besides ours: the mark by which it is ended when the gateway has died, and malloc's. */
 export function markedFor(
   environment: Readonly<Record<string, string | undefined>>,
   mark: string,
 ): Record<string, string> {
-  return marked({}, environment[MARK_VARIABLE], mark)
+  return { ...mallocVariables(environment), ...marked({}, environment[MARK_VARIABLE], mark) }
 }

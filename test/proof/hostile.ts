@@ -2,6 +2,7 @@
  * Hostile upstreams, hostile clients and a hostile neighbour, one after the other, while a healthy caller goes on:
  * `npm run proof -- hostile`, about 3 minutes. For each of them the longest time that the gateway's event loop stood
  * still, the memory it took over idle, and the healthy caller's p99 beside its quiet figure; and that nothing leaked.
+ * The gateway's memory is set up as `gateway up` does it; `MALLOC_ARENA_MAX=0` (or another one) in the environment leaves it alone.
  * A second healthy caller asks the same server directly, without the gateway: its p99 is what the machine alone costs.
  *
  *   PHASE_MS=3000 npm run proof -- hostile          for a shorter look
@@ -13,6 +14,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
 import { makeKey } from '../../src/cli/scaffold/new-key.ts'
+import { mallocVariables } from '../../src/util/process/malloc.ts'
 import { firstMatch } from './bulkheads/first-match.ts'
 import { load, type Outcome } from './bulkheads/load.ts'
 import type { Tally } from './hostile/attacker.ts'
@@ -221,14 +223,19 @@ async function gateway(): Promise<string> {
   }
   const path = join(directory, 'gateway.yaml')
   writeFileSync(path, JSON.stringify(config))
-  const child = start([join(ROOT, 'bin/run.js'), 'serve', '-c', path], 'ignore')
+  const child = start([join(ROOT, 'bin/run.js'), 'serve', '-c', path], 'ignore', mallocVariables(process.env))
   return firstMatch(child, 'stderr', /http:\/\/127\.0\.0\.1:\d+\/mcp/)
 }
 
-function start(args: readonly string[], stdout: 'pipe' | 'ignore'): ChildProcess {
+function start(
+  args: readonly string[],
+  stdout: 'pipe' | 'ignore',
+  variables: Readonly<Record<string, string>> = {},
+): ChildProcess {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
     stdio: ['ignore', stdout, 'pipe'],
     cwd: directory,
+    env: { ...process.env, ...variables },
   })
   child.stderr?.resume()
   children.push(child)

@@ -10,6 +10,7 @@ import { backgroundOf } from '../background/start.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
+import { mallocVariables } from '../../util/process/malloc.ts'
 
 /** The flags of `gateway service`. */
 export interface ServiceFlags {
@@ -26,9 +27,9 @@ export interface Service {
   readonly text: string
 }
 
-/** Variables that programs are found and the network is reached by; a service has none from a shell. */
+/** Variables that programs are found and the network is reached by, and memory is given back; a service has none from a shell. */
 const PASSED =
-  /^(PATH|HOME|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS)$/i
+  /^(PATH|HOME|LANG|XDG_(CONFIG|STATE|CACHE|DATA)_HOME|(HTTPS?|NO|ALL)_PROXY|NODE_EXTRA_CA_CERTS|MALLOC_\w+|GLIBC_TUNABLES)$/i
 
 /**
  * The service that runs the gateway of a configuration, written or not.
@@ -60,11 +61,14 @@ export async function serviceOf(
       ...['--config', config, ...(flags.env === undefined ? [] : ['--env', flags.env])],
     ],
     directory: dirname(config),
-    environment: Object.fromEntries(
-      Object.entries(environment).flatMap(([variable, value]) =>
-        value !== undefined && value !== '' && PASSED.test(variable) ? [[variable, value]] : [],
+    environment: {
+      ...mallocVariables(environment, platformOf(kind.platform)),
+      ...Object.fromEntries(
+        Object.entries(environment).flatMap(([variable, value]) =>
+          value !== undefined && value !== '' && PASSED.test(variable) ? [[variable, value]] : [],
+        ),
       ),
-    ),
+    },
     log,
   }
   return { name, kind, file, text: kind.text(facts) }

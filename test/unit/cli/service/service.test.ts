@@ -9,6 +9,7 @@ import {
   type ServiceFacts,
   type ServiceKind,
 } from '../../../../src/cli/service/definitions.ts'
+import { serviceOf } from '../../../../src/cli/service/service.ts'
 import { sayInstall, sayServiceStatus, sayUninstall } from '../../../../src/cli/service/say.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { silentTerminal } from '../../fixtures/silent-terminal.ts'
@@ -138,6 +139,19 @@ test('install writes the file and has the system take it; uninstall takes both b
     `--user is-active ${name}.service`,
     `--user disable --now ${name}.service`,
   ])
+})
+
+test('a service gives memory back as a gateway in the background does, unless its owner has said how', async t => {
+  const { terminal } = await home(t)
+  const textWith = async (environment: object, platform: string): Promise<string> => {
+    const own = { ...terminal, environment: { ...terminal.environment, ...environment } }
+    return (await serviceOf({ platform }, own, process)).text
+  }
+  assert.match(await textWith({}, 'linux'), /^Environment="MALLOC_TRIM_THRESHOLD_=16777216"$/m)
+  const own = await textWith({ MALLOC_ARENA_MAX: '2' }, 'linux')
+  assert.match(own, /^Environment="MALLOC_ARENA_MAX=2"$/m)
+  assert.doesNotMatch(own, /MALLOC_TRIM/)
+  assert.doesNotMatch(await textWith({}, 'darwin'), /MALLOC/)
 })
 
 test('a file of somebody else with that name is left, and a dry run writes nothing', async t => {
