@@ -98,7 +98,8 @@ export interface Upstream {
   dispatch: Dispatch
   /**
    * Key of the connection whose lists a session is shown; undefined for those that all are shown. Sessions of one key are
-   * shown the same. A process that one session has to itself may list something else once its tools were used.
+   * shown the same. A process that one session has to itself may list something else once its tools were used: it says so by
+   * a notification `isOfOwnLists` before the first key.
    */
   listsOf?(session: Session): string | undefined
   /** A client's conversation is over: what was kept for it may go. */

@@ -1,4 +1,5 @@
 import type { Call, Notification, Session, UpstreamContext } from '../api/index.ts'
+import { noteOwnLists } from '../api/own-lists.ts'
 import { KINDS, LISTS } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
@@ -6,9 +7,6 @@ import type { McpUpstreamConfig } from './transport.ts'
 
 /** Changes of each list there is. */
 const ALL_CHANGED = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
-
-/** Keys given out so far: none is given again, to whichever upstream. */
-let keys = 0
 
 /** Lists of one connection. */
 interface Own {
@@ -61,7 +59,7 @@ export class OwnLists {
     const isMeant = (session: Session): boolean => this.#at(session) === supervisor
     // Before it is up a new process says nothing of its own: it lists what the main one does.
     if (connection === undefined) return { isMeant }
-    const own: Own = { connection, key: String(++keys), place: undefined, isMeant }
+    const own: Own = { connection, key: String(noteOwnLists()), place: undefined, isMeant }
     this.#own.set(supervisor, own)
     return own
   }

@@ -1,6 +1,7 @@
 import { type CatalogEntry, isCalled } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
+import { mayBeOwnLists } from '../../api/own-lists.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
 import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
 import { listForm } from '../../protocol/era/entries.ts'
@@ -157,6 +158,7 @@ export class Catalog {
 
   /** Names the upstreams of which this session is shown the lists of a connection of its own; empty for most sessions. */
   ownLists(session: Session): string {
+    if (!mayBeOwnLists()) return ''
     let own = ''
     for (const { upstream } of this.#graph.upstreams.values()) own += ownList(upstream, session)
     return own

@@ -1,5 +1,6 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
+import { noteOwnLists } from '../../api/own-lists.ts'
 import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -87,7 +88,10 @@ export class Notifier {
 
   /** Only who is shown the lists of the connection that says so is meant, and only those for all are ever saved. */
   #listsSaid(upstream: string, { method, isOfOwnLists }: Notification, meant: Meant = 'all'): void {
-    if (isOfOwnLists === true) return this.listChanged(method, upstream, meant)
+    if (isOfOwnLists === true) {
+      noteOwnLists()
+      return this.listChanged(method, upstream, meant)
+    }
     this.listChanged(method, upstream, 'rest')
     this.#saver.listsChanged(upstream)
   }

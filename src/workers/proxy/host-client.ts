@@ -8,6 +8,7 @@ import type {
   UpstreamConfig,
   UpstreamContext,
 } from '../../api/index.ts'
+import { noteOwnLists } from '../../api/own-lists.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
 import { SharedOverLine } from './shared-over-line.ts'
 import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
@@ -82,6 +83,7 @@ export class OwnerLine implements OwnerSide {
 
   #becomeOwn(name: string, own: readonly OwnKey[]): void {
     const known = this.#ownListsOf(name)
+    noteOwnLists()
     for (const [id, key] of own)
       if (key === null) known.delete(id)
       else known.set(id, key)
