@@ -14,6 +14,7 @@ import { METHODS } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
 import { Connections } from './connections.ts'
+import { isPerProject } from './connection-pool.ts'
 import { type Connect, Supervisors } from './supervisor-factory.ts'
 import { tlsFingerprint } from './tls-files.ts'
 import type { Connection } from './connection/connection.ts'
@@ -65,7 +66,13 @@ export class McpUpstream implements Upstream {
     this.#context = context
     this.#tlsFiles = tlsFingerprint(spec, context)
     this.#doubt = new EraDoubt(context)
-    this.#interest = new ClientInterest(context, session => this.#connections.home(session))
+    this.#interest = new ClientInterest(
+      context,
+      session => this.#connections.home(session),
+      spec.isolation === 'shared' && !isPerProject(spec)
+        ? undefined
+        : (supervisor, news) => this.#connections.ownLists.changed(supervisor, news),
+    )
     this.#supervisors = new Supervisors(spec, context, connect, supervisor =>
       this.#interest.audienceOf(supervisor),
     )

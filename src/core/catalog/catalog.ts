@@ -121,8 +121,7 @@ export class Catalog {
   /** Tells whether an upstream has listed anything of this kind that the viewer may see. */
   shows(kind: Kind, viewer: Viewer, upstream: string): boolean {
     const node = this.#graph.upstreams.get(upstream)
-    const reader = { viewer: this.#viewKey(kind, viewer), own: undefined }
-    const known = node && this.#parts.lastKnown(node, kind, reader)?.entries
+    const known = node && this.#parts.lastKnown(node, kind, { viewer: this.#viewKey(kind, viewer) })?.entries
     return known !== undefined && this.#tapped(known, kind, viewer).some(entry => entry.refusal === undefined)
   }
 
@@ -250,7 +249,7 @@ export class Catalog {
     const known = this.#parts.lastKnown(node, kind, reader)
     return reader.own === undefined
       ? known
-      : (known ?? this.#parts.lastKnown(node, kind, { ...reader, own: undefined }))
+      : (known ?? this.#parts.lastKnown(node, kind, { viewer: reader.viewer }))
   }
 
   /** Returns the entry as the `catalog` taps let this principal see it, listed or not; undefined if they hide it. */

@@ -23,7 +23,7 @@ export function listCall(
   node: UpstreamNode,
   kind: Kind,
   session: Session,
-  { own, cursor }: { readonly own: string | undefined; readonly cursor?: string },
+  { own, cursor }: { readonly own?: string | undefined; readonly cursor?: string },
 ): PipelineCall {
   const { method } = LISTS[kind]
   const params = cursor === undefined ? undefined : { cursor }

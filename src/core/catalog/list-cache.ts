@@ -49,7 +49,7 @@ interface Shelf {
 /** Readers of a list: by their view, and by the connection that they are shown it of, where that is not the main one. */
 export interface ListReader {
   readonly viewer: string
-  readonly own: string | undefined
+  readonly own?: string | undefined
 }
 
 const NEVER = new Promise<never>(() => undefined)

@@ -4,7 +4,7 @@ import { Payload } from '../../protocol/payload.ts'
 import { within } from '../../util/clock.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Supervisor } from '../supervisor.ts'
-import { type Home, Watches } from './subscriptions.ts'
+import { type Home, type OwnNews, Watches } from './subscriptions.ts'
 
 /** The wait of a call until its server knows the log level that its client wants. */
 const LEVEL_MS = 1000
@@ -17,9 +17,10 @@ export class ClientInterest {
   readonly #watches: Watches
   readonly #levels = new LogLevels()
 
-  constructor(context: UpstreamContext, home: Home) {
+  /** `ownNews` takes what is said of lists of single connections; undefined where all of them list the same. */
+  constructor(context: UpstreamContext, home: Home, ownNews?: OwnNews) {
     this.#clock = context.clock
-    this.#watches = new Watches(context, home)
+    this.#watches = new Watches(context, home, ownNews)
   }
 
   /** Tells if a client watches a resource, on any connection or on the one of this supervisor. */

@@ -1,4 +1,4 @@
-import { LISTEN_FLAGS } from '../../protocol/methods.ts'
+import { kindsChangedBy, LISTEN_FLAGS } from '../../protocol/methods.ts'
 import type { Answer, Call, Notification, ServerSide, Session, UpstreamContext } from '../../api/index.ts'
 import { toModernParams } from '../../protocol/era/modern.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
@@ -10,6 +10,9 @@ import type { Connection } from '../connection/connection.ts'
 import { isGlobal } from '../connection/translate-call.ts'
 import type { Supervisor } from '../supervisor.ts'
 import type { Subscription } from '../transport.ts'
+
+/** Takes what a server says of its lists on a connection beside the main one. */
+export type OwnNews = (supervisor: Supervisor, notification: Notification) => void
 
 /** Finds where the calls of a session go: the supervisor of a connection of its own that is up, or undefined for the main one. */
 export type Home = (session: Session) => Supervisor | undefined
@@ -30,14 +33,17 @@ const DONE: Answer = Object.freeze({ result: Payload.of({}) })
 export class Watches {
   readonly #context: UpstreamContext
   readonly #home: Home
+  /** Undefined where all connections list the same. */
+  readonly #ownNews: OwnNews | undefined
   /** On the connection that all share; it listens for changed lists, too. */
   readonly #main: Watch
   readonly #pooled = new Map<Supervisor, Watch>()
   readonly #held = new Map<string, Held>()
 
-  constructor(context: UpstreamContext, home: Home) {
+  constructor(context: UpstreamContext, home: Home, ownNews: OwnNews | undefined) {
     this.#context = context
     this.#home = home
+    this.#ownNews = ownNews
     this.#main = new Watch(context, { lists: true, notify: this.#notifierOf(() => this.#main) })
   }
 
@@ -84,11 +90,17 @@ export class Watches {
 
   /** A connection beside the main one has come up or gone. */
   moved(supervisor: Supervisor): void {
+    if (this.#ownNews !== undefined) this.#listen(supervisor)
     if (this.#pooled.size === 0 && this.#held.size === 0) return
     const watch = this.#pooled.get(supervisor)
     if (supervisor.connection !== undefined && watch?.connection !== supervisor.connection)
       watch?.follow(supervisor.connection)
     this.#rehome()
+  }
+
+  /** A modern server says that a list changed to who listens for it. */
+  #listen(supervisor: Supervisor): void {
+    if (supervisor.connection?.server?.era === 'modern') this.#watchOf(supervisor)
   }
 
   forget({ id }: Session): void {
@@ -120,7 +132,13 @@ export class Watches {
     if (supervisor === undefined) return this.#main
     const known = this.#pooled.get(supervisor)
     if (known !== undefined) return known
-    const watch: Watch = new Watch(this.#context, { lists: false, notify: this.#notifierOf(() => watch) })
+    const others = this.#notifierOf(() => watch)
+    const ownNews = this.#ownNews
+    const notify = (notification: Notification): void =>
+      ownNews === undefined || kindsChangedBy(notification.method).length === 0
+        ? others(notification)
+        : ownNews(supervisor, notification)
+    const watch: Watch = new Watch(this.#context, { lists: ownNews !== undefined, notify })
     watch.follow(supervisor.connection)
     this.#pooled.set(supervisor, watch)
     return watch

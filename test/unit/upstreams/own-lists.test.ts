@@ -77,6 +77,21 @@ test('what one session does to its own process changes its lists, and those of n
   assert.equal(changesHeard(client), 0, 'what others do to theirs is not told')
 })
 
+test('what a process of a modern server lists is heard of it, too', async t => {
+  const gateway = await gatewayBefore(t, { isolation: 'session' })
+  const client = await listening(t, gateway, { era: 'legacy' })
+  const other = await listening(t, gateway, { era: 'legacy' })
+  const atFirst = await isShown(client)
+  await isShown(other)
+
+  for (const expected of [!atFirst, atFirst, !atFirst]) {
+    await heardToggle(client)
+    assert.equal(await isShown(client), expected)
+    assert.equal(await isShown(other), atFirst)
+  }
+  assert.equal(changesHeard(other), 0)
+})
+
 test('a tool that only the own process of a session has is called there, and its list is asked for once', async t => {
   const gateway = await gatewayBefore(t, { isolation: 'session', era: 'legacy' })
   const client = await listening(t, gateway, { era: 'legacy' })
