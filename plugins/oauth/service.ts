@@ -119,7 +119,7 @@ export class OAuthService {
   flow(upstream: string): UpstreamFlow {
     const flow = this.#flows.get(upstream)
     if (flow === undefined)
-      throw oauthError('GW_OAUTH_METADATA', { upstream, why: 'no such upstream has "oauth"' })
+      throw oauthError('GW_OAUTH_METADATA', { upstream, why: 'gateway.yaml gives it no "oauth: {}"' })
     return flow
   }
 

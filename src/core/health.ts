@@ -73,6 +73,10 @@ const ELSEWHERE = {
   'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
 } as const
 
+/** Answers of a server that is there, and wants to know who asks. */
+const REFUSED = /^HTTP 40[13]\b/
+const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
+
 /** A finding with advice that can be followed for this server. */
 function fixable(
   code: keyof typeof ELSEWHERE,
@@ -80,7 +84,9 @@ function fixable(
   fields: Readonly<Record<string, string | number>>,
 ): HealthFinding {
   const found = finding(code, { upstream: name, ...fields })
-  return logs === undefined ? { ...found, fix: fillIn(ELSEWHERE[code], { upstream: name }) } : found
+  if (logs !== undefined) return found
+  const advice = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
+  return { ...found, fix: fillIn(advice, { upstream: name }) }
 }
 
 function restarted(upstream: Upstream): HealthFinding[] {

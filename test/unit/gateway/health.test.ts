@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { findingsOf, healthFrom, type HealthFinding } from '../../../src/errors/health.ts'
 import { allFindings } from '../../../src/gateway/builtins.ts'
 import { definePlugin, type Plugin } from '../../../src/plugin.ts'
 import { closeAfter, testGateway, testUpstream, type TestGateway } from '../../../src/testing/index.ts'
+import { cleanup } from '../../fixtures/cleanup.ts'
 import { hashOf } from '../rules/keys.ts'
 
 const codes = ({ findings }: { findings: readonly HealthFinding[] }): string[] =>
@@ -47,6 +51,19 @@ test('the output of a server is no advice where there is none here', async t => 
   const fixes = new Map(gateway.gateway.health.findings.map(({ upstream, fix }) => [upstream, fix]))
   assert.match(fixes.get('gone') ?? '', /^gateway logs gone /)
   assert.equal(fixes.get('away'), 'See that it runs and can be reached; then: gateway restart away')
+})
+
+test('a server that refuses without a login is not said to be out of reach', async t => {
+  const refusing = createServer((_, response) => response.writeHead(401).end())
+  await once(refusing.listen(0, '127.0.0.1'), 'listening')
+  cleanup(t, () => void refusing.close())
+  const { port } = refusing.address() as AddressInfo
+  const locked = { type: 'http', url: `http://127.0.0.1:${port}/mcp` }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { locked } } }))
+
+  const [finding] = gateway.gateway.health.findings
+  assert.match(finding?.summary ?? '', /^locked does not run: HTTP 401/)
+  assert.match(finding?.fix ?? '', /^It wants a login, or another token: see docs\/login\.md/)
 })
 
 test('who stopped a server is reminded of it', async t => {
