@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
+import { mayBeOwnLists } from '../../api/own-lists.ts'
 import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'
@@ -128,7 +129,8 @@ export class ListNews {
   /** Most sessions have never had a list of their own: nothing is kept of them. */
   #note(kind: Kind, session: Session, reader: string): void {
     const last = this.#own.get(baseOf(session))
-    if (last === undefined && reader === this.#graph.catalog.listings.readerKey(session)) return
+    const isOfAll = (): boolean => reader === this.#graph.catalog.listings.readerKey(session)
+    if (last === undefined && (!mayBeOwnLists() || isOfAll())) return
     this.#own.set(baseOf(session), { ...last, [kind]: reader })
   }
 }
