@@ -1,8 +1,12 @@
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { definePlugin, type JsonObject } from '../../../../src/plugin.ts'
-import { TestClock } from '../../../../src/testing/index.ts'
+import { closeAfter, testClient, TestClock } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { freePort } from '../../../fixtures/free-port.ts'
 import { redisFor } from '../../../fixtures/redis.ts'
 import { directoryWith } from '../../../fixtures/sandbox.ts'
 import { authority } from '../../fixtures/certificates.ts'
@@ -55,6 +59,26 @@ async function certifiedReplica(t: TestContext, days: number): Promise<Ill> {
   }
 }
 
+/** A gateway whose spans nobody takes, until a collector comes. */
+async function untraced(t: TestContext): Promise<Ill> {
+  const port = await freePort()
+  const tracing = { endpoint: `http://127.0.0.1:${port}`, every: 5 }
+  const gateway = await gatewayOf(t, { tracing }, { upstreams: { web: await web(t) } })
+  const client = closeAfter(t, await testClient(gateway))
+  await client.request('tools/call', { name: 'web__run' })
+  return {
+    gateway,
+    async cure() {
+      const collector = createServer((request, response) =>
+        request.resume().once('end', () => response.end()),
+      )
+      await once(collector.listen(port, '127.0.0.1'), 'listening')
+      cleanup(t, () => void collector.close().closeAllConnections())
+      await client.request('tools/call', { name: 'web__run' })
+    },
+  }
+}
+
 /** Findings about the gateway itself. `pins-held`, `pins-changed` and what needs a full process are in test/e2e/health/by-commands.test.ts. */
 export const ILLS: Readonly<Record<string, Case>> = {
   'no-upstreams': {
@@ -97,6 +121,7 @@ export const ILLS: Readonly<Record<string, Case>> = {
       return { gateway, cure: async () => void (state.isMended = true) }
     },
   },
+  'tracing-unsent': { level: 'warning', fix: /tracing\.endpoint/, make: untraced },
   'certificate-ends': { level: 'warning', fix: /gateway reload$/, make: t => certified(t, 3) },
   'certificate-ended': { level: 'error', fix: /gateway reload$/, make: t => certified(t, -1) },
   'cluster-certificate-ends': {
