@@ -1,5 +1,5 @@
 import { chmod, lstat, readdir, readFile, rename, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { privatePlacesOf } from '../../../config/private.ts'
 import { answers, attachSocket, removeStale } from '../../../control/sockets.ts'
 import { amountText, plural } from '../../../util/plain-text.ts'
@@ -40,7 +40,7 @@ async function ofConfiguration(path: string, secrets: readonly string[]): Promis
   const mode = await modeOf(path)
   if (mode === undefined) return []
   const text = await readFile(path, 'utf8').catch(() => '')
-  const hasSecrets = secrets.some(secret => text.includes(secret))
+  const hasSecrets = await anyIsSecret(secrets.filter(secret => text.includes(secret)))
   return [
     ...((mode & OTHERS_WRITE) !== 0
       ? [withMode(complaint('config-writable', { path }), path, mode & ~OTHERS_WRITE)]
@@ -49,6 +49,25 @@ async function ofConfiguration(path: string, secrets: readonly string[]): Promis
       ? [withMode(complaint('config-readable', { path }), path, 0o600)]
       : []),
   ]
+}
+
+/** The value of a variable may be the place of a file, which may be read. */
+async function anyIsSecret(values: readonly string[]): Promise<boolean> {
+  return (await Promise.all(values.map(isPlace))).includes(false)
+}
+
+/** True for the path of what is here, or of what may be made in a directory that is. */
+async function isPlace(text: string): Promise<boolean> {
+  if (!isAbsolute(text)) return false
+  const above = dirname(text)
+  return (await exists(text)) || (above !== dirname(above) && (await exists(above)))
+}
+
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 /** Files that the configuration takes secrets from, or names as its own. */

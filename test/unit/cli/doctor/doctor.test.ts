@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { lstat, readFile } from 'node:fs/promises'
+import { chmod, lstat, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { OLDEST_NODE } from '../../../../src/cli/doctor/checks/machine.ts'
@@ -50,6 +50,19 @@ for (const { code, names, prepare, cure } of FAULTS)
     else await cure(ill)
     assert.equal(await found(ill, code), undefined, 'it is mended')
   })
+
+test('a variable that names a file is no secret: a configuration with it may be read', async t => {
+  const well = await lab(t)
+  const server = (variables: string): string =>
+    `  files: { type: stdio, command: node, args: [server.mjs], env: { ${variables} } }`
+  await well.config(server(`MEMORY_FILE_PATH: ${join(well.home, 'memory.json')}`))
+  await chmod(well.file, 0o644)
+  assert.equal(await found(well, 'config-readable'), undefined)
+
+  await well.config(server('LONG_VALUE: /wJalrXUtnFEMI/K7MDENG'))
+  await chmod(well.file, 0o644)
+  assert.ok(await found(well, 'config-readable'), 'what only looks like a path may be a key')
+})
 
 test('a server of a client is known by what its name becomes here; the entry of the gateway, and what is off, are none', async t => {
   const SERVER = '{ type: stdio, command: node, args: [server.mjs] }'
