@@ -3,6 +3,7 @@ import type {
   Answer,
   JsonObject,
   Notification,
+  Session,
   SharedStore,
   Upstream,
   UpstreamConfig,
@@ -10,6 +11,7 @@ import type {
 } from '../../api/index.ts'
 import { noteOwnLists } from '../../api/own-lists.ts'
 import { Line, type Maker } from '../ipc/rpc.ts'
+import { writeSession } from '../ipc/serialize.ts'
 import { SharedOverLine } from './shared-over-line.ts'
 import { type OwnedState, OwnedUpstream, type OwnerSide } from './owned-upstream.ts'
 
@@ -55,6 +57,10 @@ export class OwnerLine implements OwnerSide {
     for (const own of this.#ownLists.values()) if (own.size > 0) own.delete(id)
     this.#ended.push(id)
     if (this.#ended.length === 1) setTimeout(() => this.#sayEnded(), ENDED_MS).unref()
+  }
+
+  introduce(upstream: string, session: Session, method: string): void {
+    this.#line.note({ introduced: { upstream, method, session: writeSession(session) } })
   }
 
   #sayEnded(): void {

@@ -34,6 +34,8 @@ export interface OwnerSide {
   request(request: JsonObject, maker: Maker): Promise<Answer>
   /** A session is over that made requests. */
   ended(id: string): void
+  /** There is a session that has made no request of this upstream, as its lists are kept here. */
+  introduce(upstream: string, session: Session, method: string): void
 }
 
 /** An upstream that another process owns: each call crosses the line to it, and so does what it says. */
@@ -99,7 +101,19 @@ export class OwnedUpstream implements Upstream {
   /** Passes on a notification of the upstream that belongs to no request. */
   says(notification: Notification, meant: readonly string[] | undefined): void {
     const ids = meant && new Set(meant)
-    this.#context.notify(notification, ids && (({ id }) => ids.has(id)))
+    const { isOfOwnLists, method } = notification
+    const isMeant = (session: Session): boolean => {
+      if (isOfOwnLists === true) this.#introduce(baseOf(session), method)
+      return ids?.has(session.id) === true
+    }
+    this.#context.notify(notification, ids && isMeant)
+  }
+
+  /** The owner cannot know yet if it is for a session that was given its lists from memory: it says so once it knows that one. */
+  #introduce(session: Session, method: string): void {
+    if (this.#sessions.has(session.id)) return
+    this.#sessions.set(session.id, session)
+    this.#line().introduce(this.name, session, method)
   }
 
   /** Passes on a notification of the upstream to one session, outside any request. */

@@ -16,6 +16,7 @@ import { liveOf } from '../../core/kept-upstream.ts'
 import type { Graph } from '../../core/graph-types.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { LISTS, METHODS } from '../../protocol/methods.ts'
+import { isObject } from '../../protocol/json/json.ts'
 import { type WrittenParams, readWritten } from '../../protocol/params-as-written.ts'
 import { Payload } from '../../protocol/payload.ts'
 import { SharedMemory } from '../../util/storage/shared-memory.ts'
@@ -57,8 +58,9 @@ export class Owner {
         typeof request.shared === 'string'
           ? answerShared(this.#memory.of(line), request, subscriptions)
           : this.#serve(request, served, line, sessions),
-      note: ({ ended }) => {
+      note: ({ ended = [], introduced }) => {
         for (const id of ended as string[]) this.#ended(id, sessions)
+        if (isObject(introduced)) this.#introduced(introduced, line, sessions)
       },
       closed: () => {
         this.#lines.delete(line)
@@ -82,10 +84,26 @@ export class Owner {
   said(upstream: string, notification: Notification, isMeant?: (session: Session) => boolean): void {
     for (const [line, sessions] of this.#lines) {
       const meant = isMeant && [...sessions.values()].filter(isMeant)
-      if (meant?.length === 0) continue
+      // Sessions that have asked for nothing yet may be shown these lists: their worker names them when it hears of a change.
+      if (meant?.length === 0 && notification.isOfOwnLists !== true) continue
       const own = notification.isOfOwnLists === true ? this.#ownLists(upstream, meant ?? []) : undefined
       line.note({ said: upstream, notification, meant: meant?.map(({ id }) => id), own })
     }
+  }
+
+  /** A worker has a session that is not known here: it hears of what it may have missed. */
+  #introduced(
+    { upstream, method, session: written }: JsonObject,
+    line: Line,
+    sessions: Map<string, Session>,
+  ): void {
+    const session = sessionOn(line, upstream, written)
+    if (sessions.has(session.id)) return
+    sessions.set(session.id, session)
+    const own = this.#ownLists(String(upstream), [session])
+    const notification = { method, params: undefined, isOfOwnLists: true }
+    if (own.some(([, key]) => key !== null))
+      line.note({ said: upstream, notification, meant: [session.id], own })
   }
 
   /** Keys of the lists of their own that sessions are shown. */
@@ -120,10 +138,7 @@ export class Owner {
       throw gatewayError('GW_UPSTREAM_DOWN', { upstream: name, why: 'it is not configured any more' })
     if (request.start === true)
       return node.upstream.start().then(() => ({ result: Payload.of({ problem: node.upstream.problem }) }))
-    const session = readSession(request.session, notification => {
-      line.note({ tell: request.upstream, session: session.id, notification })
-      return true
-    })
+    const session = sessionOn(line, request.upstream, request.session)
     sessions.set(session.id, session)
     const call = callOf(request, session, served, graph)
     call.ownList = this.#ownList(request, session, line)
@@ -147,6 +162,15 @@ export class Owner {
     sessions.delete(id)
     for (const { upstream } of this.#graph().upstreams.values()) upstream.sessionEnded?.(session)
   }
+}
+
+/** A session of a worker, which is told of what its upstream says to it. */
+function sessionOn(line: Line, upstream: unknown, written: unknown): Session {
+  const session: Session = readSession(written, notification => {
+    line.note({ tell: upstream, session: session.id, notification })
+    return true
+  })
+  return session
 }
 
 function callOf(request: JsonObject, session: Session, served: Served, graph: Graph): PipelineCall {

@@ -214,9 +214,11 @@ async function figures(url: string): Promise<void> {
 
 test('a session whose calls go to a process of its own hears what changes there, and lists it, at whichever worker', async t => {
   const running = await twoWorkers(t, { fit: false, upstreams: { it: everything('dual', { prefix: '' }) } })
-  const other = closeAfter(t, await testClient(running.url))
+  const [other, another] = await oneEach(running.url)
   const [client, same] = await oneEach(running.url, { capabilities: { elicitation: {} } })
-  assert.ok(client !== undefined && same !== undefined)
+  assert.ok(other !== undefined && another !== undefined && client !== undefined && same !== undefined)
+  // Both workers keep the list from now on, so that the others are given it without a word to the primary.
+  for (const one of [other, another]) await isShown(closeAfter(t, one))
   for (const one of [client, same]) await closeAfter(t, one).listen()
   const atFirst = await isShown(client)
   await isShown(same)

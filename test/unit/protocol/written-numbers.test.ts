@@ -90,7 +90,7 @@ test('arguments cross from a worker to the owner of a server byte for byte', asy
     note: () => undefined,
     closed: () => undefined,
   })
-  const side = { request: line.request.bind(line), ended: () => undefined }
+  const side = { request: line.request.bind(line), ended: () => undefined, introduce: () => undefined }
   const upstream = new OwnedUpstream({} as UpstreamConfig, { name: 'up' } as UpstreamContext, () => side)
 
   const args = `{"n":[${NUMBERS.join(',')}],"b":1,"2":2,"1":1,"\\u0061":"\\u00e9\\/"}`
