@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts'
 
 type Load = Pick<UpstreamRuntime, 'instances' | 'inFlight'>
 
-/** What connections are busy with, and the era of those that speak another one than the main one. */
+/** Load of connections, with the era of those that speak another one than the main one. */
 export function loadOf(connections: readonly Connection[], main: Connection | undefined): Load {
   const own = main?.server?.era
   const instances = connections.map(({ transport, use, server }) => ({
