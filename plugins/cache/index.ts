@@ -6,6 +6,7 @@ import {
   type Exchange,
   type JsonObject,
   kindsChangedBy,
+  LIST_CHANGES,
   LISTS,
   type Notification,
   parseDuration,
@@ -31,7 +32,7 @@ import type { Shared } from './upstream-cache.ts'
 
 const UPDATED = 'notifications/resources/updated'
 
-const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), UPDATED]
+const NEWS = [...LIST_CHANGES, UPDATED]
 
 const ANSWERS = ['resources/read', 'prompts/get', 'tools/call']
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { LISTS, ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { LIST_CHANGES, ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import type { Cluster, HostOptions } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
@@ -14,7 +14,7 @@ type ClusterConfig = NonNullable<Config['cluster']>
 /** Name of the socket at which the processes of one machine find their store. */
 const STORE = 'store'
 /** Notifications of servers that replicas tell each other. */
-const NEWS = [...new Set(Object.values(LISTS).map(list => list.changed)), 'notifications/resources/updated']
+const NEWS = [...LIST_CHANGES, 'notifications/resources/updated']
 /** Requests of a client that make its session what it is. */
 const TELLING = ['initialize', 'resources/subscribe', 'resources/unsubscribe', 'logging/setLevel']
 

@@ -4,16 +4,14 @@ import {
   CountedTopic,
   isObject,
   type Missed,
-  LISTS,
+  LIST_CHANGES,
   type Notification,
   type SharedStore,
 } from '../../src/plugin.ts'
 
 const UPDATED = 'notifications/resources/updated'
-/** Changes of lists; each is told by its method. */
-const LIST_NEWS: readonly string[] = [...new Set(Object.values(LISTS).map(list => list.changed))]
 /** Notifications of servers that replicas tell each other. */
-const NEWS: readonly string[] = [...LIST_NEWS, UPDATED]
+const NEWS: readonly string[] = [...LIST_CHANGES, UPDATED]
 
 const TOPIC = 'news'
 /** Time in which the same news is told once. */
@@ -118,7 +116,7 @@ export class News {
     names.forEach((name, index) => this.#totals.set(name, now[index] ?? 0))
     if (how === 'first') return
     const changed = names.filter((_, index) => how === 'forgotten' || now[index] !== known[index])
-    for (const name of changed) for (const method of LIST_NEWS) this.#pass(name, method, '')
+    for (const name of changed) for (const method of LIST_CHANGES) this.#pass(name, method, '')
   }
 
   async #count(upstream: string, by: number): Promise<number> {

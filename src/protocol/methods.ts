@@ -124,6 +124,9 @@ export function existsIn(method: string, era: Era): boolean {
   return row?.era === undefined || row.era === era
 }
 
+/** The notifications that a list is another one now: `list_changed` of tools, prompts and resources. */
+export const LIST_CHANGES: readonly string[] = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
+
 /** The kinds that a `list_changed` notification is about. */
 export function kindsChangedBy(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)

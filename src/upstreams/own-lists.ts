@@ -1,12 +1,9 @@
 import type { Call, Notification, Session, UpstreamContext } from '../api/index.ts'
 import { noteOwnLists } from '../api/own-lists.ts'
-import { KINDS, LISTS } from '../protocol/methods.ts'
+import { LIST_CHANGES } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'
 import type { McpUpstreamConfig } from './transport.ts'
-
-/** Changes of each list there is. */
-const ALL_CHANGED = [...new Set(KINDS.map(kind => LISTS[kind].changed))]
 
 /** Lists of one connection. */
 interface Own {
@@ -85,7 +82,7 @@ export class OwnLists {
     if (place === undefined) return
     const { context, placeOf, knowsPlaces } = this.#owner
     const isMeant = (session: Session): boolean => !knowsPlaces() || placeOf(session) === place
-    for (const method of ALL_CHANGED)
+    for (const method of LIST_CHANGES)
       context.notify({ method, params: undefined, isOfOwnLists: true }, isMeant)
   }
 

@@ -14,6 +14,5 @@ export async function sayWhoHasIt(
 }
 
 function isTaken(failure: unknown): boolean {
-  if (!(failure instanceof GatewayError) || failure.code !== 'GW_LISTEN') return false
-  return /\bis taken\b/.test(String(failure.fields['why']))
+  return failure instanceof GatewayError && failure.code === 'GW_LISTEN' && failure.fields['isTaken'] === true
 }

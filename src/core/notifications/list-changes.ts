@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
 import { mayBeOwnLists } from '../../api/own-lists.ts'
-import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
+import { type Kind, KINDS, kindsChangedBy, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'
 import type { Graph } from '../graph-types.ts'
@@ -21,13 +21,6 @@ const MAX_SEEN = 4096
 const MAX_COMPARED = 64
 
 const NONE: ReadonlySet<string> = new Set()
-
-/** Viewers with the same lists before and now. */
-interface Viewers {
-  readonly sessions: Session[]
-  /** Key of their lists now. */
-  readonly now: string
-}
 
 /** Compares lists with those that clients were given, so that only who would see another one is told. */
 export class ListNews {
@@ -60,14 +53,14 @@ export class ListNews {
     changes: ListAudience,
     audience: Iterable<Session>,
   ): Promise<(session: Session) => boolean> {
-    const viewers = new Map<string, Viewers>()
-    for (const session of audience) if (changes.has(session, this.#graph)) this.#sort(session, viewers)
+    const meant = [...audience].filter(session => changes.has(session, this.#graph))
+    const viewers = Map.groupBy(meant, session => this.#viewersOf(session))
     if (viewers.size > MAX_COMPARED) return session => changes.has(session, this.#graph)
     const differing = new Set<Session>()
     await Promise.all(
-      [...viewers.values()].map(async ({ sessions, now }) => {
+      [...viewers.values()].map(async sessions => {
         const differs = await Promise.all(
-          kindsChangedBy(method).map(kind => this.#isAnother(kind, sessions, now, changes.upstreams)),
+          kindsChangedBy(method).map(kind => this.#isAnother(kind, sessions, changes.upstreams)),
         )
         if (differs.includes(true)) for (const session of sessions) differing.add(session)
       }),
@@ -75,14 +68,11 @@ export class ListNews {
     return session => differing.has(session)
   }
 
-  /** Puts a session with those who were shown the same lists and would be shown the same now. */
-  #sort(session: Session, viewers: Map<string, Viewers>): void {
+  /** Key of all who were shown the same lists and would be shown the same now. */
+  #viewersOf(session: Session): string {
     const now = this.#graph.catalog.readerKey(session)
     const last = this.#own.get(baseOf(session))
-    const key = last === undefined ? now : JSON.stringify([now, ...KINDS.map(kind => last[kind])])
-    const known = viewers.get(key)
-    if (known === undefined) viewers.set(key, { sessions: [session], now })
-    else known.sessions.push(session)
+    return last === undefined ? now : JSON.stringify([now, ...KINDS.map(kind => last[kind])])
   }
 
   /**
@@ -92,11 +82,11 @@ export class ListNews {
   async #isAnother(
     kind: Kind,
     sessions: readonly Session[],
-    reader: string,
     upstreams: ReadonlySet<string>,
   ): Promise<boolean> {
     const [session] = sessions
     if (session === undefined) return false
+    const reader = this.#graph.catalog.readerKey(session)
     const key = `${kind} ${reader}`
     const seen = this.#seenBy(kind, session, key)
     if (seen.length === 0 && session.client.era === 'legacy') {
@@ -137,16 +127,11 @@ export class ListNews {
 
 /** Tells each client which of its lists is another one in `next` than it was in `before`, and nothing where none is. */
 export async function tellDifferences(before: Graph, next: Graph): Promise<void> {
-  const callers = new Map<string, Session[]>()
   // Readers whom one of the two shows the same may be shown different lists by the other.
   const keyOf = (session: Session): string =>
     JSON.stringify([before, next].map(({ catalog }) => catalog.readerKey(session)))
-  for (const session of new Set([before, next].flatMap(({ notifier }) => [...notifier.audience()]))) {
-    const key = keyOf(session)
-    const known = callers.get(key)
-    if (known === undefined) callers.set(key, [session])
-    else known.push(session)
-  }
+  const audience = new Set([before, next].flatMap(({ notifier }) => [...notifier.audience()]))
+  const callers = Map.groupBy(audience, keyOf)
   // Clients that come during the comparison have seen nothing of before.
   const changed = new Map<Session, ReadonlySet<string>>()
   await Promise.all(
@@ -155,7 +140,7 @@ export async function tellDifferences(before: Graph, next: Graph): Promise<void>
       for (const session of sessions) changed.set(session, methods)
     }),
   )
-  for (const method of new Set(KINDS.map(kind => LISTS[kind].changed))) {
+  for (const method of LIST_CHANGES) {
     const isMeant = (session: Session): boolean => changed.get(session)?.has(method) ?? false
     for (const { notifier } of [before, next]) notifier.tell(method, isMeant)
   }

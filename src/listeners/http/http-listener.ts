@@ -11,14 +11,20 @@ import type {
   Moves,
   Neighbours,
 } from '../../api/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
 import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import type { HandOn } from './hand-on/hand-on.ts'
 import type { IdleConnections } from './beside/idle-connections.ts'
-import { httpSettings, inUrl, type HttpListenerSpec, type HttpSettings } from './listener-settings.ts'
+import {
+  cannotListen,
+  httpSettings,
+  inUrl,
+  type HttpListenerSpec,
+  type HttpSettings,
+} from './listener-settings.ts'
 import { serveRequest } from './serve-request.ts'
 import { type ListenerTls, readTls, secureContext, secureServer } from './tls.ts'
 import { WriteTimeout } from './unread-bytes.ts'
@@ -204,7 +210,7 @@ class HttpListener implements Listener {
     const { host, port } = this.#context.settings
     if (this.#neighbours !== undefined) await this.#joinOthers()
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', cause => reject(this.#cannotListen(cause)))
+      this.#server.once('error', cause => reject(cannotListen(this.name, this.#context.settings, cause)))
       this.#server.listen(port, host, resolve)
     })
     this.#server.on('error', error =>
@@ -249,12 +255,6 @@ class HttpListener implements Listener {
     if (isSame) return
     this.#server.setSecureContext(secureContext(tls))
     this.#context.log.info('serves a renewed certificate')
-  }
-
-  #cannotListen(cause: Error): Error {
-    const { host, port } = this.#context.settings
-    const why = WHY[(cause as NodeJS.ErrnoException).code ?? ''] ?? cause.message
-    return gatewayError('GW_LISTEN', { listener: this.name, address: `${inUrl(host)}:${port}`, why, cause })
   }
 
   recheck(): void {
@@ -346,11 +346,4 @@ function createServer(
   return tls === undefined
     ? process.getBuiltinModule('node:http').createServer(options, answer)
     : process.getBuiltinModule('node:https').createServer({ ...options, ...secureServer(tls) }, answer)
-}
-
-const WHY: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken by another program',
-  EADDRNOTAVAIL: 'this machine has no such address',
-  EACCES: 'the system does not permit it',
-  ENOTFOUND: 'the name has no address',
 }

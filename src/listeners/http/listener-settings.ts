@@ -1,5 +1,5 @@
 import type { Config, ListenerConfig } from '../../api/index.ts'
-import { gatewayError } from '../../errors/errors.ts'
+import { type GatewayError, gatewayError } from '../../errors/errors.ts'
 import type { HeldLimits } from '../../transport/backlog.ts'
 import { parseDuration, parseSize } from '../../util/units.ts'
 import { type HeaderNames, headerNames } from './request-headers.ts'
@@ -179,4 +179,23 @@ export function erasText({ modern, because }: OfferedEras, label: string | false
   if (modern === 'none') return `legacy sessions only${by}`
   if (modern === 'labelled') return `legacy sessions only, but for requests with ${String(label)}${by}`
   return because.length === 0 ? undefined : `each modern request without a label is a session of its own${by}`
+}
+
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken by another program',
+  EADDRNOTAVAIL: 'this machine has no such address',
+  EACCES: 'the system does not permit it',
+  ENOTFOUND: 'the name has no address',
+}
+
+/** The error for an address that the system does not give a listener; `isTaken` where something listens there already. */
+export function cannotListen(
+  listener: string,
+  { host, port }: Pick<HttpSettings, 'host' | 'port'>,
+  cause: NodeJS.ErrnoException,
+): GatewayError {
+  const { code = '', message } = cause
+  const address = `${inUrl(host)}:${port}`
+  const why = WHY[code] ?? message
+  return gatewayError('GW_LISTEN', { listener, address, why, cause, isTaken: code === 'EADDRINUSE' })
 }

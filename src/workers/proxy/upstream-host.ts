@@ -100,16 +100,23 @@ export class Owner {
     const session = sessionOn(line, upstream, written)
     if (sessions.has(session.id)) return
     sessions.set(session.id, session)
-    const own = this.#ownLists(String(upstream), [session])
+    if (this.#ownKey(String(upstream), session) !== undefined)
+      this.#tellOwn(line, String(upstream), String(method), session)
+  }
+
+  /** Tells a worker whose lists a session is shown now, and that they may be others than before. */
+  #tellOwn(line: Line, said: string, method: string, session: Session): void {
     const notification = { method, params: undefined, isOfOwnLists: true }
-    if (own.some(([, key]) => key !== null))
-      line.note({ said: upstream, notification, meant: [session.id], own })
+    line.note({ said, notification, meant: [session.id], own: this.#ownLists(said, [session]) })
   }
 
   /** Keys of the lists of their own that sessions are shown. */
   #ownLists(name: string, sessions: readonly Session[]): OwnKey[] {
-    const upstream = this.#graph().upstreams.get(name)?.upstream
-    return sessions.map(session => [session.id, upstream?.listsOf?.(session) ?? null])
+    return sessions.map(session => [session.id, this.#ownKey(name, session) ?? null])
+  }
+
+  #ownKey(name: string, session: Session): string | undefined {
+    return this.#graph().upstreams.get(name)?.upstream.listsOf?.(session)
   }
 
   /**
@@ -117,12 +124,11 @@ export class Owner {
    * the session is shown keeps them as what it asked for: it is given those of all, and told.
    */
   #ownList({ upstream, method, own }: JsonObject, session: Session, line: Line): string | undefined {
-    const kind = METHODS.get(String(method))?.to === 'list' ? METHODS.get(String(method))?.kind : undefined
-    if (kind === undefined) return undefined
-    const [[, key] = []] = this.#ownLists(String(upstream), [session])
-    if ((key ?? undefined) === own) return key ?? undefined
-    const notification = { method: LISTS[kind].changed, params: undefined, isOfOwnLists: true }
-    line.note({ said: upstream, notification, meant: [session.id], own: [[session.id, key]] })
+    const { to, kind } = METHODS.get(String(method)) ?? {}
+    if (to !== 'list' || kind === undefined) return undefined
+    const key = this.#ownKey(String(upstream), session)
+    if (key === own) return key
+    this.#tellOwn(line, String(upstream), LISTS[kind].changed, session)
     return undefined
   }
 

@@ -6,12 +6,11 @@ import {
   testClient,
   testGateway,
   type TestClient,
-  type TestClientOptions,
   type TestGateway,
   type TestGatewayOptions,
 } from '../../../src/testing/index.ts'
 import { byToken } from '../fixtures/by-token.ts'
-import { CHANGED } from '../fixtures/dynamic-tool.ts'
+import { CHANGED, changesHeard, listening } from '../fixtures/dynamic-tool.ts'
 import { sessionTools, type SessionTools } from '../fixtures/session-tools.ts'
 
 /** Longer than changes are gathered, and than comparisons of lists are apart. */
@@ -27,16 +26,6 @@ async function gatewayBefore(
   return closeAfter(t, await testGateway({ config: { fit: false, upstreams: { it } }, ...also }))
 }
 
-async function listening(
-  t: TestContext,
-  gateway: TestGateway,
-  options: TestClientOptions = { era: 'legacy' },
-): Promise<TestClient> {
-  const client = closeAfter(t, await testClient(gateway, options))
-  await client.listen()
-  return client
-}
-
 async function namesOf(client: TestClient): Promise<string[]> {
   const { result, error } = await client.request('tools/list', {})
   assert.equal(error, undefined)
@@ -48,10 +37,6 @@ async function call(client: TestClient, name: string): Promise<string> {
   assert.ok(result !== undefined, JSON.stringify(error))
   assert.notEqual(result.isError, true)
   return (result.content as { text: string }[])[0]?.text ?? ''
-}
-
-function heardBy({ notifications }: TestClient): number {
-  return notifications.filter(({ method }) => method === CHANGED).length
 }
 
 function pause(ms: number): Promise<void> {
@@ -142,7 +127,7 @@ test('a client hears of a change of its own process that makes its list what the
   const before = await namesOf(client)
   await call(client, 'noise')
   await pause(TOLD_MS)
-  assert.equal(heardBy(client), 0, 'nothing is another one')
+  assert.equal(changesHeard(client), 0, 'nothing is another one')
   const heard = client.notified(CHANGED)
   await call(client, 'toggle')
   await heard
@@ -165,7 +150,7 @@ test('what the processes of many sessions say is told to nobody else, and their 
   await pause(TOLD_MS)
   const [noisy, ...others] = clients
   assert.ok(noisy !== undefined)
-  const heard = others.map(heardBy)
+  const heard = others.map(changesHeard)
   const { lists } = server
 
   for (let round = 0; round < 3; round++) {
@@ -173,7 +158,7 @@ test('what the processes of many sessions say is told to nobody else, and their 
     await pause(TOLD_MS)
   }
 
-  assert.deepEqual(others.map(heardBy), heard)
+  assert.deepEqual(others.map(changesHeard), heard)
   assert.ok(server.lists - lists <= 12, `${server.lists - lists} lists were asked for`)
 })
 
@@ -189,7 +174,7 @@ test('a client is told what a reload changes in the lists of its own process, an
   await call(client, 'toggle')
   assert.ok((await namesOf(client)).includes('extra'))
   await pause(TOLD_MS)
-  const before = heardBy(other)
+  const before = changesHeard(other)
   const told = client.notified(CHANGED)
 
   await gateway.gateway.reload({
@@ -201,7 +186,7 @@ test('a client is told what a reload changes in the lists of its own process, an
   })
 
   await told
-  assert.equal(heardBy(other), before, 'it does not see the tool')
+  assert.equal(changesHeard(other), before, 'it does not see the tool')
   const heard = client.notified(CHANGED)
   await call(client, 'toggle')
   await heard

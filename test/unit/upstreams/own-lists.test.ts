@@ -1,15 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import {
-  closeAfter,
-  testClient,
-  testGateway,
-  type TestClient,
-  type TestClientOptions,
-  type TestGateway,
-} from '../../../src/testing/index.ts'
+import { closeAfter, testGateway, type TestGateway } from '../../../src/testing/index.ts'
 import { until } from '../../fixtures/until.ts'
-import { CHANGED, heardToggle, isShown } from '../fixtures/dynamic-tool.ts'
+import { CHANGED, changesHeard, heardToggle, isShown, listening } from '../fixtures/dynamic-tool.ts'
 import { fixture } from '../fixtures/upstream-bench.ts'
 
 const SERVER = fixture('everything.ts')
@@ -23,20 +16,6 @@ async function gatewayBefore(t: TestContext, overrides: Overrides): Promise<Test
   const args = ['--disable-warning=ExperimentalWarning', SERVER, '--stdio', '--era', 'dual']
   const it = { type: 'stdio', command: process.execPath, args, prefix: '', ...overrides }
   return closeAfter(t, await testGateway({ config: { fit: false, upstreams: { it } } }))
-}
-
-async function listening(
-  t: TestContext,
-  gateway: TestGateway,
-  options: TestClientOptions,
-): Promise<TestClient> {
-  const client = closeAfter(t, await testClient(gateway, options))
-  await client.listen()
-  return client
-}
-
-function changesHeard({ notifications }: TestClient): number {
-  return notifications.filter(({ method }) => method === CHANGED).length
 }
 
 test('a client whose calls go to a second process of a server hears of its changes, and is shown the lists of that process', async t => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, lstat, readdir, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
 import { privatePlacesOf } from '../../../config/private.ts'
@@ -40,7 +41,7 @@ async function ofConfiguration(path: string, secrets: readonly string[]): Promis
   const mode = await modeOf(path)
   if (mode === undefined) return []
   const text = await readFile(path, 'utf8').catch(() => '')
-  const hasSecrets = await anyIsSecret(secrets.filter(secret => text.includes(secret)))
+  const hasSecrets = secrets.some(secret => text.includes(secret) && !isPlace(secret))
   return [
     ...((mode & OTHERS_WRITE) !== 0
       ? [withMode(complaint('config-writable', { path }), path, mode & ~OTHERS_WRITE)]
@@ -51,23 +52,11 @@ async function ofConfiguration(path: string, secrets: readonly string[]): Promis
   ]
 }
 
-/** The value of a variable may be the place of a file, which may be read. */
-async function anyIsSecret(values: readonly string[]): Promise<boolean> {
-  return (await Promise.all(values.map(isPlace))).includes(false)
-}
-
-/** True for the path of what is here, or of what may be made in a directory that is. */
-async function isPlace(text: string): Promise<boolean> {
+/** True for the path of what is here, or of what may be made in a directory that is: a variable that names a file is no secret. */
+function isPlace(text: string): boolean {
   if (!isAbsolute(text)) return false
   const above = dirname(text)
-  return (await exists(text)) || (above !== dirname(above) && (await exists(above)))
-}
-
-function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
+  return existsSync(text) || (above !== dirname(above) && existsSync(above))
 }
 
 /** Files that the configuration takes secrets from, or names as its own. */
