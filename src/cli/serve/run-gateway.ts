@@ -3,7 +3,7 @@ import { isatty } from 'node:tty'
 import type { Listener, Log } from '../../api/index.ts'
 import { ownerReasonOf } from '../../errors/errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { collectRarely } from './collecting.ts'
+import { tuneCollecting } from './collecting.ts'
 
 const LONG_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
@@ -43,7 +43,7 @@ export async function runGateway(
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
-  const stopCollecting = collectRarely()
+  const stopCollecting = tuneCollecting()
   let later: NodeJS.Timeout | undefined
   try {
     await gateway.start()
