@@ -1,6 +1,6 @@
 import { CARE, checkJson, type Care, type JsonReader } from './json/check.ts'
 import { found } from './json/scalars.ts'
-import { lookAlike, hasEscape } from './json/unique-names.ts'
+import { hasEscape, isNoLookAlike, lookAlike, namesNoted } from './json/unique-names.ts'
 import { keyText } from './json/members.ts'
 import { OPEN_OBJECT, ScanError } from './json/scan.ts'
 
@@ -26,6 +26,10 @@ const LONGEST_ESCAPED = 6 * LONGEST
 const LONGEST_PARAMETER = 6 * 16
 const PARAMS = KEYS.indexOf('params')
 const RESULT = KEYS.indexOf('result')
+/** Most members of a message, and of its `params`: no method has more than ten, and each is compared with the names that count. */
+const MAX_MEMBERS = 1000
+/** Most names in `params` that are parsed as soon as they come, which are those outside of large arguments: each may take 1 µs. */
+const MAX_PARSED = 20_000
 /** Arguments above this are parsed when somebody reads them: few do. */
 const LARGE = 16 * 1024
 const EMPTY = Buffer.alloc(0)
@@ -43,6 +47,11 @@ export class Envelope implements JsonReader {
   readonly #starts = new Int32Array(KEYS.length)
   readonly #ends = new Int32Array(KEYS.length)
   #entered = -1
+  #members = 0
+  #inner = 0
+  /** Names in `params` so far, and those of them that are in large arguments. */
+  #noted = 0
+  #unparsed = 0
   /** JSON text of the last method that was read, and what it says. */
   #lastMethod = EMPTY
   #lastMethodText = ''
@@ -62,6 +71,7 @@ export class Envelope implements JsonReader {
     this.#bytes = bytes
     for (let place = 0; place < KEYS.length; place++) this.#starts[place] = -1
     this.#typeStart = -1
+    this.#members = this.#noted = this.#unparsed = 0
     this.isToolError = false
     this.argumentsStart = this.argumentsEnd = -1
     return checkJson(bytes, this)
@@ -140,6 +150,8 @@ export class Envelope implements JsonReader {
   }
 
   enter(nameStart: number, nameEnd: number): Care {
+    if (++this.#members > MAX_MEMBERS) throw tooMany('the envelope')
+    this.#inner = 0
     const place = placeOf(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
       throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
@@ -164,11 +176,21 @@ export class Envelope implements JsonReader {
   }
 
   #parameter(nameStart: number, nameEnd: number, start: number, end: number): void {
+    if (++this.#inner > MAX_MEMBERS) throw tooMany('"params"')
     refuseLookAlike(this.#bytes, nameStart, nameEnd)
-    if (end - start < LARGE || this.#bytes[start] !== OPEN_OBJECT) return
-    if (!isName(this.#bytes, nameStart, nameEnd, ARGUMENTS)) return
-    this.argumentsStart = start
-    this.argumentsEnd = end
+    const before = this.#noted
+    this.#noted = namesNoted()
+    if (this.#isLargeArguments(nameStart, nameEnd, start, end)) {
+      this.argumentsStart = start
+      this.argumentsEnd = end
+      this.#unparsed = this.#noted - before
+    } else if (this.#noted - this.#unparsed > MAX_PARSED)
+      throw new ScanError(`more than ${MAX_PARSED} names in "params" beside its arguments`, false)
+  }
+
+  #isLargeArguments(nameStart: number, nameEnd: number, start: number, end: number): boolean {
+    const isLarge = end - start >= LARGE && this.#bytes[start] === OPEN_OBJECT
+    return isLarge && isName(this.#bytes, nameStart, nameEnd, ARGUMENTS)
   }
 
   member(_nameStart: number, _nameEnd: number, start: number, end: number): void {
@@ -181,6 +203,10 @@ export class Envelope implements JsonReader {
     this.#starts[place] = start
     this.#ends[place] = end
   }
+}
+
+function tooMany(where: string): ScanError {
+  return new ScanError(`more than ${MAX_MEMBERS} members in ${where}`, false)
 }
 
 const ARGUMENTS = Buffer.from('arguments')
@@ -201,7 +227,7 @@ const USUAL = ['name', 'arguments', '_meta'].map(name => Buffer.from(name))
 /** @throws ScanError where some readers take the name for one by which rules decide, and others do not. */
 function refuseLookAlike(bytes: Buffer, start: number, end: number): void {
   for (const name of USUAL) if (equals(bytes, start, end, name)) return
-  if (end - start > LONGEST_PARAMETER) return
+  if (end - start > LONGEST_PARAMETER || isNoLookAlike(bytes, start, end)) return
   const name = JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string
   const known = lookAlike(name)
   if (known !== undefined) throw new ScanError(`"${name}" in "params" may be read as "${known}"`, false)
