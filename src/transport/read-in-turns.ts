@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { loopTurns, type Pausable } from './loop-turns.ts'
 
 /** A read of so much has been waiting for us: more is on its way. */
-const LARGE = 16 * 1024
+export const LARGE_READ = 16 * 1024
 
 let last = 0
 
@@ -19,6 +19,6 @@ export function readInTurns(stream: Readable, key: string, flow: Pausable = stre
   let began = 0
   stream.prependListener('data', () => (began = performance.now()))
   stream.on('data', (chunk: Buffer) => {
-    if (chunk.length >= LARGE) loopTurns.readInTurn(key, began, flow)
+    if (chunk.length >= LARGE_READ) loopTurns.readInTurn(key, began, flow)
   })
 }

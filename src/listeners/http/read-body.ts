@@ -5,10 +5,14 @@ import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { release } from '../../transport/line-splitter.ts'
-import { afterTurn, isInTurn } from './turns.ts'
+import { LARGE_READ, readInTurns } from '../../transport/read-in-turns.ts'
+import { afterTurn, isInTurn, readOnInTurn } from './turns.ts'
 
 /** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
 const PATIENCE = 8
+
+/** Whoever sends bodies that nobody wants shares the turns of one caller. */
+const REFUSED = 'refused bodies'
 
 /** A body up to here is small with its values too. */
 const UNWEIGHED = 2 * 1024
@@ -64,6 +68,7 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
       resolve(why)
     }
     const read = (chunk: Buffer): void => {
+      const began = chunk.length < LARGE_READ ? 0 : performance.now()
       length += chunk.length
       if (length > maxBody) return giveUp('too large')
       if (!room.reach(length)) return giveUp('no room')
@@ -73,6 +78,7 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
         chunk.copy(whole, length - chunk.length)
         release(chunk)
       }
+      if (began > 0 && length !== announced) readOnInTurn(owner, began)
     }
     const announced = Number(headers.own['content-length'] ?? 0)
     if (!room.reach(announced)) return giveUp('no room')
@@ -154,6 +160,7 @@ function beginHold({ context, request, response, headers }: BodyOwner): Hold {
 /** Reads a body that nobody wants, for a while: to cut it at once would take our answer with it. */
 export function swallow(request: IncomingMessage, max: number): void {
   let length = 0
+  readInTurns(request, REFUSED)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
     if (length > max * PATIENCE) request.destroy()

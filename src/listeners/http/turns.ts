@@ -34,6 +34,11 @@ export function afterTurn<T>(owner: Owner, work: () => T | Promise<T>): Promise<
   })
 }
 
+/** Has the rest of a body wait for its caller's turn, after a read of it that began then and was large. */
+export function readOnInTurn(owner: Owner, began: number): void {
+  loopTurns.readInTurn(callerOf(owner), began, owner.request)
+}
+
 function callerOf({ request, headers }: Owner): string {
   return clientKey(headers.caller, request.socket.remoteAddress)
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { connect, type Socket } from 'node:net'
 import { after, test, type TestContext } from 'node:test'
 import type { Credentials, HttpReply, HttpRequest, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
@@ -8,6 +9,7 @@ import { defaultAnswer, type FakeGate, type Seen } from './http/fake-gate.ts'
 import { JSON_HEADERS, modern } from './http/client.ts'
 import { openOldStream, serveAll, talk } from './http/network.ts'
 import { modern as modernMessage, pipe, type Sent } from './stdio/client.ts'
+import { loopTurns } from '../../../src/transport/loop-turns.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { handTime } from '../../fixtures/clocks.ts'
 import { until } from '../../fixtures/until.ts'
@@ -19,6 +21,10 @@ after(() => clearInterval(alive))
 const FLOOD = 150
 /** Requests by which a caller is known to be there. */
 const PRIMER = 20
+
+const BODY = 3 * 1024 * 1024
+/** Bytes of one read from a socket. A stream that is paused holds as much, and is filled once more before that. */
+const READ = 64 * 1024
 
 /** Sends so many requests at once. */
 type SendMany = (count: number) => void
@@ -146,6 +152,38 @@ for (const [name, road] of Object.entries(ROADS))
     const before = callers.seen.indexOf('modest')
     t.diagnostic(`it came behind ${before} of ${FLOOD}`)
     assert.ok(before < FLOOD / 3, `it came behind ${before} of ${FLOOD}`)
+  })
+
+for (const [name, more, status] of [
+  ['that is answered', {}, 200],
+  ['that is refused', { 'content-type': 'text/plain' }, 415],
+] as const)
+  test(`of a large body ${name} a little is read in each turn, where callers share the loop`, async t => {
+    const at = await served(t, new Callers(t))
+    const sockets: Socket[] = []
+    const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket)
+    subscribe('http.server.request.start', note)
+    cleanup(t, () => unsubscribe('http.server.request.start', note))
+    for (const who of ['one', 'two']) loopTurns.mayRun(who, 0)
+    const { headers, body } = modern('tools/list', {}, 1)
+    const reply = fetch(at('/mcp'), {
+      method: 'POST',
+      headers: { ...headers, authorization: 'greedy', ...more },
+      body: body.padEnd(BODY),
+    })
+    await until(() => sockets.length > 0, 'the request begins')
+
+    let [most, before] = [0, 0]
+    while ((sockets[0]?.bytesRead ?? 0) < BODY) {
+      await new Promise(setImmediate)
+      const read = sockets[0]?.bytesRead ?? 0
+      for (const who of ['one', 'two']) loopTurns.mayRun(who, 0)
+      most = Math.max(most, read - before)
+      before = read
+    }
+
+    assert.equal((await reply).status, status)
+    assert.ok(most <= 4 * READ, `${most} bytes in one turn`)
   })
 
 test('a pipe is not read further while its messages wait for their turn, and its end comes behind them', async t => {
