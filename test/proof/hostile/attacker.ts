@@ -71,8 +71,16 @@ const BOMBS: readonly (() => string | Buffer)[] = [
   () => `[${'{"jsonrpc":"2.0","id":1,"method":"ping"},'.repeat(80_000)}{}]`,
   () => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { a: 'x'.repeat(6 * MIB) } }),
   () => Buffer.alloc(4 * MIB - 1, 0xff),
-  () => `{${Array.from({ length: 200_000 }, (_, n) => `"k${n}":1`).join(',')}}`,
+  () => `{${names(200_000)}}`,
+  () => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{${names(380_000)}}}`,
+  () =>
+    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"http__echo","arguments":{${names(380_000)}}}}`,
 ]
+
+/** So many members of an object. */
+function names(count: number): string {
+  return Array.from({ length: count }, (_, n) => `"k${n}":1`).join(',')
+}
 
 setPriority(10)
 await ATTACKS[attack]?.(performance.now() + Number(ms))

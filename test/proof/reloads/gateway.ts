@@ -26,16 +26,20 @@ export interface Usage {
   readonly children: number
 }
 
-/** Starts a gateway on this configuration, which has one HTTP listener. */
-export async function startGateway(text: string): Promise<Gateway> {
+/** Starts a gateway on this configuration, which has one HTTP listener; `flags` are for its Node. */
+export async function startGateway(text: string, flags: readonly string[] = []): Promise<Gateway> {
   const directory = await mkdtemp(join(tmpdir(), 'reloads-'))
   const file = join(directory, 'gateway.yaml')
   await writeFile(file, text)
   const environment = { ...process.env, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
-  const child = spawn(process.execPath, [LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'], {
-    env: environment,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'],
+    {
+      env: environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
   const url = await new Promise<string>((resolve, reject) => {
     let listening = ''
     createInterface({ input: child.stderr }).on('line', line => {

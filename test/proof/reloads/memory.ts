@@ -46,10 +46,14 @@ export interface Refused {
 }
 
 /** Reloads that each start one server and end another, after some that are not counted; and one server stays. */
-export async function grow(warmUp: number, reloads: number, restMs = REST_MS): Promise<Grown> {
+export async function grow(
+  warmUp: number,
+  reloads: number,
+  { restMs = REST_MS, flags = [] as readonly string[] } = {},
+): Promise<Grown> {
   const server = join(tmpdir(), `reload-server-${process.pid}.sh`)
   await writeFile(server, SERVER)
-  const gateway = await startGateway(configText(server, 0))
+  const gateway = await startGateway(configText(server, 0), flags)
   try {
     const cold = await usageOf(gateway.child)
     for (let round = 1; round <= warmUp; round++) await gateway.reload(configText(server, round))

@@ -20,7 +20,7 @@ test(
   async () => {
     requireBuild()
 
-    const { warm, rested, pids } = await grow(5, 20, 1000)
+    const { warm, rested, pids } = await grow(5, 20, { restMs: 1000 })
 
     assert.ok(Math.abs(rested.files - warm.files) <= 5, `${warm.files} → ${rested.files} files`)
     assert.equal(rested.children, warm.children)
