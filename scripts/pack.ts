@@ -1,5 +1,5 @@
 // Published packages need neither the Node of this repository nor its tools: prepack strips package.json and names the man pages, postpack restores it.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -39,10 +39,25 @@ function refuseToPublishDirectory(): never {
   process.exit(1)
 }
 
+// npm looks at it after prepack only, and runs no postpack when it cannot write there: package.json would stay stripped.
+function checkDestination(): void {
+  const destination = process.env.npm_config_pack_destination
+  if (destination === undefined || destination === '') return
+  if (statSync(destination, { throwIfNoEntry: false })?.isDirectory() === true) return
+  console.error(`--pack-destination ${destination} is no directory`)
+  process.exit(1)
+}
+
 // Removes the output of an earlier build, which must not be published.
 function clean(): void {
   rmSync(DIST, { recursive: true, force: true })
 }
 
-const steps: Record<string, () => void> = { clean, strip, restore, refuse: refuseToPublishDirectory }
+const steps: Record<string, () => void> = {
+  check: checkDestination,
+  clean,
+  strip,
+  restore,
+  refuse: refuseToPublishDirectory,
+}
 steps[process.argv[2] ?? '']?.()

@@ -1,8 +1,7 @@
 import { relative } from 'node:path'
-import { connectControl } from '../../control/client.ts'
-import { livingSockets } from '../../control/sockets.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
+import { type ControlFlags, withControl } from '../remote/connect.ts'
 import { ps, psLines } from '../remote/ps.ts'
 import type { Ps } from '../remote/running-gateways.ts'
 import { backgroundOf, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
@@ -52,10 +51,10 @@ export async function sayUp(
   return 0
 }
 
-/** Stops the gateway of a configuration, as SIGTERM does, and waits for its end. */
-export async function down(flags: BackgroundFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
-  const { config, socket } = await backgroundOf(flags, terminal)
-  const pid = await processOf(flags, terminal, config)
+/** Stops the running gateway that the flags mean, as SIGTERM does, and waits for its end. */
+export async function down(flags: ControlFlags, terminal: Terminal): Promise<{ readonly pid: number }> {
+  const { socket, about } = await withControl(flags, terminal, client => Promise.resolve(client))
+  const { pid } = about
   process.kill(pid, 'SIGTERM')
   const end = performance.now() + STOP_MS
   while (isAlive(pid)) {
@@ -67,20 +66,6 @@ export async function down(flags: BackgroundFlags, terminal: Terminal): Promise<
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }
   return { pid }
-}
-
-async function processOf(flags: BackgroundFlags, { environment }: Terminal, config: string): Promise<number> {
-  const place = { file: config, env: flags.env ?? environment['GATEWAY_ENV'], environment }
-  const sockets = await livingSockets(place)
-  const [only, ...others] = sockets
-  if (only === undefined) throw gatewayError('GW_NO_GATEWAY', { config })
-  if (others.length > 0)
-    throw gatewayError('GW_MANY_GATEWAYS', {
-      count: sockets.length,
-      config,
-      sockets: ` ${sockets.join(', ')}`,
-    })
-  return (await connectControl(only)).about.pid
 }
 
 function isAlive(pid: number): boolean {

@@ -146,35 +146,52 @@ export interface Undone {
   readonly why?: string
 }
 
-/** Takes back what `connect` has written, and nothing else. An entry that was changed since then is left. */
-export async function undo(
-  connected: Awaited<ReturnType<Connections['all']>>[number],
-  connections: Connections,
-): Promise<Undone> {
+/** Change that taking one entry back would make. */
+export interface Undoing {
+  readonly result: Undone
+  /** Settings as they are; absent where they stay. */
+  readonly before?: SettingsFile
+  /** Text of the settings after that; undefined where the file goes, as there was none. */
+  readonly after?: string | undefined
+}
+
+/** Works out what taking an entry back would change. An entry that was changed since then is left. Never throws. */
+export async function planUndo(connected: Connected): Promise<Undoing> {
   const { client: id, file, name, entry, written, backup } = connected
-  const about = { client: id, file, name }
+  const result = (outcome: Undone['outcome'], why?: string): Undone => ({
+    ...{ client: id, file, name, outcome },
+    ...(why === undefined ? {} : { why }),
+  })
   const client = CLIENTS.find(one => one.name === id)
   try {
     const now = await readSettingsFile(file)
-    if (now.text === undefined || client === undefined) {
-      await connections.remove(connected)
-      return { ...about, outcome: 'gone' }
-    }
+    if (now.text === undefined || client === undefined) return { result: result('gone') }
     if (digestOf(await readFile(file)) === written) {
-      if (backup === undefined) await unlink(file)
-      else await writeSettingsFile({ ...now, hasMark: false }, await readFile(backup, 'utf8'))
-      await connections.remove(connected)
-      return { ...about, outcome: 'restored' }
+      const after = backup === undefined ? undefined : await readFile(backup, 'utf8')
+      return { result: result('restored'), before: { ...now, hasMark: false }, after }
     }
     const editor = editorOf(client)
     const present = await editor.read(now.text, name)
-    if (present !== undefined && !isDeepStrictEqual(present, entry))
-      return { ...about, outcome: 'left', why: 'the entry was changed since then' }
-    if (present !== undefined) await writeSettingsFile(now, await editor.remove(now.text, name))
-    await connections.remove(connected)
-    return { ...about, outcome: present === undefined ? 'gone' : 'removed' }
+    if (present === undefined) return { result: result('gone') }
+    if (!isDeepStrictEqual(present, entry))
+      return { result: result('left', 'the entry was changed since then') }
+    return { result: result('removed'), before: now, after: await editor.remove(now.text, name) }
   } catch (error) {
-    return { ...about, outcome: 'left', why: reasonOf(error) }
+    return { result: result('left', reasonOf(error)) }
+  }
+}
+
+/** Takes back what `connect` has written, and nothing else. */
+export async function undo(connected: Connected, connections: Connections): Promise<Undone> {
+  const { result, before, after } = await planUndo(connected)
+  if (result.outcome === 'left') return result
+  try {
+    if (before !== undefined)
+      await (after === undefined ? unlink(connected.file) : writeSettingsFile(before, after))
+    await connections.remove(connected)
+    return result
+  } catch (error) {
+    return { ...result, outcome: 'left', why: reasonOf(error) }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Terminal } from '../output/terminal.ts'
-import { changedLines, type Plan } from './connect.ts'
+import { CLIENTS } from './clients.ts'
+import { changedLines, type Plan, type Undoing } from './connect.ts'
 
 /** A change that would be made to the settings of a client, as people read it. */
 export function planLines(
@@ -12,6 +13,20 @@ export function planLines(
   return [
     `${name} ${file}${before?.text === undefined ? ' (new)' : ''}`,
     ...changedLines(before?.text ?? '', after ?? '').map(line => `  ${painted(hidden(line), out)}`),
+  ]
+}
+
+/** A change that taking an entry back would make, in the same form. */
+export function undoingLines({ result, before, after }: Undoing, out: Terminal['out']): string[] {
+  const { client, file, outcome, why = '' } = result
+  const name = out.paint('bold', CLIENTS.find(one => one.name === client)?.title ?? client)
+  if (outcome === 'left') return [`${name} ${file} ${out.paint('red', 'left as it is:')} ${why}`]
+  if (before === undefined) return [`${name} ${file} has it no more`]
+  return [
+    `${name} ${file}${after === undefined ? ' (goes)' : ''}`,
+    ...changedLines(before.text ?? '', after?.replace(/^\uFEFF/, '') ?? '').map(
+      line => `  ${painted(hidden(line), out)}`,
+    ),
   ]
 }
 

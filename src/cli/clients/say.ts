@@ -9,10 +9,20 @@ import { table, wrapped } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
 import { CLIENTS, isInstalled, type Client, type EntryValues } from './clients.ts'
-import { carryOut, foundClients, planFor, undo, type Found, type Plan, type Undone } from './connect.ts'
+import {
+  carryOut,
+  foundClients,
+  planFor,
+  planUndo,
+  undo,
+  type Found,
+  type Plan,
+  type Undoing,
+  type Undone,
+} from './connect.ts'
 import { Connections } from './connections.ts'
 import { exported } from './links.ts'
-import { planLines } from './say-plan.ts'
+import { planLines, undoingLines } from './say-plan.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -66,27 +76,42 @@ function sayOutcome(
   else if (isWanted) sayWritten(writes, terminal)
 }
 
-/** Takes back what `connect` has written. Returns the exit code. */
+type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
+
+/** Takes back what `connect` has written, or shows what that would change. Returns the exit code. */
 export async function sayDisconnect(
   names: readonly string[],
-  flags: { readonly all: boolean; readonly json: boolean },
+  flags: DisconnectFlags,
   terminal: Terminal,
 ): Promise<number> {
   const connections = connectionsOf(terminal)
   const clients = new Set(names.map(name => named(name).name))
   if (clients.size === 0 && !flags.all)
     throw gatewayError('GW_USAGE', { what: 'name a client, or say --all' })
+  const wanted = (await connections.all()).filter(({ client }) => flags.all || clients.has(client))
+  if (flags['dry-run']) return sayUndoings(await Promise.all(wanted.map(planUndo)), flags, terminal)
   const undone: Undone[] = []
-  for (const connected of await connections.all())
-    if (flags.all || clients.has(connected.client)) undone.push(await undo(connected, connections))
+  for (const connected of wanted) undone.push(await undo(connected, connections))
   if (flags.json) terminal.out.json(undone)
   else sayUndone(undone, terminal)
   return undone.some(({ outcome }) => outcome === 'left') ? 1 : 0
 }
 
+function sayUndoings(undoings: readonly Undoing[], { json }: DisconnectFlags, { out }: Terminal): number {
+  const rows = undoings.map(({ result, before }) =>
+    before === undefined ? result : { ...result, outcome: 'planned' },
+  )
+  if (json) out.json(rows)
+  else for (const line of undoings.flatMap(one => undoingLines(one, out))) out.line(line)
+  if (!json && undoings.length === 0) out.line(NOTHING)
+  return rows.some(({ outcome }) => outcome === 'left') ? 1 : 0
+}
+
+const NOTHING = 'nothing was connected'
+
 function sayUndone(undone: readonly Undone[], terminal: Terminal): void {
   for (const one of undone) terminal.out.line(undoneLine(one, terminal))
-  if (undone.length === 0) terminal.out.line('nothing was connected')
+  if (undone.length === 0) terminal.out.line(NOTHING)
 }
 
 /** Entries that were written for this user. */

@@ -7,7 +7,7 @@ export default class Init extends GatewayCommand {
   static override description = [
     'Finds the settings of clients, takes each server once, moves secrets into files of their own, writes a configuration,',
     'starts it in the background and connects the clients. Asks before it writes. Where no client has a server it offers',
-    'three to begin with. Exit codes: 0 done, 1 it was written, and something after that went wrong, 2 nothing was written.',
+    'three to begin with. Exit codes: 0 done, 1 you said no, or something went wrong after it was written, 2 it could not be written.',
   ].join(' ')
   static override examples = [
     'gateway init',

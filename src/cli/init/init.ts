@@ -1,5 +1,4 @@
 import { isAbsolute, relative, resolve } from 'node:path'
-import { listAt } from '../../util/plain-data.ts'
 import type { ControlClient } from '../../control/client.ts'
 import { withControl } from '../remote/connect.ts'
 import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.ts'
@@ -11,6 +10,7 @@ import type { Plan } from '../clients/connect.ts'
 import { validate } from '../local/validate.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { findServers, type FoundHere, type FoundServer } from './find-servers.ts'
+import { firstCall } from './first-call.ts'
 import type { Questions } from './questions.ts'
 import { STARTERS } from './starters.ts'
 import { waitForServers } from './wait-for-servers.ts'
@@ -30,8 +30,10 @@ export interface InitFlags {
 
 /** Everything that was done, for `--json`. */
 export interface Initiated {
-  /** Absent on a dry run. */
+  /** Absent where nothing was written. */
   readonly file: string | undefined
+  /** True where the owner said no, or left. */
+  readonly declined?: true
   readonly found: FoundHere['files']
   readonly servers: readonly { readonly name: string; readonly from: readonly string[] }[]
   /** Places that secrets stood at. */
@@ -41,7 +43,7 @@ export interface Initiated {
   readonly variables: readonly string[]
   readonly notes: readonly string[]
   readonly text: string
-  /** `first` is a tool that can be called without arguments. */
+  /** `first` is a tool that only reads, and can be called without arguments. */
   readonly started?: {
     readonly tools: readonly string[]
     readonly first: string | undefined
@@ -84,10 +86,22 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   const draft = draftOf(servers, { environment, launcher: String(host.argv[1]), target, kept })
   const result = resultOf(here, servers, draft)
   if (flags['dry-run']) return { ...result, file: undefined }
-  await agree(flags, questions, target)
+  if (servers.length === 0 || !(await isAgreed(flags, questions, target)))
+    return { ...result, file: undefined, declined: true }
   await writeDraft(draft, target, { force: flags.force, environment })
   step('checking the configuration')
   await validate({ config: target }, terminal)
+  return startAndConnect({ ...result, file: target }, here, flags, around)
+}
+
+/** Does what comes after the configuration was written; what goes wrong with it is a part of the result. */
+async function startAndConnect(
+  result: Initiated & { readonly file: string },
+  here: FoundHere,
+  flags: InitFlags,
+  around: Around,
+): Promise<Initiated> {
+  const { file: target, notes } = result
   const problems: string[] = []
   const attempt = async <T>(work: Promise<T>): Promise<T | undefined> =>
     work.catch((error: unknown) => void problems.push(sayable(error)))
@@ -95,10 +109,9 @@ export async function init(flags: InitFlags, around: Around): Promise<Initiated>
   const connected = flags['no-connect'] ? undefined : await attempt(connect(here, target, flags, around))
   return {
     ...result,
-    file: target,
     ...(started === undefined ? {} : { started }),
     connected: connected?.connected ?? [],
-    notes: [...result.notes, ...(connected?.left ?? [])],
+    notes: [...notes, ...(connected?.left ?? [])],
     problems,
   }
 }
@@ -143,12 +156,15 @@ function starterNamed(name: string): FoundServer {
   throw gatewayError('GW_USAGE', { what: `there is no starter "${name}", but ${starterText()}` })
 }
 
-async function agree({ yes }: InitFlags, questions: Questions | undefined, target: string): Promise<void> {
-  if (yes) return
+async function isAgreed(
+  { yes }: InitFlags,
+  questions: Questions | undefined,
+  target: string,
+): Promise<boolean> {
+  if (yes) return true
   if (questions === undefined)
     throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
-  if (!(await questions.agree(`Write ${target}?`)))
-    throw gatewayError('GW_USAGE', { what: 'nothing was written' })
+  return questions.agree(`Write ${target}?`)
 }
 
 async function start(config: string, { terminal, host, step }: Around): Promise<Initiated['started']> {
@@ -159,10 +175,9 @@ async function start(config: string, { terminal, host, step }: Around): Promise<
     const { result } = await client.request('client.request', { method: 'tools/list' })
     const tools = isObject(result) && Array.isArray(result.tools) ? result.tools.filter(isObject) : []
     const health = (await client.request('health')) as unknown as Health
-    const first = tools.find(({ inputSchema }) => listAt(inputSchema, 'required').length === 0)?.name
     return {
       tools: tools.map(({ name }) => String(name)),
-      first: typeof first === 'string' ? first : undefined,
+      first: firstCall(tools),
       starting,
       health,
     }

@@ -18,7 +18,7 @@ export async function sayInit(
     spinner.end()
     if (flags.json) terminal.out.json(done)
     else for (const line of lines(done, terminal)) terminal.out.line(line)
-    return done.problems.length > 0 ? 1 : 0
+    return done.problems.length > 0 || done.declined === true ? 1 : 0
   } finally {
     spinner.end()
     questions?.close()
@@ -28,6 +28,7 @@ export async function sayInit(
 function lines(done: Initiated, terminal: Terminal): string[] {
   const { out, cwd } = terminal
   const { file, servers, variables, notes, text } = done
+  if (done.declined === true) return ['nothing was written; gateway init --dry-run shows what it would write']
   if (file === undefined) return text.trimEnd().split('\n')
   const config = shownFrom(cwd, file)
   const names = servers.map(({ name }) => name).join(', ')

@@ -24,6 +24,8 @@ export interface AskFlags extends ControlFlags, SourceFlags {
 
 /** A gateway as a command asks it: as a client does, and what it is. */
 export interface AskedGateway {
+  /** True where it was started for the command alone, so that no other command reaches it. */
+  readonly isOwn: boolean
   /** @throws RpcFailure when the answer is an error. */
   request(method: string, params?: JsonObject): Promise<JsonObject>
   inspect(): Promise<Inspection & DescribedConfig>
@@ -58,6 +60,7 @@ export function sayWhich({ about: { pid, config } }: ControlClient, { cwd, err }
 
 function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway {
   return {
+    isOwn: false,
     request: async (method, params = {}) => {
       const { result, error } = await client.request('client.request', { method, params })
       if (isObject(error)) throw new RpcFailure(error as unknown as RpcError)
@@ -72,6 +75,7 @@ function throughControl(client: ControlClient, { cwd }: Terminal): AskedGateway 
 function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): AskedGateway {
   const connection = gateway.connect()
   return {
+    isOwn: true,
     request: async (method, params) => (await connection).request(method, params),
     inspect: async () => ({ ...describeConfig(source, cwd), ...(await gateway.inspect()) }),
     control: (verb, params) => gateway.control(verb, params),

@@ -8,6 +8,7 @@ import { textAt } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { type AskFlags, withAsked } from './ask-gateway.ts'
+import { withWaitingSaid } from './say-waiting.ts'
 import { listAllTools } from './tools.ts'
 import { plainText } from '../../util/plain-text.ts'
 
@@ -26,10 +27,10 @@ export async function callTool(
     const tool = tools.find(entry => entry.name === name)
     try {
       // A name that is not listed may still be one that `routes` sends somewhere.
-      return await gateway.request('tools/call', {
-        name,
-        arguments: argumentsFor(given, tool?.inputSchema),
-      })
+      const params = { name, arguments: argumentsFor(given, tool?.inputSchema) }
+      return await withWaitingSaid(name, gateway, flags, terminal, () =>
+        gateway.request('tools/call', params),
+      )
     } catch (error) {
       if (tool !== undefined || !(error instanceof RpcFailure)) throw error
       const owner = missingOwner(name, await gateway.inspect())

@@ -204,6 +204,29 @@ test('with none or several gateways the answer says what to do, and --socket cho
 })
 
 test(
+  'down asks which of several gateways, with what tells them apart, and --socket chooses',
+  { skip },
+  async t => {
+    const { cwd, run, json } = await running(t)
+    const other = serving(t, ['serve'], { cwd, env: { XDG_RUNTIME_DIR: join(cwd, 'run') } })
+    await other.logged('serving')
+
+    const several = await run('down')
+    const row = new RegExp(
+      `pid ${other.child.pid}, up \\S+, http://127\\.0\\.0\\.1:\\d+/mcp, gateway\\.yaml: --socket (\\S+)`,
+    )
+    const [, socket = ''] = row.exec(several.stderr) ?? []
+    assert.equal(several.code, 4)
+    assert.match(several.stderr, /GW_MANY_GATEWAYS: 2 gateways run with .*gateway\.yaml:\n/)
+    assert.match(several.stderr, row)
+
+    assert.deepEqual(await json('down', '--socket', socket), { pid: other.child.pid })
+    assert.equal(await other.exit, 0)
+    assert.equal((await run('ps')).code, 0)
+  },
+)
+
+test(
   'control.socket names the socket, control.enabled: false leaves it out, and a reload follows',
   { skip },
   async t => {

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { atTerminal, noTerminal } from '../../fixtures/terminal.ts'
 import { directory, gateway, SERVER, type Outcome } from './run.ts'
 
 const MEMORY = fileURLToPath(
@@ -43,7 +44,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
 async function home(
   t: TestContext,
   files: Readonly<Record<string, string>>,
-): Promise<{ home: string; env: NodeJS.ProcessEnv; run(...args: string[]): Promise<Outcome> }> {
+): Promise<{ home: string; env: Record<string, string>; run(...args: string[]): Promise<Outcome> }> {
   const home = await directory(t, { ...files, 'project/.keep': '', 'run/.keep': '' })
   const env = {
     HOME: home,
@@ -218,4 +219,43 @@ test('init counts the tools of a server that takes its time to start', async t =
   } finally {
     await run('down')
   }
+})
+
+test(
+  'whoever says no at a question of init has written nothing, and is told so',
+  { skip: noTerminal },
+  async t => {
+    for (const [question, key] of [
+      [/Which of them\? /, 'n\r'],
+      [/Write .*\[Y\/n\]/, 'n\r'],
+      [/Write .*\[Y\/n\]/, '\u0004'],
+    ] as const) {
+      const { home: at, env } = await home(t, SETTINGS)
+      const screen = atTerminal(t, ['init'], { cwd: join(at, 'project'), env, columns: 200 })
+      await screen.shows(/Which of them\? /)
+      if (!question.test(screen.shown())) screen.type('')
+      await screen.shows(question)
+      screen.press(key)
+
+      assert.equal(await screen.exit, 1, screen.shown())
+      assert.match(screen.shown(), /nothing was written/)
+      assert.doesNotMatch(screen.shown(), /GW_|hint|--help/)
+      assert.deepEqual(await readdir(join(at, 'project')), ['.keep'])
+    }
+  },
+)
+
+test('the first call that init suggests only reads, and does not show the environment', async t => {
+  const everything = {
+    command: node,
+    args: [MEMORY.replace('server-memory', 'server-everything'), 'stdio'],
+  }
+  const { run } = await home(t, { '.cursor/mcp.json': JSON.stringify({ mcpServers: { everything } }) })
+  cleanup(t, () => run('down').then(() => undefined))
+  const { code, stdout, stderr } = await run('init', '--yes', '--no-connect')
+  assert.equal(code, 0, stderr)
+  const [, tool = ''] = /gateway call (\S+)/.exec(stdout) ?? []
+
+  assert.match(tool, /^everything__(get|list)-(?!env)/)
+  assert.equal((await run('call', tool)).code, 0)
 })

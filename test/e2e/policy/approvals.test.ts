@@ -137,3 +137,36 @@ test('the owner sees what waits at a terminal, and lets it run or not', async t 
   assert.equal((await gateway(['approvals', 'approve', approved], { cwd })).code, 1)
   assert.equal(sentTo(cwd), '{"amount":8}\n')
 })
+
+test('a call at a terminal that waits says so once, and how to let it run or not', async t => {
+  const cwd = await place(t)
+  const owner = ['--set', 'approve.by=[owner]']
+  const one = client(serving(t, ['serve', '--stdio', ...owner], { cwd }).child)
+  one.send({ id: 1, method: 'initialize', params: HELLO })
+  await one.answered(1)
+
+  const call = serving(t, ['call', 'pay__send', 'amount=7', '--json'], { cwd })
+  let stdout = ''
+  call.child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()))
+  const said = /^waiting for an approval \(rule "money"\): gateway approvals approve (\S+), or deny$/m
+  await until(() => said.test(call.stderr()))
+  const id = said.exec(call.stderr())?.[1] ?? ''
+
+  assert.equal((await gateway(['approvals', 'deny', id], { cwd })).code, 0)
+  assert.equal(await call.exit, 5)
+  assert.match(JSON.stringify(JSON.parse(stdout)), /approval_denied/)
+  assert.equal(call.stderr().split('waiting for').length, 2, call.stderr())
+})
+
+test('a call in a gateway of its own that waits says that no command reaches it', async t => {
+  const cwd = await place(t)
+  const call = serving(t, ['call', 'pay__send', '--set', 'approve.by=[owner]', '--set', 'approve.ttl=3s'], {
+    cwd,
+  })
+
+  assert.equal(await call.exit, 5)
+  assert.match(
+    call.stderr(),
+    /^waiting for an approval \(rule "money"\), which gateway approvals cannot give .*: gateway up, then call again$/m,
+  )
+})

@@ -1,13 +1,11 @@
 import { CONTROL_FLAGS, GatewayCommand } from '../../base-command.ts'
 
-const { config, env, json } = CONTROL_FLAGS
-
 export default class Down extends GatewayCommand {
   static override summary = 'Stop the gateway of a configuration.'
   static override description =
     'What is open ends first, as after SIGTERM. Clients that are attached start it again.'
   static override examples = ['gateway down', 'gateway down --config gateway.yaml']
-  static override flags = { config, env, json }
+  static override flags = CONTROL_FLAGS
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Down)
