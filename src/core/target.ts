@@ -2,7 +2,7 @@ import { withMembers } from '../protocol/unread-arguments.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
-import { lookAlike } from '../protocol/json/unique-names.ts'
+import { lookAlike } from '../protocol/json/look-alikes.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalOr } from '../protocol/uri.ts'
 

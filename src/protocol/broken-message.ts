@@ -1,4 +1,12 @@
-import { BACKSLASH, OPEN_ARRAY, OPEN_OBJECT, QUOTE, MAX_DEPTH } from './json/scan.ts'
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  MAX_DEPTH,
+} from './json/scan.ts'
 import type { RpcId } from './jsonrpc.ts'
 
 /** A name, and what follows it where it is an id. */
@@ -7,8 +15,12 @@ const METHOD = /^"method"\s*:/
 const OUTCOME = /^"(?:result|error)"\s*:/
 /** Longest text that is compared with them. */
 const LOOK_AHEAD = 128
+/** Most strings of the message's own level that are compared with them; no message has so many members. */
+const MOST_COMPARED = 2000
 /** Level of the entries of a list: message, result, list, entry. */
 const ENTRY_LEVEL = 4
+/** Deepest level that an entry is followed to: what nests deeper is no mistake, and may never end. */
+const DEEPEST = 1000
 
 /**
  * Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. An id in front of a
@@ -17,8 +29,10 @@ const ENTRY_LEVEL = 4
 export function replyIdOf(bytes: Buffer): RpcId | null {
   let id: RpcId | null = null
   let isCall = false
+  let left = MOST_COMPARED
   walk(bytes, (level, at) => {
     if (level !== 1 || bytes[at] !== QUOTE) return false
+    if (left-- === 0) return true
     const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
     const found = ID.exec(text)?.[1]
     if (found !== undefined) id ??= JSON.parse(found) as RpcId
@@ -34,7 +48,10 @@ interface Shortened {
   readonly withheld: readonly Buffer[]
 }
 
-/** The message that answers a list method, without the entries that nest deeper than any message may. */
+/**
+ * The message that answers a list method, without the entries that nest deeper than any message may. Where one nests still
+ * deeper, all of it stays.
+ */
 export function withoutDeepEntries(bytes: Buffer): Shortened {
   const kept: Buffer[] = []
   const withheld: Buffer[] = []
@@ -43,6 +60,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
   let deepest = 0
   walk(bytes, (level, at, isOpening) => {
     if (level > deepest) deepest = level
+    if (level > DEEPEST) return true
     if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return false
     if (isOpening) {
       start = at
@@ -55,6 +73,7 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
     }
     return false
   })
+  if (deepest > DEEPEST) return { bytes, withheld: [] }
   kept.push(bytes.subarray(from))
   return { bytes: Buffer.concat(kept), withheld }
 }
@@ -64,7 +83,7 @@ const NOTHING = Buffer.from('null')
 
 /**
  * Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside.
- * Ends where `visit` says that it has seen enough.
+ * Ends where `visit` says that it has seen enough, or the outermost bracket is closed.
  */
 function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boolean) => boolean): void {
   let level = 0
@@ -75,8 +94,12 @@ function walk(bytes: Buffer, visit: (level: number, at: number, isOpening: boole
       at = endOfString(bytes, at)
     } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (visit(++level, at, true)) return
-    } else if ((byte === 0x7d || byte === 0x5d) && visit(level--, at, false)) return
+    } else if (isClosing(byte) && (visit(level--, at, false) || level <= 0)) return
   }
+}
+
+function isClosing(byte: number): boolean {
+  return byte === CLOSE_OBJECT || byte === CLOSE_ARRAY
 }
 
 /** Index of the quote that ends the string; the length of the text where there is none. */

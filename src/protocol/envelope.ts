@@ -1,8 +1,10 @@
-import { CARE, checkJson, type Care, type JsonReader } from './json/check.ts'
+import { CARE, checkJson, tokensSeen, type Care, type JsonReader } from './json/check.ts'
 import { found } from './json/scalars.ts'
-import { hasEscape, isNoLookAlike, lookAlike, namesNoted } from './json/unique-names.ts'
+import { isNoLookAlike, lookAlike } from './json/look-alikes.ts'
+import { hasEscape, PlainText } from './json/plain-text.ts'
+import { namesNoted } from './json/unique-names.ts'
 import { keyText } from './json/members.ts'
-import { OPEN_OBJECT, ScanError } from './json/scan.ts'
+import { OPEN_ARRAY, OPEN_OBJECT, QUOTE, ScanError } from './json/scan.ts'
 
 const KEYS = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'] as const
 /** A member of a message that JSON-RPC gives a meaning. */
@@ -26,10 +28,15 @@ const LONGEST_ESCAPED = 6 * LONGEST
 const LONGEST_PARAMETER = 6 * 16
 const PARAMS = KEYS.indexOf('params')
 const RESULT = KEYS.indexOf('result')
+const ERROR = KEYS.indexOf('error')
 /** Most members of a message, and of its `params`: no method has more than ten, and each is compared with the names that count. */
 const MAX_MEMBERS = 1000
 /** Most names in `params` that are parsed as soon as they come, which are those outside of large arguments: each may take 1 µs. */
 const MAX_PARSED = 20_000
+/** The same for all names and values: each may take 50 ns. */
+const MAX_VALUES = 200_000
+/** Most names and values of an error, which is always parsed, and whose names are not counted by themselves. */
+const MAX_IN_ERROR = 40_000
 /** Arguments above this are parsed when somebody reads them: few do. */
 const LARGE = 16 * 1024
 const EMPTY = Buffer.alloc(0)
@@ -52,6 +59,9 @@ export class Envelope implements JsonReader {
   /** Names in `params` so far, and those of them that are in large arguments. */
   #noted = 0
   #unparsed = 0
+  /** Names and values so far, and those of them that are in front of the member that was entered, or in large arguments. */
+  #seen = 0
+  #left = 0
   /** JSON text of the last method that was read, and what it says. */
   #lastMethod = EMPTY
   #lastMethodText = ''
@@ -110,12 +120,18 @@ export class Envelope implements JsonReader {
     return start < 0 ? undefined : (JSON.parse(this.#bytes.toString('utf8', start, this.end(key))) as unknown)
   }
 
-  /** The method, parsed. One is called again and again, so the last one is known by its bytes. */
+  /** The same, but undefined for a list or an object, which is not parsed. */
+  #scalar(key: EnvelopeKey): unknown {
+    const start = this.start(key)
+    return start < 0 || isNested(this.#bytes, start) ? undefined : this.value(key)
+  }
+
+  /** The method, parsed; undefined where it is a list or an object. One is called again and again, so the last one is known by its bytes. */
   method(): unknown {
     const start = this.start('method')
     const end = this.end('method')
     if (start >= 0 && equals(this.#bytes, start, end, this.#lastMethod)) return this.#lastMethodText
-    const method = this.value('method')
+    const method = this.#scalar('method')
     if (typeof method === 'string' && end - start <= SHORT) {
       this.#lastMethod = Buffer.from(this.#bytes.subarray(start, end))
       this.#lastMethodText = method
@@ -126,32 +142,33 @@ export class Envelope implements JsonReader {
   isVersion2(): boolean {
     const start = this.start('jsonrpc')
     if (start < 0) return false
-    return equals(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.value('jsonrpc') === '2.0'
+    return equals(this.#bytes, start, this.end('jsonrpc'), VERSION) || this.#scalar('jsonrpc') === '2.0'
   }
 
-  /** The id, which is a short whole number most of the time. */
+  /** The id, which is a short whole number most of the time; undefined where it is a list or an object. */
   id(): unknown {
     const start = this.start('id')
     const end = this.end('id')
-    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.value('id')
+    if (start < 0 || end - start > EXACT_DIGITS || this.#bytes[start] === 0x30) return this.#scalar('id')
     let id = 0
     for (let at = start; at < end; at++) {
       const digit = (this.#bytes[at] as number) - 0x30
-      if (digit < 0 || digit > 9) return this.value('id')
+      if (digit < 0 || digit > 9) return this.#scalar('id')
       id = id * 10 + digit
     }
     return id
   }
 
-  /** The `resultType` of the result, parsed; undefined when it has none. */
+  /** The `resultType` of the result, parsed; undefined when it has none, or one that is no text. */
   resultType(): unknown {
-    if (this.#typeStart < 0) return undefined
+    if (this.#typeStart < 0 || this.#bytes[this.#typeStart] !== QUOTE) return undefined
     return JSON.parse(this.#bytes.toString('utf8', this.#typeStart, this.#typeEnd)) as unknown
   }
 
   enter(nameStart: number, nameEnd: number): Care {
     if (++this.#members > MAX_MEMBERS) throw tooMany('the envelope')
     this.#inner = 0
+    this.#seen = this.#left = tokensSeen()
     const place = placeOf(this.#bytes, nameStart, nameEnd)
     if (place >= 0 && (this.#starts[place] as number) >= 0)
       throw new ScanError(`"${KEYS[place] as string}" stands twice in the envelope`, false)
@@ -178,14 +195,19 @@ export class Envelope implements JsonReader {
   #parameter(nameStart: number, nameEnd: number, start: number, end: number): void {
     if (++this.#inner > MAX_MEMBERS) throw tooMany('"params"')
     refuseLookAlike(this.#bytes, nameStart, nameEnd)
-    const before = this.#noted
+    const noted = this.#noted
+    const seen = this.#seen
     this.#noted = namesNoted()
+    this.#seen = tokensSeen()
     if (this.#isLargeArguments(nameStart, nameEnd, start, end)) {
       this.argumentsStart = start
       this.argumentsEnd = end
-      this.#unparsed = this.#noted - before
+      this.#unparsed = this.#noted - noted
+      this.#left += this.#seen - seen
     } else if (this.#noted - this.#unparsed > MAX_PARSED)
       throw new ScanError(`more than ${MAX_PARSED} names in "params" beside its arguments`, false)
+    else if (this.#seen - this.#left > MAX_VALUES)
+      throw new ScanError(`more than ${MAX_VALUES} names and values in "params" beside its arguments`, false)
   }
 
   #isLargeArguments(nameStart: number, nameEnd: number, start: number, end: number): boolean {
@@ -200,6 +222,8 @@ export class Envelope implements JsonReader {
       this.isRewritten = found.inexact || found.rewritten
     }
     if (place < 0) return
+    if (place === ERROR && tokensSeen() - this.#left > MAX_IN_ERROR)
+      throw new ScanError(`more than ${MAX_IN_ERROR} names and values in "error"`, false)
     this.#starts[place] = start
     this.#ends[place] = end
   }
@@ -213,12 +237,16 @@ const ARGUMENTS = Buffer.from('arguments')
 const RESULT_TYPE = Buffer.from('resultType')
 const IS_ERROR = Buffer.from('isError')
 const TRUE = Buffer.from('true')
+/** The name that is compared. */
+const unescaped = new PlainText(SHORT)
 
 /** Tells whether a name in the text is `name`, also where it is written with escapes. */
 function isName(bytes: Buffer, start: number, end: number, name: Buffer): boolean {
   if (equals(bytes, start, end, name)) return true
   if (end - start > 6 * name.length || !hasEscape(bytes, start, end)) return false
-  return keyText(bytes, start, end) === name.toString()
+  unescaped.clear()
+  unescaped.add(bytes, start, end)
+  return equals(unescaped.bytes, 0, unescaped.length, name)
 }
 
 /** Names that most parameters have: they are found without making a string. */
@@ -240,6 +268,10 @@ function placeOf(bytes: Buffer, start: number, end: number): number {
 }
 
 const NONE: readonly never[] = []
+
+function isNested(bytes: Buffer, at: number): boolean {
+  return bytes[at] === OPEN_OBJECT || bytes[at] === OPEN_ARRAY
+}
 
 function equals(bytes: Buffer, start: number, end: number, text: Buffer): boolean {
   if (end - start !== text.length) return false

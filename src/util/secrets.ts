@@ -82,8 +82,10 @@ export class Secrets {
     const bytes = Buffer.from(text, 'latin1')
     let shown = ''
     let from = 0
+    let cut = -1
     for (let at = this.#nextMark(bytes, 0); at >= 0; at = this.#nextMark(bytes, Math.max(at + 1, from))) {
-      const length = this.#lengthAt(text, at)
+      if (cut < at) cut = cutAfter(text, at)
+      const length = this.#lengthAt(text, at, cut)
       if (length === 0) continue
       shown += text.slice(from, at) + HIDDEN
       from = at + length
@@ -124,14 +126,13 @@ export class Secrets {
     else this.#forms.set(head, left)
   }
 
-  /** Number of characters from here on that are a secret; 0 for none. */
-  #lengthAt(text: string, at: number): number {
+  /** Number of characters from here on that are a secret, which may be cut at `cut`; 0 for none. */
+  #lengthAt(text: string, at: number, cut: number): number {
     const forms = this.#forms.get(headAt(text, at))
     if (forms === undefined) return 0
     const whole = forms.find(form => text.startsWith(form, at))
     if (whole !== undefined) return whole.length
-    const cut = text.indexOf(CUT, at)
-    if (cut - at < TELLING) return 0
+    if (cut === Infinity || cut - at < TELLING) return 0
     const rest = text.slice(at, cut)
     return forms.some(form => form.startsWith(rest)) ? rest.length : 0
   }
@@ -178,6 +179,12 @@ function hiddenError(error: Error, hide: Hide): unknown {
   const stack = error.stack ?? error.message
   const shown = hide(stack)
   return shown === stack ? error : shown
+}
+
+/** Index of the next place from here on at which a text was cut; looked for again only behind it, as texts may be long. */
+function cutAfter(text: string, at: number): number {
+  const cut = text.indexOf(CUT, at)
+  return cut < 0 ? Infinity : cut
 }
 
 function headAt(text: string, at: number): number {
@@ -264,7 +271,7 @@ function passingForms(value: string): string[] {
   const bytes = Buffer.from(value)
   const hex = bytes.toString('hex')
   const inBase64 = base64Of(bytes).flatMap(text => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
-  return [value, encodeURIComponent(value), hex, hex.toUpperCase(), ...inBase64]
+  return [value, encodeURIComponent(value.toWellFormed()), hex, hex.toUpperCase(), ...inBase64]
 }
 
 function base64Of(bytes: Buffer): string[] {

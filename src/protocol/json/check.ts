@@ -83,6 +83,11 @@ export function checkJson(bytes: Buffer, heard?: JsonReader): number {
   }
 }
 
+/** Names and values of this message so far. */
+export function tokensSeen(): number {
+  return tokens
+}
+
 function outermost(bytes: Buffer, open: number, end: number, heard: JsonReader): number {
   let at = skipSpace(bytes, open + 1, end)
   if (bytes[at] === CLOSE_OBJECT) return at + 1
@@ -162,7 +167,7 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
         break
       }
       if (byte !== close) throw new ScanError('expected "," or a closing bracket')
-      if (isUnique && close === CLOSE_OBJECT) endNames(bases[depth] as number)
+      if (isUnique && close === CLOSE_OBJECT) endNames(bases[depth] as number, many[depth])
       depth--
     }
   }
@@ -208,7 +213,7 @@ function toldObject(bytes: Buffer, open: number, end: number, heard: JsonReader,
     heard.inner(at + 1, nameEnd, start, after)
     at = next(bytes, after, end, CLOSE_OBJECT)
     if (at < 0) {
-      endNames(base)
+      endNames(base, names)
       return -at
     }
   }

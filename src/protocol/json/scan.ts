@@ -19,7 +19,7 @@ export const CLOSE_OBJECT = 0x7d
 
 export const OPEN_ARRAY = 0x5b
 
-const CLOSE_ARRAY = 0x5d
+export const CLOSE_ARRAY = 0x5d
 
 export const COMMA = 0x2c
 

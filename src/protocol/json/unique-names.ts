@@ -1,31 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { BACKSLASH, ScanError } from './scan.ts'
-
-/** Members of `params` by which a request is judged, routed or taken up again, and those of a reference. */
-const NAMES = [
-  'name',
-  'arguments',
-  '_meta',
-  'uri',
-  'ref',
-  'type',
-  'argument',
-  'cursor',
-  'task',
-  'taskId',
-  'requestState',
-  'inputResponses',
-]
-
-const EXACT = new Set(NAMES)
-
-/** Bit by which a small letter differs from a capital one. */
-const CASE = 0x20
-
-/** Last byte of ASCII. */
-const ASCII = 0x7f
-
-const FOLDED = new Map(NAMES.map(name => [folded(name), name]))
+import { hasEscape, PlainText } from './plain-text.ts'
+import { ScanError } from './scan.ts'
 
 /** Names of one object that are compared one by one; where there are more they are looked up. */
 const FEW = 12
@@ -34,21 +9,32 @@ const FEW = 12
 const KEPT = 4096
 
 /**
- * Most names of a message that are looked up, which are those of objects with more than `FEW`. Each takes some 300 ns, so a
+ * Most names of a message that are looked up, which are those of objects with more than `FEW`. Each takes some 200 ns, so a
  * message of 4 MB could have half a million of them and hold up everybody for a tenth of a second.
  */
 export const MAX_NAMES = 50_000
 
-/** Names that one with an escape counts for: it has to be read as a text. */
-const ESCAPED_COUNTS = 8
+/** Names that one counts for which is compared as a text. */
+const TEXT_COUNTS = 8
 
 /** Places that are looked at for one name before names are compared as texts: somebody may have chosen them for it. */
 const MAX_PROBES = 128
 
+/** Slots of a new table; like every table's, a power of two. */
+const SLOTS = 128
+
+/** Names above this are compared by a call, which costs as much as so many bytes. */
+const LONG = 64
+
 /** Differs from run to run, so that nobody knows which names meet. */
 const SEED = randomInt(2 ** 31)
 
-/** Places of the names of all open objects, as pairs of start and end. One array: checking a message never yields. */
+const EMPTY = Buffer.alloc(0)
+
+/**
+ * Places of the names of all open objects, as pairs of start and end: in the message or, with all bits turned over, in
+ * `plain`. One array: checking a message never yields.
+ */
 let places = new Int32Array(2 * KEPT)
 
 let top = 0
@@ -57,14 +43,21 @@ let top = 0
 let noted = 0
 let lookedUp = 0
 
+/** Names of this message that are written with escapes, without them. */
+const plain = new PlainText(KEPT)
+
+/** Tables that no object needs at the moment. */
+const spare: ManyNames[] = []
+
 /** Returns the place in `places` of the first name of an object that begins now. */
 export function beginNames(): number {
   return top
 }
 
-/** The object whose names begin at `base` has ended. */
-export function endNames(base: number): void {
+/** The object whose names begin at `base` has ended, with what its names were looked up in. */
+export function endNames(base: number, known: ManyNames | undefined): void {
   top = base
+  if (known?.leave() === true) spare.push(known)
 }
 
 /** Names that were noted of this message so far. */
@@ -76,6 +69,7 @@ export function namesNoted(): number {
 export function forgetNames(): void {
   top = 0
   noted = lookedUp = 0
+  plain.clear()
   if (places.length > 2 * KEPT) places = new Int32Array(2 * KEPT)
 }
 
@@ -92,123 +86,169 @@ export function noteName(
   known: ManyNames | undefined,
 ): ManyNames | undefined {
   noted++
-  if (known === undefined && top - base < 2 * FEW && !hasEscape(bytes, start, end)) {
-    for (let at = base; at < top; at += 2)
-      if (isSame(bytes, start, end, places[at] as number, places[at + 1] as number))
-        throw repeated(bytes, start, end)
-    keep(start, end)
+  const place = top
+  if (hasEscape(bytes, start, end)) keepPlain(bytes, start, end)
+  else keep(start, end)
+  if (known === undefined && place - base < 2 * FEW) {
+    if (isAmong(bytes, base, place)) throw repeated(bytes, start, end)
     return undefined
   }
-  const names = known ?? new ManyNames(bytes, base)
-  lookedUp += names.asTexts ? ESCAPED_COUNTS : 1
+  const names = known ?? manyNames(bytes, base)
+  lookedUp += names.asTexts ? TEXT_COUNTS : 1
   if (lookedUp > MAX_NAMES) throw tooManyNames()
-  if (names.add(start, end)) return names
+  if (names.add(place)) return names
   throw repeated(bytes, start, end)
+}
+
+/** The names of an object so far but the last one, to look the next ones up in. */
+function manyNames(bytes: Buffer, base: number): ManyNames {
+  const names = spare.pop() ?? new ManyNames()
+  names.begin(bytes, base)
+  return names
 }
 
 /** The names of one object, to look them up in: by where they stand, or as texts where that does not do. */
 export class ManyNames {
-  readonly #bytes: Buffer
-  readonly #base: number
+  #bytes: Buffer = EMPTY
+  #base = 0
   /** Place of each name in `places`, plus one; 0 where a slot is empty. */
-  #table = new Int32Array(8 * FEW)
+  #table = new Int32Array(SLOTS)
   /** Hash of the name in each slot. */
-  #hashes = new Int32Array(8 * FEW)
+  #hashes = new Int32Array(SLOTS)
   #texts: Set<string> | undefined
 
-  constructor(bytes: Buffer, base: number) {
+  /** Takes the names from `base` on, but for the last one. */
+  begin(bytes: Buffer, base: number): void {
     this.#bytes = bytes
     this.#base = base
-    for (let at = base; at < top; at += 2) {
-      const hash = hashOf(bytes, places[at] as number, places[at + 1] as number)
-      this.#put(this.#slotOf(hash, places[at] as number, places[at + 1] as number), at + 1, hash)
-    }
+    for (let at = base; at < top - 2; at += 2) this.add(at)
   }
 
-  /** Tells whether names are compared as texts, as one of them has an escape. */
+  /** The object has ended. True where this may serve another one, for which it is empty again. */
+  leave(): boolean {
+    this.#bytes = EMPTY
+    this.#table.fill(0)
+    return this.#texts === undefined && this.#table.length === SLOTS
+  }
+
+  /** Tells whether names are compared as texts, as too many of them have hashes that are alike. */
   get asTexts(): boolean {
     return this.#texts !== undefined
   }
 
-  /** False when the name is there already. */
-  add(start: number, end: number): boolean {
-    if (this.#texts === undefined && !hasEscape(this.#bytes, start, end)) {
-      const hash = hashOf(this.#bytes, start, end)
-      const slot = this.#slotOf(hash, start, end)
-      if (slot >= 0 && this.#table[slot] !== 0) return false
-      this.#put(slot, top + 1, hash)
-    } else this.#texts ??= allSince(this.#bytes, this.#base)
-    const isNew = this.#addText(start, end)
-    keep(start, end)
-    if (top - this.#base > this.#table.length) this.#grow()
-    return isNew
+  /** Adds the name at a place in `places`; false when it is there already. */
+  add(place: number): boolean {
+    if (this.#texts !== undefined) return this.#addText(place)
+    const hash = hashOf(this.#bytes, place)
+    const slot = this.#slotOf(hash, place)
+    if (slot < 0) return this.#addText(place)
+    if (this.#table[slot] !== 0) return false
+    this.#put(slot, place + 1, hash)
+    if (place - this.#base > this.#table.length) this.#grow()
+    return true
   }
 
-  #addText(start: number, end: number): boolean {
-    if (this.#texts === undefined) return true
+  #addText(place: number): boolean {
+    this.#texts ??= textsOf(this.#bytes, this.#base, place)
     const { size } = this.#texts
-    return this.#texts.add(plainName(this.#bytes, start, end)).size > size
+    return this.#texts.add(textOf(this.#bytes, place)).size > size
   }
 
   #put(slot: number, place: number, hash: number): void {
-    if (slot < 0) return
     this.#table[slot] = place
     this.#hashes[slot] = hash
   }
 
   /** Names in a table differ, so their hashes alone find them a free slot in a larger one. */
   #grow(): void {
-    if (this.#texts !== undefined) return
     const [table, hashes] = [this.#table, this.#hashes]
     this.#table = new Int32Array(4 * table.length)
     this.#hashes = new Int32Array(4 * table.length)
     for (let at = 0; at < table.length; at++) {
       const [place, hash] = [table[at] as number, hashes[at] as number]
-      if (place !== 0) this.#put(this.#slotOf(hash, 0, -1), place, hash)
+      if (place !== 0) this.#put(this.#freeSlot(hash), place, hash)
     }
   }
 
+  #freeSlot(hash: number): number {
+    const last = this.#table.length - 1
+    let slot = hash & last
+    while (this.#table[slot] !== 0) slot = (slot + 1) & last
+    return slot
+  }
+
   /** Finds the slot of a name, or a free one for it; -1 after MAX_PROBES tries: texts are compared from then on. */
-  #slotOf(hash: number, start: number, end: number): number {
-    const bytes = this.#bytes
-    const table = this.#table
-    let slot = (hash >>> 0) % table.length
+  #slotOf(hash: number, name: number): number {
+    const last = this.#table.length - 1
+    let slot = hash & last
     for (let probe = 0; probe < MAX_PROBES; probe++) {
-      const place = table[slot] as number
+      const place = this.#table[slot] as number
       if (place === 0) return slot
-      if (
-        this.#hashes[slot] === hash &&
-        isSame(bytes, start, end, places[place - 1] as number, places[place] as number)
-      )
-        return slot
-      slot = slot + 1 === table.length ? 0 : slot + 1
+      if (this.#hashes[slot] === hash && isSame(this.#bytes, name, place - 1)) return slot
+      slot = (slot + 1) & last
     }
-    this.#texts = allSince(bytes, this.#base)
     return -1
   }
 }
 
-function hashOf(bytes: Buffer, start: number, end: number): number {
+/** Hash of the name at a place in `places`, by what it stands for. */
+function hashOf(bytes: Buffer, place: number): number {
+  const from = textAt(bytes, place)
+  const end = endAt(place)
   let hash = SEED
-  for (let at = start; at < end; at++) {
-    hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+  for (let at = startAt(place); at < end; at++) {
+    hash = Math.imul(hash ^ (from[at] as number), 0x01000193)
     hash ^= hash >>> 13
   }
   return hash
 }
 
-/** Tells whether a name is written with escapes. */
-export function hasEscape(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true
+/** Tells whether the name at a place is one of those from `base` on. */
+function isAmong(bytes: Buffer, base: number, place: number): boolean {
+  const start = places[place] as number
+  // The length of one in `plain` is below zero here, so only two of one kind are compared as they stand.
+  const length = (places[place + 1] as number) - start
+  for (let at = base; at < place; at += 2) {
+    const other = places[at] as number
+    const otherLength = (places[at + 1] as number) - other
+    if (length === otherLength && length > 0 && start >= 0) {
+      if (isSameText(bytes, start, start + length, bytes, other)) return true
+    } else if (Math.abs(length) === Math.abs(otherLength) && isSame(bytes, place, at)) return true
+  }
   return false
 }
 
-function isSame(bytes: Buffer, start: number, end: number, other: number, otherEnd: number): boolean {
-  if (end - start !== otherEnd - other) return false
-  for (let at = start; at < end; at++, other++) if (bytes[at] !== bytes[other]) return false
+/** Tells whether the names at two places are the same, however they are written. */
+function isSame(bytes: Buffer, one: number, other: number): boolean {
+  const start = startAt(one)
+  const end = endAt(one)
+  const from = startAt(other)
+  if (end - start !== endAt(other) - from) return false
+  return isSameText(textAt(bytes, one), start, end, textAt(bytes, other), from)
+}
+
+function isSameText(text: Buffer, start: number, end: number, other: Buffer, from: number): boolean {
+  if (end - start > LONG) return text.compare(other, from, from + end - start, start, end) === 0
+  for (let at = start; at < end; at++) if (text[at] !== other[from + at - start]) return false
   return true
 }
 
+/** Text in which the name at a place in `places` stands. */
+function textAt(bytes: Buffer, place: number): Buffer {
+  return (places[place] as number) < 0 ? plain.bytes : bytes
+}
+
+function startAt(place: number): number {
+  const start = places[place] as number
+  return start < 0 ? ~start : start
+}
+
+function endAt(place: number): number {
+  const end = places[place + 1] as number
+  return end < 0 ? ~end : end
+}
+
+/** Keeps where a name stands. */
 function keep(start: number, end: number): void {
   if (top + 2 > places.length) {
     const grown = new Int32Array(2 * places.length)
@@ -219,17 +259,22 @@ function keep(start: number, end: number): void {
   places[top++] = end
 }
 
-function allSince(bytes: Buffer, base: number): Set<string> {
+/** Keeps a name without its escapes. */
+function keepPlain(bytes: Buffer, start: number, end: number): void {
+  const from = plain.length
+  plain.add(bytes, start, end)
+  keep(~from, ~plain.length)
+}
+
+function textsOf(bytes: Buffer, base: number, end: number): Set<string> {
   const names = new Set<string>()
-  for (let at = base; at < top; at += 2)
-    names.add(plainName(bytes, places[at] as number, places[at + 1] as number))
+  for (let at = base; at < end; at += 2) names.add(textOf(bytes, at))
   return names
 }
 
-/** A name as the Latin-1 text of its UTF-8 bytes, without escapes: the same name is always the same text. */
-function plainName(bytes: Buffer, start: number, end: number): string {
-  if (!hasEscape(bytes, start, end)) return bytes.toString('latin1', start, end)
-  return Buffer.from(JSON.parse(`"${bytes.toString('utf8', start, end)}"`) as string).toString('latin1')
+/** A name as the Latin-1 text of its UTF-8 bytes. */
+function textOf(bytes: Buffer, place: number): string {
+  return textAt(bytes, place).toString('latin1', startAt(place), endAt(place))
 }
 
 function repeated(bytes: Buffer, start: number, end: number): ScanError {
@@ -239,33 +284,4 @@ function repeated(bytes: Buffer, start: number, end: number): ScanError {
 
 function tooManyNames(): ScanError {
   return new ScanError(`more than ${MAX_NAMES} names in objects of more than ${FEW}`, false)
-}
-
-/** By the length of a name and its first byte, in either case: 1 where a name in `NAMES` may be meant. */
-const BEGINNINGS = NAMES.map(name => [name.length, name.charCodeAt(0)] as const)
-const LONGEST_NAME = Math.max(...NAMES.map(name => name.length))
-const MAY_BE = new Uint8Array((LONGEST_NAME + 1) * 256)
-for (const [length, first] of BEGINNINGS)
-  for (const byte of [first, first & ~CASE]) MAY_BE[length * 256 + byte] = 1
-
-/** Tells whether a name that is written without escapes, and in ASCII, is none that `lookAlike` knows: most are none. */
-export function isNoLookAlike(bytes: Buffer, start: number, end: number): boolean {
-  const length = end - start
-  if (length <= LONGEST_NAME && MAY_BE[length * 256 + (bytes[start] as number)] === 1) return false
-  for (let at = start; at < end; at++)
-    if (bytes[at] === BACKSLASH || (bytes[at] as number) > ASCII) return false
-  return true
-}
-
-/**
- * Finds the member that readers which fold case, as Go's do, take this name for; undefined where it is written as it is,
- * or is no member that counts.
- */
-export function lookAlike(name: string): string | undefined {
-  return EXACT.has(name) ? undefined : FOLDED.get(folded(name))
-}
-
-/** Gives names that fold to the same one text: the long s is an s, the Kelvin sign a k. */
-function folded(name: string): string {
-  return name.replaceAll('\u017f', 's').replaceAll('\u212a', 'k').toLowerCase()
 }

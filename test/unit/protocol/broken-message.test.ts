@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replyIdOf } from '../../../src/protocol/broken-message.ts'
+import { replyIdOf, withoutDeepEntries } from '../../../src/protocol/broken-message.ts'
 
 const CASES: readonly (readonly [string, string | number | null])[] = [
   ['{"id":7,"result":tru', 7],
@@ -17,16 +17,49 @@ for (const [text, id] of CASES)
   })
 
 test('behind the id and the beginning of a result a broken message is not read', () => {
-  const text = Buffer.from(`{"id":7,"result":${'['.repeat(1000)}`)
-  const read: number[] = []
-  const watched = new Proxy(text, {
+  const read = watch(Buffer.from(`{"id":7,"result":${'['.repeat(1000)}`))
+
+  assert.equal(replyIdOf(read.bytes), 7)
+  assert.ok(read.last() < 100)
+})
+
+for (const [name, text] of [
+  ['has thousands of members', `{${'"a":1,'.repeat(4000)}`],
+  ['has thousands of ids', `{"id":1,${'"id":2,'.repeat(4000)}`],
+  ['closes more than it opens', `{}${']'.repeat(20_000)}`],
+] as const)
+  test(`a broken message that ${name} is given up`, () => {
+    const read = watch(Buffer.from(text))
+
+    replyIdOf(read.bytes)
+
+    assert.ok(read.last() < 16_000)
+  })
+
+test('a list is shortened by the entries that nest too deep, and given up where one hardly ends', () => {
+  const nested = (depth: number): string => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`
+  const list = (depth: number): Buffer =>
+    Buffer.from(`{"id":7,"result":{"tools":[${nested(2)},${nested(depth)},${nested(3)}]}}`)
+
+  const { bytes, withheld } = withoutDeepEntries(list(100))
+  assert.equal(bytes.toString(), list(100).toString().replace(nested(100), 'null'))
+  assert.deepEqual(withheld.map(String), [nested(100)])
+  assert.deepEqual(withoutDeepEntries(list(2000)), { bytes: list(2000), withheld: [] })
+
+  const endless = watch(Buffer.from(`{"id":7,"result":{"tools":[${'['.repeat(20_000)}`))
+  withoutDeepEntries(endless.bytes)
+  assert.ok(endless.last() < 2000)
+})
+
+/** The same bytes, and the last place of them that was read so far. */
+function watch(text: Buffer): { readonly bytes: Buffer; last(): number } {
+  let last = -1
+  const bytes = new Proxy(text, {
     get: (bytes, name) => {
-      if (typeof name === 'string' && /^\d+$/.test(name)) read.push(Number(name))
+      if (typeof name === 'string' && /^\d+$/.test(name)) last = Math.max(last, Number(name))
       const value: unknown = Reflect.get(bytes, name, bytes)
       return typeof value === 'function' ? (value as () => unknown).bind(bytes) : value
     },
   })
-
-  assert.equal(replyIdOf(watched), 7)
-  assert.ok(Math.max(...read) < 100)
-})
+  return { bytes, last: () => last }
+}

@@ -34,6 +34,25 @@ describe('secrets in a text', () => {
     assert.equal(passing.hide('a-lasting-secret'), '***')
   })
 
+  it('are hidden where such a one is no text that could be sent', () => {
+    const passing = new Secrets()
+    passing.addPassing('half-a-character-\ud83d')
+    assert.equal(passing.hide('=half-a-character-\ud83d='), '=***=')
+  })
+
+  it('are looked for as fast where a long text begins like one again and again', () => {
+    const known = new Secrets(['ghp_abcdefghijklmnop'])
+    const cost = (count: number): number => {
+      const text = `\u{1f600}${'ghp_'.repeat(count)}`
+      const started = process.cpuUsage()
+      known.hide(text)
+      return process.cpuUsage(started).user
+    }
+    cost(1000)
+    // A search to the end of the text at each place would take ten seconds.
+    assert.ok(cost(250_000) < 2_000_000)
+  })
+
   it('are hidden whole where one holds another', () => {
     const both = new Secrets(['secret', 'secret-and-more'])
     assert.equal(both.hide('x secret-and-more y secret'), 'x *** y ***')
