@@ -10,6 +10,7 @@ import { ListAudience, type Meant } from './list-audience.ts'
 import { ListNews, ListSaver } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
 import { liveOf } from '../kept-upstream.ts'
+import { ResourceUpdates } from './resource-updates.ts'
 import { baseOf } from '../session.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { askOwner } from './subscriptions.ts'
@@ -33,6 +34,7 @@ const COMPARE_AGAIN_MS = 250
 interface Held {
   readonly owner: ResourceOwner
   readonly holders: Set<object>
+  readonly updates: ResourceUpdates
 }
 
 /** Everything that goes toward clients ahead of, or beside, their answers. */
@@ -199,7 +201,7 @@ export class Notifier {
       const sessions = [...holders].filter(holder => !('emit' in holder)) as Session[]
       const node = this.#graph.upstreams.get(owner.upstream)
       if (sessions[0] === undefined || node === undefined) continue
-      this.#held.set(uri, { owner, holders: new Set(sessions) })
+      this.#keep(uri, owner, sessions)
       for (const session of sessions) this.#holds.count(session, 1)
       // Another server under the same name knows nothing of what the one before was asked.
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
@@ -218,9 +220,17 @@ export class Notifier {
     const session = sessionOf(holder)
     if ((held === undefined && this.#held.size >= MAX_HELD) || this.#holds.isFull(session)) return 'full'
     this.#holds.count(session, 1)
-    if (held === undefined) this.#held.set(uri, { owner, holders: new Set([holder]) })
+    if (held === undefined) this.#keep(uri, owner, [holder])
     else held.holders.add(holder)
     return 'new'
+  }
+
+  #keep(uri: string, owner: ResourceOwner, by: readonly object[]): void {
+    const holders = new Set(by)
+    const updates = new ResourceUpdates(this.#graph.clock, (holder, update) => {
+      if (holders.has(holder)) this.#tellHolder(holder, update)
+    })
+    this.#held.set(uri, { owner, holders, updates })
   }
 
   /** Names whom to unsubscribe from; undefined for who did not want the URI. */
@@ -249,19 +259,17 @@ export class Notifier {
       this.dropped++
       return
     }
-    const { owner, holders } = found
+    const { owner, holders, updates } = found
     const told =
       owner.exposed === original
         ? notification
         : { ...notification, params: { ...notification.params, uri: owner.exposed } }
-    for (const holder of holders) this.#tellHolder(holder, told, isMeant)
+    for (const holder of holders) if (isMeant(sessionOf(holder))) updates.tell(holder, told)
   }
 
-  #tellHolder(holder: object, told: Notification, isMeant: (session: Session) => boolean): void {
+  #tellHolder(holder: object, told: Notification): void {
     const exchange = 'emit' in holder ? (holder as Exchange) : undefined
-    const session = sessionOf(holder)
-    if (!isMeant(session)) return
-    if (exchange === undefined) session.notify(told)
+    if (exchange === undefined) sessionOf(holder).notify(told)
     // Before it is acknowledged, a listen hears of nothing.
     else if (this.#listens.has(exchange)) exchange.emit(told)
   }

@@ -28,6 +28,32 @@ for (const era of ['legacy', 'modern'] as const)
     assert.deepEqual((await told).params, { uri: 'a:b' })
   })
 
+test('of a server that says hundreds of times that a resource changed, a client hears the first and the last, and few between', async t => {
+  const upstream = closeAfter(
+    t,
+    await testUpstream({
+      era: 'legacy',
+      resources: { 'a:b': 'text' },
+      capabilities: { resources: { subscribe: true } },
+      methods: { 'resources/subscribe': () => ({}) },
+    }),
+  )
+  const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
+  const watcher = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
+  await watcher.listen()
+  await upstream.listened()
+  await watcher.request('resources/subscribe', { uri: 'a:b' })
+  const begun = performance.now()
+
+  for (let n = 1; n <= 500; n++) upstream.notify(UPDATED, { uri: 'a:b', n })
+  const heard = [(await watcher.notified(UPDATED)).params?.['n']]
+  while (heard.at(-1) !== 500) heard.push((await watcher.notified(UPDATED)).params?.['n'])
+
+  const most = 2 + (performance.now() - begun) / 100
+  assert.equal(heard[0], 1)
+  assert.ok(heard.length <= most, `${heard.length} of 500`)
+})
+
 test('that the roots of a legacy client over HTTP changed is taken, and not told to a server that others may share', async t => {
   const upstream = closeAfter(t, await testUpstream({ era: 'legacy', tools: { a: () => ({ content: [] }) } }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { a: upstream } }))
