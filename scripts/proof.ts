@@ -15,7 +15,7 @@ interface Proof {
 /** Proofs by name, with what they say of themselves: a file of that folder which begins with a comment is one. */
 function proofs(): Map<string, Proof> {
   const files = globSync(
-    '{*,agents/*,fit/*,frozen/*,observability/*,openapi/*,one-set/*,page/*,replicas/*,secrets/*,shape/*,surface/*}.ts',
+    '{*,agents/*,bounds/*,fit/*,frozen/*,observability/*,openapi/*,one-set/*,page/*,replicas/*,secrets/*,shape/*,surface/*}.ts',
     {
       cwd: ROOM,
     },

@@ -1,6 +1,6 @@
-/** A server on a pipe that says of each resource which somebody subscribed to that it changed, 200 times a second: `node chatty.ts`. */
 import { createInterface } from 'node:readline'
 
+/** A server on a pipe that says of each resource which somebody subscribed to that it changed, 200 times a second: `node chatty.ts`. */
 const EVERY_MS = 5
 const RESULTS: Readonly<Record<string, object>> = {
   initialize: {

@@ -10,10 +10,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
-import { mallocVariables } from '../../src/util/process/malloc.ts'
-import { startIssuer } from './access/issuer.ts'
-import { answers, bodies, sessions, streams, type Statuses } from './bounds/fill.ts'
-import { firstMatch } from './bulkheads/first-match.ts'
+import { mallocVariables } from '../../../src/util/process/malloc.ts'
+import { startIssuer } from '../access/issuer.ts'
+import { answers, bodies, sessions, streams, type Statuses } from './fill.ts'
+import { firstMatch } from '../bulkheads/first-match.ts'
 
 const COUNT = Number(process.env['COUNT'] ?? 100_000)
 const STREAMS = 200
@@ -24,8 +24,8 @@ const HOLD_MS = 15_000
 const REST_MS = 4000
 const LOOK_MS = 100
 const RESOURCE = 'https://gateway.example.com/mcp'
-const LAUNCHER = join(import.meta.dirname, '../../bin/run.js')
-const CHATTY = join(import.meta.dirname, 'bounds/chatty.ts')
+const LAUNCHER = join(import.meta.dirname, '../../../bin/run.js')
+const CHATTY = join(import.meta.dirname, 'chatty.ts')
 
 const directory = mkdtempSync(join(tmpdir(), 'gateway-bounds-'))
 const issuer = await startIssuer()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ResourceUpdates } from '../../../src/core/notifications/resource-updates.ts'
-import { HandClock } from '../fixtures/hand-clock.ts'
+import { ResourceUpdates } from '../../../../src/core/notifications/resource-updates.ts'
+import { HandClock } from '../../fixtures/hand-clock.ts'
 
 const update = (n: number): { method: string; params: { uri: string; n: number } } => ({
   method: 'notifications/resources/updated',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Notifier } from '../../../src/core/notifications/notifier.ts'
-import type { Exchange, Principal, Session } from '../../../src/api/index.ts'
-import { ANONYMOUS } from '../../../src/plugin.ts'
+import { Notifier } from '../../../../src/core/notifications/notifier.ts'
+import type { Exchange, Principal, Session } from '../../../../src/api/index.ts'
+import { ANONYMOUS } from '../../../../src/plugin.ts'
 
 const OWNER = { upstream: 'files', original: '', exposed: '' }
 const NOTHING = { methods: new Set(['x']), uris: new Set<string>(), taskIds: [] }
