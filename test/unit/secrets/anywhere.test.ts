@@ -30,7 +30,7 @@ function hideSlowly({ hide }: Secrets, text: string): string {
   let shown = ''
   for (let at = 0; at < text.length;) {
     const length = secretAt(hide, text, at)
-    shown += length === 0 ? text[at] : '***'
+    shown += length === 0 ? text.charAt(at) : '***'
     at += length || 1
   }
   return shown
