@@ -1,7 +1,7 @@
 /**
  * Fills what a gateway keeps for its callers beyond its bounds, and looks at its memory meanwhile: streams that nobody reads,
  * bodies that do not end, and 100,000 callers who each leave a session, a share of a limit and an answer in the cache.
- * `npm run proof -- bounds`, about four minutes; Linux only. The gateway's memory is set up as `gateway up` does it.
+ * `npm run proof -- bounds`, about ten minutes; Linux only. The gateway's memory is set up as `gateway up` does it.
  *
  *   COUNT=10000 npm run proof -- bounds     for fewer callers
  */
