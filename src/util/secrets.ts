@@ -265,7 +265,6 @@ function upperEscapes(text: string): string {
   return text.replace(/(?<=\\u)..../g, digits => digits.toUpperCase())
 }
 
-/** Whole, and what is always the same of it wherever it stands in a longer text, such as behind `user:`. */
 /** Forms of a value of which there may be many: those that a program shows without wanting to. */
 function passingForms(value: string): string[] {
   const bytes = Buffer.from(value)
@@ -274,6 +273,7 @@ function passingForms(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), hex, hex.toUpperCase(), ...inBase64]
 }
 
+/** Base64 of a whole value, and what is always the same of it wherever it stands in a longer text, such as behind `user:`. */
 function base64Of(bytes: Buffer): string[] {
   const within = [0, 1, 2].map(before => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')

@@ -5,7 +5,7 @@ const NINE = 0x39
 /** The bit of a letter that a digit does not have, and the place of `a` behind it. */
 const LETTER = 0x20
 const LETTER_A = 0x61
-/** What a letter behind a backslash stands for; the other characters stand for themselves. */
+/** Table of what letters behind a backslash stand for; other characters stand for themselves. */
 const MEANT = Uint8Array.from({ length: 256 }, (_, byte) => byte)
 for (const [letter, meant] of Object.entries({ b: 8, t: 9, n: 10, f: 12, r: 13 }))
   MEANT[letter.charCodeAt(0)] = meant
@@ -38,7 +38,7 @@ export class PlainText {
     return this.#bytes
   }
 
-  /** Where the next string begins, which is where the last one ends. */
+  /** Bytes of all strings so far: the place at which the next one begins. */
   get length(): number {
     return this.#length
   }

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { Agent, request } from 'node:http'
 import { setTimeout as passed } from 'node:timers/promises'
 
-/** How often each status was answered; `cut` where there was no answer. */
+/** Number of answers with each status; `cut` counts requests without an answer. */
 export type Statuses = Record<string, number>
 
 /** Says who asks; undefined for nobody. */

@@ -38,6 +38,11 @@ const chunked =
     return request(path, who, { 'transfer-encoding': 'chunked' }, `${chunks.join('')}0\r\n\r\n`)
   }
 
+/** Sends an upload with its length or in chunks, by turns. */
+function eitherWay(n: number): Upload {
+  return n % 2 === 0 ? sized(LARGE) : chunked(LARGE)
+}
+
 /** Uploads, and what answers them at `/mcp` and at the path of a plugin, such as REST. */
 const UPLOADS: Readonly<Record<string, readonly [Upload, number, number]>> = {
   'with a length': [sized(LARGE), 200, 200],
@@ -94,13 +99,21 @@ function statuses(socket: Socket): () => number[] {
     Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
 }
 
+/** So many connections to a listener whose loop is shared, with the statuses that each was answered. */
+async function opened(
+  t: TestContext,
+  count: number,
+): Promise<Pick<Server, 'listener'> & { sockets: Socket[]; answers: (() => number[])[] }> {
+  const { listener, open } = await served(t)
+  share(t)
+  const sockets = await Promise.all(Array.from({ length: count }, open))
+  return { listener, sockets, answers: sockets.map(statuses) }
+}
+
 for (const [at, path] of ['/mcp', '/api/tools'].entries())
   for (const [name, [upload, ...answered]] of Object.entries(UPLOADS))
     test(`uploads ${name} to ${path} are all answered where callers share the loop`, async t => {
-      const { listener, open } = await served(t)
-      share(t)
-      const sockets = await Promise.all(Array.from({ length: 20 }, open))
-      const answers = sockets.map(statuses)
+      const { listener, sockets, answers } = await opened(t, 20)
 
       for (const [n, socket] of sockets.entries()) {
         socket.write(upload(path, `caller ${n % 2}`), 'latin1')
@@ -120,14 +133,10 @@ for (const [at, path] of ['/mcp', '/api/tools'].entries())
     })
 
 test('of uploads that break off in the middle nothing is kept, and others go on', async t => {
-  const { listener, open } = await served(t)
-  share(t)
-  const sockets = await Promise.all(Array.from({ length: 30 }, open))
-  const answers = sockets.map(statuses)
+  const { listener, sockets, answers } = await opened(t, 30)
 
   for (const [n, socket] of sockets.entries()) {
-    const [whole] = n % 2 === 0 ? [sized(LARGE)] : [chunked(LARGE)]
-    const text = whole('/mcp', `caller ${n % 3}`)
+    const text = eitherWay(n)('/mcp', `caller ${n % 3}`)
     if (n % 3 !== 0) socket.write(text)
     else if (n % 2 === 0) socket.write(text.slice(0, 300_000), () => socket.resetAndDestroy())
     else socket.end(text.slice(0, 300_000))
@@ -139,13 +148,8 @@ test('of uploads that break off in the middle nothing is kept, and others go on'
 })
 
 test('a listener that stops answers the uploads that have begun', async t => {
-  const { listener, open } = await served(t)
-  share(t)
-  const sockets = await Promise.all(Array.from({ length: 10 }, open))
-  const answers = sockets.map(statuses)
-  const texts = sockets.map((_, n) =>
-    (n % 2 === 0 ? sized(LARGE) : chunked(LARGE))('/mcp', `caller ${n % 3}`),
-  )
+  const { listener, sockets, answers } = await opened(t, 10)
+  const texts = sockets.map((_, n) => eitherWay(n)('/mcp', `caller ${n % 3}`))
   for (const [n, socket] of sockets.entries()) socket.write((texts[n] as string).slice(0, 200_000))
   await until(() => (listener.held ?? 0) >= 5 * LARGE + 5 * 190_000, 'all have begun')
 

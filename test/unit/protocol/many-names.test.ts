@@ -11,7 +11,7 @@ const call = (params: string): string => `{"jsonrpc":"2.0","id":1,"method":"tool
 const withArguments = (text: string): string => call(`{"name":"x","arguments":${text}}`)
 const escaped = (n: number): string => `\\u006b${n}`
 
-/** What a message is refused for; undefined when it is taken. */
+/** Reason why a message is refused; undefined when it is taken. */
 function refusal(text: string): string | undefined {
   const message = parseMessage(Buffer.from(text))
   return message.kind === 'malformed' ? message.error.message : undefined
