@@ -150,7 +150,7 @@ export class McpUpstream implements Upstream {
   }
 
   sessionEnded(session: Session): void {
-    this.#interest.forget(session, this.#connections.all())
+    this.#interest.forget(session, () => this.#connections.all())
     this.#connections.sessionEnded(session)
   }
 

@@ -67,12 +67,12 @@ export class ClientInterest {
     void this.#levels.tell(connection)
   }
 
-  forget(session: Session, connections: readonly Connection[]): void {
+  forget(session: Session, connections: () => readonly Connection[]): void {
     this.#watches.forget(session)
     const hadWanted = this.#levels.forget(session.id)
     // A modern session may be one request, and the next one would want the same again.
     if (hadWanted && session.client.era === 'legacy')
-      for (const connection of connections) this.opened(connection)
+      for (const connection of connections()) this.opened(connection)
   }
 
   stop(): void {
