@@ -59,10 +59,15 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
     let chunks: Buffer[] = []
     let length = 0
     let isWhole = false
+    const forget = (): void => {
+      chunks.forEach(release)
+      chunks = []
+      if (whole !== undefined) release(whole)
+      whole = undefined
+    }
     const giveUp = (why: Unread): void => {
       request.off('data', read)
-      chunks = []
-      whole = undefined
+      forget()
       room.leave()
       swallow(request, maxBody)
       resolve(why)
@@ -92,14 +97,19 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => {
-      if (!isWhole) resolve('gone')
+      if (isWhole) return
+      forget()
+      resolve('gone')
     })
   })
 }
 
 function joined(chunks: readonly Buffer[]): Buffer {
   const [first] = chunks
-  return first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)
+  if (first !== undefined && chunks.length === 1) return first
+  const whole = Buffer.concat(chunks)
+  chunks.forEach(release)
+  return whole
 }
 
 /** Part of the room for all that one body takes. */
@@ -163,6 +173,7 @@ export function swallow(request: IncomingMessage, max: number): void {
   readInTurns(request, REFUSED)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
+    release(chunk)
     if (length > max * PATIENCE) request.destroy()
   })
 }

@@ -14,6 +14,7 @@ import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
 import { readInto, refusalOf, Room, swallow } from '../read-body.ts'
+import { release } from '../../../transport/line-splitter.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -41,10 +42,17 @@ export async function post(arrival: Arrival): Promise<void> {
     if (!room.keep(body)) return sendRefusal(response, refusalOf('no room', maxBody))
     return answerBatch(context, body, headers, reply)
   }
-  const message = parseHeld(body, values => room.keep(body, values))
+  const message = parseOrRelease(body, room)
   if (message === undefined) return sendRefusal(response, refusalOf('no room', maxBody))
   if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
   await answer(context, message, headers, reply)
+}
+
+/** The message in a body; undefined where there is no room for it. Nothing refers to the bytes of one that is refused. */
+function parseOrRelease(body: Buffer, room: Room): Message | undefined {
+  const message = parseHeld(body, values => room.keep(body, values))
+  if (message === undefined || message.kind === 'malformed') release(body)
+  return message
 }
 
 /** Hands on what another process keeps for a client: a call that waits for it, a task, or a result. */

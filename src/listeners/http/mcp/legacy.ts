@@ -12,6 +12,7 @@ import type { HttpContext } from '../context.ts'
 import { type Refusal, refusal, tooMany } from '../request-guard.ts'
 import { type RequestHeaders, originOf } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
+import { release } from '../../../transport/line-splitter.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 
 /** Finds the session that a legacy request belongs to, or says why there is none. */
@@ -58,9 +59,15 @@ export async function answerBatch(
   reply: Reply,
 ): Promise<void> {
   const messages = parseBatch(body)
-  if ('code' in messages) return reply.error(400, messages, null)
+  if ('code' in messages) {
+    release(body)
+    return reply.error(400, messages, null)
+  }
   const owner = findSession(context, headers)
-  if ('status' in owner) return reply.refuse(owner)
+  if ('status' in owner) {
+    release(body)
+    return reply.refuse(owner)
+  }
   reply.recorder = owner
   const writer = new BatchWriter(reply, messages)
   await Promise.all(messages.map(async message => takeMessage(context, owner, message, headers, writer)))
