@@ -25,6 +25,12 @@ const LAZY_FLAG = 'external-memory-accounted-in-global-limit'
 const GROWING = 60
 
 /**
+ * The same while little memory is in use. By itself V8 then collects after each 16 MiB, and under large messages so often
+ * that one call of twenty-five meets a collection.
+ */
+const GROWING_LAZILY = 200
+
+/**
  * Both halves of the space for young objects. By itself V8 makes them as large as 128 MiB together under a flood and keeps
  * that; with a quarter of it a call costs the same.
  */
@@ -55,7 +61,7 @@ export class Collecting {
     if (isLazy === this.#isLazy) return
     this.#isLazy = isLazy
     this.#set(isLazy ? `--${LAZY_FLAG}` : `--no-${LAZY_FLAG}`)
-    this.#set(`--heap-growing-percent=${isLazy ? 0 : GROWING}`)
+    this.#set(`--heap-growing-percent=${isLazy ? GROWING_LAZILY : GROWING}`)
   }
 
   /** Leaves it to V8 again. */

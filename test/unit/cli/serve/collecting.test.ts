@@ -7,7 +7,7 @@ import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
 
 const MIB = 1024 * 1024
-const LAZY = ['--external-memory-accounted-in-global-limit', '--heap-growing-percent=0']
+const LAZY = ['--external-memory-accounted-in-global-limit', '--heap-growing-percent=200']
 const EAGER = ['--no-external-memory-accounted-in-global-limit', '--heap-growing-percent=60']
 const GROW = '--semi-space-growth-factor=2'
 const STAY = '--semi-space-growth-factor=1'
