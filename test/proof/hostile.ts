@@ -3,6 +3,8 @@
  * `npm run proof -- hostile`, about 3 minutes. For each of them the longest time that the gateway's event loop stood
  * still, the memory it took over idle, and the healthy caller's p99 beside its quiet figure; and that nothing leaked.
  * The gateway's memory is set up as `gateway up` does it; `MALLOC_ARENA_MAX=0` (or another one) in the environment leaves it alone.
+ * Attackers and the hostile HTTP server stand for other machines: on Linux they take no processor that somebody else wants, and
+ * send as much as before. A hostile server on a pipe is a neighbour on this machine, and competes.
  * A second healthy caller asks the same server directly, without the gateway: its p99 is what the machine alone costs.
  *
  *   PHASE_MS=3000 npm run proof -- hostile          for a shorter look
@@ -23,6 +25,8 @@ import type { Probe } from './hostile/probe.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const ROOM = join(import.meta.dirname, 'hostile')
 const PHASE_MS = Number(process.env.PHASE_MS ?? 8000)
+/** Runs a program while no other wants a processor. */
+const ELSEWHERE = process.platform === 'linux' ? ['chrt', '--idle', '0'] : []
 /** For what an attack has left behind: deadlines, backlogs, garbage. */
 const REST_MS = 4000
 const PER_SECOND = 20
@@ -144,7 +148,8 @@ async function underAttack(
 }
 
 async function tallyOf(attack: string, url: string): Promise<Tally> {
-  const child = start([join(ROOM, 'attacker.ts'), attack, url, attacker.key, String(PHASE_MS)], 'pipe')
+  const args = [join(ROOM, 'attacker.ts'), attack, url, attacker.key, String(PHASE_MS)]
+  const child = start(args, 'pipe', {}, ELSEWHERE)
   let text = ''
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
   await new Promise(resolve => child.once('exit', resolve))
@@ -193,9 +198,9 @@ async function gateway(): Promise<string> {
     args: ['--disable-warning=ExperimentalWarning', join(ROOM, script), ...args],
     era: 'legacy',
   })
-  const over = async (script: string, ...args: string[]): Promise<string> =>
-    firstMatch(start([join(ROOM, script), ...args], 'pipe'), 'stdout', /http:\S+/)
-  direct = await over('honest.ts', 'http')
+  const over = async (script: string, args: string[], wrapper: readonly string[] = []): Promise<string> =>
+    firstMatch(start([join(ROOM, script), ...args], 'pipe', {}, wrapper), 'stdout', /http:\S+/)
+  direct = await over('honest.ts', ['http'])
   const config = {
     version: 1,
     listeners: { main: { type: 'http', port: 0 } },
@@ -210,11 +215,11 @@ async function gateway(): Promise<string> {
     upstreams: {
       http: { type: 'http', url: direct, era: 'legacy' },
       // The healthy caller has a server of its own: what another one needs to write megabytes is not the gateway's.
-      big: { type: 'http', url: await over('honest.ts', 'http'), era: 'legacy' },
+      big: { type: 'http', url: await over('honest.ts', ['http']), era: 'legacy' },
       pipe: { ...stdio('honest.ts', 'stdio'), limits: { concurrency: 8 } },
       evil: {
         type: 'http',
-        url: await over('evil.ts', file, 'http'),
+        url: await over('evil.ts', [file, 'http'], ELSEWHERE),
         era: 'legacy',
         headers: { authorization: 'Bearer operator-credential-0123456789' },
       },
@@ -231,8 +236,15 @@ function start(
   args: readonly string[],
   stdout: 'pipe' | 'ignore',
   variables: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): ChildProcess {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+  const [command = '', ...all] = [
+    ...wrapper,
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    ...args,
+  ]
+  const child = spawn(command, all, {
     stdio: ['ignore', stdout, 'pipe'],
     cwd: directory,
     env: { ...process.env, ...variables },

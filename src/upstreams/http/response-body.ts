@@ -1,4 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
+import { release } from '../../transport/line-splitter.ts'
 
 /** Reads the body of a reply. */
 export interface Body {
@@ -46,9 +47,16 @@ export class WholeBody implements Body {
   }
 
   end(): void {
-    const [first] = this.#chunks
     if (this.#whole !== undefined) this.#done(this.#whole.subarray(0, this.#size))
-    else this.#done(first?.length === this.#size ? first : Buffer.concat(this.#chunks, this.#size))
+    else this.#done(this.#joined())
+  }
+
+  #joined(): Buffer {
+    const [first] = this.#chunks
+    if (first?.length === this.#size) return first
+    const whole = Buffer.concat(this.#chunks, this.#size)
+    this.#chunks.forEach(release)
+    return whole
   }
 }
 
