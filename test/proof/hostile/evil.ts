@@ -2,7 +2,7 @@
  * A server that is hostile in the way its mode file says: `node evil.ts <mode file> stdio`, or `http`, which prints its URL.
  * Legacy era. What it sends is what attacks on gateways sent: see the modes.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setPriority } from 'node:os'
@@ -34,8 +34,11 @@ const BROKEN: readonly string[] = [
   `[${'0,'.repeat(2_000_000)}0]`,
   '"unfinished',
 ]
+/** Its priority among sessions: Linux gives each the same part of the machine, and a program on a pipe has one of its own. */
+const SHARE = '/proc/self/autogroup'
 let turn = 0
 setPriority(10)
+if (transport === 'stdio' && existsSync(SHARE)) writeFileSync(SHARE, '10')
 
 if (transport === 'stdio') serveStdio()
 else serveHttp()
