@@ -54,6 +54,15 @@ const long = fc.array(fc.tuple(filler, fc.string()), { maxLength: 6 }).map(parts
 const value = fc.jsonValue({ maxDepth: 4 })
 const document = fc.tuple(value, fc.array(long, { minLength: 1, maxLength: 4 }), fc.nat({ max: 3 }))
 
+/** Elements of a list, of which few are no JSON. */
+const element = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.constantFrom('0', '7', '10', '123456', '-1', '1.5', '1e5', ' 2', '3 ', '\n4', '  5', '[]'),
+  },
+  { weight: 1, arbitrary: fc.constantFrom('00', '01', '-', '1.', '', 'x', '6 6') },
+)
+
 function textOf([inner, longs, space]: [unknown, string[], number]): string {
   return JSON.stringify({ inner, longs, again: [inner, [], {}] }, undefined, space)
 }
@@ -90,7 +99,6 @@ function isTaken(text: string): boolean {
 }
 
 const edit = fc.tuple(fc.nat(), fc.nat({ max: 3 }), scrap)
-const RUNS = Number(process.env.FUZZ_RUNS ?? 3000)
 
 describe('long JSON', () => {
   test('is decided as JSON.parse decides it, whatever was done to the text', () => {
@@ -99,7 +107,6 @@ describe('long JSON', () => {
         const text = edited(textOf(made), edits)
         assert.equal(isTaken(text), isParsed(text), text)
       }),
-      { numRuns: RUNS },
     )
   })
 
@@ -113,7 +120,6 @@ describe('long JSON', () => {
         assert.equal(proveValue(bytes, 0, bytes.length, 1, 5, first), whole)
         assert.equal(proven.tokens, tokens)
       }),
-      { numRuns: RUNS },
     )
   })
 
@@ -130,7 +136,6 @@ describe('long JSON', () => {
           if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
         },
       ),
-      { numRuns: RUNS },
     )
   })
 
@@ -142,7 +147,6 @@ describe('long JSON', () => {
         const end = proveString(bytes, 0, bytes.length, first)
         assert.equal(bytes.toString('utf8', 0, end), written.slice(1))
       }),
-      { numRuns: RUNS },
     )
   })
 
@@ -178,7 +182,6 @@ describe('long JSON', () => {
         assert.equal(measureText(bytes, 2), 1 + Buffer.byteLength(whole))
         assert.equal(proven.units, (JSON.parse(whole) as string).length)
       }),
-      { numRuns: RUNS },
     )
     const pieces = `"${'é\\u00e9\\n🚀'.repeat(30_000)}"`
     assert.equal(measureText(Buffer.from(pieces), 1), Buffer.byteLength(pieces))
@@ -223,4 +226,21 @@ test('a runtime without WebAssembly reads long JSON all the same', () => {
     console.log(typeof WebAssembly, refused)`
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', script]
   assert.equal(execFileSync(process.execPath, flags, { encoding: 'utf8' }).trim(), 'undefined 1')
+})
+
+test('a list of numbers is proven exactly where it is JSON, wherever a piece of it ends', () => {
+  const list = fc.array(element, { minLength: 1, maxLength: 40 }).map(all => `[${all.join(',')}]`)
+  const property = fc.property(list, fc.integer({ min: 1, max: 40 }), (text, first) => {
+    const bytes = Buffer.from(`${text}}`)
+    assert.equal(proveValue(bytes, 0, bytes.length, 1, 0, first), isParsed(text) ? text.length : -1, text)
+  })
+  fc.assert(property, { numRuns: 2000 })
+})
+
+test('whole numbers in a list are counted as all values are', () => {
+  const bytes = Buffer.from(`[${'1,'.repeat(9)}1]}`)
+  assert.equal(proveValue(bytes, 0, bytes.length, 1, 0), bytes.length - 1)
+  assert.equal(proven.tokens, 11)
+  assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 11), bytes.length - 1)
+  assert.equal(proveValue(bytes, 0, bytes.length, 1, MAX_TOKENS - 10), -1)
 })

@@ -111,8 +111,17 @@ export function read(length: i32): i32 {
       const close: u32 = load<u8>(level)
       if (byte == COMMA) {
         at++
-        if (close != CLOSE_OBJECT) state = VALUE
-        else if (load<u8>(at) == QUOTE && count < MAX_TOKENS) {
+        if (close != CLOSE_OBJECT) {
+          // Many lists hold whole numbers alone; the zero behind the piece is no comma.
+          while (count < MAX_TOKENS) {
+            let after = wholeNumber(at)
+            if (after == at && load<u8>(at) == 0x20) after = wholeNumber(++at)
+            if (load<u8>(after) != COMMA || after == at) break
+            count++
+            at = after + 1
+          }
+          state = VALUE
+        } else if (load<u8>(at) == QUOTE && count < MAX_TOKENS) {
           at++
           count++
           state = IN_NAME
@@ -572,6 +581,16 @@ function number(from: usize, end: usize): usize {
   while (at < end && isDigit(load<u8>(at))) at++
   if (at >= end) return end
   return at == first ? 0 : at
+}
+
+/** Where the whole number without a sign that begins at `from` ends; `from` itself where there is none. */
+// @ts-ignore: decorator
+@inline
+function wholeNumber(from: usize): usize {
+  if (load<u8>(from) == 0x30) return from + 1
+  let at = from
+  while (isDigit(load<u8>(at))) at++
+  return at
 }
 
 /** Where `true`, `false` or `null` ends; 0 where it is none of them, `end` where it may go on. */
