@@ -11,7 +11,7 @@ import {
   skipSpace,
 } from './scan.ts'
 import { escape, found, scalar } from './scalars.ts'
-import { proven, proveString, proveValue } from './wasm/proof.ts'
+import { proven, proveNumbers, proveString, proveValue } from './wasm/proof.ts'
 import { beginNames, endNames, forgetNames, noteName, type ManyNames } from './unique-names.ts'
 
 /** Most names and values of a message: to parse it costs by these, not by its bytes. */
@@ -57,6 +57,8 @@ const bases = new Int32Array(MAX_DEPTH + 1)
 const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
 /** Set when `many` holds something, which few messages bring about: to empty it costs as much as a short message. */
 let hasMany = false
+/** Elements of lists after which it is worth a look whether many numbers follow. */
+const MANY_ELEMENTS = 64
 /** From an opening bracket to the one that closes it. */
 const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
 
@@ -131,6 +133,7 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
   let depth = bottom
   let at = from
   let seen = tokens
+  let elements = 0
   for (;;) {
     if (at >= end) throw new ScanError('the message ends early')
     if (++seen > MAX_TOKENS) throw tooMany()
@@ -161,7 +164,15 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
       const close = closing[depth] as number
       if (byte === COMMA) {
         at = pass(bytes, at, end)
-        if (close !== CLOSE_OBJECT) break
+        if (close !== CLOSE_OBJECT) {
+          // Numbers that stand behind many others are likely to be followed by more.
+          if (++elements === MANY_ELEMENTS) {
+            elements = 0
+            at = pass(bytes, numbers(bytes, at, end, MAX_TOKENS - seen), end)
+            seen += proven.tokens
+          }
+          break
+        }
         seen++
         at = member(bytes, at, end, isUnique, depth)
         break
@@ -171,6 +182,14 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
       depth--
     }
   }
+}
+
+/** Proves the numbers that follow in a list; returns where the next element begins. */
+function numbers(bytes: Buffer, from: number, end: number, most: number): number {
+  const after = proveNumbers(bytes, from, end, most)
+  if (proven.isRewritten) found.rewritten = true
+  if (proven.isInexact) found.inexact = true
+  return after
 }
 
 /** An object has begun whose names must be its own. */

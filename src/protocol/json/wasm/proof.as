@@ -197,6 +197,50 @@ export function read(length: i32): i32 {
   return <i32>(at - PIECE)
 }
 
+/** Characters of a number, without an exponent, that every reader takes for the same number. */
+const EXACT: usize = 15
+/** 1 where a number may not mean the same to every reader. */
+let inexact: i32 = 0
+
+/** 1 where the last numbers have one that is not exact. */
+export function isInexact(): i32 {
+  return inexact
+}
+
+/** Begins to read numbers of a list. */
+export function beginNumbers(): void {
+  rewritten = inexact = 0
+}
+
+/**
+ * Reads numbers without an exponent, each with the comma behind it, from the next piece of a list; at most so many. `tokens` has how
+ * many; returns their bytes. The zero behind the piece is neither digit nor comma.
+ */
+export function numbers(length: i32, most: i32): i32 {
+  store<u8>(PIECE + length, 0)
+  let at: usize = PIECE
+  let many = 0
+  while (many < most) {
+    const from = load<u8>(at) == 0x20 ? at + 1 : at
+    const first = load<u8>(from) == MINUS ? from + 1 : from
+    const dot = wholeNumber(first)
+    let after = dot
+    if (dot == first) break
+    if (load<u8>(dot) == 0x2e) {
+      after++
+      while (isDigit(load<u8>(after))) after++
+      if (after == dot + 1) break
+    }
+    if (load<u8>(after) != COMMA) break
+    if (after - from > EXACT) inexact = 1
+    if ((first > from && load<u8>(first) == 0x30) || (after > dot && load<u8>(after - 1) == 0x30)) rewritten = 1
+    many++
+    at = after + 1
+  }
+  seen = many
+  return <i32>(at - PIECE)
+}
+
 /** Where the next piece to be counted begins: outside of a string, in one, or in one behind a backslash. */
 let inside: i32 = 0
 

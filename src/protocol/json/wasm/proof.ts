@@ -9,6 +9,8 @@ interface WebAssemblyHost {
 /** Bytes given to the module at once: few at first, as most values are short. */
 const FIRST = 128
 const MOST = 64 * 1024
+/** Bytes of a list that are looked at first for numbers. */
+const MANY_NUMBERS = 1024
 /** Where a piece begins in its memory. */
 const BEGIN = 1024
 
@@ -25,6 +27,9 @@ interface Proof {
   ended(): number
   tokens(): number
   isRewritten(): number
+  isInexact(): number
+  beginNumbers(): void
+  numbers(length: number, most: number): number
   beginCount(): void
   count(length: number): number
   beginText(): void
@@ -33,7 +38,7 @@ interface Proof {
 }
 
 /** Findings of the last proof; one for all, as proving never yields. */
-export const proven = { tokens: 0, isRewritten: false, units: 0 }
+export const proven = { tokens: 0, isRewritten: false, isInexact: false, units: 0 }
 
 let memory = new Uint8Array()
 /** The module, compiled for the first long message; null where this Node runs none (`--jitless`). */
@@ -92,6 +97,32 @@ function run(module: Proof, bytes: Uint8Array, from: number, end: number, first:
     if (ended !== MORE || (taken === 0 && (length === MOST || at + length === end))) return -1
   }
   return -1
+}
+
+/** Bytes at the end of a piece in which a number may be cut. */
+const CUT = 64
+
+/**
+ * Proves numbers of a list, each with the comma behind it, from the beginning of one on; at most so many. Returns where the first
+ * element stands that is left, with `proven.tokens`, `proven.isRewritten` and `proven.isInexact` of those that are not.
+ */
+export function proveNumbers(bytes: Uint8Array, from: number, end: number, most: number): number {
+  const module = load()
+  proven.tokens = 0
+  if (module === null) return from
+  module.beginNumbers()
+  let at = from
+  for (let size = MANY_NUMBERS; at < end; size = Math.min(MOST, 8 * size)) {
+    const length = Math.min(size, end - at)
+    memory.set(bytes.subarray(at, at + length))
+    const taken = module.numbers(length, most - proven.tokens)
+    at += taken
+    proven.tokens += module.tokens()
+    if (taken === 0 || taken < length - CUT) break
+  }
+  proven.isRewritten = module.isRewritten() === 1
+  proven.isInexact = module.isInexact() === 1
+  return at
 }
 
 /**
