@@ -19,7 +19,7 @@ interface Verdict {
   readonly rewritten: boolean
 }
 
-/** What is found in a list; undefined where it is refused. */
+/** Checks a list as one of arguments; undefined where it is refused. */
 function verdictOf(elements: readonly string[]): Verdict | undefined {
   found.inexact = found.rewritten = false
   try {

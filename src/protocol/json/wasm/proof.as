@@ -627,7 +627,7 @@ function number(from: usize, end: usize): usize {
   return at == first ? 0 : at
 }
 
-/** Where the whole number without a sign that begins at `from` ends; `from` itself where there is none. */
+/** Finds the end of the whole number without a sign that begins at `from`; `from` itself where there is none. */
 // @ts-ignore: decorator
 @inline
 function wholeNumber(from: usize): usize {
