@@ -99,6 +99,7 @@ function isTaken(text: string): boolean {
 }
 
 const edit = fc.tuple(fc.nat(), fc.nat({ max: 3 }), scrap)
+const RUNS = Number(process.env.FUZZ_RUNS ?? 3000)
 
 describe('long JSON', () => {
   test('is decided as JSON.parse decides it, whatever was done to the text', () => {
@@ -107,6 +108,7 @@ describe('long JSON', () => {
         const text = edited(textOf(made), edits)
         assert.equal(isTaken(text), isParsed(text), text)
       }),
+      { numRuns: RUNS },
     )
   })
 
@@ -120,6 +122,7 @@ describe('long JSON', () => {
         assert.equal(proveValue(bytes, 0, bytes.length, 1, 5, first), whole)
         assert.equal(proven.tokens, tokens)
       }),
+      { numRuns: RUNS },
     )
   })
 
@@ -136,6 +139,7 @@ describe('long JSON', () => {
           if (end >= 0) assert.ok(isParsed(bytes.toString('utf8', 0, end)), text)
         },
       ),
+      { numRuns: RUNS },
     )
   })
 
@@ -147,6 +151,7 @@ describe('long JSON', () => {
         const end = proveString(bytes, 0, bytes.length, first)
         assert.equal(bytes.toString('utf8', 0, end), written.slice(1))
       }),
+      { numRuns: RUNS },
     )
   })
 
@@ -182,6 +187,7 @@ describe('long JSON', () => {
         assert.equal(measureText(bytes, 2), 1 + Buffer.byteLength(whole))
         assert.equal(proven.units, (JSON.parse(whole) as string).length)
       }),
+      { numRuns: RUNS },
     )
     const pieces = `"${'é\\u00e9\\n🚀'.repeat(30_000)}"`
     assert.equal(measureText(Buffer.from(pieces), 1), Buffer.byteLength(pieces))
@@ -234,7 +240,7 @@ test('a list of numbers is proven exactly where it is JSON, wherever a piece of 
     const bytes = Buffer.from(`${text}}`)
     assert.equal(proveValue(bytes, 0, bytes.length, 1, 0, first), isParsed(text) ? text.length : -1, text)
   })
-  fc.assert(property, { numRuns: 2000 })
+  fc.assert(property, { numRuns: RUNS })
 })
 
 test('whole numbers in a list are counted as all values are', () => {
