@@ -1,9 +1,7 @@
+import { Gathered } from './gathered.ts'
+
 const NEWLINE = 0x0a
 const RETURN = 0x0d
-/** Chunks below this are gathered where there are many, so that a peer which dribbles bytes does not cost an object for each. */
-const SMALL = 4096
-const MANY = 16
-const BLOCK = 64 * 1024
 
 interface LineSplitterOptions {
   /** Most bytes of one line, its end not counted. */
@@ -19,15 +17,13 @@ interface LineSplitterOptions {
 /** Cuts a stream of bytes into lines. A line that arrives whole in one chunk is never copied. */
 export class LineSplitter {
   readonly #options: LineSplitterOptions
-  #parts: Buffer[] = []
-  #length = 0
+  /** The beginning of a line whose end has not come. */
+  readonly #begun: Gathered
   #skipping = false
-  #block: Buffer | undefined
-  #blockStart = 0
-  #blockEnd = 0
 
   constructor(options: LineSplitterOptions) {
     this.#options = options
+    this.#begun = new Gathered(options.ownsChunks)
   }
 
   push(chunk: Buffer): void {
@@ -50,67 +46,25 @@ export class LineSplitter {
       this.#skipping = false
       return
     }
-    const length = this.#length + rest.length
-    const text = trimmed(this.#parts.length === 0 ? rest : this.#joined(rest, length))
+    const length = this.#begun.length + rest.length
+    const text = trimmed(this.#begun.length === 0 ? rest : this.#begun.take(rest))
     if (text.length > this.#options.maxLine) return this.#giveUp(length, false)
-    this.#forget()
     if (text.length > 0) this.#options.onLine(text)
-  }
-
-  #joined(rest: Buffer, length: number): Buffer {
-    const line = Buffer.concat([...this.#parts, rest], length)
-    // Many such chunks, once the collector hears of them, make it look through the whole heap.
-    if (this.#options.ownsChunks === true) this.#parts.forEach(release)
-    return line
   }
 
   #keep(rest: Buffer): void {
     if (this.#skipping || rest.length === 0) return
-    const length = this.#length + rest.length
+    const length = this.#begun.length + rest.length
     // One byte more may still be the carriage return of a line that fits.
     if (length > this.#options.maxLine + 1) return this.#giveUp(length, true)
-    this.#length = length
-    if (rest.length < SMALL && this.#parts.length >= MANY) this.#gather(rest)
-    else this.#append(rest)
-  }
-
-  #append(part: Buffer): void {
-    this.#parts.push(part)
-    this.#blockStart = this.#blockEnd
-  }
-
-  #gather(rest: Buffer): void {
-    if (this.#block === undefined || this.#blockEnd + rest.length > BLOCK) {
-      this.#block = Buffer.allocUnsafeSlow(BLOCK)
-      this.#blockStart = this.#blockEnd = 0
-    }
-    rest.copy(this.#block, this.#blockEnd)
-    if (this.#blockEnd > this.#blockStart) this.#parts.pop()
-    this.#blockEnd += rest.length
-    this.#parts.push(this.#block.subarray(this.#blockStart, this.#blockEnd))
+    this.#begun.push(rest)
   }
 
   #giveUp(bytes: number, skipping: boolean): void {
-    this.#forget()
+    this.#begun.forget()
     this.#skipping = skipping
     this.#options.onTooLong(bytes)
   }
-
-  #forget(): void {
-    if (this.#parts.length === 0) return
-    this.#parts = []
-    this.#length = 0
-    this.#block = undefined
-    this.#blockStart = this.#blockEnd = 0
-  }
-}
-
-/**
- * Frees the memory of a chunk that nobody else holds and that is all there is in it. Many such chunks, once the collector hears
- * of them, make it look through the whole heap.
- */
-export function release({ buffer, length }: Buffer): void {
-  if (buffer instanceof ArrayBuffer && length === buffer.byteLength) buffer.transfer(0)
 }
 
 function trimmed(line: Buffer): Buffer {

@@ -4,7 +4,7 @@ import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
-import { release } from '../../transport/line-splitter.ts'
+import { Gathered, release } from '../../transport/gathered.ts'
 import { LARGE_READ, readInTurns } from '../../transport/read-in-turns.ts'
 import { afterTurn, isInTurn, readOnInTurn } from './turns.ts'
 
@@ -55,61 +55,40 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
   const { context, request, headers } = owner
   const { maxBody } = context.settings
   return new Promise(resolve => {
-    let whole = undefined as Buffer | undefined
-    let chunks: Buffer[] = []
-    let length = 0
+    const text = new Gathered(true)
     let isWhole = false
-    const forget = (): void => {
-      chunks.forEach(release)
-      chunks = []
-      if (whole !== undefined) release(whole)
-      whole = undefined
-    }
     const giveUp = (why: Unread): void => {
       request.off('data', read)
-      forget()
+      text.forget()
       room.leave()
       swallow(request, maxBody)
       resolve(why)
     }
     const read = (chunk: Buffer): void => {
       const began = chunk.length < LARGE_READ ? 0 : performance.now()
-      length += chunk.length
+      const length = text.length + chunk.length
       if (length > maxBody) return giveUp('too large')
       if (!room.reach(length)) return giveUp('no room')
-      if (whole === undefined) chunks.push(chunk)
-      // While it is still warm; all together at the end would be twice as dear.
-      else {
-        chunk.copy(whole, length - chunk.length)
-        release(chunk)
-      }
+      text.push(chunk)
       if (began > 0 && length !== announced) readOnInTurn(owner, began)
     }
     const announced = Number(headers.own['content-length'] ?? 0)
     if (!room.reach(announced)) return giveUp('no room')
-    if (announced > SMALL && announced <= maxBody) whole = Buffer.allocUnsafeSlow(announced)
-    const finish = (): void => resolve(whole?.subarray(0, length) ?? joined(chunks))
+    if (announced > SMALL && announced <= maxBody) text.reserve(announced)
+    const finish = (): void => resolve(text.take())
     request.on('data', read)
     request.on('end', () => {
       isWhole = true
-      if (isInTurn(owner, length)) finish()
+      if (isInTurn(owner, text.length)) finish()
       else void afterTurn(owner, finish).then(() => resolve('gone'))
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => {
       if (isWhole) return
-      forget()
+      text.forget()
       resolve('gone')
     })
   })
-}
-
-function joined(chunks: readonly Buffer[]): Buffer {
-  const [first] = chunks
-  if (first !== undefined && chunks.length === 1) return first
-  const whole = Buffer.concat(chunks)
-  chunks.forEach(release)
-  return whole
 }
 
 /** Part of the room for all that one body takes. */

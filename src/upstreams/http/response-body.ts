@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import { release } from '../../transport/line-splitter.ts'
+import { Gathered } from '../../transport/gathered.ts'
 
 /** Reads the body of a reply. */
 export interface Body {
@@ -14,10 +14,7 @@ export interface Body {
 export class WholeBody implements Body {
   readonly #limit: number
   readonly #done: (text: Buffer) => void
-  /** Memory for all of it, where its length is known. */
-  #whole: Buffer | undefined
-  readonly #chunks: Buffer[] = []
-  #size = 0
+  readonly #text = new Gathered()
 
   constructor(limit: number, done: (text: Buffer) => void) {
     this.#limit = limit
@@ -25,38 +22,23 @@ export class WholeBody implements Body {
   }
 
   get held(): number {
-    return this.#size
+    return this.#text.length
   }
 
-  /** Its length is known, and there is room for it: what comes is put together at once, at half the cost. */
+  /** Its length is known, and there is room for it: memory for all of it is taken at once, at half the cost. */
   reserve(length: number): void {
-    if (!(length <= this.#limit)) return
-    const whole = Buffer.allocUnsafe(length)
-    let at = 0
-    for (const chunk of this.#chunks.splice(0)) at += chunk.copy(whole, at)
-    this.#whole = whole
+    if (length <= this.#limit) this.#text.reserve(length)
   }
 
   push(chunk: Buffer): boolean {
-    const at = this.#size
-    this.#size += chunk.length
-    if (this.#size > this.#limit) return false
-    if (this.#whole === undefined) this.#chunks.push(Buffer.from(chunk))
-    else chunk.copy(this.#whole, at)
+    if (this.held + chunk.length > this.#limit) return false
+    if (this.held === 0) this.#text.reserve(chunk.length)
+    this.#text.push(chunk)
     return true
   }
 
   end(): void {
-    if (this.#whole !== undefined) this.#done(this.#whole.subarray(0, this.#size))
-    else this.#done(this.#joined())
-  }
-
-  #joined(): Buffer {
-    const [first] = this.#chunks
-    if (first?.length === this.#size) return first
-    const whole = Buffer.concat(this.#chunks, this.#size)
-    this.#chunks.forEach(release)
-    return whole
+    this.#done(this.#text.take())
   }
 }
 

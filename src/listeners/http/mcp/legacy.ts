@@ -3,6 +3,7 @@ import { encodeError, type Message, type RpcRequest } from '../../../protocol/js
 import { HEADER } from '../../../protocol/methods.ts'
 import { RPC } from '../../../protocol/rpc-error.ts'
 import { LEGACY_VERSIONS, isLegacy } from '../../../protocol/versions.ts'
+import { release } from '../../../transport/gathered.ts'
 import { BatchWriter, parseBatch } from '../../client/batch.ts'
 import { isSameChoice } from '../../client/choices.ts'
 import { initializeProblem, legacyClient, methodProblem } from '../../client/client-info.ts'
@@ -12,7 +13,6 @@ import type { HttpContext } from '../context.ts'
 import { type Refusal, refusal, tooMany } from '../request-guard.ts'
 import { type RequestHeaders, originOf } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
-import { release } from '../../../transport/line-splitter.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 
 /** Finds the session that a legacy request belongs to, or says why there is none. */
