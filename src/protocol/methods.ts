@@ -132,6 +132,14 @@ export function kindsChangedBy(notification: string): readonly Kind[] {
   return KINDS.filter(kind => LISTS[kind].changed === notification)
 }
 
+/**
+ * Tells whether a notification says only that something is to be read again: one is as good as many, and of two that are the
+ * same the last is enough.
+ */
+export function isNews(notification: string): boolean {
+  return notification === 'notifications/resources/updated' || LIST_CHANGES.includes(notification)
+}
+
 /** Members of `subscriptions/listen` that ask for changes of a list. */
 export const LISTEN_FLAGS = {
   tools: 'toolsListChanged',

@@ -58,8 +58,8 @@ export interface EventStream {
   /** True if its reader may leave and come back. */
   readonly isKept: boolean
   readonly isOpen: boolean
-  /** Sends one message that may be missed; false when it will be. */
-  notify(message: string): boolean
+  /** Sends one message that may be missed; false when it will be. `isNews` where nobody needs an earlier one of the same text. */
+  notify(message: string, isNews?: boolean): boolean
   /** Sends one message; false when nobody will ever read it. */
   send(message: Buffer | string): boolean
   /** Ends the stream, with a last message where there is one. */
@@ -85,7 +85,12 @@ export class SseStream implements EventStream {
     return !this.#response.destroyed && !this.#response.writableEnded
   }
 
-  notify(message: string, id?: string): boolean {
+  notify(message: string): boolean {
+    return this.tell(message)
+  }
+
+  /** The same with an id, for who comes back with it. */
+  tell(message: string, id?: string): boolean {
     const waiting = this.#response.writableLength
     if (waiting > MAX_UNSENT || (waiting > SMALL && this.#unread.isTight)) return false
     return this.send(message, id)

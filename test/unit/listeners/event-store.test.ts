@@ -6,7 +6,7 @@ import type { SseStream } from '../../../src/listeners/http/sse-writer.ts'
 
 const KIB = 1024
 /** Stream that nobody reads. */
-const AWAY = { isOpen: false, notify: () => false, send: () => false } as unknown as SseStream
+const AWAY = { isOpen: false, tell: () => false, send: () => false } as unknown as SseStream
 
 interface One {
   readonly store: EventStore
@@ -61,4 +61,37 @@ test('events that are forgotten make room', () => {
 
   other.store.close()
   assert.equal(held.bytes, 0)
+})
+
+test('of a change that is told again and again the last is kept, and what else was said stays', () => {
+  const held = new HeldBytes({ total: 1000 * KIB, each: 1000 * KIB })
+  const { store, stream } = sessionOf(held, 'one')
+  const other = store.begin(AWAY)
+  stream.notify('a word')
+  other.notify('tools changed', true)
+
+  for (let count = 0; count < 1000; count++) {
+    stream.notify('tools changed', true)
+    stream.notify('resource 1 changed', true)
+  }
+  stream.notify('a word')
+
+  const texts = store.since({ stream, after: 0 }).map(({ message }) => message)
+  assert.deepEqual(texts, ['a word', 'tools changed', 'resource 1 changed', 'a word'])
+  assert.equal(store.since({ stream: other, after: 0 }).length, 1)
+  assert.equal(held.bytes, [...texts, 'tools changed'].join('').length)
+})
+
+test('a change that was told before and is forgotten is kept when it is told again', () => {
+  const held = new HeldBytes({ total: 1000 * KIB, each: 1000 * KIB })
+  const { store, stream } = sessionOf(held, 'one')
+  const other = store.begin(AWAY)
+  other.notify('tools changed', true)
+  store.forget(other)
+
+  stream.notify('tools changed', true)
+  stream.notify('tools changed', true)
+
+  assert.equal(store.since({ stream, after: 0 }).length, 1)
+  assert.equal(held.bytes, 'tools changed'.length)
 })

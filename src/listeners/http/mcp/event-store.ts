@@ -32,6 +32,8 @@ export class EventStore implements EventSource {
   readonly #tag = randomBytes(6).toString('base64url')
   readonly #streams = new Map<string, KeptStream>()
   #events: KeptEvent[] = []
+  /** By what it says: the last event of each text of which nobody needs an earlier one. */
+  readonly #last = new Map<Buffer | string, KeptEvent>()
   #bytes = 0
   #hold: Hold | undefined
   #lastStream = 0
@@ -68,15 +70,25 @@ export class EventStore implements EventSource {
     return idOf(stream, number)
   }
 
-  /** Keeps a message, where it is not too large, and gives it an id. */
-  keep(stream: KeptStream, message: Buffer | string, isLast = false): KeptEvent {
+  /**
+   * Keeps a message, where it is not too large, and gives it an id. `isNews` where one that says the same is worth nothing
+   * before it, such as a second change of one list: of those the last is kept, and what else was said stays longer.
+   */
+  keep(stream: KeptStream, message: Buffer | string, { isLast = false, isNews = false } = {}): KeptEvent {
     const number = ++this.#lastEvent
     const event = eventOf(stream, number, message, isLast)
     if (this.#isClosed || event.size > MAX_BYTES) return event
+    if (isNews) this.#replace(event)
     this.#push(event)
     this.#makeRoom()
     if (this.has(event)) this.#copy?.keep(recordOf(event))
     return event
+  }
+
+  #replace(event: KeptEvent): void {
+    const before = this.#last.get(event.message)
+    if (before?.stream === event.stream) this.#drop(this.#events.indexOf(before))
+    this.#last.set(event.message, event)
   }
 
   #push(event: KeptEvent): void {
@@ -172,6 +184,7 @@ export class EventStore implements EventSource {
     this.#hold?.end()
     this.#bytes = 0
     this.#events = []
+    this.#last.clear()
     this.#streams.clear()
   }
 
@@ -204,9 +217,10 @@ export class EventStore implements EventSource {
     for (const { number } of stream.marks) this.#copy?.drop(number)
   }
 
-  #count({ stream, size }: KeptEvent, sign: 1 | -1): void {
-    stream.kept += sign
-    this.#bytes += sign * size
+  #count(event: KeptEvent, sign: 1 | -1): void {
+    event.stream.kept += sign
+    this.#bytes += sign * event.size
+    if (sign < 0 && this.#last.get(event.message) === event) this.#last.delete(event.message)
   }
 }
 
@@ -278,10 +292,10 @@ export class KeptStream implements EventStream {
   }
 
   /** Sends a message; what its reader misses now, it may still come back for. */
-  notify(message: string): boolean {
+  notify(message: string, isNews = false): boolean {
     if (this.#isOver) return false
-    const event = this.#store.keep(this, message)
-    return this.#live?.notify(message, event.id) === true || this.#store.has(event)
+    const event = this.#store.keep(this, message, { isNews })
+    return this.#live?.tell(message, event.id) === true || this.#store.has(event)
   }
 
   send(message: Buffer | string): boolean {
@@ -293,7 +307,7 @@ export class KeptStream implements EventStream {
   end(message?: Buffer | string): void {
     if (this.#isOver) return
     this.#isOver = true
-    const last = message === undefined ? undefined : this.#store.keep(this, message, true)
+    const last = message === undefined ? undefined : this.#store.keep(this, message, { isLast: true })
     this.#live?.end(message, last?.id)
     const isWhole = last === undefined ? this.kept > 0 : this.#store.has(last)
     if (!isWhole) this.#store.forget(this)

@@ -19,6 +19,7 @@ import type {
 } from '../../../api/index.ts'
 import { ANONYMOUS, principalKey } from '../../../plugin.ts'
 import type { RpcId } from '../../../protocol/jsonrpc.ts'
+import { isNews } from '../../../protocol/methods.ts'
 import { HeldBytes } from '../../../transport/backlog.ts'
 import { Drops } from '../../../transport/unexpected-messages.ts'
 import { IdleSweeper } from '../../../util/idle-sweeper.ts'
@@ -223,7 +224,7 @@ class StandaloneStream {
 
   notify(notification: Notification): boolean {
     const message = encodeNotificationFor(notification, this.#client)
-    return message !== undefined && this.#stream?.notify(message) === true
+    return message !== undefined && this.#stream?.notify(message, isNews(notification.method)) === true
   }
 
   ask(ask: Ask): Promise<AskReply> {
