@@ -40,7 +40,7 @@ export interface Transport {
 
 /** Events of a transport, for its connection. */
 export interface TransportEvents {
-  /** One message, and the request on whose stream it came, where streams tell. */
+  /** One message, whose bytes are the connection's from then on, and the request on whose stream it came, where streams tell. */
   received(bytes: Buffer, of: Pending | undefined): void
   /** One request failed on its way; the others live on. */
   failed(pending: Pending, error: Error): void

@@ -4,6 +4,7 @@ import { replyIdOf } from '../../protocol/broken-message.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { type Malformed, type RpcResponse, encodeNotification, parseMessage } from '../../protocol/jsonrpc.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import { release } from '../../transport/gathered.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'
 import { Scheduler } from '../serialization/scheduler.ts'
 import {
@@ -251,7 +252,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     pending.resolve(response)
   }
 
-  /** A reply that is refused fails its call at once, wherever its id stands; the connection lives on. */
+  /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
   #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
@@ -261,6 +262,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (list !== undefined) return this.#answered(list, of)
     drops.garbage(bytes)
     this.failed(pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why: error.message }))
+    release(bytes)
   }
 
   #newScheduler(): Scheduler {
