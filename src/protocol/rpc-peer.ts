@@ -75,13 +75,16 @@ function take<T>(table: InFlight<T>, id: unknown): T | undefined {
 /** A table is made anew after this many deletions, or as many as it has entries. */
 const MAX_DELETED = 256
 
+/** Stands for a table of its own, which has 200 bytes, as long as there are no entries: a quiet conversation has four. */
+const NO_ENTRIES = new Map<RpcId, never>()
+
 /**
  * Entries by request id; `1` is not `"1"`. A Map that is added to and deleted from all the time leaves a chain of
  * old tables behind, which keeps what was answered long ago alive until the next full collection: so it is replaced
  * before a collection can grow attached to it.
  */
 export class InFlight<T> {
-  #entries = new Map<RpcId, T>()
+  #entries: Map<RpcId, T> = NO_ENTRIES
   #deleted = 0
 
   get size(): number {
@@ -97,17 +100,18 @@ export class InFlight<T> {
   }
 
   set(id: RpcId, entry: T): void {
+    if (this.#entries === NO_ENTRIES) this.#entries = new Map()
     this.#entries.set(id, entry)
   }
 
   delete(id: RpcId): void {
     if (!this.#entries.delete(id) || ++this.#deleted < Math.max(MAX_DELETED, this.#entries.size)) return
-    this.#entries = new Map(this.#entries)
+    this.#entries = this.#entries.size === 0 ? NO_ENTRIES : new Map(this.#entries)
     this.#deleted = 0
   }
 
   clear(): void {
-    this.#entries = new Map()
+    this.#entries = NO_ENTRIES
     this.#deleted = 0
   }
 

@@ -33,7 +33,7 @@ export class EventStore implements EventSource {
   readonly #streams = new Map<string, KeptStream>()
   #events: KeptEvent[] = []
   /** By what it says: the last event of each text of which nobody needs an earlier one. */
-  readonly #last = new Map<Buffer | string, KeptEvent>()
+  #last: Map<Buffer | string, KeptEvent> | undefined
   #bytes = 0
   #hold: Hold | undefined
   #lastStream = 0
@@ -86,6 +86,7 @@ export class EventStore implements EventSource {
   }
 
   #replace(event: KeptEvent): void {
+    this.#last ??= new Map()
     const before = this.#last.get(event.message)
     if (before?.stream === event.stream) this.#drop(this.#events.indexOf(before))
     this.#last.set(event.message, event)
@@ -184,7 +185,7 @@ export class EventStore implements EventSource {
     this.#hold?.end()
     this.#bytes = 0
     this.#events = []
-    this.#last.clear()
+    this.#last = undefined
     this.#streams.clear()
   }
 
@@ -220,7 +221,7 @@ export class EventStore implements EventSource {
   #count(event: KeptEvent, sign: 1 | -1): void {
     event.stream.kept += sign
     this.#bytes += sign * event.size
-    if (sign < 0 && this.#last.get(event.message) === event) this.#last.delete(event.message)
+    if (sign < 0 && this.#last?.get(event.message) === event) this.#last.delete(event.message)
   }
 }
 
