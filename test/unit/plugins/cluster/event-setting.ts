@@ -19,8 +19,11 @@ export const MIB = KIB * KIB
 export const SESSION = 'r0_session'
 export const LISTENS = { isStandalone: true }
 
+/** The part of a stream that its sender uses. */
+type Sending = Pick<SseStream, 'isOpen' | 'prime' | 'tell' | 'send' | 'replay' | 'end' | 'cut'>
+
 /** A reader of a stream that notes what it is sent. */
-export class Reader {
+export class Reader implements Sending {
   isOpen = true
   readonly ids: string[] = []
   readonly messages: string[] = []
@@ -33,7 +36,7 @@ export class Reader {
     this.ids.push(id)
   }
 
-  notify(message: string, id: string): boolean {
+  tell(message: string, id: string): boolean {
     return this.send(message, id)
   }
 
