@@ -158,6 +158,8 @@ export function usePlace(): Place {
   useEffect(() => {
     const changed = (): void => setHash(location.hash)
     addEventListener('hashchange', changed)
+    // An effect runs after the first picture, and the address may have changed in between.
+    changed()
     return () => removeEventListener('hashchange', changed)
   }, [])
   const [page = '', query = ''] = hash.replace(/^#\/?/, '').split('?')

@@ -49,6 +49,22 @@ test(
   },
 )
 
+test('who goes on while the page is still being shown for the first time gets there', { skip }, async t => {
+  const made = await setting(t)
+  const page = await (await startChromium(t)).newPage()
+  await page.addInitScript(`
+    const seen = new MutationObserver(() => {
+      if (document.querySelector('h1') === null) return
+      seen.disconnect()
+      location.hash = '#/config'
+    })
+    seen.observe(document, { childList: true, subtree: true })
+  `)
+  await page.goto(await made.link())
+
+  await page.locator('h1', { hasText: 'Config' }).waitFor({ timeout: 5000 })
+})
+
 test('calls appear as they happen, and one is opened and found again by its address', { skip }, async t => {
   const made = await busy(t)
   const { page } = await openIn(await startChromium(t), await made.link())
