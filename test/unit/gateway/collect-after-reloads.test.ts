@@ -7,29 +7,41 @@ import { TestClock } from '../../../src/testing/clock.ts'
 import { collectGarbage } from '../../../src/util/process/collect-garbage.ts'
 
 test('reloads in a row are followed by one collection, and later ones by another', () => {
-  const clock = new TestClock()
-  let reloaded = (): void => undefined
-  let collections = 0
-  const gateway = {
-    on: (_event: 'reloaded', listener: () => void) => {
-      reloaded = listener
-      return () => undefined
-    },
-  }
-  collectAfterReloads(gateway, clock, () => collections++)
+  const { clock, reload, collections } = reloading()
 
   for (let i = 0; i < 5; i++) {
-    reloaded()
+    reload()
     clock.pass(9000)
   }
-  assert.equal(collections, 0)
+  assert.equal(collections(), 0)
   clock.pass(1000)
-  assert.equal(collections, 1)
+  assert.equal(collections(), 1)
   clock.pass(60_000)
-  assert.equal(collections, 1)
-  reloaded()
+  assert.equal(collections(), 1)
+  reload()
   clock.pass(10_000)
-  assert.equal(collections, 2)
+  assert.equal(collections(), 2)
+})
+
+test('many reloads in a row do not wait for their end: there is a collection after each twentieth', () => {
+  const { clock, reload, collections } = reloading()
+  const many = (count: number): void => {
+    for (let i = 0; i < count; i++) {
+      clock.pass(100)
+      reload()
+    }
+  }
+
+  many(19)
+  assert.equal(collections(), 0)
+  many(1)
+  assert.equal(collections(), 1)
+  many(45)
+  assert.equal(collections(), 3)
+  clock.pass(10_000)
+  assert.equal(collections(), 4)
+  many(19)
+  assert.equal(collections(), 4)
 })
 
 test('of thirty generations that add and remove servers, no more than two are alive', async () => {
@@ -58,3 +70,17 @@ test('of thirty generations that add and remove servers, no more than two are al
     return { upstreams: { stays: web, [`server-${round % 3}`]: web }, audit: {}, metrics: {} }
   }
 })
+
+function reloading(): { clock: TestClock; reload: () => void; collections: () => number } {
+  const clock = new TestClock()
+  let reload = (): void => undefined
+  let count = 0
+  const gateway = {
+    on: (_event: 'reloaded', listener: () => void) => {
+      reload = listener
+      return () => undefined
+    },
+  }
+  collectAfterReloads(gateway, clock, () => count++)
+  return { clock, reload: () => reload(), collections: () => count }
+}
