@@ -33,6 +33,8 @@ export interface Transport {
   opened(server: ServerSide): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
+  /** Hears of a notification of so many bytes that nobody gets. */
+  wasted?(bytes: number): void
   /** Takes no more requests; resolves when the last one has ended. */
   retire(): Promise<void>
   close(): Promise<void>
@@ -78,7 +80,7 @@ export class Pending {
   /** The observed behaviour of what it calls, where calls are scheduled. */
   behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */
-  progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
+  progress: { add(params: JsonObject): boolean; flush(): void } | undefined = undefined
   /** Takes the notifications of a subscription. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 

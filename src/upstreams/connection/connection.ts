@@ -174,9 +174,9 @@ export class Connection implements ConnectionEvents, IncomingSide {
   #take(bytes: Buffer, of: Pending | undefined): void {
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
-    else if (message.kind === 'notification') this.#notifications.received(message, of)
     else if (message.kind === 'request') this.#requests.received(message, of)
-    else this.#malformed(message, bytes, of)
+    else if (message.kind !== 'notification') this.#malformed(message, bytes, of)
+    else if (!this.#notifications.received(message, of)) this.transport.wasted?.(bytes.length)
   }
 
   #schedule(pending: Pending, call: Call): void {

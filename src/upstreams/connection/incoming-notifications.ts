@@ -19,33 +19,35 @@ export class IncomingNotifications {
     this.#requests = requests
   }
 
-  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
-  received({ method, params }: RpcNotification, of: Pending | undefined): void {
+  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. False where nobody gets it, or one like it. */
+  received({ method, params }: RpcNotification, of: Pending | undefined): boolean {
     if (method === 'notifications/progress') return this.#progressed(params, of)
     const subscribed = of ?? this.#subscribed(method, params)
     if (subscribed?.onNotification !== undefined)
       subscribed.onNotification({ method, params: withoutSubscription(params) })
     else if (method === 'notifications/cancelled') this.#requests.cancelled(params?.requestId)
-    else this.#pass({ method, params }, of)
+    else return this.#pass({ method, params }, of)
+    return true
   }
 
-  #pass(notification: Notification, of: Pending | undefined): void {
+  #pass(notification: Notification, of: Pending | undefined): boolean {
     const { method } = notification
-    if (method === 'notifications/message') this.#logged(notification, of)
-    else if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
+    if (method === 'notifications/message') return this.#logged(notification, of)
+    if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
     else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
     else of.call.exchange.emit(notification)
+    return true
   }
 
-  #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
-    const { host, peer } = this.#side
+  #progressed(params: JsonObject | undefined, of: Pending | undefined): boolean {
+    const { peer } = this.#side
     const token = params?.progressToken
     const pending = typeof token === 'number' ? peer.sent.get(token) : undefined
     const known = clientToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
-      return host.drops.count('progress')
+      return this.#dropped('progress')
     pending.progress ??= this.#progressOf(pending)
-    pending.progress.add({ ...params, progressToken: known })
+    return pending.progress.add({ ...params, progressToken: known })
   }
 
   #progressOf({ call }: Pending): ProgressLimit {
@@ -58,11 +60,16 @@ export class IncomingNotifications {
   }
 
   /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
-  #logged(notification: Notification, of: Pending | undefined): void {
-    const { streams, host } = this.#side
-    const call = of !== undefined || streams ? of?.call : this.#side.onlyCall()
-    if (call === undefined) host.drops.count('message')
-    else call.exchange.emit(notification)
+  #logged(notification: Notification, of: Pending | undefined): boolean {
+    const call = of !== undefined || this.#side.streams ? of?.call : this.#side.onlyCall()
+    if (call === undefined) return this.#dropped('message')
+    call.exchange.emit(notification)
+    return true
+  }
+
+  #dropped(what: 'progress' | 'message'): false {
+    this.#side.host.drops.count(what)
+    return false
   }
 
   /** The subscription that a notification names, on a pipe that all share. */
@@ -93,12 +100,15 @@ export class ProgressLimit {
     this.#dropped = dropped
   }
 
-  add(params: JsonObject): void {
-    if (this.#held !== undefined) this.#dropped()
+  /** Takes the next one; false where another one that was held back gave way to it. */
+  add(params: JsonObject): boolean {
+    const isMany = this.#held !== undefined
+    if (isMany) this.#dropped()
     const wait = (this.#times[this.#next] ?? -Infinity) + WITHIN_MS - this.#clock.now()
     this.#held = params
     if (wait <= 0) this.flush()
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
+    return !isMany
   }
 
   /** Passes on what is held back, as the call ends or the time has come. */
