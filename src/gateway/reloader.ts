@@ -25,7 +25,7 @@ const QUIET_MS = 10_000
  * Reloads that follow each other sooner than that: after so many of them garbage is collected without waiting. Meanwhile V8's
  * compilers and old generations take memory from libc, which hardly gives any of it back.
  */
-const IN_A_ROW = 20
+const IN_A_ROW = 10
 /** Up to here its pages are given back as well, which takes several collections. */
 const FEW_BYTES = 64 * 1024 * 1024
 /** A larger heap may have so much in use that to look through it would hold up calls; its traffic has it collected. */

@@ -1,8 +1,10 @@
 /**
  * Measures what 500 reloads leave that add and remove servers, and 50 configurations that are refused: `npm run proof -- reload-memory`,
- * about four minutes; Linux only. The reloads are done twice: without V8's compilers, so that what grows is what generations leave
- * behind, and as people run it, where code that becomes hot is compiled and the allocator keeps what that took.
+ * about six minutes; Linux only. The reloads are done three times: without V8's compilers, so that what grows is what generations
+ * leave behind; by `gateway serve`, where code that becomes hot is compiled and the allocator keeps what that took; and with the
+ * allocator set up as `gateway up` does it.
  */
+import { mallocVariables } from '../../src/util/process/malloc.ts'
 import { grow, refuseAll, type Grown } from './reloads/memory.ts'
 
 const WARM_UP = Number(process.env['WARM_UP'] ?? 50)
@@ -18,7 +20,8 @@ console.log(
 for (const line of wrong) console.log(`  ${line}`)
 let isFine = refused === total && located === total && served === total
 isFine = judged('without compilers', await grow(WARM_UP, RELOADS, { flags: NO_COMPILERS })) && isFine
-isFine = judged('as it is run', await grow(WARM_UP, RELOADS)) && isFine
+isFine = judged('by serve', await grow(WARM_UP, RELOADS)) && isFine
+isFine = judged('by up', await grow(WARM_UP, RELOADS, { variables: mallocVariables(process.env) })) && isFine
 console.log(isFine ? 'all as it should be' : 'NOT as it should be')
 process.exitCode = isFine ? 0 : 1
 

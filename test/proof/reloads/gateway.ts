@@ -26,12 +26,16 @@ export interface Usage {
   readonly children: number
 }
 
-/** Starts a gateway on this configuration, which has one HTTP listener; `flags` are for its Node. */
-export async function startGateway(text: string, flags: readonly string[] = []): Promise<Gateway> {
+/** Starts a gateway on this configuration, which has one HTTP listener; `flags` are for its Node, `variables` for its environment. */
+export async function startGateway(
+  text: string,
+  flags: readonly string[] = [],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<Gateway> {
   const directory = await mkdtemp(join(tmpdir(), 'reloads-'))
   const file = join(directory, 'gateway.yaml')
   await writeFile(file, text)
-  const environment = { ...process.env, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
+  const environment = { ...process.env, ...variables, XDG_RUNTIME_DIR: directory, GATEWAY_ENV: '' }
   const child = spawn(
     process.execPath,
     [...flags, LAUNCHER, 'serve', '-c', file, '--set', 'log.level=info'],

@@ -45,15 +45,22 @@ export interface Refused {
   readonly wrong: readonly string[]
 }
 
+interface GrowOptions {
+  /** Time between the last reload and the look at what is left. */
+  readonly restMs?: number
+  readonly flags?: readonly string[]
+  readonly variables?: Readonly<Record<string, string>>
+}
+
 /** Reloads that each start one server and end another, after some that are not counted; and one server stays. */
 export async function grow(
   warmUp: number,
   reloads: number,
-  { restMs = REST_MS, flags = [] as readonly string[] } = {},
+  { restMs = REST_MS, flags = [], variables = {} }: GrowOptions = {},
 ): Promise<Grown> {
   const server = join(tmpdir(), `reload-server-${process.pid}.sh`)
   await writeFile(server, SERVER)
-  const gateway = await startGateway(configText(server, 0), flags)
+  const gateway = await startGateway(configText(server, 0), flags, variables)
   try {
     const cold = await usageOf(gateway.child)
     for (let round = 1; round <= warmUp; round++) await gateway.reload(configText(server, round))

@@ -23,7 +23,7 @@ test('reloads in a row are followed by one collection, and later ones by another
   assert.equal(collections(), 2)
 })
 
-test('many reloads in a row do not wait for their end: there is a collection after each twentieth', () => {
+test('many reloads in a row do not wait for their end: there is a collection after each tenth', () => {
   const { clock, reload, collections } = reloading()
   const many = (count: number): void => {
     for (let i = 0; i < count; i++) {
@@ -32,15 +32,15 @@ test('many reloads in a row do not wait for their end: there is a collection aft
     }
   }
 
-  many(19)
+  many(9)
   assert.equal(collections(), 0)
   many(1)
   assert.equal(collections(), 1)
-  many(45)
+  many(25)
   assert.equal(collections(), 3)
   clock.pass(10_000)
   assert.equal(collections(), 4)
-  many(19)
+  many(9)
   assert.equal(collections(), 4)
 })
 

@@ -3,13 +3,15 @@ import { test } from 'node:test'
 import { platformOf } from '../../../src/util/platform.ts'
 import { mallocVariables } from '../../../src/util/process/malloc.ts'
 
-test('a gateway that is started on Linux gives back what large messages took', () => {
-  const { MALLOC_TRIM_THRESHOLD_: trim, MALLOC_MMAP_THRESHOLD_: mmap } = mallocVariables(
-    { PATH: '/bin', GLIBC_TUNABLES: 'glibc.rtld.nns=4' },
-    platformOf('linux'),
+test('a gateway that is started on Linux gives back what large messages took, and has one heap for all threads', () => {
+  assert.deepEqual(
+    mallocVariables({ PATH: '/bin', GLIBC_TUNABLES: 'glibc.rtld.nns=4' }, platformOf('linux')),
+    {
+      MALLOC_TRIM_THRESHOLD_: '16777216',
+      MALLOC_MMAP_THRESHOLD_: '1048576',
+      MALLOC_ARENA_MAX: '1',
+    },
   )
-  assert.equal(trim, '16777216')
-  assert.equal(mmap, '1048576')
 })
 
 test('an allocator that its owner has set up is left as it is', () => {
