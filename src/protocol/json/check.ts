@@ -12,7 +12,15 @@ import {
 } from './scan.ts'
 import { escape, found, scalar } from './scalars.ts'
 import { proven, proveNumbers, proveString, proveValue } from './wasm/proof.ts'
-import { beginNames, endNames, forgetNames, noteName, type ManyNames } from './unique-names.ts'
+import {
+  beginNames,
+  countName,
+  endNames,
+  forgetNames,
+  noteFirst,
+  noteName,
+  type ManyNames,
+} from './unique-names.ts'
 
 /** Most names and values of a message: to parse it costs by these, not by its bytes. */
 export const MAX_TOKENS = 1_000_000
@@ -55,6 +63,9 @@ let tokens = 0
 const closing = new Uint8Array(MAX_DEPTH + 1)
 const bases = new Int32Array(MAX_DEPTH + 1)
 const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
+/** Place of the first name of each open object, and its end, which is 0 once it is noted: a name alone meets no other. */
+const firsts = new Int32Array(MAX_DEPTH + 1)
+const firstEnds = new Int32Array(MAX_DEPTH + 1)
 /** Set when `many` holds something, which few messages bring about: to empty it costs as much as a short message. */
 let hasMany = false
 /** Elements of lists after which it is worth a look whether many numbers follow. */
@@ -147,9 +158,8 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
       else {
         closing[++depth] = first + CLOSES
         if (first === OPEN_ARRAY) continue
-        if (isUnique) begin(depth)
         seen++
-        at = member(bytes, at, end, isUnique, depth)
+        at = isUnique ? firstMember(bytes, at, end, depth) : valueAfter(bytes, name(bytes, at, end), end)
         continue
       }
     }
@@ -174,7 +184,7 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
           break
         }
         seen++
-        at = member(bytes, at, end, isUnique, depth)
+        at = isUnique ? furtherMember(bytes, at, end, depth) : valueAfter(bytes, name(bytes, at, end), end)
         break
       }
       if (byte !== close) throw new ScanError('expected "," or a closing bracket')
@@ -192,21 +202,29 @@ function numbers(bytes: Buffer, from: number, end: number, most: number): number
   return after
 }
 
-/** An object has begun whose names must be its own. */
-function begin(depth: number): void {
+/** Proves the first name of an object that may have none twice, and the colon behind it; returns where its value begins. */
+function firstMember(bytes: Buffer, at: number, end: number, depth: number): number {
+  const nameEnd = name(bytes, at, end)
   bases[depth] = beginNames()
   many[depth] = undefined
+  firsts[depth] = at + 1
+  firstEnds[depth] = nameEnd
+  countName()
+  return valueAfter(bytes, nameEnd, end)
 }
 
-/** Proves a name and the colon behind it; returns where its value begins. */
-function member(bytes: Buffer, at: number, end: number, isUnique: boolean, depth: number): number {
+/** The same for the names behind it. */
+function furtherMember(bytes: Buffer, at: number, end: number, depth: number): number {
   const nameEnd = name(bytes, at, end)
-  if (isUnique) {
-    const names = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
-    if (names !== undefined) {
-      many[depth] = names
-      hasMany = true
-    }
+  const firstEnd = firstEnds[depth] as number
+  if (firstEnd > 0) {
+    noteFirst(bytes, firsts[depth] as number, firstEnd)
+    firstEnds[depth] = 0
+  }
+  const names = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
+  if (names !== undefined) {
+    many[depth] = names
+    hasMany = true
   }
   return valueAfter(bytes, nameEnd, end)
 }

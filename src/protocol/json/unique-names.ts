@@ -39,7 +39,7 @@ let places = new Int32Array(2 * KEPT)
 
 let top = 0
 
-/** Names of this message that were noted, and of those the ones that were looked up. */
+/** Names of this message that were noted or counted, and of those the ones that were looked up. */
 let noted = 0
 let lookedUp = 0
 
@@ -60,7 +60,7 @@ export function endNames(base: number, known: ManyNames | undefined): void {
   if (known?.leave() === true) spare.push(known)
 }
 
-/** Names that were noted of this message so far. */
+/** Names that were noted or counted of this message so far. */
 export function namesNoted(): number {
   return noted
 }
@@ -71,6 +71,17 @@ export function forgetNames(): void {
   noted = lookedUp = 0
   plain.clear()
   if (places.length > 2 * KEPT) places = new Int32Array(2 * KEPT)
+}
+
+/** Counts the first name of an object, which meets none; it is noted where another one follows. */
+export function countName(): void {
+  noted++
+}
+
+/** Notes the first name of an object, which was counted. */
+export function noteFirst(bytes: Buffer, start: number, end: number): void {
+  if (hasEscape(bytes, start, end)) keepPlain(bytes, start, end)
+  else keep(start, end)
 }
 
 /**
@@ -85,10 +96,9 @@ export function noteName(
   base: number,
   known: ManyNames | undefined,
 ): ManyNames | undefined {
-  noted++
+  countName()
   const place = top
-  if (hasEscape(bytes, start, end)) keepPlain(bytes, start, end)
-  else keep(start, end)
+  noteFirst(bytes, start, end)
   if (known === undefined && place - base < 2 * FEW) {
     if (isAmong(bytes, base, place)) throw repeated(bytes, start, end)
     return undefined

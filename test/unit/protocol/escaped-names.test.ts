@@ -69,6 +69,9 @@ test('a name twice in params is refused at every depth, however it is written', 
     '{"name":"x","arguments":{"path":"/ok","path":"/etc/shadow"}}',
     '{"name":"x","arguments":{"list":[{"é":1,"\\u00e9":2}]}}',
     '{"name":"x","arguments":{"\\ud800":1,"\\udc00":2}}',
+    '{"name":"x","arguments":{"a":{"a":{"a":1}},"a":2}}',
+    '{"name":"x","arguments":{"a":{"b":1,"c":[{"d":1}]},"b":{"a":1},"\\u0061":2}}',
+    '{"name":"x","arguments":[{"a":1},{"b":{"c":1},"b":2}]}',
     `{"name":"x","arguments":{${many},"k7":1}}`,
     `{"name":"x","arguments":{${many},"k\\u0037":1}}`,
     '{"name":"x","_meta":{"progressToken":1,"progressToken":2}}',
@@ -79,6 +82,7 @@ test('a name twice in params is refused at every depth, however it is written', 
   for (const params of [
     '{"name":"a","arguments":{"name":"a","x":{"name":1}}}',
     `{"a":{${many}},"b":{${many}}}`,
+    '{"name":"a","arguments":{"a":{"a":{"a":[{"a":1},{"a":1}]}},"b":{"a":{"b":1}}}}',
   ])
     assert.equal(parseMessage(Buffer.from(call(params))).kind, 'request', params)
 })
