@@ -22,6 +22,9 @@ type ServiceApi = Pick<
   'clock' | 'log' | 'directory' | 'state' | 'fetch' | 'config' | 'programs' | 'keepSecret' | 'shared'
 >
 
+/** Hears of a login that was made. */
+type Granted = (upstream: string, account: string) => void
+
 /** The name of the gateway where people consent. */
 export const CLIENT_NAME = 'tapgate'
 
@@ -36,6 +39,7 @@ export class OAuthService {
   readonly devices: DeviceLogins
   readonly waiting: WaitingCallers
   readonly #flows = new Map<string, UpstreamFlow>()
+  readonly #listeners = new Set<Granted>()
   #api: ServiceApi
   #users = 0
   /** URL of the gateway's own client metadata document, where it has a public one. */
@@ -50,7 +54,10 @@ export class OAuthService {
       vault: this.vault,
       log,
       flow: upstream => this.flow(upstream),
-      granted: (account, resource) => this.grants.forget(account, resource),
+      granted: (account, resource, upstream) => {
+        this.grants.forget(account, resource)
+        for (const hear of this.#listeners) hear(upstream, account)
+      },
     }
     this.logins = new Logins(host)
     this.devices = new DeviceLogins(host, clock)
@@ -82,6 +89,12 @@ export class OAuthService {
     if (--this.#users > 0) return
     await this.grants.settled()
     this.vault.close()
+  }
+
+  /** Hears of each login that is made in this process, until it is taken back. */
+  onGranted(hear: Granted): () => void {
+    this.#listeners.add(hear)
+    return () => void this.#listeners.delete(hear)
   }
 
   /** Place of the logins, for people; undefined where they end with this process. */

@@ -43,6 +43,11 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
     arm()
   }
 
+  // One that waits is started before the login's answer goes out: a call right after it finds an attempt to wait for.
+  const forget = service.onGranted((name, account) => {
+    if (account === GATEWAY_ACCOUNT && waiting.has(name)) void upstreams.get(name)?.start()
+  })
+
   hooks.dispatch.tap((next, upstream) => {
     upstreams.set(upstream.name, upstream)
     if (upstream.state === 'needs_auth') noted(upstream.name, upstream.state)
@@ -51,6 +56,7 @@ export function watchLogins(hooks: PluginHooks, service: OAuthService, clock: Cl
   hooks.upstreamState.tap(noted)
   hooks.close.tap(() => {
     isClosed = true
+    forget()
     takeBack?.()
   })
 }

@@ -81,20 +81,15 @@ class TokenAuthorizer {
         await this.#stepUp(request, { account, generation, scopes })
       return undefined
     }
-    if (generation === undefined) {
-      const { why } = await this.#whyNone(account, request)
-      throw this.#needsLogin(request, why)
-    }
     if (refusal.attempt > 1) throw this.#needsLogin(request, 'it refuses the token')
-    const access = await this.#tokens.refused(account, generation, request)
+    // What went out without a token is sent again with one if somebody has logged in meanwhile.
+    const access =
+      generation === undefined
+        ? await this.#tokens.access(account, request)
+        : await this.#tokens.refused(account, generation, request)
     if (access.kind === 'unavailable') throw this.#unavailable(access.why)
     if (access.kind === 'login') throw this.#needsLogin(request, access.why)
     return this.#bearer(access)
-  }
-
-  async #whyNone(account: string, request: OutgoingRequest): Promise<{ readonly why: string }> {
-    const access = await this.#tokens.access(account, request)
-    return access.kind === 'token' ? { why: 'somebody has just logged in; call again' } : access
   }
 
   async #stepUp({ exchange }: OutgoingRequest, step: Omit<Step, 'operation'>): Promise<void> {

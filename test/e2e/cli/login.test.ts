@@ -4,6 +4,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { hashOf } from '../../unit/rules/keys.ts'
+import { callAs } from '../oauth/log-in.ts'
 import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from '../manners/places.ts'
 import { directory, gateway, serving } from './run.ts'
 
@@ -176,7 +177,8 @@ test('a login that is over is told with the call, and what is known stays listed
   assert.match(lost.why ?? '', /invalid_grant/)
 
   assert.equal(await (await loggingIn(t, where)).exit, 0)
-  assert.match((await gateway(['call', 'web__whoami'], where)).stdout, /here/)
+  const again = await gateway(['call', 'web__whoami'], where)
+  assert.match(again.stdout, /here/, again.stderr)
 })
 
 test('mistakes are said before anybody is asked', async t => {
@@ -244,32 +246,3 @@ test('a login for a caller is that of this caller alone, and is named everywhere
   assert.match(await call('ci'), /needs a login of yours first/)
   assert.doesNotMatch((await gateway(['logins'], where)).stdout, /granted/)
 })
-
-async function callAs(url: string, key: string): Promise<string> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': 'web__whoami',
-      authorization: `Bearer ${key}`,
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: {
-        name: 'web__whoami',
-        arguments: {},
-        _meta: {
-          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
-          'io.modelcontextprotocol/clientCapabilities': {},
-        },
-      },
-    }),
-  })
-  return response.text()
-}

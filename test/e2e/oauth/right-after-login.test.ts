@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { hashOf } from '../../unit/rules/keys.ts'
+import { serving } from '../cli/run.ts'
+import { behindLogin, loggingIn, pageOf, visit } from '../manners/places.ts'
+import { callAs } from './log-in.ts'
+
+const CI = ['--account', 'key:ci']
+
+test('a call right after a login gets through, though one was refused just before', async t => {
+  const where = await behindLogin(t, 'cache: false\n')
+  await (
+    await loggingIn(t, where)
+  ).exit
+  const running = serving(t, ['serve'], where)
+  const url = String((await running.logged('listening'))['url'])
+  assert.match(await callAs(url), /here/)
+  const page = await pageOf(serving(t, ['login', 'web'], where))
+  where.server.endAll()
+
+  for (let i = 0; i < 2; i++) assert.match(await callAs(url), /needs a login/)
+  assert.equal((await visit(page)).status, 200)
+  assert.match(await callAs(url), /here/)
+})
+
+test('the same for a caller with a login of its own; nobody else is tried again', async t => {
+  const where = await behindLogin(t)
+  const { cwd, server } = where
+  const keys = ['ci', 'dev'].map(name => ({ name, hash: hashOf(name) }))
+  await writeFile(
+    join(cwd, 'gateway.yaml'),
+    JSON.stringify({
+      listeners: { main: { type: 'http', port: 0 } },
+      state: { directory: 'state' },
+      auth: { keys },
+      upstreams: { web: { type: 'http', url: server.url, oauth: { account: 'caller' } } },
+    }),
+  )
+  const running = serving(t, ['serve'], where)
+  const url = String((await running.logged('listening'))['url'])
+  assert.equal(await (await loggingIn(t, where, CI)).exit, 0)
+  assert.match(await callAs(url, 'ci'), /here/)
+  const page = await pageOf(serving(t, ['login', 'web', ...CI], where))
+  server.endAll()
+
+  for (const key of ['ci', 'dev', 'ci']) assert.match(await callAs(url, key), /needs a login/)
+  assert.equal((await visit(page)).status, 200)
+  assert.match(await callAs(url, 'ci'), /here/)
+  assert.match(await callAs(url, 'dev'), /needs a login of yours/)
+})
