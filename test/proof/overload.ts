@@ -1,5 +1,5 @@
 // A gateway with a heap of 256 MB under a flood of requests and replies of 2 MB refuses what it has no room for, does not die, and takes calls again; one minute.
-import { spawn, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
@@ -37,19 +37,47 @@ interface Told {
   readonly rss: number
 }
 
+/** Times of one who asks for little meanwhile, from a process of its own; milliseconds. */
+interface Beside {
+  readonly count: number
+  readonly broken: number
+  readonly median: number
+  readonly p99: number
+  readonly max: number
+}
+
+/** What came of one flood. */
+interface Outcome {
+  readonly replies: readonly Reply[]
+  readonly told: Told | undefined
+  readonly recovery: number
+  readonly beside: Beside
+}
+
 async function flood(name: string, filling: string): Promise<void> {
   const upstream = new Program('upstream.ts', [])
   const gateway = new Program('gateway.ts', ['--max-old-space-size=256'], await upstream.line())
   const url = await gateway.ask('listen')
   const session = (await post(url, [INITIALIZE])).session ?? ''
+  const bystander = new Program('bystander.ts', [], url, session)
+  lowered('--idle')
   const replies = await flow(url, session, Buffer.from(`","arguments":{"filling":${filling}}}}`))
+  lowered('--other')
+  const beside = JSON.parse(await bystander.ask('figures')) as Beside
+  await bystander.end()
   const begin = performance.now()
   while (gateway.isAlive && (await post(url, [PING], session)).status !== 200)
     if (performance.now() - begin > 30_000) break
   const recovery = performance.now() - begin
   const told = gateway.isAlive ? (JSON.parse(await gateway.ask('figures')) as Told) : undefined
-  report(name, replies, told, recovery)
+  report(name, { replies, told, recovery, beside })
   await Promise.all([gateway.end(), upstream.end()])
+}
+
+/** Who floods stands for other machines: it takes no CPU that the gateway wants. */
+function lowered(policy: string): void {
+  if (process.platform === 'linux')
+    spawnSync('chrt', ['--all-tasks', policy, '--pid', '0', String(process.pid)])
 }
 
 /** A process that is asked and answers line by line. */
@@ -131,7 +159,7 @@ function post(url: string, pieces: readonly (Buffer | string)[], session?: strin
   })
 }
 
-function report(name: string, replies: readonly Reply[], told: Told | undefined, recovery: number): void {
+function report(name: string, { replies, told, recovery, beside }: Outcome): void {
   const statuses = Map.groupBy(replies, ({ status }) => status)
   const refused = statuses.get(503) ?? []
   const counts = [...statuses].map(([status, of]) => `${of.length} × ${status || 'cut'}`).join(', ')
@@ -139,6 +167,10 @@ function report(name: string, replies: readonly Reply[], told: Told | undefined,
   console.log(`2 MB of ${name}: ${counts}`)
   console.log(
     `  refusals: slowest ${told?.slowestMs.toFixed(1)} ms inside, ${slowest.toFixed(0)} ms outside with the wait for the loop`,
+  )
+  const { count, broken, median, p99, max } = beside
+  console.log(
+    `  one who asks for little: ${count} answers, ${broken} cut, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(0)}, slowest ${max.toFixed(0)}`,
   )
   console.log(
     `  recovery ${recovery.toFixed(0)} ms, ${((told?.rss ?? 0) / MIB).toFixed(0)} MB of memory, ${told === undefined ? 'DIED' : 'alive'}`,
