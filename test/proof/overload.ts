@@ -37,7 +37,13 @@ interface Told {
   readonly rss: number
 }
 
-/** Times of one who asks for little meanwhile, from a process of its own; milliseconds. */
+/** Those who ask for little meanwhile: one that counts as who floods, and another caller. Linux has every address of 127.0.0.0/8. */
+const ADDRESSES = {
+  'at the same address': '127.0.0.1',
+  ...(process.platform === 'linux' ? { 'at another address': '127.0.0.2' } : {}),
+}
+
+/** Times of one of them, from a process of its own; milliseconds. */
 interface Beside {
   readonly count: number
   readonly broken: number
@@ -51,7 +57,7 @@ interface Outcome {
   readonly replies: readonly Reply[]
   readonly told: Told | undefined
   readonly recovery: number
-  readonly beside: Beside
+  readonly beside: Readonly<Record<string, Beside>>
 }
 
 async function flood(name: string, filling: string): Promise<void> {
@@ -59,12 +65,17 @@ async function flood(name: string, filling: string): Promise<void> {
   const gateway = new Program('gateway.ts', ['--max-old-space-size=256'], await upstream.line())
   const url = await gateway.ask('listen')
   const session = (await post(url, [INITIALIZE])).session ?? ''
-  const bystander = new Program('bystander.ts', [], url, session)
+  const bystanders = Object.entries(ADDRESSES).map(
+    ([where, from]) => [where, new Program('bystander.ts', [], url, session, from)] as const,
+  )
   lowered('--idle')
   const replies = await flow(url, session, Buffer.from(`","arguments":{"filling":${filling}}}}`))
   lowered('--other')
-  const beside = JSON.parse(await bystander.ask('figures')) as Beside
-  await bystander.end()
+  const beside: Record<string, Beside> = {}
+  for (const [where, bystander] of bystanders) {
+    beside[where] = JSON.parse(await bystander.ask('figures')) as Beside
+    await bystander.end()
+  }
   const begin = performance.now()
   while (gateway.isAlive && (await post(url, [PING], session)).status !== 200)
     if (performance.now() - begin > 30_000) break
@@ -168,10 +179,10 @@ function report(name: string, { replies, told, recovery, beside }: Outcome): voi
   console.log(
     `  refusals: slowest ${told?.slowestMs.toFixed(1)} ms inside, ${slowest.toFixed(0)} ms outside with the wait for the loop`,
   )
-  const { count, broken, median, p99, max } = beside
-  console.log(
-    `  one who asks for little: ${count} answers, ${broken} cut, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(0)}, slowest ${max.toFixed(0)}`,
-  )
+  for (const [where, { count, broken, median, p99, max }] of Object.entries(beside))
+    console.log(
+      `  one who asks for little ${where}: ${count} answers, ${broken} cut, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(0)}, slowest ${max.toFixed(0)}`,
+    )
   console.log(
     `  recovery ${recovery.toFixed(0)} ms, ${((told?.rss ?? 0) / MIB).toFixed(0)} MB of memory, ${told === undefined ? 'DIED' : 'alive'}`,
   )

@@ -1,10 +1,11 @@
-// Calls a gateway with a small request again and again until it is asked for the figures: milliseconds until each answer, whatever its status.
+// Calls a gateway from one address with a small request again and again until it is asked for the figures: milliseconds until each
+// answer, whatever its status.
 import { Agent, request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout as passed } from 'node:timers/promises'
 
 const PAUSE_MS = 20
-const [url = '', session = ''] = process.argv.slice(2)
+const [url = '', session = '', localAddress] = process.argv.slice(2)
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 const BODY = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 const times: number[] = []
@@ -19,7 +20,7 @@ function ping(): Promise<void> {
     'mcp-session-id': session,
   }
   return new Promise(resolve => {
-    const sent = request(url, { method: 'POST', agent, headers }, response => {
+    const sent = request(url, { method: 'POST', agent, headers, localAddress }, response => {
       times.push(performance.now() - begin)
       response.resume()
       response.on('close', resolve)
