@@ -115,12 +115,18 @@ export class Room {
    * whatever it holds. Nobody may end it any more to make room. False where there is none, and then it holds nothing.
    */
   keep(body: Buffer, values = Infinity): boolean {
+    if (this.#hold?.isFirm === true) return true
     if (body.length > UNWEIGHED && !this.reach(body.length + this.#weigh(body, values))) {
       this.leave()
       return false
     }
     if (this.#hold !== undefined) this.#hold.isFirm = true
     return true
+  }
+
+  /** True while other bodies are held: then what one takes is better known before it is parsed. */
+  get isShared(): boolean {
+    return this.#owner.context.bodies.bytes > this.#claimed
   }
 
   /** Counts what its values take, until there is no room for them. Of few it is not worth a look at every byte. */
