@@ -47,6 +47,8 @@ export interface JsonReader {
 }
 
 const ZERO = 0x30
+const NINE = 0x39
+const MINUS = 0x2d
 /** Bytes of a string that are looked at one by one. */
 const SHORT = 64
 /** Text that is so long is worth a call of the module in `wasm/`. */
@@ -145,6 +147,7 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
   let at = from
   let seen = tokens
   let elements = 0
+  let enough = MANY_ELEMENTS
   for (;;) {
     if (at >= end) throw new ScanError('the message ends early')
     if (++seen > MAX_TOKENS) throw tooMany()
@@ -175,11 +178,12 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
       if (byte === COMMA) {
         at = pass(bytes, at, end)
         if (close !== CLOSE_OBJECT) {
-          // Numbers that stand behind many others are likely to be followed by more.
-          if (++elements === MANY_ELEMENTS) {
+          // A number behind many elements is likely to be followed by more; where few were, the next look is later.
+          if (++elements >= enough && beginsNumber(bytes[at])) {
             elements = 0
             at = pass(bytes, numbers(bytes, at, end, MAX_TOKENS - seen), end)
             seen += proven.tokens
+            enough = proven.tokens < MANY_ELEMENTS ? 2 * enough : MANY_ELEMENTS
           }
           break
         }
@@ -192,6 +196,10 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
       depth--
     }
   }
+}
+
+function beginsNumber(byte: number | undefined): boolean {
+  return byte !== undefined && byte <= NINE && (byte >= ZERO || byte === MINUS)
 }
 
 /** Proves the numbers that follow in a list; returns where the next element begins. */
@@ -267,9 +275,9 @@ function tooMany(): ScanError {
 /** Proves the name that begins at `at`; returns where its closing quote stands. */
 function name(bytes: Buffer, at: number, end: number): number {
   if (at >= end || bytes[at] !== QUOTE) throw new ScanError('expected a member name')
-  const digit = (bytes[at + 1] as number) - ZERO
+  const first = bytes[at + 1] as number
   // JavaScript puts names that are numbers in front of all others.
-  if (digit >= 0 && digit <= 9) found.rewritten = true
+  if (first >= ZERO && first <= NINE) found.rewritten = true
   return string(bytes, at, end) - 1
 }
 

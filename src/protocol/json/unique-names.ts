@@ -222,7 +222,7 @@ function isAmong(bytes: Buffer, base: number, place: number): boolean {
     const other = places[at] as number
     const otherLength = (places[at + 1] as number) - other
     if (length === otherLength && length > 0 && start >= 0) {
-      if (isSameText(bytes, start, start + length, bytes, other)) return true
+      if (bytes[start] === bytes[other] && isSameText(bytes, start, start + length, bytes, other)) return true
     } else if (Math.abs(length) === Math.abs(otherLength) && isSame(bytes, place, at)) return true
   }
   return false

@@ -97,3 +97,14 @@ test('a list has as many numbers as a message may have values, and not one more'
   assert.equal(verdictOf(most)?.tokens, most.length)
   assert.equal(verdictOf([...most, '1']), undefined)
 })
+
+test('numbers are found as in short lists where they stand behind and among many others', () => {
+  const mixed = fc.array(fc.oneof(plain, special), { minLength: 100, maxLength: 300 })
+  const runs = fc.array(plain, { minLength: 300, maxLength: 500 })
+  fc.assert(
+    fc.property(mixed, runs, mixed, (...parts) => {
+      assert.deepEqual(verdictOf(parts.flat()), verdictOneByOne(parts.flat()))
+    }),
+    { numRuns: 200 },
+  )
+})
