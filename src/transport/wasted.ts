@@ -1,11 +1,10 @@
 import type { Clock } from '../api/index.ts'
+import { Allowance } from './allowance.ts'
 import type { Pausable } from './loop-turns.ts'
 
 const MIB = 1024 * 1024
-/** Bytes for nobody that may come at once: a large job reports each step, and a few of them are passed on. */
-const AT_ONCE = 16 * MIB
-/** Bytes for nobody that may come each second, for ever. */
-const PER_SECOND = 16 * MIB
+/** Bytes for nobody that may come: a large job reports each step, and a few of them are passed on. */
+const RATE = { atOnce: 16 * MIB, perSecond: 16 * MIB }
 /** The shortest wait: for less a source is not stopped. */
 const SHORTEST_MS = 20
 
@@ -40,23 +39,20 @@ interface WastedOptions {
  */
 export class Wasted {
   readonly #options: WastedOptions
-  #bytes = 0
-  #since: number
+  readonly #allowance: Allowance
   #isSlow = false
   #isOver = false
   #goOn: (() => void) | undefined
 
   constructor(options: WastedOptions) {
     this.#options = options
-    this.#since = options.clock.now()
+    this.#allowance = new Allowance(options.clock, RATE)
   }
 
   /** Counts a message for nobody. */
   add(bytes: number): void {
-    const now = this.#options.clock.now()
-    this.#bytes = Math.max(0, this.#bytes - ((now - this.#since) * PER_SECOND) / 1000) + bytes
-    this.#since = now
-    if (this.#bytes > AT_ONCE && this.#goOn === undefined && !this.#isOver) this.#wait()
+    const ms = this.#allowance.spend(bytes)
+    if (ms > 0 && this.#goOn === undefined && !this.#isOver) this.#wait(ms)
   }
 
   /** Ends all waiting: the source is about to end, and what is left of it is read at once. */
@@ -65,12 +61,11 @@ export class Wasted {
     this.#goOn?.()
   }
 
-  #wait(): void {
+  #wait(ms: number): void {
     const { clock, flow, onSlow } = this.#options
     if (!this.#isSlow) onSlow()
     this.#isSlow = true
     flow.pause?.()
-    const ms = ((this.#bytes - AT_ONCE) * 1000) / PER_SECOND
     const takeBack = clock.after(Math.max(SHORTEST_MS, ms), () => this.#goOn?.())
     this.#goOn = () => {
       this.#goOn = undefined

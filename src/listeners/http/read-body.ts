@@ -1,15 +1,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../../api/index.ts'
 import { mostParsed, parsedSize } from '../../protocol/json/scan.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { Gathered, release } from '../../transport/gathered.ts'
+import type { Allowance } from '../../transport/allowance.ts'
 import { LARGE_READ, readInTurns } from '../../transport/read-in-turns.ts'
+import { Valve } from '../../transport/wasted.ts'
+import { sendRefusal } from './response.ts'
 import { afterTurn, isInTurn, readOnInTurn } from './turns.ts'
+
+const MIB = 1024 * 1024
 
 /** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
 const PATIENCE = 8
+
+/** Bytes of refused bodies that are read together. Some of 64 KiB are as much work as a small call. */
+export const REFUSED_RATE = { atOnce: 16 * MIB, perSecond: 64 * MIB }
 
 /** Whoever sends bodies that nobody wants shares the turns of one caller. */
 const REFUSED = 'refused bodies'
@@ -20,11 +29,20 @@ const UNWEIGHED = 2 * 1024
 /** So many names and values are little, whatever they are. */
 const FEW = 1024
 
-/** The request that a body belongs to. */
-interface BodyOwner {
-  readonly context: { readonly bodies: HeldBytes; readonly settings: { readonly maxBody: number } }
+/** A request whose body nobody wants. */
+interface Unwanted {
+  readonly context: {
+    readonly clock: Clock
+    readonly settings: { readonly maxBody: number }
+    readonly refused: Allowance
+  }
   readonly request: IncomingMessage
   readonly response: ServerResponse
+}
+
+/** The request that a body belongs to. */
+interface BodyOwner extends Unwanted {
+  readonly context: Unwanted['context'] & { readonly bodies: HeldBytes }
   readonly headers: Pick<RequestHeaders, 'caller' | 'own'>
 }
 
@@ -61,7 +79,7 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
       request.off('data', read)
       text.forget()
       room.leave()
-      swallow(request, maxBody)
+      swallow(owner)
       resolve(why)
     }
     const read = (chunk: Buffer): void => {
@@ -152,13 +170,25 @@ function beginHold({ context, request, response, headers }: BodyOwner): Hold {
   return hold
 }
 
-/** Reads a body that nobody wants, for a while: to cut it at once would take our answer with it. */
-export function swallow(request: IncomingMessage, max: number): void {
+/** Refuses a request whose body nobody wants. It is read for a while: to cut it at once would take our answer with it. */
+export function refuseUnread(unwanted: Unwanted, refused: Refusal): void {
+  swallow(unwanted)
+  sendRefusal(unwanted.response, refused)
+}
+
+/** Reads a body that nobody wants, no faster than all of them may come together. */
+function swallow({ context, request }: Pick<Unwanted, 'context' | 'request'>): void {
+  const { clock, refused, settings } = context
+  const flow = new Valve(request)
   let length = 0
-  readInTurns(request, REFUSED)
+  readInTurns(request, REFUSED, flow)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
+    const ms = refused.spend(chunk.length)
     release(chunk)
-    if (length > max * PATIENCE) request.destroy()
+    if (length > settings.maxBody * PATIENCE) return request.destroy()
+    if (ms === 0) return
+    flow.pause()
+    clock.after(ms, () => flow.resume())
   })
 }

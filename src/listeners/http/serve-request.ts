@@ -10,7 +10,7 @@ import type { Arrival, HttpContext } from './context.ts'
 import type { Place, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import { servePath } from './plugin-routes.ts'
-import { swallow } from './read-body.ts'
+import { refuseUnread } from './read-body.ts'
 import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
@@ -68,8 +68,7 @@ export async function serveRequest(
   const refused = guardRequest(request, headers, settings) ?? admitted(arrival)
   if (refused !== undefined) {
     context.gate.refused(refused, credentialsOf(context, request))
-    swallow(request, settings.maxBody)
-    return sendRefusal(response, refused)
+    return refuseUnread(arrival, refused)
   }
   if (headers.own.origin !== undefined) shareWith(headers.own.origin, response)
   try {
@@ -113,15 +112,9 @@ function isLocal(address = ''): boolean {
 }
 
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
-  if ('status' in caller) {
-    swallow(arrival.request, arrival.context.settings.maxBody)
-    return sendRefusal(arrival.response, caller)
-  }
+  if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
-  if (isBehind(arrival, caller)) {
-    swallow(arrival.request, arrival.context.settings.maxBody)
-    return sendRefusal(arrival.response, BEHIND)
-  }
+  if (isBehind(arrival, caller)) return refuseUnread(arrival, BEHIND)
   return isDue(arrival) ? route(arrival) : afterTurn(arrival, () => route(arrival))
 }
 
@@ -161,10 +154,7 @@ function route(arrival: Arrival): Promise<void> | void {
   if (place === undefined) return routeOther(arrival)
   if (place.profile !== undefined) headers.profile = place.profile
   const refused = mayChoose(arrival) ? takeChoices(arrival.context, request, headers) : undefined
-  if (refused !== undefined) {
-    swallow(request, arrival.context.settings.maxBody)
-    return sendRefusal(arrival.response, refused)
-  }
+  if (refused !== undefined) return refuseUnread(arrival, refused)
   const handlers = HANDLERS[place.kind]
   const handler = handlers.get(request.method ?? '')
   return handler === undefined ? notAllowed(arrival, [...handlers.keys()].join(', ')) : handler(arrival)

@@ -7,7 +7,7 @@ import { Backlog } from '../../transport/backlog.ts'
 import type { Arrived, Ears } from '../../transport/channel.ts'
 import type { Arrival, HttpContext } from './context.ts'
 import { type NetworkChannel, type PostedConversation, conversationProblem } from './open-connections.ts'
-import { readBody, refusalOf, swallow } from './read-body.ts'
+import { readBody, refusalOf, refuseUnread } from './read-body.ts'
 import { acceptsOf, guardBody, refusal } from './request-guard.ts'
 import { sendNothing, sendRefusal } from './response.ts'
 import { SSE_HEADERS, frame } from './sse-writer.ts'
@@ -51,10 +51,8 @@ export async function takeMessage({ context, request, response, headers }: Arriv
   const { maxBody } = context.settings
   const channel = channelOf(context, request.url ?? '', headers.caller)
   const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
-  if (channel === undefined || refused !== undefined) {
-    swallow(request, maxBody)
-    return sendRefusal(response, refused ?? GONE)
-  }
+  if (channel === undefined || refused !== undefined)
+    return refuseUnread({ context, request, response }, refused ?? GONE)
   const body = await readBody({ context, request, response, headers })
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))

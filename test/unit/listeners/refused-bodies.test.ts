@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
+import { cleanup } from '../../fixtures/cleanup.ts'
+import { until } from '../../fixtures/until.ts'
+import { HandClock } from '../fixtures/hand-clock.ts'
 import { modern } from './http/client.ts'
 import { serveAll } from './http/network.ts'
 
@@ -42,6 +46,41 @@ for (const { what, body, type, status, isChunked } of CASES)
 
     assert.ok(most < MIB / 4, `one body left ${(most / 1024).toFixed(0)} KiB behind`)
   })
+
+test('bodies that are refused are read no faster than they may come together, and each sender reads why', async t => {
+  const clock = new HandClock()
+  const { at } = await serveAll(t, { limits: { body: '512KiB', connections: 999 } }, clock)
+  const { hostname, port } = at('/mcp')
+  const armed = clock.armed
+  const senders = Array.from({ length: 24 }, () => {
+    const socket = connect(Number(port), hostname)
+    cleanup(t, () => socket.destroy())
+    let text = ''
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+    socket.write(headed(2 * MIB))
+    socket.write(' '.repeat(2 * MIB))
+    socket.write(`${headed(2)}{}`)
+    return () => text.match(/HTTP\/1\.1 \d+/g) ?? []
+  })
+  const served = (count: number): number => senders.filter(answers => answers().length >= count).length
+
+  await until(() => served(1) === 24, 'all read that their bodies are too large')
+  await until(() => clock.armed - armed >= 24 - served(2), 'the bodies that are left wait')
+
+  assert.ok(served(2) <= 8, `${served(2)} bodies of 2 MiB were read at once, of 16 MiB together`)
+  await until(() => {
+    clock.pass(5)
+    return served(2) === 24
+  }, 'all are read in time, and what follows them is answered')
+  assert.deepEqual(new Set(senders.map(answers => answers()[0])), new Set(['HTTP/1.1 413']))
+})
+
+/** Head of a request with a body of so many bytes. */
+function headed(length: number): string {
+  const { headers } = modern('tools/list')
+  const lines = Object.entries({ host: '127.0.0.1', ...headers, 'content-length': length })
+  return `POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
+}
 
 /** Posts text as it is, in chunks or with its length, and reads the whole answer; resolves with its status. */
 function post(url: URL, body: string, type: string, isChunked: boolean): Promise<number | undefined> {

@@ -14,7 +14,7 @@ import { release } from '../../../transport/gathered.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readInto, refusalOf, Room, swallow } from '../read-body.ts'
+import { readInto, refusalOf, refuseUnread, Room } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -25,14 +25,11 @@ import { answerModern } from './modern.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
 export async function post(arrival: Arrival): Promise<void> {
-  const { context, request, response, headers } = arrival
+  const { context, response, headers } = arrival
   const { maxBody } = context.settings
   const accepts = acceptsOf(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
-  if (refused !== undefined) {
-    swallow(request, maxBody)
-    return sendRefusal(response, refused)
-  }
+  if (refused !== undefined) return refuseUnread(arrival, refused)
   const room = new Room(arrival)
   const body = await readInto(room, arrival)
   if (body === 'gone') return
