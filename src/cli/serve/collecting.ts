@@ -13,9 +13,6 @@ const MOST = 256 * MIB
 /** The same as a part of what is there, where that is less. */
 const PART = 1 / 4
 
-/** V8 with the flags below; an older or newer one may complain of them on stderr. */
-const KNOWN = /^13\./
-
 const LAZY_FLAG = 'external-memory-accounted-in-global-limit'
 
 /**
@@ -37,7 +34,7 @@ const GROWING_LAZILY = 200
 const MOST_YOUNG = 32 * MIB
 
 /** Sets a flag of V8 while it runs. */
-type SetFlag = (flag: string) => void
+export type SetFlag = (flag: string) => void
 
 /**
  * Decides how soon V8 collects what large messages leave behind. They stand outside of its heap, and after each 64 MiB of
@@ -99,15 +96,8 @@ export class YoungSpace {
 /** Time between two looks at the memory of the process. */
 const EVERY_MS = 250
 
-/**
- * Has V8 collect as fits a gateway, for as long as this process is one and nothing else: the flags are those of the whole
- * process, so a program that embeds a gateway decides for itself. Returns the way to end it.
- */
-export function tuneCollecting(
-  set: SetFlag = v8.setFlagsFromString,
-  version = process.versions.v8,
-): () => void {
-  if (!KNOWN.test(version)) return () => undefined
+/** Has V8 collect as fits a gateway. Returns the way to end it. */
+export function tuneCollecting(set: SetFlag): () => void {
   const there = process.constrainedMemory()
   const collecting = new Collecting(there > 0 ? Math.min(there, totalmem()) : totalmem(), set)
   const young = new YoungSpace(set)

@@ -3,7 +3,7 @@ import { isatty } from 'node:tty'
 import type { Listener, Log } from '../../api/index.ts'
 import { ownerReasonOf } from '../../errors/errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
-import { tuneCollecting } from './collecting.ts'
+import { tuneV8 } from './tune-v8.ts'
 
 const LONG_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
@@ -43,7 +43,7 @@ export async function runGateway(
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
-  const stopCollecting = tuneCollecting()
+  const leaveV8 = tuneV8()
   let later: NodeJS.Timeout | undefined
   try {
     await gateway.start()
@@ -54,7 +54,7 @@ export async function runGateway(
     clearTimeout(later)
     await gateway.close()
     await stopped?.()
-    stopCollecting()
+    leaveV8()
     release()
   }
 }

@@ -1,7 +1,7 @@
 import type { Terminal } from '../output/terminal.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { guardStdout, stayAlive } from './run-gateway.ts'
-import { tuneCollecting } from './collecting.ts'
+import { tuneV8 } from './tune-v8.ts'
 import { serveLog } from './logs.ts'
 
 /** Runs as one worker of the gateway that started this process; returns the exit code. */
@@ -12,7 +12,7 @@ export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Pro
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const { runWorker } = await import('../../workers/worker.ts')
   const release = stayAlive()
-  const stopCollecting = tuneCollecting()
+  const leaveV8 = tuneV8()
   const code = await runWorker({
     host,
     log,
@@ -22,7 +22,7 @@ export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Pro
       follow(loaded)
     },
   })
-  stopCollecting()
+  leaveV8()
   release()
   return code
 }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { totalmem } from 'node:os'
 import { test } from 'node:test'
 import v8 from 'node:v8'
 import { Collecting, tuneCollecting, YoungSpace } from '../../../../src/cli/serve/collecting.ts'
@@ -39,29 +38,9 @@ test('the space for young objects grows to 32 MiB and no further, and may grow a
   assert.deepEqual(flags, [STAY, GROW])
 })
 
-test('a V8 that may not know the flags is left alone', () => {
-  for (const version of ['12.4.254', '14.1.1']) {
-    const flags: string[] = []
-    tuneCollecting(flag => void flags.push(flag), version)()
-    assert.deepEqual(flags, [])
-  }
-})
-
-test('a command sets them at once, and takes them back when it ends', () => {
-  const flags: string[] = []
-
-  const stop = tuneCollecting(flag => void flags.push(flag), '13.6.233')
-  const begun = [...flags]
-  stop()
-
-  const there = Math.min(process.constrainedMemory() || Infinity, totalmem())
-  assert.deepEqual(begun, process.memoryUsage.rss() < there / 4 ? LAZY : EAGER)
-  assert.deepEqual(flags.slice(-1), ['--heap-growing-percent=0'])
-})
-
 test('under a flood of young objects that live on for a while, their space stays within its bound', async t => {
   if (!process.versions.v8.startsWith('13.')) return t.skip('this V8 is left to itself')
-  cleanup(t, tuneCollecting())
+  cleanup(t, tuneCollecting(v8.setFlagsFromString))
   const kept: object[] = []
   let [made, most] = [0, 0]
   const flood = setInterval(() => {
