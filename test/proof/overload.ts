@@ -9,7 +9,7 @@ const FLOOD_MS = Number(process.env.FLOOD_MS ?? 20_000)
 const AT_ONCE = 48
 const MIB = 1024 * 1024
 const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE })
-const LIMITS = { refusalMs: 50, recoveryMs: 10_000 }
+const LIMITS = { refusalMs: 50, lagP99Ms: 50, lagMaxMs: 200, recoveryMs: 10_000 }
 const ROOM = join(import.meta.dirname, 'overload')
 /** Plain text costs as much as it is long; small values cost many times that once they are read. */
 const FILLINGS = { text: JSON.stringify('x'.repeat(2 * MIB)), values: `[${'{},'.repeat((2 * MIB) / 3)}{}]` }
@@ -34,6 +34,9 @@ let failures = 0
 /** All that the gateway says of itself. */
 interface Told {
   readonly slowestMs: number
+  /** Times for which its event loop stood still, milliseconds. */
+  readonly lagP99: number
+  readonly lagMax: number
   readonly rss: number
 }
 
@@ -179,6 +182,7 @@ function report(name: string, { replies, told, recovery, beside }: Outcome): voi
   console.log(
     `  refusals: slowest ${told?.slowestMs.toFixed(1)} ms inside, ${slowest.toFixed(0)} ms outside with the wait for the loop`,
   )
+  console.log(`  event loop: lag p99 ${told?.lagP99.toFixed(0)} ms, longest ${told?.lagMax.toFixed(0)}`)
   for (const [where, { count, broken, median, p99, max }] of Object.entries(beside))
     console.log(
       `  one who asks for little ${where}: ${count} answers, ${broken} cut, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(0)}, slowest ${max.toFixed(0)}`,
@@ -188,6 +192,7 @@ function report(name: string, { replies, told, recovery, beside }: Outcome): voi
   )
   const holds = [
     told !== undefined && told.slowestMs <= LIMITS.refusalMs,
+    told !== undefined && told.lagP99 <= LIMITS.lagP99Ms && told.lagMax <= LIMITS.lagMaxMs,
     recovery <= LIMITS.recoveryMs,
     refused.every(({ after }) => after !== undefined),
   ]

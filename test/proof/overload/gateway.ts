@@ -1,9 +1,14 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { createGateway } from '../../../src/gateway/gateway.ts'
 
-// A gateway over one HTTP server, which tells how long its refusals took: from the last of the request that it read.
+// A gateway over one HTTP server, which tells how long its refusals took, from the last of the request that it read, and how
+// long its event loop stood still.
+
+/** Milliseconds between two looks at the event loop. */
+const LOOK_MS = 1
 
 interface Event {
   readonly request: IncomingMessage
@@ -33,11 +38,15 @@ const gateway = await createGateway({
   upstreams: { web: { type: 'http', url: process.argv[2] ?? '' } },
 })
 await gateway.start()
+const lag = monitorEventLoopDelay({ resolution: LOOK_MS })
+lag.enable()
+
+function figures(): object {
+  const [lagP99, lagMax] = [lag.percentile(99), lag.max].map(ns => ns / 1e6 - LOOK_MS)
+  return { refused, slowestMs, lagP99, lagMax, rss: process.memoryUsage.rss() }
+}
 
 for await (const line of createInterface({ input: process.stdin }))
-  console.log(
-    line === 'listen'
-      ? gateway.listeners[0]?.url
-      : JSON.stringify({ refused, slowestMs, rss: process.memoryUsage.rss() }),
-  )
+  console.log(line === 'listen' ? gateway.listeners[0]?.url : JSON.stringify(figures()))
+lag.disable()
 await gateway.close()
