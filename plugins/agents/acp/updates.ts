@@ -84,10 +84,18 @@ export function readPermission(
   { toolCall: given, options }: JsonObject,
   calls: ToolCalls,
 ): (Omit<PermissionRequest, 'signal'> & { readonly isNew: boolean }) | undefined {
+  const before = isObject(given) ? calls.contentOf(given) : []
   const merged = isObject(given) ? calls.merge(given) : undefined
   if (merged === undefined) return undefined
   const offered = Array.isArray(options) ? options.filter(isObject).slice(0, 32) : []
-  return { ...merged, options: offered.flatMap(optionOf) }
+  return { ...merged, call: withAnnounced(merged.call, before), options: offered.flatMap(optionOf) }
+}
+
+/** The call, with what was said of it before and is said no more: what an agent asks with may be a summary of that. */
+function withAnnounced(call: AgentToolCall, before: readonly JsonObject[]): AgentToolCall {
+  const kept = new Set(call.content.map(block => JSON.stringify(block)))
+  const announced = before.filter(block => !kept.has(JSON.stringify(block)))
+  return announced.length === 0 ? call : { ...call, announced }
 }
 
 function optionOf({ optionId, name, kind }: JsonObject): PermissionRequest['options'] {
@@ -104,6 +112,11 @@ interface Known {
 /** The tool calls of one session, each with all that was said of it. */
 export class ToolCalls {
   readonly #known = new BoundedMap<string, Known>({ max: MAX_CALLS })
+
+  /** Content of a call so far. */
+  contentOf({ toolCallId: id }: JsonObject): readonly JsonObject[] {
+    return (typeof id === 'string' && this.#known.get(id)?.call.content) || []
+  }
 
   /** Undefined for what names no call. */
   merge(given: JsonObject): { readonly call: AgentToolCall; readonly isNew: boolean } | undefined {

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { AgentToolCall } from '../types/agent.ts'
-import { COMMAND_KEYS, commandLinesOf } from './rules.ts'
+import { announcedInput, announcedInputs, COMMAND_KEYS, commandLinesOf, pathsOf } from './rules.ts'
 
 /** Characters that a reader does not see, or takes for something else: controls, formats, other line ends and blanks, unassigned. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/gu
@@ -17,11 +17,13 @@ const MAX_LINE = 200
 
 /**
  * Words for a person who is asked to allow an action: what the call itself says of it – command, files, content, the rest of its
- * input –, then what it does not say. The title is the agent's own words, and only names the call.
+ * input, and what it was announced with –, then what it does not say. The title is the agent's own words, and only names the call.
  */
 export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hide): string {
   const { kind, title } = call
-  const name = `${agent} wants to ${kind ?? 'do something of no kind'}: ${titleOf(title, hide)}`
+  // Some agents tell the command by the title alone.
+  const max = kind === 'execute' && !isCommandTold(call) ? MAX.command : MAX.title
+  const name = `${agent} wants to ${kind ?? 'do something of no kind'}: ${titleOf(title, hide, max)}`
   const missing = missingIn(call)
   return [
     name,
@@ -29,6 +31,7 @@ export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hid
     ...filesIn(call, hide),
     ...contentIn(call, hide),
     ...inputIn(call, hide),
+    ...announcedIn(call, hide),
     ...(missing.length === 0 ? [] : [`not told: ${missing.join('; ')}`]),
     'Allow it once?',
   ].join('\n')
@@ -37,16 +40,16 @@ export function permissionQuestion(agent: string, call: AgentToolCall, hide: Hid
 /** The same call, for the log and for lists. */
 export function callInOneLine(call: AgentToolCall, hide: Hide): string {
   const { kind, title, paths } = call
-  const [command] = commandLinesOf(call)
+  const [command] = toldOf(call).flatMap(commandLinesOf)
   const what = command === undefined ? [] : [`command ${quoted(command, MAX_LINE, hide)}`]
   const where = paths.length === 0 ? [] : [`[${paths.map(path => quoted(path, MAX_LINE, hide)).join(', ')}]`]
   return [`${kind ?? 'do something of no kind'}: ${titleOf(title, hide)}`, ...what, ...where].join(' ')
 }
 
 /** Plain words stand for themselves; all else is quoted, so that it cannot be taken for words of ours. */
-function titleOf(title: string, hide: Hide): string {
+function titleOf(title: string, hide: Hide, max: number = MAX.title): string {
   if (title === '') return 'without a title'
-  return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quoted(title, MAX.title, hide)
+  return /^[\p{L}\p{N} ._/-]{1,300}$/u.test(title) ? hide(title) : quoted(title, max, hide)
 }
 
 function commandsIn({ rawInput }: AgentToolCall, hide: Hide): string[] {
@@ -88,20 +91,49 @@ function inputIn({ rawInput }: AgentToolCall, hide: Hide): string[] {
 
 const SHOWN: ReadonlySet<string> = new Set([...COMMAND_KEYS])
 
+/** The rest of what the agent has said of the call, which what it asks with has taken the place of. */
+function announcedIn({ announced = [] }: AgentToolCall, hide: Hide): string[] {
+  const shown = announced.slice(0, MAX_BLOCKS).flatMap(block => {
+    const input = announcedInput(block)
+    if (input !== undefined) return [`announced: ${quoted(input, MAX.command, hide)}`]
+    return blockIn(block, hide).map(line => line.replace(/^shows: /, 'announced: '))
+  })
+  const left = announced.length - MAX_BLOCKS
+  return left > 0 ? [...shown, `${left} more pieces of what was announced are not shown`] : shown
+}
+
+/** The call as each input tells it: the one that it asks with, and those that it was announced with. */
+function toldOf(call: AgentToolCall): AgentToolCall[] {
+  return [call, ...announcedInputs(call).map(rawInput => ({ ...call, rawInput }))]
+}
+
+function isCommandTold(call: AgentToolCall): boolean {
+  return toldOf(call).some(told => commandLinesOf(told).length > 0)
+}
+
 const ABOUT_FILES: ReadonlySet<string | undefined> = new Set(['read', 'edit', 'delete', 'move'])
 
 /** Parts that a call of its kind would have to have, and those that were too much to be taken. */
 function missingIn(call: AgentToolCall): string[] {
-  const { kind, paths, rawInput, content, unseen = {} } = call
-  const isBlind = rawInput === undefined && unseen.input === undefined && content.length === 0
+  const { kind, rawInput, content, unseen = {} } = call
+  const hasInput = rawInput !== undefined || unseen.input !== undefined || announcedInputs(call).length > 0
+  const isBlind = !hasInput && content.length === 0
   const missing: readonly [boolean, string][] = [
     [kind === undefined, 'which kind of action it is'],
-    [kind === 'execute' && commandLinesOf(call).length === 0, 'the command'],
-    [ABOUT_FILES.has(kind) && paths.length === 0, 'which files'],
-    [kind === 'edit' && isBlind, 'what it writes'],
+    [kind === 'execute' && !isCommandTold(call), 'the command'],
+    [ABOUT_FILES.has(kind) && !isFileTold(call), 'which files'],
+    [kind === 'edit' && !hasInput && !content.some(({ type }) => type === 'diff'), 'what it writes'],
     [isBlind, 'its input'],
   ]
   return [...missing.flatMap(([isMissing, what]) => (isMissing ? [what] : [])), ...Object.values(unseen)]
+}
+
+function isFileTold(call: AgentToolCall): boolean {
+  return call.paths.length > 0 || announcedInputs(call).some(rawInput => hasPaths({ ...call, rawInput }))
+}
+
+function hasPaths(call: AgentToolCall): boolean {
+  return pathsOf(call)?.length !== 0
 }
 
 /** The text without secrets. */

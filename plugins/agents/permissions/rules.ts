@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { globs, isObject } from '../../../src/plugin.ts'
+import { globs, isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { AgentToolCall, PermissionOutcome, PermissionRequest } from '../types/agent.ts'
 import type { PermissionPolicy } from '../types/settings.ts'
 import { lookUp, isWithin } from '../sandbox/paths.ts'
@@ -84,7 +84,16 @@ export function choose(options: PermissionRequest['options'], verdict: 'allow' |
   return 'cancelled'
 }
 
+/** Fit of a rule. What the call was announced with may refuse it, and never allows it: it may be words of the model. */
 async function fitOf(rule: Rule, call: AgentToolCall, site: PermissionSite): Promise<Fit> {
+  const fit = await fitAsTold(rule, call, site)
+  if (fit === 'yes' || rule.do === 'allow') return fit
+  for (const rawInput of announcedInputs(call))
+    if ((await fitAsTold(rule, { ...call, rawInput }, site)) === 'yes') return 'yes'
+  return fit
+}
+
+async function fitAsTold(rule: Rule, call: AgentToolCall, site: PermissionSite): Promise<Fit> {
   const fits = [fitKinds(rule, call), fitTitles(rule, call), fitCommands(rule, call)]
   if (!fits.includes('no')) fits.push(await fitWithin(rule, call, site))
   return fits.includes('no') ? 'no' : fits.includes('unknown') ? 'unknown' : 'yes'
@@ -178,6 +187,23 @@ async function realOf(file: string, cwd: string): Promise<string | undefined> {
   return isNamed ? lookup.real : undefined
 }
 
+/** Inputs that a call was announced with, as JSON in its content: some agents ask without them. */
+export function announcedInputs({ announced = [] }: AgentToolCall): JsonObject[] {
+  return announced.map(announcedInput).filter(input => input !== undefined)
+}
+
+/** Input in a block of content; undefined for other words. */
+export function announcedInput({ content }: JsonObject): JsonObject | undefined {
+  if (!isObject(content) || typeof content.text !== 'string' || !content.text.startsWith('{'))
+    return undefined
+  try {
+    const input: unknown = JSON.parse(content.text)
+    return isObject(input) ? input : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Every command line that the input of a tool call names, however deep. A list that only wraps a text in a shell is that text. */
 export function commandLinesOf({ rawInput }: AgentToolCall): string[] {
   const lines: string[] = []
@@ -200,7 +226,7 @@ function commandLine(named: unknown, args: unknown): string[] {
  * Every path that a tool call names: its locations, its diffs, and what looks like one in its input. Undefined when
  * there are more than can be looked at.
  */
-function pathsOf(call: AgentToolCall): string[] | undefined {
+export function pathsOf(call: AgentToolCall): string[] | undefined {
   const paths = new Set(call.paths)
   for (const part of call.content)
     if (part.type === 'diff' && typeof part.path === 'string') paths.add(part.path)

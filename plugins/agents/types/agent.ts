@@ -107,6 +107,8 @@ export interface AgentToolCall {
   readonly paths: readonly string[]
   readonly rawInput: JsonObject | undefined
   readonly content: readonly JsonObject[]
+  /** Content that the call had until the agent asked with other content; undefined where there is none. */
+  readonly announced?: readonly JsonObject[]
   /** Parts of the agent's words that could not be taken, described by what they are about; undefined where nothing is missing. */
   readonly unseen?: { readonly title?: string; readonly input?: string; readonly content?: string }
 }

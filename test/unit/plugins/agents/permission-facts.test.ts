@@ -79,3 +79,17 @@ test('a title that is missing or was cut is no reason to pass a rule about title
   )
   assert.equal(await verdict(rules, { title: 'plain' }), 'allow')
 })
+
+test('what a call was announced with may refuse it, and never allows it', async () => {
+  const json = (input: object): AgentToolCall['content'] => [
+    { type: 'content', content: { type: 'text', text: JSON.stringify(input) } },
+  ]
+  const execute = { kind: 'execute', announced: json({ command: 'ls; rm x' }) } as const
+  const edit = { kind: 'edit', announced: json({ path: '/nowhere/secret/a' }) } as const
+
+  assert.equal(await verdict([{ commands: ['rm *'], do: 'deny' }], execute, 'allow'), 'deny')
+  assert.equal(await verdict([{ within: 'secret', do: 'deny' }], edit, 'allow'), 'deny')
+  assert.equal(await verdict([{ commands: ['git *'], do: 'deny' }], execute, 'allow'), 'ask')
+  assert.equal(await verdict([{ commands: ['ls; rm *'], do: 'allow' }], execute), 'deny')
+  assert.equal(await verdict([{ within: 'secret', do: 'allow' }], edit), 'deny')
+})
