@@ -69,7 +69,9 @@ export class RecyclePolicy {
     void this.#weigh(process)
     const wait = (): void => {
       const stopTimer = this.#clock.after(Math.min(this.#pool.idleMs, 2 ** 31 - 1), () => {
-        if (this.#isWarm()) wait()
+        // A session that has just come is not looked at yet.
+        if (process.takenSlots > 0) this.#keep(process)
+        else if (this.#isWarm()) wait()
         else end(process)
       })
       this.#idle.set(process, stopTimer)

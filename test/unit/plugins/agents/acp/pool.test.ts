@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Places } from '../../../../../plugins/agents/processes/process-quota.ts'
+import { HandClock } from '../../../fixtures/hand-clock.ts'
 import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
 
 test('sessions fill a process up to its bound, then a second one, and then they wait their turn', async t => {
@@ -54,6 +55,26 @@ test('a process that does nothing for its time ends, and one that is too old or 
     use({ maxMemory: '1MiB' }),
   ])
   assert.deepEqual(idle.load, { processes: 0, sessions: 0 })
+})
+
+test('a process that gets a session just before its idle time is over keeps it', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const clock = new HandClock()
+  const agent = pool({ parts: { clock }, settings: { pool: { idle: '40s' } } })
+  const first = await agent.open(wanted(directory, listener().side))
+  await first.close()
+  clock.pass(39_000)
+  const heard = listener(() => {
+    clock.pass(2000)
+    return { optionId: 'no' }
+  })
+  const second = await agent.open(wanted(directory, heard.side))
+
+  assert.equal((await second.prompt(say('[[ask edit a]]'))).stopReason, 'end_turn')
+  assert.equal(second.pid, first.pid)
+  await second.close()
+  clock.pass(41_000)
+  await gone(second.pid)
 })
 
 test('warm processes are there before anybody asks, and stay', async t => {
