@@ -51,10 +51,13 @@ const SAYS: { readonly [K in FailureKind]?: string } = {
 
 function kindOf({ code, data }: RpcFault): FailureKind {
   if (code === TOO_MANY || saysLimit(data, 0)) return 'limit'
-  return code === CODES.authRequired ? 'auth' : 'refused'
+  return code === CODES.authRequired || code === UNAUTHORIZED ? 'auth' : 'refused'
 }
 
+/** Statuses of HTTP that some agents have as codes. */
 const TOO_MANY = 429
+
+const UNAUTHORIZED = 401
 
 const MAX_DEPTH = 4
 

@@ -60,12 +60,19 @@ const VARIANTS: Readonly<Record<string, Read>> = {
   tool_call_update: toolCall,
   plan: ({ entries }) =>
     Array.isArray(entries) ? { is: 'plan', entries: entries.filter(isObject).slice(0, 256) } : undefined,
+  session_info_update: ({ _meta }) => threadStatus(_meta),
   usage_update: ({ sessionUpdate: _, ...usage }) => ({ is: 'usage', usage }),
 }
 
 function toolCall(update: JsonObject, calls: ToolCalls): SessionUpdate | undefined {
   const merged = calls.merge(update)
   return merged && { is: 'tool', ...merged }
+}
+
+/** Status of a thread of Codex, which ends a turn that has failed as one that went well. */
+function threadStatus(meta: unknown): SessionUpdate | undefined {
+  const status = isObject(meta) && isObject(meta.codex) ? meta.codex.threadStatus : undefined
+  return isObject(status) ? { is: 'health', isBroken: status.type === 'systemError' } : undefined
 }
 
 function isText(content: JsonObject): content is { type: 'text'; text: string } {

@@ -100,9 +100,7 @@ export function inWords(view: TaskView): string {
   const lines = [
     `[task ${id} is ${state}${why === undefined ? '' : `: ${why}`}]`,
     agent === undefined ? `[no agent: ${decision.by}]` : `[agent ${agent}, chosen by ${decision.by}]`,
-    ...view.attempts.flatMap(({ agent: tried, failure }) =>
-      failure === undefined ? [] : [`[tried before: ${tried}: ${failure}]`],
-    ),
+    ...triedBefore(view),
     ...cutIn(view),
     ...view.denied.map(line => `[denied: ${line}]`),
     ...view.warnings.map(line => `[warning: ${line}]`),
@@ -111,6 +109,14 @@ export function inWords(view: TaskView): string {
     ...nextFor(view),
   ]
   return lines.join('\n')
+}
+
+/** Attempts that failed; what became of the last one is why a task has failed. */
+function triedBefore({ attempts, state }: TaskView): string[] {
+  const before = state === 'failed' ? attempts.slice(0, -1) : attempts
+  return before.flatMap(({ agent, failure }) =>
+    failure === undefined ? [] : [`[tried before: ${agent}: ${failure}]`],
+  )
 }
 
 function cutIn({ truncated, bytesTotal }: TaskView): string[] {

@@ -71,6 +71,8 @@ export interface LiveTask {
   hadEffect: boolean
   /** True once the agent has said or done anything in this turn. */
   hasSigned: boolean
+  /** True while the agent says that it is in an error of its own. */
+  isBroken: boolean
   /** Questions so far. */
   asked: number
   /** Author of the last denial. */
@@ -124,6 +126,7 @@ export function liveOf(
     session: undefined,
     hadEffect: record.hadEffect,
     hasSigned: false,
+    isBroken: false,
     asked: 0,
     deniedBy: undefined,
     isLate: false,

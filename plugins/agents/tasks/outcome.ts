@@ -4,6 +4,8 @@ import { AgentFailure, type FailureKind, type TurnEnd } from '../types/agent.ts'
 /** Facts of a turn when it is over. */
 interface TurnFacts {
   readonly isLate: boolean
+  /** The agent said so, whatever it ended the turn with. */
+  readonly isBroken: boolean
   readonly hasText: boolean
   /** Author of the last denial; undefined where nothing was denied. */
   readonly deniedBy: 'policy' | 'owner' | 'time' | undefined
@@ -32,13 +34,17 @@ const DENIED_BY = {
 } as const
 
 /** End of a task by a turn that the agent ended. What only looks like success is none. */
-export function endingOf({ stopReason }: TurnEnd, { isLate, hasText, deniedBy }: TurnFacts): Ending {
+export function endingOf(
+  { stopReason }: TurnEnd,
+  { isLate, isBroken, hasText, deniedBy }: TurnFacts,
+): Ending {
   const failed = (outcome: Outcome, why: string): Ending => ({ state: 'failed', outcome, why, stopReason })
   if (isLate) return failed('timeout', 'timeout: its time was over')
   if (stopReason === 'refusal') return failed('refused', 'the agent refused')
   if (deniedBy !== undefined && (!hasText || stopReason === 'cancelled'))
     return failed('denied', DENIED_BY[deniedBy])
   if (stopReason === 'cancelled') return failed('refused', 'the agent gave the turn up by itself')
+  if (isBroken) return failed('refused', 'the agent ended in an error of its own: its text may say which')
   const why = stopReason === 'end_turn' ? undefined : `the agent stopped early: ${stopReason}`
   return { state: 'completed', outcome: 'completed', why, stopReason }
 }

@@ -169,8 +169,8 @@ async function once(
   }
 }
 
-function factsOf({ isLate, journal, deniedBy }: LiveTask): Parameters<typeof endingOf>[1] {
-  return { isLate, hasText: journal.hasText, deniedBy }
+function factsOf({ isLate, isBroken, journal, deniedBy }: LiveTask): Parameters<typeof endingOf>[1] {
+  return { isLate, isBroken, hasText: journal.hasText, deniedBy }
 }
 
 async function finish(context: TaskContext, live: LiveTask, ending: Ending | undefined): Promise<void> {
@@ -223,6 +223,7 @@ async function outcomeOf(
   beginning: Beginning,
 ): Promise<TurnResult> {
   live.hasSigned = false
+  live.isBroken = false
   try {
     return { end: await attempt(context, live, host, beginning) }
   } catch (error) {

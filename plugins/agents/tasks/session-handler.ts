@@ -60,7 +60,7 @@ export function sideOf(
 }
 
 /** Updates that are no sign of work. */
-const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other'])
+const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 
 function noting(live: LiveTask, handlers: readonly (readonly [string, Handler])[]): Handlers {
   const noted = handlers.map(([method, handle]): [string, Handler] => [
@@ -88,6 +88,7 @@ function updates(
     thought = ''
   }
   return update => {
+    if (update.is === 'health') return void (live.isBroken = update.isBroken)
     if (update.is === 'thought') return output.thoughts ? think(update.text) : undefined
     think('')
     if (update.is === 'text') {
@@ -239,5 +240,10 @@ function filesOf({ kind, status, paths, content }: AgentToolCall): readonly stri
   const diffs = content
     .map(({ type, path }) => (type === 'diff' && typeof path === 'string' ? path : undefined))
     .filter(path => path !== undefined)
-  return kind !== undefined && CHANGING.has(kind) ? [...paths, ...diffs] : diffs
+  return kind !== undefined && CHANGING.has(kind) ? wholePaths([...paths, ...diffs]) : diffs
+}
+
+/** Without bare names of files whose paths are there: some agents name a file so once it is written. */
+function wholePaths(files: readonly string[]): readonly string[] {
+  return files.filter(file => file.startsWith('/') || !files.some(other => other.endsWith(`/${file}`)))
 }

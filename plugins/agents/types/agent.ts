@@ -96,6 +96,7 @@ export type SessionUpdate =
   | { readonly is: 'tool'; readonly call: AgentToolCall; readonly isNew: boolean }
   | { readonly is: 'plan'; readonly entries: readonly JsonObject[] }
   | { readonly is: 'usage'; readonly usage: JsonObject }
+  | { readonly is: 'health'; readonly isBroken: boolean }
   | { readonly is: 'other'; readonly name: string; readonly update: JsonObject }
 
 /** A tool call of the agent's own, with all that was said of it so far. Its words are the model's: untrusted. */

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readUpdate, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
+import { inWords } from '../../../../plugins/agents/mcp/results.ts'
 import { AgentFailure } from '../../../../plugins/agents/types/agent.ts'
-import { ANN, call, CANCELLED, deskOf, FakeHost, OPTIONS, type Play } from './tasks/kit.ts'
+import { ANN, call, CANCELLED, deskOf, END, FakeHost, OPTIONS, type Play } from './tasks/kit.ts'
 import { request, settled } from './tasks/kit.ts'
 
 const failing =
@@ -49,4 +51,60 @@ test('whoever denied what the agent wanted is named', async context => {
   while (late.state !== 'failed')
     late = (await byTime.wait(begun.id, 'ann', { ms: 5000, since: late.seq })) ?? late
   assert.equal(late.why, 'denied, as nobody answered in time')
+})
+
+test('a turn that ends well has failed where the agent said that its thread is in error, and has not where that passed', async context => {
+  const saying =
+    (...types: string[]): Play =>
+    async ({ side }) => {
+      for (const type of types) {
+        const _meta = { codex: { threadStatus: { type } } }
+        side.update(readUpdate({ sessionUpdate: 'session_info_update', _meta }, new ToolCalls()))
+      }
+      side.update({ is: 'text', text: 'last status: 429' })
+      return END
+    }
+  const service = deskOf(context, [
+    new FakeHost('bad', saying('active', 'systemError')),
+    new FakeHost('good', saying('systemError', 'active')),
+  ])
+  const endOf = async (agent: string) => {
+    const { id } = await service.delegate({ ...request(), agent }, ANN)
+    return settled(service, id)
+  }
+  const [bad, good] = [await endOf('bad'), await endOf('good')]
+
+  assert.deepEqual([bad.state, bad.isError, bad.text], ['failed', true, 'last status: 429'])
+  assert.match(bad.why ?? '', /the agent ended in an error of its own/)
+  assert.deepEqual([good.state, good.isError], ['completed', false])
+})
+
+test('an attempt is told as tried before where another one came after it, and not where it is why the task failed', async context => {
+  const hosts = [new FakeHost('a', failing('auth')), new FakeHost('b', failing('limit'))]
+  const service = deskOf(context, hosts)
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
+
+  const lines = inWords(view).split('\n')
+  assert.deepEqual(
+    lines.filter(line => line.startsWith('[tried before')),
+    ['[tried before: a: auth: auth of the agent]'],
+  )
+  assert.match(lines[0] ?? '', /is failed: limit in prompt: limit of the agent\]$/)
+})
+
+test('a file that an agent changed is told once, though it has a whole path before and a bare name after', async context => {
+  const writes: Play = async ({ side }) => {
+    const calls = new ToolCalls()
+    const diff = (path: string) => [{ type: 'diff', path, newText: 'x' }]
+    for (const said of [
+      { kind: 'edit', locations: [{ path: '/w/deep/a.txt' }], content: diff('/w/deep/a.txt') },
+      { status: 'completed', content: diff('a.txt') },
+    ])
+      side.update(readUpdate({ sessionUpdate: 'tool_call_update', toolCallId: '1', ...said }, calls))
+    return END
+  }
+  const service = deskOf(context, [new FakeHost('qwen', writes)])
+  const view = await settled(service, (await service.delegate(request(), ANN)).id)
+
+  assert.deepEqual(view.filesChanged, ['/w/deep/a.txt'])
 })

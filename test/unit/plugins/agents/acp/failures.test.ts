@@ -126,11 +126,22 @@ test('limits are known by code, status and quota fields, and never by prose', as
     '[[error -32603 rate limit exceeded, quota gone, 429]]',
     '[[error -32603 no {"message":"quota exceeded 429"}]]',
     '[[error -32000 log in first]]',
+    '[[error 401 {"error":{"code":401}}]]',
     '[[answer {"stopReason":"weird"}]]',
   ])
     kinds.push(await kindOf(script))
 
-  assert.deepEqual(kinds, ['limit', 'limit', 'limit', 'limit', 'refused', 'refused', 'auth', 'protocol'])
+  assert.deepEqual(kinds, [
+    'limit',
+    'limit',
+    'limit',
+    'limit',
+    'refused',
+    'refused',
+    'auth',
+    'auth',
+    'protocol',
+  ])
 })
 
 test('an answer of no known shape is a broken protocol, and the process takes no more sessions', async t => {
