@@ -254,7 +254,8 @@ export class AgentPool implements AgentHost {
     if (this.#stopped !== undefined) return this.#health
     try {
       const session = await this.open({ cwd: await this.#home.directory(), mcpServers: [], side: NOBODY })
-      if (this.#health.state === 'needs_auth') this.#health = { ...this.#health, state: 'ready' }
+      const { state, facts } = this.#health
+      if (state === 'needs_auth') this.#health = { state: 'ready', ...(facts === undefined ? {} : { facts }) }
       await session.close()
     } catch (error) {
       this.#parts.log.debug('an agent that was looked at opened no session', {

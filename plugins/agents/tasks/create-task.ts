@@ -162,7 +162,7 @@ function refuseUnlessChosen(
     throw agentError(code, { agent: refused.agent, why, retryAfterMs, decision })
   }
   if (decision.chosen.length === 0)
-    throw agentError('GW_AGENT_NONE_FITS', { why: whyNobody(decision), decision })
+    throw agentError('GW_AGENT_NONE_FITS', { why: whyNobody(decision, agent), decision })
 }
 
 function withoutPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest): TaskStart['request'] {
@@ -262,8 +262,9 @@ export function rowOf(context: TaskContext, host: AgentHost): AgentRow {
   }
 }
 
-/** Why nobody can have it, in one line. */
-function whyNobody({ candidates }: RouteDecision): string {
+/** Why nobody can have it, in one line; where one was named, why not that one. */
+function whyNobody({ candidates }: RouteDecision, named: string | undefined): string {
   if (candidates.length === 0) return 'none is configured'
-  return candidates.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
+  const asked = candidates.filter(({ agent }) => named === undefined || agent === named)
+  return asked.map(({ agent, why }) => `${agent}: ${why}`).join('; ')
 }

@@ -125,6 +125,18 @@ test('a probe says what an agent is, and whether it wants a login', async t => {
   assert.match(missing.why ?? '', /no-such-agent" cannot be run: it is not there/)
 })
 
+test('an agent whose model wanted a login, and that opens a session now, is ready for no other reason', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const session = await agent.open(wanted(directory, listener().side))
+  await assert.rejects(session.prompt(say('[[error 401 no key]]')), fails('auth', 'prompt'))
+  assert.equal(agent.health.state, 'needs_auth')
+
+  const { state, why } = await agent.probe()
+
+  assert.deepEqual([state, why], ['ready', undefined])
+})
+
 test('what stops fails with that, in whatever it was, and nothing is left', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ settings: { pool: { processes: 1, sessions: 1 } } })
