@@ -71,6 +71,7 @@ function factsText(facts: unknown): string {
     facts.canResume === true ? 'resumes' : undefined,
     facts.canLoad === true ? 'loads' : undefined,
     facts.mcpHttp === true ? 'calls back' : undefined,
+    typeof facts.ownMode === 'string' ? `in its own mode "${facts.ownMode}"` : undefined,
   ].filter(part => part !== undefined)
   return `${textOf(facts.name)} ${textOf(facts.version)}, protocol ${String(facts.protocol)}${can.length > 0 ? `, ${can.join(', ')}` : ''}`.trim()
 }

@@ -75,6 +75,7 @@ async function choose(
 ): Promise<void> {
   const { id, mode, model, options } = process.settings
   const wished = { mode: wanted.mode ?? mode, model: wanted.model ?? model, options }
+  session.ownMode = wished.mode === undefined ? modeIn(opened) : undefined
   try {
     for (const { method, params } of settingsFor(id, opened, wished))
       await demand(process, method, { sessionId: session.id, ...params })
@@ -83,6 +84,15 @@ async function choose(
     throw error
   }
 }
+
+/** The mode of a session as it was opened. */
+function modeIn({ configOptions, modes }: JsonObject): string | undefined {
+  const option = optionsOf(configOptions).find(({ id, category }) => id === 'mode' || category === 'mode')
+  const current = option === undefined ? olderModes(modes)?.current : option.current
+  return typeof current === 'string' ? current.slice(0, MAX_MODE) : undefined
+}
+
+const MAX_MODE = 128
 
 function demand(process: SessionProcess, method: string, params: JsonObject): Promise<unknown> {
   return process.demand('session', method, params, process.settings.timeouts.sessionMs)

@@ -77,6 +77,7 @@ interface Running {
 export class LiveSession implements AgentSession {
   readonly id: string
   readonly how: AgentSession['how']
+  ownMode: string | undefined
   /** Updates while the session loads are history, and for nobody. */
   isReplaying: boolean
   readonly #home: SessionHome

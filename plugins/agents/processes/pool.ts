@@ -254,8 +254,7 @@ export class AgentPool implements AgentHost {
     if (this.#stopped !== undefined) return this.#health
     try {
       const session = await this.open({ cwd: await this.#home.directory(), mcpServers: [], side: NOBODY })
-      const { state, facts } = this.#health
-      if (state === 'needs_auth') this.#health = { state: 'ready', ...(facts === undefined ? {} : { facts }) }
+      this.#health = openedBy(session, this.#health)
       await session.close()
     } catch (error) {
       this.#parts.log.debug('an agent that was looked at opened no session', {
@@ -286,6 +285,14 @@ export class AgentPool implements AgentHost {
   #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
     return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
   }
+}
+
+/** Health of an agent that has just opened a session. */
+function openedBy({ ownMode }: AgentSession, before: AgentHealth): AgentHealth {
+  const { state, facts } = before
+  if (facts === undefined) return state === 'needs_auth' ? { state: 'ready' } : before
+  const seen = { ...facts, ...(ownMode === undefined ? {} : { ownMode }) }
+  return state === 'needs_auth' ? { state: 'ready', facts: seen } : { ...before, facts: seen }
 }
 
 /** Behind a session that nobody works in. */

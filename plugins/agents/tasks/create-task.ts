@@ -224,6 +224,7 @@ function healthOf(context: TaskContext, { health }: AgentHost): AgentHealth {
             ...facts,
             name: facts.name && clean(facts.name),
             version: facts.version && clean(facts.version),
+            ...(facts.ownMode === undefined ? {} : { ownMode: clean(facts.ownMode) }),
             authMethods: facts.authMethods.map(({ id, name, type }) => ({
               ...{ id: clean(id), name: clean(name), type: clean(type) },
             })),

@@ -13,6 +13,8 @@ export interface AgentFacts {
   readonly images: boolean
   readonly audio: boolean
   readonly embedded: boolean
+  /** Mode that a session begins in where the settings name none; known after a probe. */
+  readonly ownMode?: string
   readonly authMethods: readonly { readonly id: string; readonly name: string; readonly type: string }[]
 }
 
@@ -59,6 +61,8 @@ export interface AgentSession {
   readonly id: string
   readonly how: 'new' | 'resumed' | 'loaded'
   readonly pid: number | undefined
+  /** Mode that the agent chose itself; undefined where it has none or the settings say which. */
+  readonly ownMode?: string | undefined
   /** One turn. `meta` goes along as `_meta`, such as `traceparent`. @throws AgentFailure */
   prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd>
   /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */

@@ -37,6 +37,18 @@ test('agents fit a terminal of 80 columns, and nothing of them is cut', () => {
   assert.match(lines[1] ?? '', /^gemini +ready +1 +0 +9\/min 480\/day$/)
 })
 
+test('the mode that an agent chose itself stands behind what it is', () => {
+  const [row] = AGENTS.agents
+  const facts = { name: 'qwen', version: '1', protocol: 1, ownMode: 'auto' }
+  const out = { ...outputTo(), width: undefined }
+  const lines = agentLines(
+    { agents: [{ ...row, facts }] },
+    { out, table: rows => table(rows, { ...out, width: undefined }) },
+  )
+
+  assert.match(lines.join('\n'), /qwen 1, protocol 1, in its own mode "auto"/)
+})
+
 test('what an agent said last before it ended stands behind why it did', () => {
   const row = {
     id: 'broken',

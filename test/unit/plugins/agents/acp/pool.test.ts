@@ -137,6 +137,17 @@ test('an agent whose model wanted a login, and that opens a session now, is read
   assert.deepEqual([state, why], ['ready', undefined])
 })
 
+test('a probe says which mode an agent begins in by itself, and nothing where the mode is set', async t => {
+  const { pool } = await agentWorld(t)
+  const ownModeOf = async (flag: string, settings: object) =>
+    (await pool({ args: [flag], settings }).probe()).facts?.ownMode
+
+  assert.equal(await ownModeOf('--modes', {}), 'ask')
+  assert.equal(await ownModeOf('--options', {}), 'ask')
+  assert.equal(await ownModeOf('--modes', { mode: 'write' }), undefined)
+  assert.equal(await ownModeOf('--resume', {}), undefined)
+})
+
 test('what stops fails with that, in whatever it was, and nothing is left', async t => {
   const { pool, directory } = await agentWorld(t)
   const agent = pool({ settings: { pool: { processes: 1, sessions: 1 } } })
