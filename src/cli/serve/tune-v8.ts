@@ -9,9 +9,9 @@ const CALLS_FLAG = 'invocation-count-for-maglev'
 /**
  * Calls after which V8 may compile a function with Maglev, its second compiler. By itself it does so after 400, which reloads
  * bring about for a thousand functions that messages hardly use; the memory of that stays with the allocator. What each message
- * runs has its thousand calls within a second of traffic.
+ * runs has its calls within a second or two of traffic.
  */
-const CALLS = 1000
+const CALLS = 2000
 
 /** The same as V8 has it by itself. */
 const CALLS_OF_V8 = 400

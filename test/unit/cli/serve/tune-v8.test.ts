@@ -23,6 +23,6 @@ test('a command sets the flags at once, and takes them back when it ends', () =>
 
   const there = Math.min(process.constrainedMemory() || Infinity, totalmem())
   const collecting = process.memoryUsage.rss() < there / 4 ? LAZY : EAGER
-  assert.deepEqual(begun, [...collecting, '--invocation-count-for-maglev=1000'])
+  assert.deepEqual(begun, [...collecting, '--invocation-count-for-maglev=2000'])
   assert.deepEqual(flags.slice(-2), ['--heap-growing-percent=0', '--invocation-count-for-maglev=400'])
 })
