@@ -1,5 +1,3 @@
-import { stripVTControlCharacters } from 'node:util'
-
 const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
@@ -8,9 +6,36 @@ const KIB = 1024
 // eslint-disable-next-line no-control-regex -- they are what is looked for
 const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g
 
+/** Beginning and end of what sets titles, links and clipboards. */
+const COMMAND = '\u001b]'
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const COMMAND_END = /\x07|\x1b\\|\x9c/g
+/** All other sequences (ECMA-48). What may follow one another has no character in common, so that each is looked at once. */
+// eslint-disable-next-line no-control-regex -- they are what is looked for
+const SEQUENCE = /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\-~]/g
+
+/** A text without escape sequences, in time linear in it: the function of Node for that is quadratic. */
+export function withoutSequences(text: string): string {
+  return withoutCommands(text).replace(SEQUENCE, '')
+}
+
+/** A command that does not end is none, and neither is one behind it. */
+function withoutCommands(text: string): string {
+  let shown = ''
+  let from = 0
+  for (let at = text.indexOf(COMMAND); at >= 0; at = text.indexOf(COMMAND, from)) {
+    COMMAND_END.lastIndex = at + COMMAND.length
+    const end = COMMAND_END.exec(text)
+    if (end === null) break
+    shown += text.slice(from, at)
+    from = COMMAND_END.lastIndex
+  }
+  return shown + text.slice(from)
+}
+
 /** Text of strangers, fit for a terminal: no escape sequences, no control characters but line end and tab, no change of direction. */
 export function plainText(text: string): string {
-  return stripVTControlCharacters(text).replace(STEERING, '')
+  return withoutSequences(text).replace(STEERING, '')
 }
 
 /** The same on one line. */

@@ -158,7 +158,7 @@ function covers(resource: string, url: string): boolean {
   const part = URL.parse(url)
   if (whole === null || part === null || whole.origin !== part.origin) return false
   if (whole.search !== '' && whole.search !== part.search) return false
-  const above = whole.pathname.replace(/\/+$/, '')
-  const path = part.pathname.replace(/\/+$/, '')
+  const above = whole.pathname.replace(/(?<!\/)\/+$/, '')
+  const path = part.pathname.replace(/(?<!\/)\/+$/, '')
   return path === above || path.startsWith(`${above}/`)
 }

@@ -33,7 +33,7 @@ function plainName({ id, method, path }: Operation): string {
 
 /** Of a text what every client takes in a name. */
 export function cleaned(text: string): string {
-  return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '')
+  return text.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|(?<!_)_+$/g, '')
 }
 
 function shortened(name: string, end: string, maxLength: number): string {

@@ -1,5 +1,4 @@
-import { stripVTControlCharacters } from 'node:util'
-import { shortened } from '../../util/plain-text.ts'
+import { shortened, withoutSequences } from '../../util/plain-text.ts'
 import type { Output } from './terminal.ts'
 
 const GAP = '  '
@@ -60,10 +59,10 @@ function columnWidths(rows: readonly (readonly string[])[]): number[] {
 }
 
 function widthOf(cell: string): number {
-  return stripVTControlCharacters(cell).length
+  return withoutSequences(cell).length
 }
 
 // A painted cell cannot be cut without cutting its colours.
 function fitted(cell: string, room: number): string {
-  return widthOf(cell) <= room ? cell : shortened(stripVTControlCharacters(cell), room)
+  return widthOf(cell) <= room ? cell : shortened(withoutSequences(cell), room)
 }

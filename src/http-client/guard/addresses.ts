@@ -79,7 +79,7 @@ const PRIVATE_NAMES = /^[^.]+$|\.(local|internal|intranet|lan|home|corp|private|
 export function writtenReach({ hostname }: URL): Reach {
   const literal = literalOf(hostname)
   if (literal !== undefined) return reachOf(literal)
-  const name = hostname.toLowerCase().replace(/\.+$/, '')
+  const name = hostname.toLowerCase().replace(/(?<!\.)\.+$/, '')
   if (LOCAL_NAMES.test(name)) return 'loopback'
   return PRIVATE_NAMES.test(name) ? 'private' : 'public'
 }

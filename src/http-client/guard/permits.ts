@@ -25,7 +25,7 @@ function rangeOf(entry: string): string | undefined {
 }
 
 function fits(name: string, host: string): boolean {
-  const plain = host.toLowerCase().replace(/\.+$/, '')
+  const plain = host.toLowerCase().replace(/(?<!\.)\.+$/, '')
   return name.startsWith('*.') ? plain.endsWith(name.slice(1)) : plain === name
 }
 
