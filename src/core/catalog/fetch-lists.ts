@@ -1,4 +1,4 @@
-import type { Session } from '../../api/index.ts'
+import type { Exchange, Session } from '../../api/index.ts'
 import { type GatewayError, gatewayError } from '../../errors/errors.ts'
 import { type Kind, LISTS } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
@@ -111,11 +111,17 @@ function failedList({ upstream }: UpstreamNode, method: string, error: RpcError 
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
-export function detached(graph: Graph, session: Session, method: string): PipelineExchange {
+export function detached(
+  graph: Graph,
+  session: Session,
+  method: string,
+  of?: Pick<Exchange, 'headers' | 'via' | 'remoteAddress'>,
+): PipelineExchange {
+  const { headers, via, remoteAddress } = of ?? {}
   return new PipelineExchange(
     graph.nextId(),
     session,
-    { method, params: undefined, emit: () => undefined },
+    { method, params: undefined, emit: () => undefined, headers, via, remoteAddress },
     SILENT,
     graph.clock.now(),
   )

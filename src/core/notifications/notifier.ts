@@ -1,16 +1,16 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
+import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
 import { noteOwnLists } from '../../api/own-lists.ts'
 import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { type Kind, KINDS, kindsChangedBy, LISTS } from '../../protocol/methods.ts'
-import { canonicalOr } from '../../protocol/uri.ts'
 import { ListAudience, type Meant } from './list-audience.ts'
 import { ListNews, ListSaver } from './list-changes.ts'
 import type { View } from '../catalog/view.ts'
 import { liveOf } from '../kept-upstream.ts'
-import { ResourceUpdates } from './resource-updates.ts'
+import { HeldResources } from './held-resources.ts'
 import { baseOf } from '../session.ts'
 import type { Graph, ListenFilter, ResourceOwner } from '../graph-types.ts'
 import { askOwner } from './subscriptions.ts'
@@ -20,9 +20,7 @@ import { ANONYMOUS, principalKey } from '../../api/principal.ts'
 const MAX_LISTENS = 1024
 /** Of them, those of one caller. */
 const MAX_LISTENS_EACH = 128
-/** URIs subscribed at once. */
-const MAX_HELD = 10_000
-/** Of them, those of one caller: no fewer than one listen may name. */
+/** URIs subscribed at once by one caller: no fewer than one listen may name. */
 const MAX_HELD_EACH = 1024
 /** Method by which a legacy server reports the status of a task (2025-11-25, tasks). */
 const TASK_STATUS = 'notifications/tasks/status'
@@ -31,19 +29,12 @@ const COALESCE_MS = 10
 /** The least time between two comparisons of lists. */
 const COMPARE_AGAIN_MS = 250
 
-interface Held {
-  readonly owner: ResourceOwner
-  readonly holders: Set<object>
-  readonly updates: ResourceUpdates
-}
-
 /** Everything that goes toward clients ahead of, or beside, their answers. */
 export class Notifier {
   readonly #graph: Graph
   readonly #listens = new Map<Exchange, ListenFilter>()
   readonly #ends = new Set<() => void>()
-  /** By canonical URI. */
-  readonly #held = new Map<string, Held>()
+  readonly #held: HeldResources
   readonly #holds = new Shares(MAX_HELD_EACH)
   readonly #listenShares = new Shares(MAX_LISTENS_EACH)
   /** By method: what changed, and for whom. */
@@ -62,6 +53,7 @@ export class Notifier {
     this.#graph = graph
     this.#saver = new ListSaver(graph)
     this.#news = new ListNews(graph)
+    this.#held = new HeldResources(graph.clock, (holder, update) => this.#tellHolder(holder, update))
   }
 
   /** The sessions that unrequested notifications go to; they outlive a generation. */
@@ -195,66 +187,65 @@ export class Notifier {
     for (const end of this.#ends) end()
   }
 
-  /** Takes over what sessions hold from the generation before. */
+  /** Takes over what sessions hold from the generation before, as far as they may still see it. */
   adopt(before: Notifier): void {
-    for (const [uri, { owner, holders }] of before.#held) {
-      const sessions = [...holders].filter(holder => !('emit' in holder)) as Session[]
+    for (const { uri, owner, holders } of before.#held.all()) {
       const node = this.#graph.upstreams.get(owner.upstream)
-      if (sessions[0] === undefined || node === undefined) continue
-      this.#keep(uri, owner, sessions)
-      for (const session of sessions) this.#holds.count(session, 1)
-      // Another server under the same name knows nothing of what the one before was asked.
+      if (node === undefined) continue
       const old = before.#graph.upstreams.get(owner.upstream)?.upstream
+      // Another server under the same name knows nothing of what the one before was asked.
       const isSame = old !== undefined && liveOf(old) === liveOf(node.upstream)
-      if (isSame) continue
-      for (const session of sessions)
-        void askOwner('resources/subscribe', owner, this.#graph, session).catch(() => undefined)
+      for (const holder of holders) {
+        if ('emit' in holder) continue
+        const session = holder as Session
+        const isKept = this.#mayHold(uri, owner, session)
+        if (isKept) this.hold(uri, owner, session)
+        if (isKept !== isSame) this.#tellOwner(isKept ? 'subscribe' : 'unsubscribe', owner, session)
+      }
     }
+  }
+
+  #tellOwner(what: 'subscribe' | 'unsubscribe', owner: ResourceOwner, session: Session): void {
+    void askOwner(`resources/${what}`, owner, this.#graph, session).catch(() => undefined)
+  }
+
+  /** Tells whether a session is shown what it holds, by the rules of this generation. */
+  #mayHold(uri: string, { upstream, original }: ResourceOwner, session: Session): boolean {
+    const prefix = this.#graph.upstreams.get(upstream)?.prefix ?? ''
+    const entry = unlistedEntry('resources', upstream, original, prefix)
+    const seen = this.#graph.catalog.permits(entry, session)
+    return seen !== undefined && isCalled(seen, uri)
   }
 
   /** Notes who wants updates of a URI. Its upstream is told of each, as each may have a connection of its own there. */
   hold(uri: string, owner: ResourceOwner, by: object): 'new' | 'known' | 'full' {
     const holder = holderOf(by)
-    const held = this.#held.get(uri)
-    if (held?.holders.has(holder) === true) return 'known'
+    if (this.#held.has(uri, holder)) return 'known'
     const session = sessionOf(holder)
-    if ((held === undefined && this.#held.size >= MAX_HELD) || this.#holds.isFull(session)) return 'full'
+    if (this.#holds.isFull(session) || !this.#held.hold(uri, owner, holder)) return 'full'
     this.#holds.count(session, 1)
-    if (held === undefined) this.#keep(uri, owner, [holder])
-    else held.holders.add(holder)
     return 'new'
-  }
-
-  #keep(uri: string, owner: ResourceOwner, by: readonly object[]): void {
-    const holders = new Set(by)
-    const updates = new ResourceUpdates(this.#graph.clock, (holder, update) => {
-      if (holders.has(holder)) this.#tellHolder(holder, update)
-    })
-    this.#held.set(uri, { owner, holders, updates })
   }
 
   /** Names whom to unsubscribe from; undefined for who did not want the URI. */
   release(uri: string, by: object): ResourceOwner | undefined {
     const holder = holderOf(by)
-    const held = this.#held.get(uri)
-    if (held?.holders.delete(holder) !== true) return undefined
-    this.#holds.count(sessionOf(holder), -1)
-    if (held.holders.size === 0) this.#held.delete(uri)
-    return held.owner
+    const owner = this.#held.release(uri, holder)
+    if (owner !== undefined) this.#holds.count(sessionOf(holder), -1)
+    return owner
   }
 
   /** A session has ended: what only it wanted is let go. */
   forget(session: Session): void {
-    for (const uri of this.#held.keys()) {
+    for (const { uri } of this.#held.all()) {
       const owner = this.release(uri, session)
-      if (owner !== undefined)
-        void askOwner('resources/unsubscribe', owner, this.#graph, session).catch(() => undefined)
+      if (owner !== undefined) this.#tellOwner('unsubscribe', owner, session)
     }
   }
 
   #updated(upstream: string, notification: Notification, isMeant: (session: Session) => boolean = all): void {
     const original = notification.params?.uri
-    const found = this.#heldAs(upstream, original)
+    const found = typeof original === 'string' ? this.#held.heldAs(upstream, original) : undefined
     if (found === undefined) {
       this.dropped++
       return
@@ -272,17 +263,6 @@ export class Notifier {
     if (exchange === undefined) sessionOf(holder).notify(told)
     // Before it is acknowledged, a listen hears of nothing.
     else if (this.#listens.has(exchange)) exchange.emit(told)
-  }
-
-  /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
-  #heldAs(upstream: string, original: unknown): Held | undefined {
-    if (typeof original !== 'string') return undefined
-    const name = canonicalOr(original)
-    const same = this.#held.get(name)
-    if (same?.owner.upstream === upstream && canonicalOr(same.owner.original) === name) return same
-    return [...this.#held.values()].find(
-      ({ owner }) => owner.upstream === upstream && owner.original === original,
-    )
   }
 
   #isWanted(session: Session, notification: Notification): boolean {

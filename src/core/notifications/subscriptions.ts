@@ -109,7 +109,7 @@ async function hold(uri: string, holder: object, graph: Graph, exchange: Exchang
   if (place === 'full') return { error: rpcError(RPC.internal, 'Subscription limit reached') }
   if (place === 'known') return done
   try {
-    const answer = await askOwner('resources/subscribe', owner, graph, exchange.session)
+    const answer = await askOwner('resources/subscribe', owner, graph, exchange.session, exchange)
     if ('error' in answer) graph.notifier.release(name, holder)
     return answer
   } catch (error) {
@@ -125,16 +125,17 @@ function release(uri: string, holder: object, graph: Graph, exchange: Exchange):
   void askOwner('resources/unsubscribe', owner, graph, exchange.session).catch(() => undefined)
 }
 
-/** Subscribes or unsubscribes at the owner, in nobody's exchange. */
+/** Subscribes or unsubscribes at the owner, in nobody's exchange; rules see the request that wants it, where there is one. */
 export async function askOwner(
   method: 'resources/subscribe' | 'resources/unsubscribe',
-  { upstream, original }: ResourceOwner,
+  { upstream, original, exposed }: ResourceOwner,
   graph: Graph,
   session: Session,
+  wanted?: Exchange,
 ): Promise<Answer> {
   const node = graph.upstreams.get(upstream)
   if (node === undefined) return { result: Payload.of({}) }
-  return node.dispatch(
-    new PipelineCall(upstream, method, { uri: original }, detached(graph, session, method)),
-  )
+  const own = detached(graph, session, method, wanted)
+  own.params = { uri: exposed }
+  return node.dispatch(new PipelineCall(upstream, method, { uri: original }, own))
 }

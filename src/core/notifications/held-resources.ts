@@ -1,0 +1,86 @@
+import type { Clock, Notification } from '../../api/index.ts'
+import { canonicalOr } from '../../protocol/uri.ts'
+import type { ResourceOwner } from '../graph-types.ts'
+import { ResourceUpdates } from './resource-updates.ts'
+
+/** URIs subscribed at once. */
+const MAX_HELD = 10_000
+
+/** A resource of one upstream, and who wants to hear of it. */
+interface Held {
+  /** Canonical URI by which its holders know it. */
+  readonly uri: string
+  readonly owner: ResourceOwner
+  readonly holders: Set<object>
+  readonly updates: ResourceUpdates
+}
+
+/** Resources that somebody watches. Callers may be shown one URI by different upstreams: each hears of its own. */
+export class HeldResources {
+  readonly #clock: Clock
+  readonly #tell: (holder: object, update: Notification) => void
+  readonly #byUri = new Map<string, readonly Held[]>()
+
+  constructor(clock: Clock, tell: (holder: object, update: Notification) => void) {
+    this.#clock = clock
+    this.#tell = tell
+  }
+
+  *all(): Iterable<Held> {
+    for (const held of [...this.#byUri.values()]) yield* held
+  }
+
+  has(uri: string, holder: object): boolean {
+    return this.#heldBy(uri, holder) !== undefined
+  }
+
+  /** False where too much is held already. */
+  hold(uri: string, owner: ResourceOwner, holder: object): boolean {
+    const same = this.#byUri.get(uri)?.find(held => isSame(held.owner, owner))
+    if (same === undefined) return this.#keep(uri, owner, holder)
+    same.holders.add(holder)
+    return true
+  }
+
+  #keep(uri: string, owner: ResourceOwner, holder: object): boolean {
+    if (this.#byUri.size >= MAX_HELD && !this.#byUri.has(uri)) return false
+    const holders = new Set([holder])
+    const updates = new ResourceUpdates(this.#clock, (one, update) => {
+      if (holders.has(one)) this.#tell(one, update)
+    })
+    this.#byUri.set(uri, [...(this.#byUri.get(uri) ?? []), { uri, owner, holders, updates }])
+    return true
+  }
+
+  /** Names the owner of what is let go; undefined for who did not hold the URI. */
+  release(uri: string, holder: object): ResourceOwner | undefined {
+    const held = this.#heldBy(uri, holder)
+    if (held === undefined) return undefined
+    held.holders.delete(holder)
+    if (held.holders.size > 0) return held.owner
+    const others = (this.#byUri.get(uri) ?? []).filter(other => other !== held)
+    if (others.length === 0) this.#byUri.delete(uri)
+    else this.#byUri.set(uri, others)
+    return held.owner
+  }
+
+  #heldBy(uri: string, holder: object): Held | undefined {
+    return this.#byUri.get(uri)?.find(({ holders }) => holders.has(holder))
+  }
+
+  /** Finds a held resource by the URI that its owner uses: the one that clients know, but for renamed ones. */
+  heldAs(upstream: string, original: string): Held | undefined {
+    const name = canonicalOr(original)
+    const same = this.#byUri
+      .get(name)
+      ?.find(({ owner }) => owner.upstream === upstream && canonicalOr(owner.original) === name)
+    if (same !== undefined) return same
+    for (const held of this.all())
+      if (held.owner.upstream === upstream && held.owner.original === original) return held
+    return undefined
+  }
+}
+
+function isSame(one: ResourceOwner, other: ResourceOwner): boolean {
+  return one.upstream === other.upstream && one.original === other.original
+}
