@@ -2,13 +2,13 @@ import type { Answer, CarriedRequest } from '../api/index.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { HookTaps } from '../hooks/hook-table.ts'
 import { Payload } from '../protocol/payload.ts'
-import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
-import { hideIn } from '../util/secrets.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { converse } from './client-requests/bridge.ts'
 import { PipelineCall, type PipelineExchange } from './exchange.ts'
 import { OWN_METHODS } from './own-methods.ts'
 import { callInPatience } from './tasks/slow-calls.ts'
 import { settleTarget } from './target.ts'
+import { withoutSecrets } from './without-secrets.ts'
 import type { Found, FoundRoute, Graph } from './graph-types.ts'
 
 /**
@@ -83,12 +83,6 @@ function decide(
 ): ReturnType<HookTaps['request']> {
   const problem = settleTarget(exchange)
   return problem === undefined ? request?.(exchange) : { error: problem }
-}
-
-/** Servers quote what they were sent, credentials of ours included. */
-function withoutSecrets(answer: Extract<Answer, { error: RpcError }>, { hide }: Graph): Answer {
-  const error = hideIn(answer.error, hide)
-  return error === answer.error ? answer : { ...answer, error }
 }
 
 async function responded(

@@ -7,6 +7,7 @@ import { detached } from '../catalog/fetch-lists.ts'
 import { hookReplies, leftFor } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
+import { payloadWithoutSecrets, stateWithoutSecrets } from '../without-secrets.ts'
 import { askAboutTask } from './follow.ts'
 import type { ServerPlace } from './task-ids.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
@@ -45,7 +46,8 @@ export async function getModern(
     RENAMED,
     `"resultType":"complete","taskId":${JSON.stringify(ours)}`,
   )
-  const payload = await lateAnswerIn(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
+  const late = await lateAnswerIn(Payload.raw(renamed, 'modern'), place, exchange.session, graph)
+  const payload = payloadWithoutSecrets(late, graph)
   if (valueOf(bytes, members, 'status')?.toString() !== INPUT_REQUIRED) return { result: payload }
   return withoutAnswered(payload, place, exchange, graph)
 }
@@ -97,7 +99,8 @@ export async function passLegacy(
   if (!('result' in answer)) return answer
   const value = answer.result.value()
   const named = value.taskId === original ? { ...value, taskId: ours } : value
-  return { result: Payload.of(relateTo(ours, named), answer.result.era) }
+  const shown = isEnd ? named : stateWithoutSecrets(named, graph)
+  return { result: Payload.of(relateTo(ours, shown), answer.result.era) }
 }
 
 /** Reads the state of a legacy server's task for a list; undefined for one that is gone. */
@@ -111,7 +114,7 @@ export async function listOne(
     const exchange = detached(graph, session, 'tasks/get')
     const answer = await askAboutTask({ graph, upstream, exchange }, 'tasks/get', { taskId: original })
     const state = 'result' in answer ? readTask(answer.result.value()) : undefined
-    return state === undefined ? undefined : legacyTask({ ...state, taskId })
+    return state === undefined ? undefined : stateWithoutSecrets(legacyTask({ ...state, taskId }), graph)
   } catch {
     // One server that is away is no reason to lose the others' tasks.
     return undefined

@@ -3,6 +3,7 @@ import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
+import { withoutSecrets } from '../without-secrets.ts'
 import type { HostedTask } from './hosted-task.ts'
 
 interface Settled {
@@ -22,11 +23,13 @@ export async function settleTask(
   try {
     const answer = await work()
     // As for any call; the exchange that made the task was answered with the task alone.
-    task.settle((await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer)
+    const made = (await graph.hooks.runner('response', method)?.(answer, exchange)) ?? answer
+    task.settle(withoutSecrets(made, graph))
   } catch (thrown) {
     const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
     if (error !== thrown) graph.log.error(error.message, { method, cause: String(thrown) })
-    task.settle({ error: rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code }) })
+    const problem = rpcError(error.entry.rpc ?? RPC.internal, error.message, { code: error.code })
+    task.settle(withoutSecrets({ error: problem }, graph))
   } finally {
     done()
     graph.left()

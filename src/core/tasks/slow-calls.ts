@@ -135,13 +135,14 @@ function again(slow: Slow, given: JsonObject, { onward, continues }: Background)
   const { exchange: before } = call
   const { requestState: _state, inputResponses: _responses, ...asked } = call.params ?? {}
   const params = { ...asked, ...given }
-  const { session, headers, via, principal } = before
+  const { session, headers, via, principal, remoteAddress } = before
   const exchange = graph.exchange(session, {
     method: call.method,
     params,
     headers,
     via,
     principal,
+    remoteAddress,
     ...onward,
   })
   exchange.route = before.route

@@ -6,6 +6,7 @@ import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { follow } from './follow.ts'
+import { stateWithoutSecrets } from '../without-secrets.ts'
 import { type HostedTask } from './hosted-task.ts'
 import { settleTask } from './settle-task.ts'
 import { sealTaskId } from './task-ids.ts'
@@ -104,7 +105,10 @@ function plainly({ call, dispatch, graph, by }: Tasking): Promise<Answer> {
 /** A server's task under an id of ours. */
 function passed({ call, graph }: Tasking, answer: Answer): Answer {
   if (!('task' in answer)) return answer
-  const value = answer.task.value()
+  const whole = answer.task.value()
+  const value = isObject(whole.task)
+    ? { ...whole, task: stateWithoutSecrets(whole.task, graph) }
+    : stateWithoutSecrets(whole, graph)
   const state = readTask(value)
   const era = answer.task.era ?? 'legacy'
   const { session } = call.exchange
@@ -198,7 +202,7 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
   const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>
-    hosted.says(statusMessage, pollIntervalMs)
+    hosted.says(statusMessage && graph.hide(statusMessage), pollIntervalMs)
   void settleTask({ graph, task: hosted, exchange, method: own.method }, () => work(own, sees))
   const { state } = hosted
   if (session.client.era === 'modern') return { task: Payload.of({ ...state, resultType: 'task' }, 'modern') }

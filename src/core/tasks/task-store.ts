@@ -1,6 +1,7 @@
 import { type Notification, type Session, type HostedCall } from '../../api/index.ts'
 import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
+import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask } from './hosted-task.ts'
 import { sealTaskId } from './task-ids.ts'
@@ -142,7 +143,9 @@ export class TaskStore {
     // Another connection is another server session, which may count alike.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
     if (owner === undefined || another !== undefined) return false
-    return owner.session.notify({ method, params: { ...params, taskId: owner.taskId } })
+    const state = { ...params, taskId: owner.taskId }
+    const shown = this.#graph === undefined ? state : stateWithoutSecrets(state, this.#graph)
+    return owner.session.notify({ method, params: shown })
   }
 
   #tellChanges(id: string, session: Session): void {
