@@ -180,6 +180,8 @@ export class Guard {
     if (!this.#isInForce()) return false
     const { params } = this.#approved.get(call.exchange)
     if (params !== undefined) return params === paramsOf(call)
+    // Numbers that two readers may see differently were not the ones that were approved.
+    if (call.exchange.hasExactNumbers === false) return false
     const { continued } = this.#kept
     const key = this.#continuationOf(call, definition, call.params?.requestState)
     const until = key === undefined ? undefined : continued.get(key)

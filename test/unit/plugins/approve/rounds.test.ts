@@ -30,6 +30,21 @@ describe('a call that was approved, and whose server wants to know more', () => 
     assert.deepEqual(outcomes(events), ['approved'])
   })
 
+  test('does not go on with arguments that another reader takes for others', async t => {
+    const { gateway, pay, events } = await setting(t, {}, { run: curious as () => unknown })
+    const client = await connect(t, gateway)
+    const first = await client.request('tools/call', callOf(7))
+    const second = await client.request('tools/call', retryOf(callOf(7), first, YES_TO_ALL))
+    const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+    const other = { name: 'pay__send', arguments: { amount: rawJSON('7.00000000000000000001') } }
+
+    const third = await client.request('tools/call', retryOf(other, second, YES_TO_ALL))
+
+    assert.match(textOf(third), /a number in its arguments cannot be shown as it is/)
+    assert.equal(pay.received('tools/call').length, 1)
+    assert.deepEqual(outcomes(events), ['approved', 'unavailable'])
+  })
+
   for (const [what, become] of [
     ['the rules', { policy: { ask: [{ for: 'pay__*', when: 'true', name: 'all' }] } }],
     ['nothing', {}],
