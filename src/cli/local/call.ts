@@ -136,7 +136,7 @@ export function resultLines(result: JsonObject, output: Output): string[] {
   const lines = content.map(block => contentText(block, output))
   if (lines.length > 0) return lines
   const rest = result['structuredContent'] ?? result
-  return [JSON.stringify(rest, undefined, 2)]
+  return [shown(JSON.stringify(rest, undefined, 2), output)]
 }
 
 function contentText(block: JsonObject, output: Output): string {

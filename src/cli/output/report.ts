@@ -3,6 +3,7 @@ import { GatewayError, gatewayError, ownerReasonOf, reasonOf } from '../../error
 import { formatProblem, type Problem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { plainText } from '../../util/plain-text.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Commands by the names that other programs have for them. */
@@ -39,7 +40,7 @@ function errorData(error: GatewayError): Record<string, unknown> {
 
 /** One problem of the configuration on one line, its place made to stand out. */
 export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
-  const text = formatProblem(problem, cwd)
+  const text = plainText(formatProblem(problem, cwd))
   const place = problem.file === undefined ? '' : text.slice(0, text.indexOf(' '))
   const label = problem.severity === 'warning' ? `${err.paint('yellow', 'warning')} ` : ''
   return `  ${label}${err.paint('cyan', place)}${text.slice(place.length)}`
@@ -58,21 +59,22 @@ function wantsJson(argv: readonly string[]): boolean {
   return argv.slice(0, end === -1 ? undefined : end).includes('--json')
 }
 
+/** The error as people read it. Servers and other programs have written parts of it. */
 function errorLines(error: GatewayError, terminal: Terminal): string[] {
   const { paint } = terminal.err
   const problems = (error.fields['problems'] ?? []) as readonly Problem[]
   return [
-    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${ownerReasonOf(error)}`,
+    `${paint(['bold', 'red'], 'error')} ${paint('dim', `${error.code}:`)} ${plainText(ownerReasonOf(error))}`,
     ...problems.map(problem => problemLine(problem, terminal)),
     ...causeLines(error),
-    `${paint('dim', 'hint:')} ${error.hint}`,
+    `${paint('dim', 'hint:')} ${plainText(error.hint)}`,
   ]
 }
 
 // For our own bugs only: everything else says what is needed in its text.
 function causeLines({ code, cause }: GatewayError): string[] {
   if (code !== 'GW_INTERNAL' || cause === undefined) return []
-  return [`  ${cause instanceof Error ? (cause.stack ?? reasonOf(cause)) : reasonOf(cause)}`]
+  return [`  ${plainText(cause instanceof Error ? (cause.stack ?? reasonOf(cause)) : reasonOf(cause))}`]
 }
 
 interface RpcError {
@@ -116,7 +118,7 @@ function isUsageError(thrown: unknown): thrown is UsageError {
 async function usageError(error: UsageError, commandNames: CommandNames): Promise<GatewayError> {
   const what =
     (await unknownCommand(error, commandNames)) ?? (await unknownFlags(error)) ?? missingArguments(error)
-  return gatewayError('GW_USAGE', { what: what ?? plainText(error.message) })
+  return gatewayError('GW_USAGE', { what: what ?? inOurWords(error.message) })
 }
 
 async function unknownCommand(
@@ -159,7 +161,7 @@ async function meant(word: string, known: readonly string[], before = ''): Promi
   return found === undefined ? '' : ` – did you mean "${before}${found}"?`
 }
 
-function plainText(message: string): string {
+function inOurWords(message: string): string {
   const lines = message
     .split('\n')
     .map(line => line.trim())

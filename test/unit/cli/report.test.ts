@@ -41,3 +41,19 @@ test('a flag that is far from all others is not taken for a short one', async ()
   assert.equal(far.message, 'there is no flag --prot')
   assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
 })
+
+test('what a server wrote into an error steers no terminal', async () => {
+  const steering = '\u001b]52;c;Zm9v\u0007\u001b[2J\u009b2J\u202e'
+  const lines: string[] = []
+  const output = outputTo(lines)
+  const failure = Object.assign(new Error('refused'), {
+    name: 'RpcFailure',
+    error: { code: -32000, message: `${steering}no such row` },
+  })
+
+  await report(failure, [], { cwd: '/', environment: {}, out: output, err: output }, NO_COMMANDS)
+
+  assert.match(lines[0] ?? '', /refused: no such row/)
+  // eslint-disable-next-line no-control-regex -- they are what is looked for
+  assert.doesNotMatch(lines.join('\n'), /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/)
+})
