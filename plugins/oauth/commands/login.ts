@@ -176,7 +176,7 @@ function told(outcome: Outcome, call: CommandCall): number {
   const { code, message, hint } = outcome.kind === 'refused' ? outcome.error : lateError(upstream)
   if (call.flags.json === true) call.print({ error: { code, message, hint } }, () => [])
   else {
-    call.err.line(`${call.err.paint('red', 'error')} ${message}`)
+    call.err.line(`${call.err.paint('red', 'error')} ${oneLine(message)}`)
     call.err.line(call.err.paint('dim', `  ${hint}`))
   }
   return outcome.kind === 'refused' ? REFUSED : TIMED_OUT
