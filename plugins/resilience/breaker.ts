@@ -46,6 +46,8 @@ export class Breaker {
   why = ''
   /** The server's words about it, for the owner alone. */
   detail: string | undefined = undefined
+  /** Its owner has stopped the upstream: that calls fail says nothing of it. */
+  isStopped = false
   /** Number of times that it has opened since the gateway began. */
   opened = 0
   readonly #limits: BreakerLimits
@@ -98,6 +100,7 @@ export class Breaker {
 
   /** Counts a failure: the upstream could not be reached, broke off, or took too long. */
   failed(ticket: number, why: string, detail?: string): void {
+    if (this.isStopped) return this.left(ticket)
     if (ticket !== this.#epoch) return
     this.#failures++
     if (this.state === 'probing') this.#open(`the probe failed: ${why}`, detail)

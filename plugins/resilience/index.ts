@@ -41,7 +41,10 @@ export const resilience: Plugin = {
       return call => bulkhead.run(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
-      if (state === 'ready') bulkheads.get(upstream)?.breaker?.heal()
+      const breaker = bulkheads.get(upstream)?.breaker
+      if (breaker === undefined) return
+      breaker.isStopped = state === 'stopped'
+      if (state === 'ready') breaker.heal()
     })
     hooks.explain.tap((steps, { call }) => {
       const bulkhead = bulkheads.get(call?.upstream ?? '')

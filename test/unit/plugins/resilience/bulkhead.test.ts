@@ -32,7 +32,7 @@ async function bulkhead(spec: JsonObject, reply: Reply) {
     ;(made.exchange as { startedAt: number }).startedAt = clock.now()
     return made
   }
-  const become = (state: 'ready' | 'failed'): void => hooks.runner('upstreamState')?.('web', state, undefined)
+  const become = (state: 'ready' | 'failed' | 'starting' | 'stopped'): void => hooks.runner('upstreamState')?.('web', state, undefined)
   return { clock, dispatch, sent, status, call, become }
 }
 
@@ -242,3 +242,20 @@ test('a client that goes while a try is pending ends the call at once', async ()
 function codes(settled: readonly PromiseSettledResult<Answer>[]): unknown[] {
   return settled.map(one => (one.status === 'rejected' ? (one.reason as GatewayError).code : 'answered'))
 }
+
+test('calls that fail because the server was stopped do not count against it, and those after its next start do', async () => {
+  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () => Promise.reject(down()))
+  const failed = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) await assert.rejects(dispatch(call()))
+  }
+  const state = (): unknown => (status().breaker as JsonObject).state
+
+  become('stopped')
+  await failed(6)
+  assert.equal(state(), 'closed')
+
+  become('starting')
+  become('failed')
+  await failed(5)
+  assert.equal(state(), 'open')
+})
