@@ -2,7 +2,7 @@ import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 
 /** Form in which a client writes what is filled in from the environment. */
-export type Placeholders = 'braces' | 'opencode' | 'none'
+export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'
 
 /** A list of servers as one family of clients writes it. */
 interface Format {
@@ -10,7 +10,7 @@ interface Format {
   readonly title: string
   readonly placeholders: Placeholders
   /** The servers by name; undefined when the settings are not of this format. */
-  servers(settings: JsonObject): ReadonlyMap<string, unknown> | undefined
+  servers(settings: JsonObject, file: string): ReadonlyMap<string, unknown> | undefined
 }
 
 /** The top-level keys under which clients keep their servers. `mcpServers` is what most of them use. */
@@ -22,7 +22,7 @@ const FORMATS: readonly Format[] = [
   },
   {
     title: 'Crush',
-    placeholders: 'none',
+    placeholders: 'dollar',
     servers: ({ $schema, mcp }) => (/crush/.test(String($schema)) ? byName(mcp) : undefined),
   },
   { title: 'opencode', placeholders: 'opencode', servers: ({ mcp }) => byName(mcp) },
@@ -31,7 +31,12 @@ const FORMATS: readonly Format[] = [
   { title: 'Goose', placeholders: 'none', servers: ({ extensions }) => byName(extensions) },
   { title: 'Continue', placeholders: 'braces', servers: ({ mcpServers }) => listed(mcpServers) },
   {
-    title: 'Claude, Cursor, Gemini, Windsurf and others',
+    title: 'Gemini',
+    placeholders: 'dollar',
+    servers: ({ mcpServers }, file) => (isGemini(file, mcpServers) ? byName(mcpServers) : undefined),
+  },
+  {
+    title: 'Claude, Cursor, Windsurf and others',
     placeholders: 'braces',
     servers: ({ mcpServers }) => byName(mcpServers),
   },
@@ -44,12 +49,18 @@ export function formatOf(
   file: string,
 ): { format: Format; servers: ReadonlyMap<string, unknown> } {
   for (const format of FORMATS) {
-    const servers = format.servers(settings)
+    const servers = format.servers(settings, file)
     if (servers !== undefined) return { format, servers }
   }
   const why =
     'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
   throw gatewayError('GW_IMPORT', { file, why })
+}
+
+/** Its settings, or those of Qwen Code, which has them from it: by their place, or by a key that nobody else has. */
+function isGemini(file: string, servers: unknown): boolean {
+  if (/\.(gemini|qwen)[/\\]settings\.json$/.test(file)) return true
+  return isObject(servers) && Object.values(servers).some(server => isObject(server) && 'httpUrl' in server)
 }
 
 function byName(value: unknown): ReadonlyMap<string, unknown> | undefined {

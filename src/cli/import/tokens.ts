@@ -10,8 +10,18 @@ const escaped = (): string => '$${'
 
 /** A client's text in our form: `${VAR}`, `${VAR:-default}`, `${file:path}`, and `$${` for a plain `${`. */
 export const REWRITES: Readonly<Record<Placeholders, Rewrite>> = {
-  braces: (text, filling) =>
-    text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => ofBraces(whole, inside, filling)),
+  braces: (text, filling) => {
+    const name = /^(?:\w+ )?\$([A-Z_][A-Z0-9_]*)$/.exec(text)?.[1]
+    if (name !== undefined) filling.note(`$${name} is plain text here: write \${${name}} for the variable`)
+    return inBraces(text, filling)
+  },
+  dollar: (text, filling) => {
+    for (const [whole, command = ''] of text.matchAll(/\$\(([^)]*)\)/g))
+      filling.note(
+        `${whole} is a command that its client runs, and plain text here: write \${exec:${command}} for what it prints`,
+      )
+    return inBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`)
+  },
   opencode: text =>
     text
       .replaceAll('${', escaped)
@@ -89,6 +99,10 @@ interface Filling {
 }
 
 type Rewrite = (text: string, filling: Filling) => string
+
+function inBraces(text: string, filling: Filling): string {
+  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => ofBraces(whole, inside, filling))
+}
 
 function ofBraces(whole: string, inside: string, { note }: Filling): string {
   const [kind = '', name = ''] = inside.split(/:(?![-?])/, 2)
