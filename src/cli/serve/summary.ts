@@ -11,6 +11,8 @@ const NOUNS: Readonly<Record<Kind, string>> = {
   resourceTemplates: 'template',
 }
 
+const KEY_HEADER = ' --header "Authorization: Bearer <key>"'
+
 /** Input of a summary besides what runs. */
 interface About {
   readonly name: string
@@ -33,7 +35,7 @@ export function summaryLines(
     ...withheldLines(inspection, output),
     '',
     ...(url === undefined ? pipeLines(name, file, output) : clientLines(name, url, asksForKey, output)),
-    ...(listener?.eras === undefined ? [] : eraLines(listener, name, output)),
+    ...(listener?.eras === undefined ? [] : eraLines(listener, name, asksForKey, output)),
   ]
 }
 
@@ -51,11 +53,13 @@ function pipeLines(name: string, file: string | undefined, { paint }: Output): s
 function eraLines(
   { eras, label, url = '' }: Inspection['listeners'][number],
   name: string,
+  asksForKey: boolean,
   { paint }: Output,
 ): string[] {
   const said = paint('dim', `  Modern clients: ${eras ?? ''}`)
   if (label === undefined) return [said, '']
-  return [said, `    claude mcp add --transport http ${name} ${url} --header "${label}: my-conversation"`, '']
+  const headers = `${asksForKey ? KEY_HEADER : ''} --header "${label}: my-conversation"`
+  return [said, `    claude mcp add --transport http ${name} ${url}${headers}`, '']
 }
 
 /** The same as fields of one log line. */
@@ -110,7 +114,7 @@ function withheldLines({ withheld }: Inspection, output: Output): string[] {
 }
 
 function clientLines(name: string, url: string, asksForKey: boolean, output: Output): string[] {
-  const key = asksForKey ? ' --header "Authorization: Bearer <key>"' : ''
+  const key = asksForKey ? KEY_HEADER : ''
   const hint = '  <key> is an API key (gateway key new --name <name>) or a token of the configured issuer.'
   return [
     `  ${output.paint('bold', url)}`,

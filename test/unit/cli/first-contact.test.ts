@@ -102,6 +102,23 @@ test('the lines for clients carry the header where the gateway asks for a key', 
   assert.match(text, /gateway key new/)
 })
 
+test('the line that keeps a conversation together carries the key too', () => {
+  const main = {
+    name: 'main',
+    type: 'http',
+    url: 'http://127.0.0.1:1/mcp',
+    eras: 'legacy sessions only, but for requests with X-Session-ID',
+    label: 'X-Session-ID',
+  }
+  const inspection = {
+    listeners: [main],
+    ...{ upstreams: [], plugins: [], hooks: {}, catalog: [], unmatched: [], withheld: [] },
+  } as const
+  const text = summaryLines(inspection, { name: 'mine', asksForKey: true }, OUT).join('\n')
+
+  assert.match(text, /--header "Authorization: Bearer <key>" --header "X-Session-ID: my-conversation"$/m)
+})
+
 for (const [what, headers] of [
   ['nothing', {}],
   ['a wrong key', { 'x-api-key': 'wrong' }],
