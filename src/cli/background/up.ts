@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -38,12 +39,13 @@ export async function sayUp(
   if (flags.json) out.json(result)
   else {
     const config = relative(cwd, result.config)
+    const log = result.started ? result.log : await status(flags, terminal).then(logOf, () => result.log)
     out.line(
       result.started
         ? `${out.paint('green', 'started')} the gateway of ${config} in the background`
         : `the gateway of ${config} runs already`,
     )
-    out.line(`  ${out.paint('dim', 'its log:')}    ${result.log}`)
+    out.line(`  ${out.paint('dim', 'its log:')}    ${log}`)
     out.line(`  ${out.paint('dim', 'a client:')}   gateway attach -c ${config}`)
     out.line(`  ${out.paint('dim', 'its state:')}  gateway status -c ${config}`)
     out.line(`  ${out.paint('dim', 'its end:')}    gateway down -c ${config}`)
@@ -79,7 +81,11 @@ function isAlive(pid: number): boolean {
 
 /** State of a gateway, with where its log is and whether clients can attach. */
 export interface Status extends Ps {
-  readonly background: Background & { readonly attachable: boolean }
+  readonly background: Background & {
+    readonly attachable: boolean
+    /** False where the log goes to the stderr of whoever started it. */
+    readonly hasLogFile: boolean
+  }
 }
 
 /**
@@ -89,11 +95,22 @@ export interface Status extends Ps {
 export async function status(flags: BackgroundFlags, terminal: Terminal): Promise<Status> {
   const background = await backgroundOf(flags, terminal)
   const [now, attachable] = await Promise.all([ps(flags, terminal), isUp(background)])
-  return { ...now, background: { ...background, attachable } }
+  const hasLogFile = lastWritten(background.log) >= (now.gateway.startedAt ?? 0)
+  return { ...now, background: { ...background, attachable, hasLogFile } }
+}
+
+/** Milliseconds since the epoch; a file of an earlier gateway is older than the one that runs. */
+function lastWritten(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? -Infinity
+}
+
+function logOf({ background, gateway }: Status): string {
+  return background.hasLogFile ? background.log : `on the stderr of pid ${gateway.pid}`
 }
 
 /** The state as people read it. */
-export function statusLines({ background, ...now }: Status, terminal: Terminal): string[] {
+export function statusLines(state: Status, terminal: Terminal): string[] {
+  const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable
     ? 'gateway attach'
@@ -101,7 +118,7 @@ export function statusLines({ background, ...now }: Status, terminal: Terminal):
   return [
     ...psLines(now, Date.now(), terminal),
     '',
-    `${out.paint('dim', 'log')}     ${background.log}`,
+    `${out.paint('dim', 'log')}     ${logOf(state)}`,
     `${out.paint('dim', 'clients')} ${attach}`,
   ]
 }
