@@ -9,6 +9,7 @@ export async function keyTable(schema) {
   const glob = new Set()
   const principal = new Set()
   const tool = new Set()
+  const seen = new Set()
   const types = {}
   const files = {}
   walk(schema, schema, (path, part) => {
@@ -17,7 +18,8 @@ export async function keyTable(schema) {
     if (part['x-private']) files[path] = part['x-private']
     if (part['x-globs']) glob.add(path)
     if (part['x-principals']) principal.add(path)
-    if (part['x-tools']) tool.add(path)
+    if (part['x-tools'] === true) tool.add(path)
+    if (part['x-tools'] === 'seen') seen.add(path)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -39,6 +41,11 @@ export async function keyTable(schema) {
       'TOOL_PATHS',
       'Globs for tools of one upstream, by its own names: a list, or the keys of a map.',
       tool,
+    ),
+    table(
+      'SEEN_TOOL_PATHS',
+      'Globs for tools by the names that clients see: a text, a list, or the keys of a map.',
+      seen,
     ),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')

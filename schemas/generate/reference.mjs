@@ -37,7 +37,7 @@ const GLOBS = [
   '| `{read,list}_*` | either; braces may be nested, and without a comma they stand for themselves, as in `file:///{path}` |',
   '| `\\{`, `\\[`, `\\*`, `\\?`, `\\\\` | the character itself |',
   '',
-  'A `{` or `[` that is not closed is a mistake in the configuration. What `allow`, `deny`, `rename`, `describe`, `timeout`, `retry.tools`, `cache.tools` and profiles say of tools and prompts',
+  'A `{` or `[` that is not closed is a mistake in the configuration. What `allow`, `deny`, `rename`, `describe`, `timeout`, `retry.tools`, `cache.tools`, `shape.tools`, profiles, rules of `policy` and `auth`, and limits say of tools and prompts',
   'that no server lists is a warning as soon as the lists are known: in the log of `serve`, in `inspect`, and in `validate` from what an earlier run has saved.',
 ]
 

@@ -443,6 +443,18 @@ export const TOOL_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/retry/tools',
 ])
 
+/** Globs for tools by the names that clients see: a text, a list, or the keys of a map. */
+export const SEEN_TOOL_PATHS: ReadonlySet<string> = new Set([
+  '/auth/rules/*/tools',
+  '/cache/tools',
+  '/policy/allow/*/for',
+  '/policy/ask/*/for',
+  '/policy/deny/*/for',
+  '/policy/require/*/for',
+  '/rateLimit/rules/*/tools',
+  '/shape/tools',
+])
+
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
   '/listeners/*': ['http', 'stdio', 'socket'],

@@ -3,7 +3,8 @@ import { globs } from '../../util/globs.ts'
 import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import { suggest } from '../../util/suggest.ts'
-import { TOOL_PATHS } from '../keys.gen.ts'
+import { SEEN_TOOL_PATHS, TOOL_PATHS } from '../keys.gen.ts'
+import { visitAt } from './globs.ts'
 
 type Section = 'tools' | 'prompts'
 
@@ -21,6 +22,8 @@ interface Said {
 
 const SECTIONS: readonly Section[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
+/** Tools that `surface` adds, which no server lists. */
+const OWN = ['search_tools', 'describe_tools', 'call_read_tool', 'call_tool', 'run_code']
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
 /** Reports what is said of tools and prompts that no server lists: mostly a name that was mistyped, and stays open. */
@@ -75,6 +78,18 @@ function checkShared(config: unknown, section: Section, known: KnownNames, repor
     const value = mapAt({ spec }, 'spec', section)
     checkFilter({ pointer, value, section, names: filtered, whose }, report)
   }
+  if (section === 'tools') checkSeen(config, { section, names: [...filtered, ...OWN], whose }, report)
+}
+
+/** Rules that speak of tools by the names that clients see. */
+function checkSeen(config: unknown, said: Omit<Said, 'pointer' | 'value'>, report: Report): void {
+  for (const path of SEEN_TOOL_PATHS)
+    visitAt(config, path, (value, pointer) => {
+      const at = { ...said, pointer, value }
+      if (Array.isArray(value)) return checkGlobs(at, report)
+      if (typeof value !== 'string') return checkKeys(at, report)
+      if (!said.names.some(globs(value))) unmatched(value, pointer, at, report)
+    })
 }
 
 function exposed(config: unknown, upstream: string, section: Section, own: readonly string[]): string[] {

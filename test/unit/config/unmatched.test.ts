@@ -5,6 +5,8 @@ import { describe, it, type TestContext } from 'node:test'
 import { stateDirectory } from '../../../src/cli/serve/state-directory.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
+import { NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
+import { checkUnmatched } from '../../../src/config/checks/tool-names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { createGateway } from '../../../src/index.ts'
@@ -60,6 +62,45 @@ describe('what names a tool that no server lists', () => {
       after.warnings.map(problem => formatProblem(problem, cwd)),
       expected,
     )
+  })
+
+  it('is a warning in rules about the names that clients see too', async t => {
+    const { file, cwd, environment } = await written(t, url => [
+      `  files: { type: http, url: "${url}", tools: { rename: { read_file: read } } }`,
+      `filters: { tools: { rename: { files__delete_file: remove } } }`,
+      `policy:`,
+      `  deny: [{ for: files__wirte_file, when: "true" }, "false", { for: [remove, files__read], when: "true" }]`,
+      `  require: [{ for: [files__read, files__writ_file], when: "true" }]`,
+      `rateLimit: { rules: { few: { tools: files__wite_file, perMinute: 1 } } }`,
+      `surface: { mode: search }`,
+      `shape: { tools: { files__list: { maxTokens: 500 }, call_tool: { maxTokens: 500 } } }`,
+    ])
+
+    const gateway = await createGateway(await loadConfig({ file, cwd, environment }))
+    await gateway.start()
+    await gateway.settled()
+    const { unmatched } = await gateway.inspect()
+    await gateway.close()
+
+    assert.deepEqual(
+      unmatched.map(({ pointer, message }) => `${pointer} ${message}`),
+      [
+        '/policy/deny/0/for "files__wirte_file" matches no tool of any upstream',
+        '/policy/require/0/for/1 "files__writ_file" matches no tool of any upstream',
+        '/rateLimit/rules/few/tools "files__wite_file" matches no tool of any upstream',
+        '/shape/tools/files__list "files__list" matches no tool of any upstream',
+      ],
+    )
+  })
+
+  it('knows the tools that "surface" adds', () => {
+    const tools = Object.values(SURFACE_TOOLS)
+    const found: unknown[] = []
+    const config = { policy: { deny: [{ for: [...tools, 'run_cod'], when: 'true' }] } }
+
+    checkUnmatched(config, new Map(), finding => found.push(finding.pointer))
+
+    assert.deepEqual(found, [`/policy/deny/0/for/${tools.length}`])
   })
 
   it('is none where everything matches, or where a list is not known', async t => {
