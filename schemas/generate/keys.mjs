@@ -8,8 +8,7 @@ export async function keyTable(schema) {
   const boolean = new Set()
   const glob = new Set()
   const principal = new Set()
-  const tool = new Set()
-  const seen = new Set()
+  const tools = { true: new Set(), seen: new Set() }
   const types = {}
   const files = {}
   walk(schema, schema, (path, part) => {
@@ -18,8 +17,7 @@ export async function keyTable(schema) {
     if (part['x-private']) files[path] = part['x-private']
     if (part['x-globs']) glob.add(path)
     if (part['x-principals']) principal.add(path)
-    if (part['x-tools'] === true) tool.add(path)
-    if (part['x-tools'] === 'seen') seen.add(path)
+    tools[part['x-tools']]?.add(path)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -40,12 +38,12 @@ export async function keyTable(schema) {
     table(
       'TOOL_PATHS',
       'Globs for tools of one upstream, by its own names: a list, or the keys of a map.',
-      tool,
+      tools.true,
     ),
     table(
       'SEEN_TOOL_PATHS',
       'Globs for tools by the names that clients see: a text, a list, or the keys of a map.',
-      seen,
+      tools.seen,
     ),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
