@@ -11,7 +11,7 @@ export default class Call extends GatewayCommand {
     '4 its server did not start, 5 the tool or its server said no.',
   ].join(' ')
   static override usage =
-    'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--json]'
+    'call TOOL [KEY=VALUE...] [--args <json>] [-c <file>] [--env <name>] [--set <key=value>...] [--fresh] [--socket <file>] [--json]'
   static override examples = [
     'gateway call files__read_file path=README.md',
     `gateway call memory__search_nodes --args '{"query": "gateway"}'`,

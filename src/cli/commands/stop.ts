@@ -3,8 +3,7 @@ import { CONTROL_FLAGS, GatewayCommand } from '../base-command.ts'
 
 export default class Stop extends GatewayCommand {
   static override summary = 'Stop one upstream of a running gateway, until it is started by name.'
-  static override description =
-    'Calls under way end with an error. To stop the gateway itself, send it SIGTERM.'
+  static override description = 'Calls under way end with an error. gateway down stops the gateway itself.'
   static override examples = ['gateway stop files', 'gateway stop files --config gateway.yaml']
   static override args = {
     upstream: string({ required: true, description: 'Name of the upstream.', ignoreStdin: true }),
