@@ -7,7 +7,7 @@ export default class Ps extends GatewayCommand {
     'State, protocol, process, time since its start, restarts, calls in flight and waiting, memory of the whole process',
     'tree (Linux), and what is or was wrong.',
   ].join(' ')
-  static override usage = 'ps [-w | -a | -q | --json] [-c <file>] [--env <name>] [--socket <file>]'
+  static override usage = 'ps [-w | -a | -q] [--json] [-c <file>] [--env <name>] [--socket <file>]'
   static override examples = ['gateway ps', 'gateway ps --watch', 'gateway ps --all', 'gateway ps --json']
   static override flags = {
     watch: boolean({ char: 'w', exclusive: ['all'], summary: 'Show it again every second.' }),
