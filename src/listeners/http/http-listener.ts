@@ -133,6 +133,8 @@ class HttpListener implements Listener {
           }
     const { gate } = this.#context
     const answerNow: HttpServe = (request, response) => {
+      // On a connection that ends, what comes behind its last request could not be answered.
+      if (request.socket.writableEnded) return void request.socket.destroy()
       // Whoever keeps connections open is to have none left when the gateway stops.
       if (gate.isDraining) response.shouldKeepAlive = false
       answer(request, response)

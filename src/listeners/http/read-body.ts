@@ -79,6 +79,7 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
       request.off('data', read)
       text.forget()
       room.leave()
+      if (why === 'no room') endBehind(owner)
       swallow(owner)
       resolve(why)
     }
@@ -172,8 +173,24 @@ function beginHold({ context, request, response, headers }: BodyOwner): Hold {
 
 /** Refuses a request whose body nobody wants. It is read for a while: to cut it at once would take our answer with it. */
 export function refuseUnread(unwanted: Unwanted, refused: Refusal): void {
+  if (refused.status === NO_ROOM.status) endBehind(unwanted)
   swallow(unwanted)
   sendRefusal(unwanted.response, refused)
+}
+
+/**
+ * Says with the answer that its connection ends (RFC 9112, 9.6), so that what its client sends next is not kept waiting by a
+ * body that is read slowly, and ends it once that is read. Node would end it when the answer is written, and a body that still
+ * arrives would take the answer along.
+ */
+function endBehind({ request, response }: Unwanted): void {
+  const { socket } = request
+  response.shouldKeepAlive = false
+  socket.destroySoon = () => void socket.end()
+  request.on('end', () => {
+    Reflect.deleteProperty(socket, 'destroySoon')
+    if (response.writableFinished) socket.destroySoon()
+  })
 }
 
 /** Reads a body that nobody wants, no faster than all of them may come together. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
-import { connect } from 'node:net'
-import { test } from 'node:test'
+import { connect, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'
@@ -50,17 +50,13 @@ for (const { what, body, type, status, isChunked } of CASES)
 test('bodies that are refused are read no faster than they may come together, and each sender reads why', async t => {
   const clock = new HandClock()
   const { at } = await serveAll(t, { limits: { body: '512KiB', connections: 999 } }, clock)
-  const { hostname, port } = at('/mcp')
   const armed = clock.armed
   const senders = Array.from({ length: 24 }, () => {
-    const socket = connect(Number(port), hostname)
-    cleanup(t, () => socket.destroy())
-    let text = ''
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
-    socket.write(headed(2 * MIB))
-    socket.write(' '.repeat(2 * MIB))
-    socket.write(`${headed(2)}{}`)
-    return () => text.match(/HTTP\/1\.1 \d+/g) ?? []
+    const sender = sending(t, at('/mcp'))
+    sender.socket.write(headed(2 * MIB))
+    sender.socket.write(' '.repeat(2 * MIB))
+    sender.socket.write(`${headed(2)}{}`)
+    return sender.answers
   })
   const served = (count: number): number => senders.filter(answers => answers().length >= count).length
 
@@ -74,6 +70,43 @@ test('bodies that are refused are read no faster than they may come together, an
   }, 'all are read in time, and what follows them is answered')
   assert.deepEqual(new Set(senders.map(answers => answers()[0])), new Set(['HTTP/1.1 413']))
 })
+
+test('a client for whose body there is no room reads why before it sends it, and nothing that it sends behind it is taken', async t => {
+  const limits = { body: '512KiB', heldPerClient: '600KiB' }
+  const { at, listener, gate } = await serveAll(t, { limits })
+  sending(t, at('/mcp')).socket.write(headed(LENGTH))
+  await until(() => listener.held === LENGTH, 'a body takes the room')
+
+  const { socket, answers, text } = sending(t, at('/mcp'))
+  socket.write(headed(LENGTH))
+  await until(() => answers().length === 1, 'it is answered')
+  const { body } = modern('tools/list')
+  socket.write(`${' '.repeat(LENGTH)}${headed(body.length)}${body}`)
+  await until(() => {
+    socket.write(' ')
+    return socket.destroyed
+  }, 'the connection has ended')
+
+  assert.match(text(), /^HTTP\/1\.1 503 [^]*connection: close\r\n/i)
+  assert.equal(answers().length, 1)
+  assert.equal(gate.seen.length, 0)
+})
+
+interface Sender {
+  readonly socket: Socket
+  text(): string
+  answers(): readonly string[]
+}
+
+/** A connection, and what was answered on it so far. */
+function sending(t: TestContext, { hostname, port }: URL): Sender {
+  const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
+  cleanup(t, () => socket.destroy())
+  socket.on('error', () => undefined)
+  let text = ''
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString('latin1')))
+  return { socket, text: () => text, answers: () => text.match(/HTTP\/1\.1 \d+/g) ?? [] }
+}
 
 /** Head of a request with a body of so many bytes. */
 function headed(length: number): string {
