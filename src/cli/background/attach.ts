@@ -70,22 +70,20 @@ function knownSocket(
 /** The socket of the gateway that runs, or has been started now. */
 async function socketOf(flags: AttachFlags, host: NodeJS.Process): Promise<string> {
   const { text, exit } = await outputOf(host, commandFor(flags))
-  const { background, socket, error } = parsed(text)
-  const path = background?.socket ?? socket
-  if (path !== undefined) return path
+  const { socket, error } = parsed(text)
+  if (socket !== undefined) return socket
   const { code = 'GW_INTERNAL', message = text, hint = '', problems } = error ?? {}
   throw new GatewayError(code, { message, hint, problems }, { text: '{message}', hint: '{hint}', exit })
 }
 
 function commandFor({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
-  const start = noStart ? ['status'] : ['up', ...set.flatMap(one => ['--set', one])]
+  const start = noStart ? ['status', '--to-attach'] : ['up', ...set.flatMap(one => ['--set', one])]
   const named = config === undefined ? [] : ['--config', config]
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }
 
 interface Said {
   readonly socket?: string
-  readonly background?: { readonly socket?: string }
   readonly error?: Partial<Record<'code' | 'message' | 'hint', string>> & { readonly problems?: unknown }
 }
 

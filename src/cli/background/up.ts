@@ -92,11 +92,12 @@ export interface Status extends Ps {
  * State of the gateway of a configuration.
  * @throws GatewayError GW_NO_GATEWAY
  */
-export async function status(flags: BackgroundFlags, terminal: Terminal): Promise<Status> {
-  const background = await backgroundOf(flags, terminal)
-  const [now, attachable] = await Promise.all([ps(flags, terminal), isUp(background)])
+export async function status(flags: ControlFlags, terminal: Terminal): Promise<Status> {
+  const now = await ps(flags, terminal)
+  const config = flags.config ?? (flags.socket === undefined ? undefined : now.gateway.config)
+  const background = await backgroundOf({ config, env: flags.env }, terminal)
   const hasLogFile = lastWritten(background.log) >= (now.gateway.startedAt ?? 0)
-  return { ...now, background: { ...background, attachable, hasLogFile } }
+  return { ...now, background: { ...background, attachable: await isUp(background), hasLogFile } }
 }
 
 /** Milliseconds since the epoch; a file of an earlier gateway is older than the one that runs. */
@@ -106,6 +107,16 @@ function lastWritten(file: string): number {
 
 function logOf({ background, gateway }: Status): string {
   return background.hasLogFile ? background.log : `on the stderr of pid ${gateway.pid}`
+}
+
+/**
+ * Where clients attach to the gateway of a configuration: to one of them, however many run.
+ * @throws GatewayError GW_NO_GATEWAY
+ */
+export async function attachable(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {
+  const background = await backgroundOf(flags, terminal)
+  if (await isUp(background)) return background
+  throw gatewayError('GW_NO_GATEWAY', { config: background.config })
 }
 
 /** The state as people read it. */

@@ -193,7 +193,7 @@ async function whenSteerable<T>(
   const end = performance.now() + STEERABLE_MS
   for (;;)
     try {
-      return await withControl(flags, terminal, use)
+      return await withControl(flags, terminal, use, 'one')
     } catch (error) {
       const isSoon = error instanceof GatewayError && error.code === 'GW_NO_GATEWAY'
       if (!isSoon || performance.now() > end) throw error

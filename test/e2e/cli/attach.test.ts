@@ -14,7 +14,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
-import { directory, gateway } from './run.ts'
+import { directory, gateway, serving } from './run.ts'
 
 const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
 const skip = process.platform === 'linux' ? false : 'it looks at /proc'
@@ -318,4 +318,36 @@ test('a shim trusts no socket that somebody else could have put there', { skip }
   await symlink(join(at.cwd, 'elsewhere'), socket)
   assert.match(await run(), /GW_CONTROL.*symbolic link/s)
   assert.deepEqual(heard, [])
+})
+
+test('with several gateways of one configuration, a client that starts none attaches to the one that has the socket', async t => {
+  const at = await place(t, { upstreams: { who: server } })
+  const client = async (): Promise<Client> => {
+    const transport = { command: process.execPath, args: [LAUNCHER, 'attach', '--no-start'] }
+    const attached = new Client({ name: 'editor', version: '1' })
+    await attached.connect(new StdioClientTransport({ ...transport, ...at, stderr: 'pipe' }))
+    cleanup(t, () => attached.close())
+    return attached
+  }
+  const none = await gateway(['attach', '--no-start'], at)
+  await gateway(['up'], at)
+  const background = await pidOf(at)
+  const beside = serving(t, ['serve', '--set', 'listeners.main={type: http, port: 0}'], at)
+  await beside.logged('serving')
+
+  const { tools } = await (await client()).listTools()
+  const several = await gateway(['status'], at)
+  const [, socket = ''] = new RegExp(`pid ${background},.*: --socket (\\S+)`).exec(several.stderr) ?? []
+  const chosen = await gateway(['status', '--socket', socket, '--json'], {
+    ...at,
+    cwd: join(at.cwd, 'state'),
+  })
+
+  assert.equal(none.code, 4)
+  assert.match(none.stderr, /GW_NO_GATEWAY: no gateway runs with .*gateway\.yaml\nhint: .*gateway ps --all/)
+  assert.ok(tools.some(({ name }) => name === 'who__who'))
+  assert.equal(several.code, 4)
+  const said = JSON.parse(chosen.stdout) as { gateway: { pid: number }; background: { config: string } }
+  assert.deepEqual([said.gateway.pid, said.background.config], [background, join(at.cwd, 'gateway.yaml')])
+  await gateway(['down', '--socket', socket], at)
 })
