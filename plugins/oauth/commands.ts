@@ -22,7 +22,7 @@ export const commands: PluginCommands = {
     description: [
       'Opens the browser, or prints the page where there is none. After the login the browser comes back to this machine;',
       'where it cannot, paste the address that it ends at. With --device a code is typed in on any other machine.',
-      'Exit codes: 0 granted, 1 refused, 2 timed out.',
+      'Exit codes: 0 granted, 1 refused or declined, 2 timed out.',
     ].join(' '),
     examples: [
       'gateway login github',

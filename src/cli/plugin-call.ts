@@ -45,6 +45,7 @@ export function callOf(
       return { config, directory, options: valueAt(config, ...options) }
     },
     withGateway: (which, use) => asked(which, use, flags, terminal),
+    canAsk: process.stdin.isTTY,
     fillIn: async (schema, signal) => (process.stdin.isTTY ? filledIn(schema, process, signal) : undefined),
     openBrowser: url => openBrowser(url, environment),
     onInterrupt: stop => onInterrupt(stop, process),

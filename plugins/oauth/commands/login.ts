@@ -72,10 +72,10 @@ async function byBrowser(
     show(String(begun.url), call)
     const place = { redirectUri, state, signal: AbortSignal.any([signal, over.signal]) }
     void pasted(call, place, url => {
-      if (!isTaken) {
-        isTaken = true
-        void finish(url)
-      }
+      if (isTaken) return
+      isTaken = true
+      if (url === undefined) finished.resolve(refusedOf(gatewayError('GW_INTERRUPTED')))
+      else void finish(url)
     })
     return await ended(finished.promise, waitMs, signal)
   } finally {
@@ -134,16 +134,18 @@ interface Place {
   readonly signal: AbortSignal
 }
 
-/** The address at which a browser on another machine ended, typed in by hand. Without a terminal nobody is asked. */
+/** The address at which a browser on another machine ended, typed in by hand; undefined where that is declined. */
 async function pasted(
   call: CommandCall,
   { redirectUri, state, signal }: Place,
-  came: (url: URL) => void,
+  came: (url: URL | undefined) => void,
 ): Promise<void> {
+  if (!call.canAsk) return
   const form = { properties: { address: { type: 'string' } }, required: ['address'] }
   for (;;) {
     const filled = await call.fillIn(form, signal)
-    if (filled === undefined) return
+    if (signal.aborted) return
+    if (filled === undefined) return came(undefined)
     const url = URL.parse(String(filled.address))
     const isOurs = url !== null && url.href.startsWith(redirectUri) && url.searchParams.get('state') === state
     if (isOurs) return came(url)

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 import { oneLine, plural, shortened } from '../../util/plain-text.ts'
-import { canAsk, isAgreedTo } from '../output/prompt.ts'
+import { consentTo } from '../output/prompt.ts'
 import { table } from '../output/table.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
 import { changedLines } from '../clients/connect.ts'
@@ -16,7 +16,6 @@ import {
 } from './add.ts'
 import { edited, tried, write, type Edited } from './edit.ts'
 import { waysOf } from './packages.ts'
-import { usage } from './target.ts'
 import { pinned, type Pinned } from './pinned.ts'
 import type { Trial } from './trial.ts'
 
@@ -42,10 +41,11 @@ export async function add(given: Given, terminal: Terminal, host: NodeJS.Process
   if (say !== undefined) sayChange(adding.file, adding.edited, say)
   const tools = flags['dry-run'] ? undefined : await tryAddition(adding, flags, terminal)
   if (say !== undefined && tools !== undefined) sayTools(adding.name, tools, say.out)
-  const isWritten = await isAgreed(flags, terminal, host)
+  const consent = await consentTo('Write this?', flags, terminal, host)
+  const isWritten = consent === 'given'
   const pins = isWritten ? await written(adding, tools, terminal, host) : undefined
   sayOutcome(adding, tools, { isWritten, pins, say }, terminal)
-  return isWritten || flags['dry-run'] ? 0 : 1
+  return consent === 'declined' ? 1 : 0
 }
 
 /** Writes it, and pins what was looked at: nothing of what was not started. */
@@ -88,13 +88,14 @@ export async function remove(
   const change = { name, upstream: undefined }
   const plan = await edited(file, change)
   if (flags.json !== true) sayChange(file, plan, terminal)
-  const isWritten = await isAgreed(flags, terminal, host)
+  const consent = await consentTo('Write this?', flags, terminal, host)
+  const isWritten = consent === 'given'
   if (isWritten)
     await write(file, change, now => tried(now.before, now.after, terminal, () => Promise.resolve()))
   if (flags.json) out.json({ file, name, removed: isWritten })
   else if (isWritten)
     out.line(`${out.paint('green', 'wrote')} ${relative(terminal.cwd, file)}, without ${name}`)
-  return isWritten || flags['dry-run'] ? 0 : 1
+  return consent === 'declined' ? 1 : 0
 }
 
 /** `gateway search`. */
@@ -173,17 +174,6 @@ function sayWritten({ file, name, secrets }: Adding, pins: Pinned | undefined, {
     out.line(`${out.paint('dim', 'pins:')} gateway lock ${name} (${oneLine(pins.problem)})`)
   out.line(`${out.paint('dim', 'next:')} gateway reload, where one runs without --watch`)
   out.line(`${out.paint('dim', 'undo:')} gateway remove ${name}`)
-}
-
-async function isAgreed(
-  { yes, 'dry-run': isDry }: SayFlags,
-  terminal: Terminal,
-  host: NodeJS.Process,
-): Promise<boolean> {
-  if (isDry) return false
-  if (yes) return true
-  if (!canAsk(terminal, host)) throw usage('nothing was written: there is nobody to ask here, so say --yes')
-  return isAgreedTo('Write this?', host)
 }
 
 function plainAddition(

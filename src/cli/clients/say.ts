@@ -4,7 +4,7 @@ import { meant } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
 import { shimLine } from '../background/shim.ts'
 import { configFile } from '../config-file.ts'
-import { canAsk, isAgreedTo } from '../output/prompt.ts'
+import { consentTo, type Consent } from '../output/prompt.ts'
 import { table, wrapped } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
@@ -58,22 +58,22 @@ export async function sayConnect(
   if (!flags.json)
     for (const line of plans.flatMap(plan => planLines(plan, terminal.out))) terminal.out.line(line)
   const writes = plans.filter(({ after }) => after !== undefined)
-  const isWanted = await isAgreed(writes.length, flags, terminal, host)
-  if (isWanted) for (const plan of writes) await carryOut(plan, options)
-  sayOutcome(plans, writes, isWanted, flags, terminal)
-  return plans.some(({ problem }) => problem !== undefined) ? 1 : 0
+  const consent = await consentToAll(writes.length, flags, terminal, host)
+  if (consent === 'given') for (const plan of writes) await carryOut(plan, options)
+  return sayOutcome(plans, writes, consent, flags, terminal)
 }
 
 function sayOutcome(
   plans: readonly Plan[],
   writes: readonly Plan[],
-  isWanted: boolean,
+  consent: Consent,
   { json }: ConnectFlags,
   terminal: Terminal,
-): void {
-  const written = plans.map(plan => plain(plan, isWanted))
-  if (json) terminal.out.json(written)
-  else if (isWanted) sayWritten(writes, terminal)
+): number {
+  const isWritten = consent === 'given'
+  if (json) terminal.out.json(plans.map(plan => plain(plan, isWritten)))
+  else if (isWritten) sayWritten(writes, terminal)
+  return consent === 'declined' || plans.some(({ problem }) => problem !== undefined) ? 1 : 0
 }
 
 type DisconnectFlags = Pick<ConnectFlags, 'all' | 'dry-run' | 'json'>
@@ -147,17 +147,14 @@ function urlOf(text: string): string {
   })
 }
 
-async function isAgreed(
+async function consentToAll(
   count: number,
-  { yes, 'dry-run': isDry }: ConnectFlags,
+  flags: ConnectFlags,
   terminal: Terminal,
   host: NodeJS.Process,
-): Promise<boolean> {
-  if (count === 0 || isDry) return false
-  if (yes) return true
-  if (!canAsk(terminal, host))
-    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
-  return isAgreedTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, host)
+): Promise<Consent> {
+  if (count === 0) return 'not asked'
+  return consentTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)
 }
 
 function sayFound(found: readonly Found[], { json }: ConnectFlags, terminal: Terminal): number {

@@ -5,7 +5,7 @@ import { gatewayError, GatewayError, ownerReasonOf } from '../../errors/errors.t
 import type { Health } from '../../errors/health.ts'
 import { isObject } from '../../protocol/json/json.ts'
 import { up } from '../background/up.ts'
-import { connectClients } from '../clients/connect-all.ts'
+import { connectClients, type Connecting } from '../clients/connect-all.ts'
 import type { Plan } from '../clients/connect.ts'
 import { validate } from '../local/validate.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -52,6 +52,8 @@ export interface Initiated {
     readonly health: Health
   }
   readonly connected: readonly { readonly client: string; readonly file: string }[]
+  /** True where the owner said no to all of them. */
+  readonly unconnected?: true
   /** Failure after the configuration was written. */
   readonly problems: readonly string[]
 }
@@ -111,6 +113,7 @@ async function startAndConnect(
     ...result,
     ...(started === undefined ? {} : { started }),
     connected: connected?.connected ?? [],
+    ...(connected?.isDeclined === true ? { unconnected: true } : {}),
     notes: [...notes, ...(connected?.left ?? [])],
     problems,
   }
@@ -206,8 +209,8 @@ async function connect(
   config: string,
   { yes }: InitFlags,
   { terminal, host, questions, step }: Around,
-): ReturnType<typeof connectClients> {
-  if (clients.length === 0) return { connected: [], left: [] }
+): Promise<Connecting> {
+  if (clients.length === 0) return { connected: [], left: [], isDeclined: false }
   step('looking at the settings of clients')
   const agreeTo = async (plans: readonly Plan[]): Promise<boolean> =>
     yes || (questions !== undefined && (await questions.agreeToPlans(plans)))

@@ -18,7 +18,7 @@ export async function sayInit(
     spinner.end()
     if (flags.json) terminal.out.json(done)
     else for (const line of lines(done, terminal)) terminal.out.line(line)
-    return done.problems.length > 0 || done.declined === true ? 1 : 0
+    return done.problems.length > 0 || done.declined === true || done.unconnected === true ? 1 : 0
   } finally {
     spinner.end()
     questions?.close()
@@ -69,7 +69,9 @@ function startedLines({ started }: Initiated, out: Terminal['out']): string[] {
   ]
 }
 
-function connectedLines({ connected }: Initiated, { out, cwd }: Terminal): string[] {
+function connectedLines({ connected, unconnected }: Initiated, { out, cwd }: Terminal): string[] {
+  if (unconnected === true)
+    return ['no client was connected; gateway connect --dry-run shows what it would write']
   if (connected.length === 0) return []
   return [
     ...connected.map(

@@ -31,7 +31,30 @@ export async function withQuestions<T>(host: NodeJS.Process, use: (ask: Ask) => 
   }
 }
 
-/** Asks whether to go on; anything but a yes is a no. */
-export async function isAgreedTo(question: string, host: NodeJS.Process): Promise<boolean> {
-  return withQuestions(host, async ask => /^y(es)?$/i.test((await ask(`${question} [y/N] `)).trim()))
+/** What the owner says to a change: nobody is asked where none is to be made. */
+export type Consent = 'given' | 'declined' | 'not asked'
+
+interface ConsentFlags {
+  readonly yes: boolean
+  readonly 'dry-run': boolean
+}
+
+/**
+ * Asks whether to write what was shown, and says so where that is declined: anything but a yes is a no.
+ * @throws GatewayError GW_USAGE where there is nobody to ask, GW_INTERRUPTED
+ */
+export async function consentTo(
+  question: string,
+  { yes, 'dry-run': isDry }: ConsentFlags,
+  terminal: Terminal,
+  host: NodeJS.Process,
+): Promise<Consent> {
+  if (isDry) return 'not asked'
+  if (yes) return 'given'
+  if (!canAsk(terminal, host))
+    throw gatewayError('GW_USAGE', { what: 'nothing was written: there is nobody to ask here, so say --yes' })
+  const answer = await withQuestions(host, ask => ask(`${question} [y/N] `))
+  if (/^y(es)?$/i.test(answer.trim())) return 'given'
+  terminal.err.line('nothing was written')
+  return 'declined'
 }
