@@ -1,21 +1,53 @@
-// Published packages need neither the Node of this repository nor its tools: prepack strips package.json and names the man pages, postpack restores it.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+// Published packages need neither the Node of this repository nor its tools: postpack strips the package.json in the tarball, and names the man pages there.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { withFile } from './tarball.ts'
 
 const PACKAGE = fileURLToPath(new URL('../package.json', import.meta.url))
-const ORIGINAL = fileURLToPath(new URL('../node_modules/.cache/tapgate/package.json', import.meta.url))
 const DIST = fileURLToPath(new URL('../dist', import.meta.url))
-const ONLY_HERE = ['scripts', 'devDependencies', 'optionalDependencies']
+/** `private` has npm refuse to publish a tarball that was not stripped. */
+const ONLY_HERE = ['private', 'scripts', 'devDependencies', 'optionalDependencies']
 
+const { npm_config_pack_destination: destination = '', npm_package_integrity: integrity = '' } = process.env
+
+// The checkout is left as it is, so that a pack may be killed at any moment.
 function strip(): void {
-  restore()
-  const original = readFileSync(PACKAGE, 'utf8')
-  mkdirSync(dirname(ORIGINAL), { recursive: true })
-  writeFileSync(ORIGINAL, original)
-  const entries = Object.entries(JSON.parse(original) as object).filter(([key]) => !ONLY_HERE.includes(key))
+  if (process.env.npm_config_dry_run === 'true') return
+  const manifest = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { name: string; version: string }
+  const file = packed(`${manifest.name}-${manifest.version}.tgz`)
+  const entries = Object.entries(manifest).filter(([key]) => !ONLY_HERE.includes(key))
   const published = { ...Object.fromEntries(entries), man: manPages() }
-  writeFileSync(PACKAGE, `${JSON.stringify(published, undefined, 2)}\n`)
+  const text = Buffer.from(`${JSON.stringify(published, undefined, 2)}\n`)
+  const stripped = gzipSync(withFile(gunzipSync(readFileSync(file)), 'package/package.json', text))
+  const part = file.replace(/\.tgz$/, '.part.tgz')
+  writeFileSync(part, stripped)
+  renameSync(part, file)
+  console.error(`stripped ${file}: its integrity is ${digestOf(stripped)}`)
+}
+
+/** The tarball that npm has just written. */
+function packed(name: string): string {
+  const found = places(name).find(place => isFile(place) && digestOf(readFileSync(place)) === integrity)
+  return (
+    found ??
+    refuse(`${name} is not where npm pack writes it, and was not stripped: ${places(name).join(', ')}`)
+  )
+}
+
+/** A path in the destination. Where npm was started by another one, the directory that it says is that of the other. */
+function places(name: string): string[] {
+  return [process.env.INIT_CWD ?? '', ''].map(from => resolve(from, destination, name))
+}
+
+function digestOf(bytes: Buffer): string {
+  return `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true
 }
 
 // npm links those that package.json names, and looks into no folder.
@@ -25,27 +57,16 @@ function manPages(): string[] {
     .map(file => `./dist/man/${file}`)
 }
 
-// A pack that was cut short leaves the stripped file behind; one that has scripts again was mended by hand.
-function restore(): void {
-  if (!existsSync(ORIGINAL)) return
-  const present = JSON.parse(readFileSync(PACKAGE, 'utf8')) as object
-  if (!('scripts' in present)) writeFileSync(PACKAGE, readFileSync(ORIGINAL))
-  rmSync(ORIGINAL)
-}
-
-// npm sends the registry the package.json that postpack has restored, but a tarball's own is the stripped one.
+// npm sends the registry the package.json of the directory, but a tarball's own is the stripped one.
 function refuseToPublishDirectory(): never {
-  console.error('Publish the tarball, not the directory: npm run release')
-  process.exit(1)
+  return refuse('Publish the tarball, not the directory: npm run release')
 }
 
-// npm looks at it after prepack only, and runs no postpack when it cannot write there: package.json would stay stripped.
+// npm looks at it after prepack only, when dist has been built anew.
 function checkDestination(): void {
-  const destination = process.env.npm_config_pack_destination
-  if (destination === undefined || destination === '') return
-  if (statSync(destination, { throwIfNoEntry: false })?.isDirectory() === true) return
-  console.error(`--pack-destination ${destination} is no directory`)
-  process.exit(1)
+  if (destination === '') return
+  if (places('').some(place => statSync(place, { throwIfNoEntry: false })?.isDirectory() === true)) return
+  refuse(`--pack-destination ${destination} is no directory`)
 }
 
 // Removes the output of an earlier build, which must not be published.
@@ -53,11 +74,15 @@ function clean(): void {
   rmSync(DIST, { recursive: true, force: true })
 }
 
+function refuse(why: string): never {
+  console.error(why)
+  process.exit(1)
+}
+
 const steps: Record<string, () => void> = {
   check: checkDestination,
   clean,
   strip,
-  restore,
   refuse: refuseToPublishDirectory,
 }
 steps[process.argv[2] ?? '']?.()
