@@ -14,7 +14,9 @@ const MIB = 1024 * 1024
 const TIMES = 10
 
 /** Bodies that are refused for what is in them, and for their length or type. */
-const REFUSED: Readonly<Record<string, readonly [body: string, type: string, status: number]>> = {
+const REFUSED: Readonly<
+  Record<string, readonly [body: string, type: string, status: number, version?: string]>
+> = {
   'that is no message': ['{"a":'.padEnd(LENGTH, 'x'), 'application/json', 400],
   'that is no batch': ['['.repeat(LENGTH), 'application/json', 400],
   'that is a batch of no session': [
@@ -24,23 +26,61 @@ const REFUSED: Readonly<Record<string, readonly [body: string, type: string, sta
   ],
   'that is too large': [' '.repeat(3 * MAX), 'application/json', 413],
   'of another type': [' '.repeat(LENGTH), 'text/plain', 415],
+  'of a request whose headers say another method': [
+    modern('prompts/get', { text: 'x'.repeat(LENGTH) }).body,
+    'application/json',
+    400,
+  ],
+  'of a request that is modern by its headers alone': [
+    message({ id: 1, method: 'tools/list' }),
+    'application/json',
+    400,
+  ],
+  'of a notification that nobody waits for': [
+    message({ method: 'notifications/progress' }),
+    'application/json',
+    202,
+  ],
+  'of a legacy request without a session': [
+    message({ id: 1, method: 'tools/list' }),
+    'application/json',
+    400,
+    '2025-11-25',
+  ],
+  'of a legacy notification without a session': [
+    message({ method: 'notifications/progress' }),
+    'application/json',
+    400,
+    '2025-11-25',
+  ],
+  'of a legacy reply without a session': [
+    message({ id: 1, result: {} }),
+    'application/json',
+    400,
+    '2025-11-25',
+  ],
 }
 
-const CASES = Object.entries(REFUSED).flatMap(([what, [body, type, status]]) => [
-  { what, body, type, status, isChunked: false },
-  { what: `${what}, and does not say how long it is`, body, type, status, isChunked: true },
+/** A message with as much in it. */
+function message(parts: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', ...parts, params: { text: 'x'.repeat(LENGTH) } })
+}
+
+const CASES = Object.entries(REFUSED).flatMap(([what, [body, type, status, version]]) => [
+  { what, body, type, status, version, isChunked: false },
+  { what: `${what}, and does not say how long it is`, body, type, status, version, isChunked: true },
 ])
 
-for (const { what, body, type, status, isChunked } of CASES)
+for (const { what, status, ...sent } of CASES)
   test(`the memory of a body ${what} is free at once, and waits for no collection`, async t => {
     const { at } = await serveAll(t, { limits: { body: '512KiB' } })
     const url = at('/mcp')
-    assert.equal(await post(url, body, type, isChunked), status)
+    assert.equal(await post(url, sent), status)
 
     let most = 0
     for (let n = 0; n < TIMES; n++) {
       const before = process.memoryUsage().arrayBuffers
-      await post(url, body, type, isChunked)
+      await post(url, sent)
       most = Math.max(most, process.memoryUsage().arrayBuffers - before)
     }
 
@@ -115,9 +155,12 @@ function headed(length: number): string {
   return `POST /mcp HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`
 }
 
+type Sent = Omit<(typeof CASES)[number], 'what' | 'status'>
+
 /** Posts text as it is, in chunks or with its length, and reads the whole answer; resolves with its status. */
-function post(url: URL, body: string, type: string, isChunked: boolean): Promise<number | undefined> {
+function post(url: URL, { body, type, version, isChunked }: Sent): Promise<number | undefined> {
   const { headers } = modern('tools/list')
+  if (version !== undefined) headers['mcp-protocol-version'] = version
   const length = isChunked ? { 'transfer-encoding': 'chunked' } : {}
   return new Promise((resolve, reject) => {
     const sent = request(

@@ -22,6 +22,7 @@ import type { SseStream } from '../sse-writer.ts'
 import { answerBatch, findSession, initialize, takeMessage } from './legacy.ts'
 import type { LegacySession } from './legacy-sessions.ts'
 import { answerModern } from './modern.ts'
+import { refuse, refuseAs, type Read } from './read-message.ts'
 
 /** POST: one message, of either era, or a batch of legacy ones. */
 export async function post(arrival: Arrival): Promise<void> {
@@ -42,7 +43,7 @@ export async function post(arrival: Arrival): Promise<void> {
   const message = parseOrRelease(body, room)
   if (message === undefined) return sendRefusal(response, refusalOf('no room', maxBody))
   if (context.handOn !== undefined && (await isHandedOn(arrival, message, body))) return
-  await answer(context, message, headers, reply)
+  await answer({ context, body, headers, reply }, message)
 }
 
 /**
@@ -64,23 +65,19 @@ async function isHandedOn(arrival: Arrival, message: Message, body: Buffer): Pro
 }
 
 /** Answers a message by its era (2026-07-28, versioning): the body says which, the headers only confirm. */
-function answer(
-  context: HttpContext,
-  message: Message,
-  headers: RequestHeaders,
-  reply: Reply,
-): Promise<void> | void {
+function answer(read: Read, message: Message): Promise<void> | void {
+  const { context, headers, reply } = read
   if (message.kind === 'malformed') return reply.error(400, message.error, message.id)
-  if (message.kind !== 'request') return takeOther(context, message, headers, reply)
-  if (context.isStopping) return reply.refuse(stopping(), message.id)
-  if (claimsModern(message.params)) return answerModern(context, message, headers, reply)
+  if (message.kind !== 'request') return takeOther(read, message)
+  if (context.isStopping) return refuse(read, stopping(), message.id)
+  if (claimsModern(message.params)) return answerModern(read, message)
   if (message.method === 'initialize') return initialize(context, message, headers, reply)
   if (namesModern(headers)) {
-    const problem = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
-    return reply.error(400, problem, message.id)
+    const error = envelopeProblem(message.params) ?? rpcError(RPC.invalidParams, 'Invalid params')
+    return refuseAs(read, 400, error, message.id)
   }
   const owner = findSession(context, headers)
-  if ('status' in owner) return reply.refuse(owner, message.id)
+  if ('status' in owner) return refuse(read, owner, message.id)
   reply.recorder = owner
   reply.request = message.id
   return takeMessage(context, owner, message, headers, reply)
@@ -96,16 +93,15 @@ function stopping(): Refusal {
 }
 
 /** Takes a notification, or a reply to something we asked. Modern ones have nothing that they could be about. */
-function takeOther(
-  context: HttpContext,
-  message: RpcNotification | RpcResponse,
-  headers: RequestHeaders,
-  reply: Reply,
-): void {
+function takeOther(read: Read, message: RpcNotification | RpcResponse): void {
+  const { context, headers, reply } = read
   const isModern = message.kind === 'notification' && (claimsModern(message.params) || namesModern(headers))
-  if (isModern) return reply.accepted()
+  if (isModern) {
+    release(read.body)
+    return reply.accepted()
+  }
   const owner = findSession(context, headers)
-  if ('status' in owner) return reply.refuse(owner)
+  if ('status' in owner) return refuse(read, owner)
   void takeMessage(context, owner, message, headers, reply)
   reply.accepted()
 }

@@ -13,6 +13,7 @@ import type { HttpContext } from '../context.ts'
 import { refusal } from '../request-guard.ts'
 import { type RequestHeaders, originOf } from '../request-headers.ts'
 import type { Reply } from '../response.ts'
+import { refuse, refuseAs, type Read } from './read-message.ts'
 
 const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol version: call initialize', {
   supported: LEGACY_VERSIONS,
@@ -20,20 +21,17 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
 })
 
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
-export async function answerModern(
-  context: HttpContext,
-  request: RpcRequest,
-  headers: RequestHeaders,
-  reply: Reply,
-): Promise<void> {
+export async function answerModern(read: Read, request: RpcRequest): Promise<void> {
+  const { context, headers, reply } = read
   const envelope = envelopeProblem(request.params)
-  if (envelope !== undefined) return reply.error(400, envelope, request.id)
+  if (envelope !== undefined) return refuseAs(read, 400, envelope, request.id)
   const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers)
-  if (problem !== undefined) return reply.error(statusOf(problem, 'modern'), problem, request.id)
+  if (problem !== undefined) return refuseAs(read, statusOf(problem, 'modern'), problem, request.id)
 
   const inbound = new InboundRequest(request, 'modern', originOf(headers), reply)
   if (inbound.isListen && !reply.accepts.events) {
-    return reply.refuse(
+    return refuse(
+      read,
       refusal(406, 'Not acceptable: this method answers with text/event-stream only'),
       request.id,
     )
