@@ -14,14 +14,14 @@ export interface Read {
   readonly reply: Reply
 }
 
-/** Refuses a message that nobody has taken: nothing refers to its bytes any more. */
+/** Refuses a message that nobody has taken: nothing refers to its bytes once it is answered. */
 export function refuse({ body, reply }: Read, why: Refusal, id: RpcId | null = null): void {
-  release(body)
   reply.refuse(why, id)
+  release(body)
 }
 
 /** The same with an error of the message itself. */
 export function refuseAs({ body, reply }: Read, status: number, error: RpcError, id: RpcId): void {
-  release(body)
   reply.error(status, error, id)
+  release(body)
 }
