@@ -40,6 +40,9 @@ interface Told {
   readonly rss: number
 }
 
+/** A gateway that has died says nothing. */
+const DEAD: Told = { slowestMs: Infinity, lagP99: Infinity, lagMax: Infinity, rss: 0 }
+
 /** Those who ask for little meanwhile: one that counts as who floods, and another caller. Linux has every address of 127.0.0.0/8. */
 const ADDRESSES = {
   'at the same address': '127.0.0.1',
@@ -178,21 +181,22 @@ function report(name: string, { replies, told, recovery, beside }: Outcome): voi
   const refused = statuses.get(503) ?? []
   const counts = [...statuses].map(([status, of]) => `${of.length} × ${status || 'cut'}`).join(', ')
   const slowest = Math.max(0, ...refused.map(({ ms }) => ms))
+  const { slowestMs, lagP99, lagMax, rss } = told ?? DEAD
   console.log(`2 MB of ${name}: ${counts}`)
   console.log(
-    `  refusals: slowest ${told?.slowestMs.toFixed(1)} ms inside, ${slowest.toFixed(0)} ms outside with the wait for the loop`,
+    `  refusals: slowest ${slowestMs.toFixed(1)} ms inside, ${slowest.toFixed(0)} ms outside with the wait for the loop`,
   )
-  console.log(`  event loop: lag p99 ${told?.lagP99.toFixed(0)} ms, longest ${told?.lagMax.toFixed(0)}`)
+  console.log(`  event loop: lag p99 ${lagP99.toFixed(0)} ms, longest ${lagMax.toFixed(0)}`)
   for (const [where, { count, broken, median, p99, max }] of Object.entries(beside))
     console.log(
       `  one who asks for little ${where}: ${count} answers, ${broken} cut, median ${median.toFixed(1)} ms, p99 ${p99.toFixed(0)}, slowest ${max.toFixed(0)}`,
     )
   console.log(
-    `  recovery ${recovery.toFixed(0)} ms, ${((told?.rss ?? 0) / MIB).toFixed(0)} MB of memory, ${told === undefined ? 'DIED' : 'alive'}`,
+    `  recovery ${recovery.toFixed(0)} ms, ${(rss / MIB).toFixed(0)} MB of memory, ${told === undefined ? 'DIED' : 'alive'}`,
   )
   const holds = [
-    told !== undefined && told.slowestMs <= LIMITS.refusalMs,
-    told !== undefined && told.lagP99 <= LIMITS.lagP99Ms && told.lagMax <= LIMITS.lagMaxMs,
+    slowestMs <= LIMITS.refusalMs,
+    lagP99 <= LIMITS.lagP99Ms && lagMax <= LIMITS.lagMaxMs,
     recovery <= LIMITS.recoveryMs,
     refused.every(({ after }) => after !== undefined),
   ]

@@ -32,7 +32,8 @@ async function bulkhead(spec: JsonObject, reply: Reply) {
     ;(made.exchange as { startedAt: number }).startedAt = clock.now()
     return made
   }
-  const become = (state: 'ready' | 'failed' | 'starting' | 'stopped'): void => hooks.runner('upstreamState')?.('web', state, undefined)
+  const become = (state: 'ready' | 'failed' | 'starting' | 'stopped'): void =>
+    hooks.runner('upstreamState')?.('web', state, undefined)
   return { clock, dispatch, sent, status, call, become }
 }
 
@@ -244,7 +245,9 @@ function codes(settled: readonly PromiseSettledResult<Answer>[]): unknown[] {
 }
 
 test('calls that fail because the server was stopped do not count against it, and those after its next start do', async () => {
-  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () => Promise.reject(down()))
+  const { dispatch, status, call, become } = await bulkhead({ breaker: BREAKER }, () =>
+    Promise.reject(down()),
+  )
   const failed = async (times: number): Promise<void> => {
     for (let time = 0; time < times; time++) await assert.rejects(dispatch(call()))
   }
