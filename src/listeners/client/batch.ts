@@ -1,11 +1,23 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
-import { inOnePiece, type Written } from '../../util/written.ts'
+import { HeldBytes, Hold } from '../../transport/backlog.ts'
+import { inOnePiece, lengthOf, type Written } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
 import { claimsModern } from './client-info.ts'
 import type { ResponseWriter } from './inbound-request.ts'
 
 const MAX_BATCH = 100
+/** Bytes of answers that may wait in the batches of one connection, where nobody counts what is held for all. */
+const MAX_WAITING = 64 * 1024 * 1024
+
+/** Counts what a batch keeps of its answers; `onCut` runs where that has to make way for others. */
+export type BatchRoom = (onCut: () => void) => Hold
+
+/** The room of a connection that has its own. */
+export function ownRoom(): BatchRoom {
+  const held = new HeldBytes({ total: MAX_WAITING, each: MAX_WAITING })
+  return onCut => new Hold(held, '', onCut)
+}
 
 /** The messages of a JSON-RPC batch (2025-03-26), or the error that answers the whole of it. */
 export function parseBatch(bytes: Buffer): readonly Message[] | RpcError {
@@ -35,17 +47,23 @@ function isMisplaced(message: Message): boolean {
   return message.method === 'initialize' || claimsModern(message.params)
 }
 
-/** Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own. */
+/**
+ * Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own.
+ * What waits for the last one is held for its client, like what that leaves unread.
+ */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
   readonly #writer: ResponseWriter
   readonly #expected: number
+  readonly #hold: Hold
+  #isCut = false
   #answers: (Buffer | string)[] = []
   #count = 0
   #isStreaming = false
 
-  constructor(writer: ResponseWriter, messages: readonly Message[]) {
+  constructor(writer: ResponseWriter, messages: readonly Message[], room: BatchRoom) {
     this.#writer = writer
+    this.#hold = room(() => this.#cut())
     this.#expected = messages.filter(({ kind }) => kind === 'request' || kind === 'malformed').length
   }
 
@@ -77,6 +95,16 @@ export class BatchWriter implements ResponseWriter {
 
   #sendAll(): void {
     for (const answer of this.#answers.splice(0)) this.#writer.send(answer)
+    this.#hold.become(0)
+  }
+
+  #cut(): void {
+    this.#isCut = true
+    this.#answers = []
+  }
+
+  mayKeep(answer: Written): boolean {
+    return this.#isStreaming || this.#isCut || this.#hold.claim(lengthOf(answer))
   }
 
   prime(): void {
@@ -88,11 +116,14 @@ export class BatchWriter implements ResponseWriter {
   }
 
   finish(_status: number, message: Written): void {
+    if (this.#isCut) return
     const answer = inOnePiece(message)
     this.#answers.push(answer)
     const isLast = ++this.#count === this.#expected
     if (!isLast && this.#isStreaming) this.#sendAll()
-    if (isLast) this.#writer.finish(200, this.#isStreaming ? answer : arrayOf(this.#answers))
+    if (!isLast) return
+    this.#hold.end()
+    this.#writer.finish(200, this.#isStreaming ? answer : arrayOf(this.#answers))
   }
 }
 

@@ -44,6 +44,8 @@ export interface ResponseWriter {
   send(message: Buffer | string): boolean
   /** Gives a client that waits an id to come back with, where it can use one. */
   prime(): void
+  /** False for an answer that would wait for others and for which there is no room; absent where none waits. */
+  mayKeep?(answer: Written): boolean
   /** Writes the answer. The status and the headers are for a response that has not begun. */
   finish(status: number, message: Written, headers?: Readonly<Record<string, string>>): void
   /** Runs `listener` when the client goes away before its answer and cannot come back for it. */
@@ -195,6 +197,7 @@ export class InboundRequest implements Inbound {
       status = 200
       message = encodeError(this.id, errorFor(thrownAnswer(thrown, log).error, this.#reader))
     }
+    if (this.writer.mayKeep?.(message) === false) message = encodeError(this.id, TOO_MUCH)
     this.writer.finish(status, message, 'error' in final ? final.http?.headers : undefined)
   }
 
@@ -208,6 +211,11 @@ export class InboundRequest implements Inbound {
     this.writer.finish(400, encodeError(this.id, errorFor(error, this.#reader)))
   }
 }
+
+const TOO_MUCH = rpcError(
+  RPC.internal,
+  'The answers of this batch are too large together: this one is left out, though its request has run; send it by itself',
+)
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 

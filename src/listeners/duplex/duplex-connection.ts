@@ -19,7 +19,7 @@ import { Drops } from '../../transport/unexpected-messages.ts'
 import { within } from '../../util/clock.ts'
 import type { Addressed } from '../client/inbound-request.ts'
 import type { Written } from '../../util/written.ts'
-import { BatchWriter, parseBatch } from '../client/batch.ts'
+import { type BatchRoom, BatchWriter, ownRoom, parseBatch } from '../client/batch.ts'
 import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
@@ -51,6 +51,8 @@ export interface DuplexOptions {
   readonly choices?: Choices | undefined
   /** The directory that the client works in, where that is known before it is asked. */
   readonly directory?: string | undefined
+  /** Room for the answers of batches, where the listener counts what it holds. */
+  readonly room?: BatchRoom
   /** Time that open requests may go on after the client has closed its end. */
   readonly graceMs: number
   /** True if this transport is older than the modern era. */
@@ -71,6 +73,7 @@ export class DuplexConnection {
   readonly #turns: ConnectionTurns
   /** Messages that came while the session opens; undefined when it does not. */
   #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
+  #room: BatchRoom | undefined
   #isEnding = false
   #activeAt: number
   #onQuiet: () => void = () => undefined
@@ -79,6 +82,7 @@ export class DuplexConnection {
   constructor(options: DuplexOptions) {
     const { context, channel } = options
     this.#options = options
+    this.#room = options.room
     this.#activeAt = context.clock.now()
     this.#era = new ConnectionEra(options.isLegacyOnly)
     this.#channel = channel
@@ -159,7 +163,7 @@ export class DuplexConnection {
     if (!isBatch(bytes)) return this.#handle(parseMessage(bytes), this.#writer, arrived)
     const messages = parseBatch(bytes)
     if ('code' in messages) return this.#refuse(null, messages, this.#writer)
-    const writer = new BatchWriter(this.#writer, messages)
+    const writer = new BatchWriter(this.#writer, messages, (this.#room ??= ownRoom()))
     for (const message of messages) this.#handle(message, writer, arrived)
   }
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal, RpcError } from '../../api/index.ts'
 import { type RpcId, encodeError } from '../../protocol/jsonrpc.ts'
+import { clientKey, Hold } from '../../transport/backlog.ts'
 import { ByteText, type Written, inOnePiece, lengthOf } from '../../util/written.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import type { ResponseWriter } from '../client/inbound-request.ts'
@@ -74,6 +75,15 @@ export class Reply implements ResponseWriter {
   /** False for a client that takes no events: it misses what goes ahead of its answer, and still gets that. */
   get canStream(): boolean {
     return this.#stream !== undefined || (this.isOpen && this.accepts.events)
+  }
+
+  /** Counts what waits for this response among what its client leaves unread. */
+  hold(onCut: () => void): Hold {
+    const { socket } = this.#response.req
+    return new Hold(this.#context.unread, clientKey(this.#caller, socket.remoteAddress), () => {
+      onCut()
+      socket.destroy()
+    })
   }
 
   prime(): void {

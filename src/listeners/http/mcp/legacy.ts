@@ -69,7 +69,7 @@ export async function answerBatch(
     return reply.refuse(owner)
   }
   reply.recorder = owner
-  const writer = new BatchWriter(reply, messages)
+  const writer = new BatchWriter(reply, messages, onCut => reply.hold(onCut))
   await Promise.all(messages.map(async message => takeMessage(context, owner, message, headers, writer)))
   if (writer.isEmpty) reply.accepted()
 }

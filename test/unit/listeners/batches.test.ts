@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { result, type FakeGate } from './http/fake-gate.ts'
+import { INITIALIZE, initialize, legacy, send, type Message } from './http/client.ts'
+import { openOldStream, serveAll, talk, type Served } from './http/network.ts'
+import { until } from '../../fixtures/until.ts'
+
+const MIB = 1024 * 1024
+const TEXT = 'x'.repeat(MIB)
+const LARGE = 8
+const LIMITS = { limits: { held: '16MiB', heldPerClient: '4MiB' } }
+
+/** A batch whose first request is slow, so that the answers of the others wait for it. */
+const BATCH = [
+  { jsonrpc: '2.0', id: 'slow', method: 'slow/one' },
+  ...Array.from({ length: LARGE }, (_, id) => ({ jsonrpc: '2.0', id, method: 'large' })),
+]
+
+type Batch = () => Promise<Message[]>
+
+const ROADS: Readonly<Record<string, (served: Served) => Promise<Batch>>> = {
+  'Streamable HTTP': async ({ at }) => {
+    const url = at('/mcp')
+    const { headers } = legacy(await initialize(url), {})
+    return async () =>
+      (await send(url, { headers, body: JSON.stringify(BATCH) })).json as unknown as Message[]
+  },
+  'HTTP+SSE': async ({ at }) => {
+    const stream = await openOldStream(at('/sse'))
+    await stream.post(INITIALIZE)
+    await stream.next()
+    return async () => {
+      await stream.post(BATCH)
+      return (await stream.next()) as unknown as Message[]
+    }
+  },
+  'a WebSocket': async ({ at }) => {
+    const client = await talk(at('/ws'))
+    client.send(INITIALIZE)
+    await client.next()
+    return async () => {
+      client.socket.send(JSON.stringify(BATCH))
+      return (await client.next()) as unknown as Message[]
+    }
+  },
+}
+
+/** Runs a batch: its slow request ends once the others have run. */
+async function run(gate: FakeGate, batch: Batch): Promise<Message[]> {
+  const before = gate.seen.length
+  const slow = gate.next('slow/one')
+  const answers = batch()
+  const seen = await slow
+  await until(() => gate.seen.length === before + BATCH.length, 'all requests of the batch ran')
+  // What was answered has been kept by the next turn of the loop.
+  await new Promise(resolve => setImmediate(resolve))
+  seen.resolve(result({}))
+  return answers
+}
+
+function sorted(answers: readonly Message[]): { whole: Message[]; leftOut: Message[] } {
+  const whole = answers.filter(({ result }) => result?.text === TEXT)
+  return { whole, leftOut: answers.filter(({ error }) => error !== undefined) }
+}
+
+for (const [road, open] of Object.entries(ROADS))
+  test(`over ${road}, answers of a batch that wait for the last one are no more than one client may hold`, async t => {
+    const served = await serveAll(t, LIMITS)
+    const { gate } = served
+    gate.answering = ({ inbound }) =>
+      inbound.method === 'slow/one' ? undefined : result(inbound.method === 'large' ? { text: TEXT } : {})
+    const batch = await open(served)
+
+    for (const round of ['the first', 'one after it, for which there is room again']) {
+      const answers = await run(gate, batch)
+      const { whole, leftOut } = sorted(answers)
+
+      assert.equal(answers.length, BATCH.length, round)
+      assert.equal(whole.length, 3, round)
+      assert.equal(leftOut.length, LARGE - 3, round)
+      assert.match(leftOut[0]?.error?.message ?? '', /left out.*send it by itself/)
+    }
+  })
