@@ -1827,7 +1827,7 @@ export interface AgentLimitsConfig {
    */
   readonly concurrent?: number
   /**
-   * Tasks that may wait. Default 16.
+   * Tasks that may wait. A caller of whom none waits finds a place beyond them, up to as many again. Default 16.
    */
   readonly queue?: number
   /**

@@ -32,6 +32,11 @@ interface Bounds {
 
 /** Tasks that one sweep removes: it holds everything up meanwhile. */
 const MAX_SWEPT = 500
+/** Of those that have ended, the oldest of whoever has the most: nobody's tasks push out another's. */
+const DROP_OLDEST = `DELETE FROM tasks WHERE id IN (
+  SELECT id FROM tasks WHERE ended IS NOT NULL AND owner = (
+    SELECT owner FROM tasks WHERE ended IS NOT NULL GROUP BY owner ORDER BY count(*) DESC LIMIT 1
+  ) ORDER BY ended, id LIMIT ?)`
 const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupted')`
 
 /** The tasks on disk. Whoever asks for one says whose it is; a state changes only from those states that are named. */
@@ -198,12 +203,14 @@ export class TaskStore {
   }
 
   #makeRoom(max: number): boolean {
-    const excess = sqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
-    if (excess <= 0) return true
-    const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended IS NOT NULL ORDER BY ended, id LIMIT ?)`
-    const dropped = this.#database.run(sql, excess)
-    this.dropped += dropped
-    return dropped >= excess
+    let excess = sqlNumber(this.#database.get('SELECT count(*) AS n FROM tasks')?.n) - max + 1
+    while (excess > 0) {
+      const dropped = this.#database.run(DROP_OLDEST, excess)
+      if (dropped === 0) return false
+      this.dropped += dropped
+      excess -= dropped
+    }
+    return true
   }
 }
 

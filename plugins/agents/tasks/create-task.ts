@@ -196,9 +196,10 @@ function factsOf(context: TaskContext, host: AgentHost, caller: Caller): AgentFa
   const { onLimit, concurrent, queue, queueTimeoutMs } = limits
   const places = context.queues.get(id)
   return {
-    ...{ id, capabilities, priority, onLimit, concurrent, queue, queueTimeoutMs },
+    ...{ id, capabilities, priority, onLimit, concurrent, queueTimeoutMs },
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
+    queue: places?.boundFor(caller.owner) ?? queue,
     unfit: illnessOf(healthOf(context, host)) ?? lockOf(context, id, concurrent, caller),
     spent: context.turns.spent(id, limits),
   }

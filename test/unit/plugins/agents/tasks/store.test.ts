@@ -112,6 +112,24 @@ test('the oldest that have ended make room, and with none of those a new one is 
   )
 })
 
+test('one caller whose tasks end one after the other pushes out his own', context => {
+  let now = 0
+  const store = new TaskStore(open(context), () => ++now)
+  const bounds = { max: 4, maxPerCaller: 4 }
+  const run = (id: string, owner: string): void => {
+    assert.equal(store.add(task(id, owner), bounds), undefined)
+    store.change(id, owner, ['queued'], { state: 'completed' })
+  }
+  run('b1', 'bob')
+  for (let count = 1; count <= 9; count++) run(`a${count}`, 'ann')
+
+  assert.ok(store.find('b1', 'bob') !== undefined, 'the oldest of all is still there')
+  assert.deepEqual(
+    store.list('ann', undefined, 9).map(({ id }) => id),
+    ['a9', 'a8', 'a7'],
+  )
+})
+
 test('a page of the list goes on where the last one ended', context => {
   const store = new TaskStore(open(context), () => 1)
   for (let index = 0; index < 5; index++) store.add(task(`t${index}`), BOUNDS)
@@ -173,6 +191,29 @@ test('a queue is bounded, serves owners in turn, and forgets who gives up', asyn
 
   assert.deepEqual(order, ['c2 full', 'a1', 'b1', 'c1', 'a2'])
   assert.deepEqual([queue.running, queue.queued], [0, 0])
+})
+
+test('one owner who fills a queue leaves a place for each of the others, up to as many again', async () => {
+  const clock = new HandClock()
+  const queue = new PlaceQueue(clock, { concurrent: 1, queue: 2 })
+  const { signal } = new AbortController()
+  const leave = await queue.enter('ann', 1000, signal)
+  const order: string[] = []
+  const waiting = ['ann', 'ann', 'ann', 'bob', 'bob', 'cy', 'dan'].map(async owner => {
+    const place = await queue.enter(owner, 1000, signal)
+    order.push(typeof place === 'function' ? owner : `${owner} ${place}`)
+    if (typeof place === 'function') place()
+  })
+  await Promise.all([waiting[2], waiting[4], waiting[6]])
+
+  assert.deepEqual(order.splice(0), ['ann full', 'bob full', 'dan full'])
+  assert.equal(queue.boundFor('ann'), 2)
+  assert.equal(queue.boundFor('dan'), 4)
+
+  assert.ok(typeof leave === 'function')
+  leave()
+  await Promise.all(waiting)
+  assert.deepEqual(order, ['ann', 'bob', 'cy', 'ann'])
 })
 
 test('who waits too long, or is not wanted any more, leaves the queue', async () => {
