@@ -41,6 +41,8 @@ export function sandboxArguments(config: SandboxConfig | 'bwrap', site: SandboxS
     ...['--die-with-parent', '--unshare-pid', '--unshare-ipc', '--unshare-uts', '--cap-drop', 'ALL'],
     ...(settings.network ? [] : ['--unshare-net']),
     ...['--dev', '/dev', '--proc', '/proc', ...OWN_FOLDERS.flatMap(folder => ['--tmpfs', folder])],
+    // The kernel lets user 0 write its settings without any capability, and bwrap leaves them as they are for that user.
+    ...['--ro-bind', '/proc/sys', '/proc/sys'],
     ...systemLinks().flatMap(([name, target]) => ['--symlink', target, name]),
     ...viewArguments(shownIn(settings, site), placesOf(settings, site)),
     ...(home === TEMPORARY_HOME ? ['--dir', home] : []),

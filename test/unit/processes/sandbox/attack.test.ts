@@ -110,6 +110,14 @@ describe('a hostile server in a sandbox', { skip, concurrency: 2 }, () => {
     assert.doesNotMatch(await attempt('parent'), new RegExp(CANARY))
   })
 
+  it('opens no setting of the kernel for writing, whatever the user that the gateway runs as', async t => {
+    const { attempt } = await attacked(t, 'hostile')
+
+    for (const name of ['kernel/core_pattern', 'kernel/modprobe', 'vm/drop_caches', 'fs/file-max'])
+      assert.match(await attempt('open', { file: `/proc/sys/${name}` }), /^E[A-Z]+$/, name)
+    assert.match(await attempt('open', { file: '/proc/sysrq-trigger' }), /^E[A-Z]+$/)
+  })
+
   it('writes into its HOME alone, which it finds again, and which the next server does not have', async t => {
     const { directory, attempt, restart } = await attacked(t, 'hostile')
     const { HOME = '' } = JSON.parse(await attempt('environment')) as { HOME?: string }
