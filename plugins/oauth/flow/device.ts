@@ -35,6 +35,8 @@ interface DeviceRequest {
 
 interface Open {
   readonly upstream: string
+  /** The server that its token is for: a reload may give the name to another one. */
+  readonly of: string
   readonly account: string
   readonly caller: Caller | undefined
   readonly prepared: Prepared
@@ -78,7 +80,7 @@ export class DeviceLogins {
       const handle = randomUUID()
       const pauseMs = said.interval === undefined ? PAUSE_MS : said.interval * 1000
       this.#open.set(handle, {
-        ...{ upstream, account, caller, prepared, client, expiresAt },
+        ...{ upstream, of: flow.resource, account, caller, prepared, client, expiresAt },
         deviceCode: said.device_code,
         pauseMs: Math.min(Math.max(pauseMs, 1), LONGEST_PAUSE_MS),
       })
@@ -98,6 +100,7 @@ export class DeviceLogins {
     if (open === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
     const { upstream, account, caller, prepared } = open
     const flow = this.#host.flow(upstream)
+    if (open.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
     let { pauseMs } = open
     while (Date.now() < open.expiresAt) {
       await new Promise<void>(resolve => void this.#clock.after(pauseMs, resolve))

@@ -51,6 +51,8 @@ const MAX_AWAY_MS = 600_000
 /** State of a login that is away, as it lies in the vault. */
 interface Away {
   readonly upstream: string
+  /** The server that its token is for: a reload may give the name to another one. */
+  readonly of: string
   readonly resource: string
   readonly redirectUri: string
   readonly verifier: string
@@ -90,6 +92,7 @@ export class Logins {
     const state = given.state ?? lib.generateRandomState()
     const away: Away = {
       upstream,
+      of: flow.resource,
       resource,
       redirectUri,
       verifier,
@@ -134,6 +137,7 @@ export class Logins {
     if (away === undefined) throw oauthError('GW_LOGIN_UNKNOWN')
     const { upstream, resource, server, scopes, caller } = away
     const flow = this.#host.flow(upstream)
+    if (away.of !== flow.resource) throw oauthError('GW_LOGIN_UNKNOWN')
     const grant = await this.#exchange(flow, away, url, state)
     const key: GrantKey = { account: pending.account, resource: flow.resource, issuer: server.issuer }
     await this.#host.vault.put(key, { ...grant, audience: resource, ...(caller && { caller }) })
