@@ -1,5 +1,5 @@
 import type { Command } from '@oclif/core/command'
-import { GatewayError, gatewayError, ownerReasonOf, reasonOf } from '../../errors/errors.ts'
+import { errorEntry, GatewayError, gatewayError, ownerReasonOf, reasonOf } from '../../errors/errors.ts'
 import { formatProblem, type Problem } from '../../config/problem.ts'
 import { ERRORS } from '../../errors/table.ts'
 import { isObject } from '../../protocol/json/json.ts'
@@ -94,8 +94,14 @@ function refusal({ code, message, data }: RpcError): GatewayError {
   const own = isObject(data) ? data['code'] : undefined
   if (typeof own !== 'string' || !OWN_CODE.test(own))
     return gatewayError('GW_REFUSED', { why: message, code })
-  const hint = `gateway errors ${own} says more.`
+  const hint = hintOf(own) ?? `gateway errors ${own} says more.`
   return new GatewayError(own, { why: message }, { text: '{why}', hint, exit: ERRORS.GW_REFUSED.exit })
+}
+
+/** Hint of the row of a code; none where it has gaps, as only the gateway has the fields that fill them. */
+function hintOf(code: string): string | undefined {
+  const hint = errorEntry(code)?.hint
+  return hint?.includes('{') === true ? undefined : hint
 }
 
 /** Error that oclif throws about a command line. */

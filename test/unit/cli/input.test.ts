@@ -8,6 +8,7 @@ import type { Terminal } from '../../../src/cli/output/terminal.ts'
 import { wrapConfig } from '../../../src/cli/serve/wrap.ts'
 import { parseConfig } from '../../../src/config/index.ts'
 import { RpcFailure } from '../../../src/api/gateway.ts'
+import { ERRORS } from '../../../src/errors/errors.ts'
 
 const none = Readable.from([])
 
@@ -114,6 +115,20 @@ test('whatever is thrown becomes an error of the table', async () => {
     ['GW_LOGIN_NEEDED', 'log in first', 'gateway errors GW_LOGIN_NEEDED says more.', 5],
     'a refusal of the gateway itself keeps its code, and the hint is about it',
   )
+  const forbidden = await knownError(
+    new RpcFailure({ code: -32603, message: 'HTTP 403', data: { code: 'GW_UPSTREAM_FORBIDDEN' } }),
+    NO_COMMANDS,
+  )
+  assert.equal(
+    forbidden.hint,
+    ERRORS.GW_UPSTREAM_FORBIDDEN.hint,
+    "the hint of its row leads to the server's words",
+  )
+  const busy = await knownError(
+    new RpcFailure({ code: -32603, message: 'no room', data: { code: 'GW_UPSTREAM_BUSY' } }),
+    NO_COMMANDS,
+  )
+  assert.equal(busy.hint, 'gateway errors GW_UPSTREAM_BUSY says more.', 'a hint with gaps is not shown')
   for (const data of [{ code: 'EACCES' }, { code: 7 }, 'GW_X', null])
     assert.equal(
       (await knownError(new RpcFailure({ code: 1, message: 'no', data }), NO_COMMANDS)).code,
