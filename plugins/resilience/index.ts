@@ -14,6 +14,9 @@ const HEALTH = {
 
 const found = findingsOf(HEALTH)
 
+/** Advice for servers that are no process of ours, and so have no output here. */
+const WITHOUT_OUTPUT = 'The log of the gateway says more'
+
 /** Bulkheads by upstream: the health of an upstream belongs to it, and outlives the generations that it is kept in. */
 const known = new WeakMap<Upstream, Bulkhead>()
 
@@ -29,6 +32,7 @@ export const resilience: Plugin = {
   scope: 'shared',
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
+    const withOutput = new Set<string>()
     const specs = new Map<string, Settings>()
     hooks.dispatch.tap({ phase: 'queue' }, (next, upstream) => {
       const settings = settingsOf(upstream.spec)
@@ -38,6 +42,7 @@ export const resilience: Plugin = {
       known.set(upstream, bulkhead)
       bulkheads.set(upstream.name, bulkhead)
       specs.set(upstream.name, settings)
+      if (upstream.logs !== undefined) withOutput.add(upstream.name)
       return call => bulkhead.run(call, next)
     })
     hooks.upstreamState.tap((upstream, state) => {
@@ -58,9 +63,10 @@ export const resilience: Plugin = {
       )
       return [
         ...findings,
-        ...open.map(([upstream, { breaker }]) =>
-          found('breaker-open', { upstream, why: breaker?.why ?? '' }),
-        ),
+        ...open.map(([upstream, { breaker }]) => ({
+          ...found('breaker-open', { upstream, why: breaker?.why ?? '' }),
+          ...(withOutput.has(upstream) ? {} : { fix: WITHOUT_OUTPUT }),
+        })),
       ]
     })
     hooks.status.tap((status, { name }) => {

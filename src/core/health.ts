@@ -73,6 +73,10 @@ const ELSEWHERE = {
   'upstream-restarts': 'The log of the gateway says more; then: gateway restart {upstream}',
 } as const
 
+/** Advice for a process that does not run and wrote nothing, such as one that could not be started at all. */
+const SILENT =
+  'It wrote nothing: correct what is said here (gateway reload reads gateway.yaml anew); then: gateway restart {upstream}'
+
 /** Answers of a server that is there, and wants to know who asks. */
 const REFUSED = /^HTTP 40[13]\b/
 const WANTS_LOGIN = 'It wants a login, or another token: see docs/login.md; then: gateway reload'
@@ -84,9 +88,10 @@ function fixable(
   fields: Readonly<Record<string, string | number>>,
 ): HealthFinding {
   const found = finding(code, { upstream: name, ...fields })
-  if (logs !== undefined) return found
-  const advice = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
-  return { ...found, fix: fillIn(advice, { upstream: name }) }
+  const isSilent = code === 'upstream-failed' && logs?.recent().length === 0
+  if (logs !== undefined && !isSilent) return found
+  const elsewhere = REFUSED.test(String(fields['why'])) ? WANTS_LOGIN : ELSEWHERE[code]
+  return { ...found, fix: fillIn(isSilent ? SILENT : elsewhere, { upstream: name }) }
 }
 
 function restarted(upstream: Upstream): HealthFinding[] {

@@ -46,10 +46,16 @@ test('a server that does not run is an error with its name, why, and what to do;
 
 test('the output of a server is no advice where there is none here', async t => {
   const away = { type: 'http', url: 'http://127.0.0.1:9/mcp' }
-  const gateway = closeAfter(t, await testGateway({ config: { upstreams: { away, gone } } }))
+  const absent = { type: 'stdio', command: 'no-such-program-anywhere' }
+  const homeless = { ...gone, cwd: './no-such-directory' }
+  const loud = { ...gone, args: ['-e', 'console.error("no key"); process.exit(3)'] }
+  const upstreams = { away, gone, absent, homeless, loud }
+  const gateway = closeAfter(t, await testGateway({ config: { upstreams } }))
 
   const fixes = new Map(gateway.gateway.health.findings.map(({ upstream, fix }) => [upstream, fix]))
-  assert.match(fixes.get('gone') ?? '', /^gateway logs gone /)
+  assert.match(fixes.get('loud') ?? '', /^gateway logs loud /)
+  for (const name of ['gone', 'absent', 'homeless'])
+    assert.match(fixes.get(name) ?? '', new RegExp(`^It wrote nothing.*; then: gateway restart ${name}$`))
   assert.equal(fixes.get('away'), 'See that it runs and can be reached; then: gateway restart away')
 })
 
