@@ -1,3 +1,4 @@
+import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -82,12 +83,32 @@ async function load(
 }
 
 function locate(name: string, use: string, directory: string, pointer: string, at: Locate): string {
+  const failure = (said: Pick<Finding, 'message' | 'hint'>, cause?: unknown): Error =>
+    pluginFailure('GW_PLUGIN_LOAD', name, [at({ pointer: `${pointer}/use`, ...said })], cause)
+  let file: string
+  let absence: ReturnType<typeof absenceOf>
   try {
-    return pathToFileURL(fileOf(use, directory)).href
+    file = fileOf(use, directory)
+    absence = absenceOf(file)
   } catch (cause) {
-    const problem = at({ pointer: `${pointer}/use`, ...notFound(use, cause) })
-    throw pluginFailure('GW_PLUGIN_LOAD', name, [problem], cause)
+    throw failure(notFound(use, cause), cause)
   }
+  if (absence !== undefined) throw failure(absence)
+  return pathToFileURL(file).href
+}
+
+/** Says of a path that no plugin can be at why not; what is at it is for the import to judge. */
+function absenceOf(path: string): Pick<Finding, 'message' | 'hint'> | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (stats === undefined)
+    return {
+      message: `there is no file ${path}`,
+      hint: 'correct the path, which is relative to the configuration file, or write the plugin: gateway plugin new <name>',
+    }
+  if (!stats.isDirectory()) return undefined
+  const index = ['index.ts', 'index.js', 'index.mjs'].find(file => existsSync(join(path, file)))
+  const example = index === undefined ? '' : `, such as ${index}`
+  return { message: `${path} is a directory`, hint: `name the file in it${example}` }
 }
 
 function notFound(use: string, cause: unknown): Pick<Finding, 'message' | 'hint'> {
