@@ -3,7 +3,10 @@ import {
   type Call,
   type CatalogEntry,
   type ExplainStep,
+  gatewayError,
+  meant,
   type PluginHooks,
+  type Principal,
 } from '../../src/plugin.ts'
 import { judge, type AccessRule } from './access.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -20,7 +23,7 @@ export function explainRules(
   issuers: readonly string[],
 ): void {
   hooks.callerNamed.tap(name => {
-    if (name.startsWith(KEY)) return keys.named(name.slice(KEY.length))
+    if (name.startsWith(KEY)) return ofKey(name.slice(KEY.length), keys)
     const [issuer, second] = issuers
     if (!name.startsWith(TOKEN) || issuer === undefined) return undefined
     const text = name.slice(TOKEN.length)
@@ -44,6 +47,12 @@ export function explainRules(
     const text = about.length === 0 ? 'no rule is about it' : 'the rules let this caller use it'
     return [...steps, step('passes', text, about, rules)]
   })
+}
+
+function ofKey(name: string, keys: KeyRing): Principal {
+  const found = keys.named(name)
+  if (found !== undefined) return found
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: `${KEY}${name}`, known: meant(name, keys.names) })
 }
 
 function ownersPipe(): ExplainStep {

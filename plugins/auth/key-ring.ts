@@ -50,6 +50,11 @@ export class KeyRing {
     return held?.principal
   }
 
+  /** Names of all keys, for the owner. */
+  get names(): readonly string[] {
+    return this.#held.map(({ name }) => name)
+  }
+
   /** Finds the principal of a key. Looks at every hash to its end, so that the time says nothing about any. */
   find(secret: string): Principal | undefined {
     const digest = Buffer.from(digestOf(secret))

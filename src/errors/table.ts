@@ -123,6 +123,12 @@ export const ERRORS = {
     exit: 2,
     rpc: RPC.invalidParams,
   },
+  GW_CALLER_UNKNOWN: {
+    text: 'nobody is called "{caller}"{known}',
+    hint: 'Say key:<name>, token:<subject>, or anonymous.',
+    exit: 2,
+    rpc: RPC.invalidParams,
+  },
   GW_NO_SOURCE: {
     text: 'this gateway does not know where its configuration comes from',
     hint: 'Give createGateway a `load`, or give the configuration to reload.',

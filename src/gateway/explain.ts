@@ -98,8 +98,7 @@ function named(name: string, hooks: RuntimeGraph['hooks']): Principal {
   if (name === ANONYMOUS.subject) return ANONYMOUS
   const found = hooks.runner('callerNamed')?.(name)
   if (found !== undefined && found !== null) return found
-  const why = `nobody is called "${name}": say key:<name>, token:<subject>, or anonymous`
-  throw gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known: '' })
 }
 
 function exchangeOf({ tool, args }: Question, session: Session, graph: RuntimeGraph): Pending {

@@ -82,7 +82,12 @@ describe('explain', () => {
     assert.deepEqual(ci.outcome, { what: 'refused', by: 'auth', text: 'the caller lacks the scope write' })
     assert.equal(admin.outcome.what, 'server')
     assert.equal(more.outcome.what, 'server')
-    await assert.rejects(explain('files__write', { as: 'key:nobody' }), /nobody is called "key:nobody"/)
+    await assert.rejects(explain('files__write', { as: 'key:nobody' }), {
+      code: 'GW_CALLER_UNKNOWN',
+      message: 'nobody is called "key:nobody" – known: ci, admin',
+    })
+    await assert.rejects(explain('files__write', { as: 'key:admim' }), /did you mean "admin"\?/)
+    await assert.rejects(explain('files__write', { as: 'nobody' }), { code: 'GW_CALLER_UNKNOWN' })
   })
 
   test('says which rule of routes sends a call elsewhere, or denies it', async t => {
