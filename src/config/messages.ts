@@ -82,6 +82,19 @@ function plainBlanks(found: string): string {
   return `it holds U+${code}, which only looks like a blank: write a plain one, or none`
 }
 
+/** Keys by the words that other parts of the configuration, and other programs, have for them. */
+const OTHER_WORDS: ReadonlyMap<string, string> = new Map([
+  ['filters', 'tools'],
+  ['filter', 'tools'],
+  ['tools', 'filters'],
+  ['environment', 'env'],
+])
+
+function meantKey(key: string, known: readonly string[]): string | undefined {
+  const word = OTHER_WORDS.get(key)
+  return word !== undefined && known.includes(word) ? `did you mean "${word}"?` : didYouMean(key, known)
+}
+
 function unknownKey(error: SchemaError): Partial<Finding> {
   const key = String(error.params.additionalProperty)
   const known = Object.keys(isPlain(error.parentSchema?.properties) ? error.parentSchema.properties : {})
@@ -92,7 +105,7 @@ function unknownKey(error: SchemaError): Partial<Finding> {
     hint: CLIENT_KEYS.has(key)
       ? CLIENT_HINT
       : blank === undefined
-        ? didYouMean(key, known)
+        ? meantKey(key, known)
         : plainBlanks(blank),
     on: 'key',
   }
@@ -134,10 +147,12 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-/** The values that there are, or else the type. */
-function wanted({ params, parentSchema }: SchemaError): string {
-  const values = parentSchema?.enum
-  return Array.isArray(values) ? `one of ${list(values)}` : typeNames(params.type)
+/** The values that there are, or else the type: where there are several, as of durations, the schema's words for them. */
+function wanted(error: SchemaError): string {
+  const { type } = error.params
+  const values = error.parentSchema?.enum
+  if (Array.isArray(values)) return `one of ${list(values)}`
+  return (Array.isArray(type) ? says(error) : undefined) ?? typeNames(type)
 }
 
 function typeNames(type: unknown): string {
