@@ -28,19 +28,24 @@ export function convert(
   placeholders: Placeholders,
   { note, leave }: Listening,
 ): Converted {
-  const rewritten = rewrite(flattened(server), text => REWRITES[placeholders](text, { note })) as JsonObject
   const draft: Draft = { spec: {}, tools: {}, type: undefined }
   const lost: string[] = []
-  for (const [key, value] of Object.entries(rewritten)) {
+  const notes: string[] = []
+  for (const [key, value] of Object.entries(flattened(server))) {
+    const ofKey: string[] = []
+    const filling = { note: (text: string) => void ofKey.push(text) }
     const carry = KEYS.get(key)
-    const isCarried = carry !== undefined && carry(value, draft) !== false
-    if (isCarried) continue
-    if (MEANINGLESS.has(key)) leave(key)
+    const rewritten = rewrite(value, text => REWRITES[placeholders](text, filling))
+    const isCarried = carry !== undefined && carry(rewritten, draft) !== false
+    if (isCarried) notes.push(...ofKey)
+    else if (MEANINGLESS.has(key)) leave(key)
     else lost.push(key)
   }
-  const converted = finished(draft, note)
-  // Of one that is left out as a whole no key needs to be named.
-  if ('upstream' in converted) for (const key of lost) note(`"${key}" has no counterpart and was left out`)
+  const converted = finished(draft, text => void notes.push(text))
+  // Of one that is left out as a whole nothing else needs to be said.
+  if (!('upstream' in converted)) return converted
+  for (const text of notes) note(text)
+  for (const key of lost) note(`"${key}" has no counterpart and was left out`)
   return converted
 }
 

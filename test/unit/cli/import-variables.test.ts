@@ -71,3 +71,18 @@ test('a $NAME that stays plain text, as other clients leave it, is named', async
   assert.match(text, /KEY: \$API_KEY/)
   assert.deepEqual(notes, ['local: $API_KEY is plain text here: write ${API_KEY} for the variable'])
 })
+
+test('what became of a folder is not said of a key that is left out', async t => {
+  const folder = '${workspaceFolder}'
+  const left = { command: 'node', envFile: `${folder}/.env` }
+  const kept = { command: 'node', args: [`${folder}/server.js`] }
+  const none = { envFile: `${folder}/.env` }
+
+  const { notes } = await imported(t, '.vscode/mcp.json', { servers: { left, kept, none } })
+
+  assert.deepEqual([...notes].sort(), [
+    'kept: ${workspaceFolder} became ".", the directory of gateway.yaml',
+    'left: "envFile" has no counterpart and was left out',
+    'none: left out: it has neither a command nor a URL',
+  ])
+})
