@@ -8,16 +8,16 @@ export async function keyTable(schema) {
   const boolean = new Set()
   const glob = new Set()
   const principal = new Set()
-  const tools = { true: new Set(), seen: new Set() }
+  const tool = new Set()
+  const seen = {}
+  const marked = { 'x-secret': secret, 'x-globs': glob, 'x-principals': principal, 'x-tools': tool }
   const types = {}
   const files = {}
   walk(schema, schema, (path, part) => {
     const accepted = [part.type].flat()
-    if (part['x-secret']) secret.add(path)
+    for (const [mark, paths] of Object.entries(marked)) if (part[mark]) paths.add(path)
     if (part['x-private']) files[path] = part['x-private']
-    if (part['x-globs']) glob.add(path)
-    if (part['x-principals']) principal.add(path)
-    tools[part['x-tools']]?.add(path)
+    if (part['x-seen']) seen[path] = part['x-seen']
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -38,14 +38,13 @@ export async function keyTable(schema) {
     table(
       'TOOL_PATHS',
       'Globs for tools of one upstream, by its own names: a list, or the keys of a map.',
-      tools.true,
+      tool,
     ),
-    table(
-      'SEEN_TOOL_PATHS',
-      'Globs for tools by the names that clients see: a text, a list, or the keys of a map.',
-      tools.seen,
-    ),
+    `/** Kinds of what clients are shown by a name; resources have URIs. */\nexport type SeenKind = 'tools' | 'prompts' | 'resources'\n`,
+    `/** Globs for what clients see, by the names they see: a text, a list, or the keys of a map. */\nexport const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = ${JSON.stringify(sorted(seen))}\n`,
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })
 }
+
+const sorted = map => Object.fromEntries(Object.entries(map).sort())

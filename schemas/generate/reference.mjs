@@ -37,8 +37,8 @@ const GLOBS = [
   '| `{read,list}_*` | either; braces may be nested, and without a comma they stand for themselves, as in `file:///{path}` |',
   '| `\\{`, `\\[`, `\\*`, `\\?`, `\\\\` | the character itself |',
   '',
-  'A `{` or `[` that is not closed is a mistake in the configuration. What `allow`, `deny`, `rename`, `describe`, `timeout`, `retry.tools`, `cache.tools`, `shape.tools`, profiles, rules of `policy` and `auth`, and limits say of tools and prompts',
-  'that no server lists is a warning as soon as the lists are known: in the log of `serve`, in `inspect`, and in `validate` from what an earlier run has saved.',
+  'A `{` or `[` that is not closed is a mistake in the configuration. What any key says of tools and prompts that no server lists is a warning as soon as the lists are known: in the log of `serve`,',
+  'in `inspect`, and in `validate` from what an earlier run has saved. Two may speak of what nobody lists: a route with `to`, as its server may answer to it, and a glob of `redact` that may match a URI.',
 ]
 
 function section(key, part, schema) {

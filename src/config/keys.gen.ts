@@ -443,17 +443,31 @@ export const TOOL_PATHS: ReadonlySet<string> = new Set([
   '/upstreams/*/retry/tools',
 ])
 
-/** Globs for tools by the names that clients see: a text, a list, or the keys of a map. */
-export const SEEN_TOOL_PATHS: ReadonlySet<string> = new Set([
-  '/auth/rules/*/tools',
-  '/cache/tools',
-  '/policy/allow/*/for',
-  '/policy/ask/*/for',
-  '/policy/deny/*/for',
-  '/policy/require/*/for',
-  '/rateLimit/rules/*/tools',
-  '/shape/tools',
-])
+/** Kinds of what clients are shown by a name; resources have URIs. */
+export type SeenKind = 'tools' | 'prompts' | 'resources'
+
+/** Globs for what clients see, by the names they see: a text, a list, or the keys of a map. */
+export const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = {
+  '/activity/values': ['tools', 'prompts'],
+  '/audit/values': ['tools', 'prompts'],
+  '/auth/rules/*/prompts': ['prompts'],
+  '/auth/rules/*/tools': ['tools'],
+  '/cache/tools': ['tools'],
+  '/policy/allow/*/for': ['tools'],
+  '/policy/ask/*/for': ['tools'],
+  '/policy/deny/*/for': ['tools'],
+  '/policy/require/*/for': ['tools'],
+  '/profiles/*/surface/pinned': ['tools'],
+  '/rateLimit/rules/*/tools': ['tools'],
+  '/redact/rules/*/for': ['tools', 'prompts', 'resources'],
+  '/routes/*/match/prompt': ['prompts'],
+  '/routes/*/match/tool': ['tools'],
+  '/shape/tools': ['tools'],
+  '/surface/pinned': ['tools'],
+  '/tracing/arguments': ['tools'],
+  '/tracing/results': ['tools'],
+  '/ui/values': ['tools', 'prompts'],
+}
 
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {

@@ -3,7 +3,7 @@ import { globs } from '../../util/globs.ts'
 import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import { suggest } from '../../util/suggest.ts'
-import { SEEN_TOOL_PATHS, TOOL_PATHS } from '../keys.gen.ts'
+import { SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
 import { visitAt } from './globs.ts'
 
 type Section = 'tools' | 'prompts'
@@ -15,10 +15,14 @@ type KnownNames = ReadonlyMap<string, Readonly<Partial<Record<Section, readonly 
 interface Said {
   readonly pointer: string
   readonly value: unknown
-  readonly section: Section
   readonly names: readonly string[]
   readonly whose: string
+  /** Globs that may be about something else, of which no list is known. */
+  readonly isExempt?: (glob: string) => boolean
 }
+
+/** Names that clients see, by kind; those of a kind that is not known whole are absent. */
+type Seen = Partial<Record<Section, readonly string[]>>
 
 const SECTIONS: readonly Section[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
@@ -33,7 +37,12 @@ export function checkUnmatched(config: unknown, known: KnownNames, report: Repor
       const names = lists[section]
       if (names !== undefined) checkOwn(config, upstream, section, names, report)
     }
-  for (const section of SECTIONS) checkShared(config, section, known, report)
+  const seen: Seen = {}
+  for (const section of SECTIONS) {
+    const names = exposedBy(config, section, known)
+    if (names !== undefined) seen[section] = checkShared(config, section, names, report)
+  }
+  for (const [path, kinds] of Object.entries(SEEN_PATHS)) checkSeen(config, path, kinds, seen, report)
 }
 
 /** Keys of one upstream speak of its own names. */
@@ -46,7 +55,7 @@ function checkOwn(
 ): void {
   const spec = mapAt(config, 'upstreams', upstream)
   const pointer = pointerTo('/upstreams', upstream)
-  const said = { section, names, whose: `no ${section.slice(0, -1)} of "${upstream}"` }
+  const said = { names, whose: `no ${section.slice(0, -1)} of "${upstream}"` }
   checkFilter({ ...said, pointer: `${pointer}/${section}`, value: spec[section] }, report)
   if (section !== 'tools') return
   for (const path of TOOL_PATHS) {
@@ -57,39 +66,68 @@ function checkOwn(
   }
 }
 
-/** `filters` and profiles speak of the names that clients see: those of all upstreams. */
-function checkShared(config: unknown, section: Section, known: KnownNames, report: Report): void {
-  const upstreams = Object.entries(mapAt(config, 'upstreams')).filter(
-    ([, spec]) => mapAt({ spec }, 'spec')['enabled'] !== false,
-  )
+/** Names under which all upstreams offer theirs; undefined while one list is not known, as its names may be any. */
+function exposedBy(config: unknown, section: Section, known: KnownNames): string[] | undefined {
   const names: string[] = []
-  for (const [upstream] of upstreams) {
+  for (const [upstream, spec] of Object.entries(mapAt(config, 'upstreams'))) {
+    if (mapAt({ spec }, 'spec')['enabled'] === false) continue
     const own = known.get(upstream)?.[section]
-    // Names that are not known yet may be any.
-    if (own === undefined) return
+    if (own === undefined) return undefined
     names.push(...exposed(config, upstream, section, own))
   }
+  return names
+}
+
+/** Checks `filters` and profiles, which speak of the names that clients see. Returns those, and the ones behind the filters. */
+function checkShared(config: unknown, section: Section, names: readonly string[], report: Report): string[] {
   const filtered = [...names, ...renamed(mapAt(config, 'filters', section), names)]
-  const whose = `no ${section.slice(0, -1)} of any upstream`
+  const whose = noneOf([section])
   const filters = { pointer: `/filters/${section}`, value: mapAt(config, 'filters', section) }
-  checkFilter({ ...filters, section, names, whose }, report)
+  checkFilter({ ...filters, names, whose }, report)
   for (const [profile, spec] of Object.entries(mapAt(config, 'profiles'))) {
     const pointer = `${pointerTo('/profiles', profile)}/${section}`
     const value = mapAt({ spec }, 'spec', section)
-    checkFilter({ pointer, value, section, names: filtered, whose }, report)
+    checkFilter({ pointer, value, names: filtered, whose }, report)
   }
-  if (section === 'tools') checkSeen(config, { section, names: [...filtered, ...OWN], whose }, report)
+  return section === 'tools' ? [...filtered, ...OWN] : filtered
 }
 
-/** Rules that speak of tools by the names that clients see. */
-function checkSeen(config: unknown, said: Omit<Said, 'pointer' | 'value'>, report: Report): void {
-  for (const path of SEEN_TOOL_PATHS)
-    visitAt(config, path, (value, pointer) => {
-      const at = { ...said, pointer, value }
-      if (Array.isArray(value)) return checkGlobs(at, report)
-      if (typeof value !== 'string') return checkKeys(at, report)
-      if (!said.names.some(globs(value))) unmatched(value, pointer, at, report)
-    })
+/** Checks what speaks of tools, prompts and resources by the names that clients see. */
+function checkSeen(
+  config: unknown,
+  path: string,
+  kinds: readonly SeenKind[],
+  seen: Seen,
+  report: Report,
+): void {
+  const sections = SECTIONS.filter(section => kinds.includes(section))
+  const lists = sections.map(section => seen[section])
+  const names = lists.flatMap(list => list ?? [])
+  if (lists.includes(undefined)) return
+  const isExempt = kinds.includes('resources') ? mayBeUri : undefined
+  visitAt(config, path, (value, pointer) => {
+    if (isSentElsewhere(config, pointer)) return
+    const at = { pointer, value, names, whose: noneOf(sections), ...(isExempt && { isExempt }) }
+    if (Array.isArray(value)) checkGlobs(at, report)
+    else if (typeof value === 'string') checkGlob(value, pointer, at, report)
+    else checkKeys(at, report)
+  })
+}
+
+/** True for the conditions of a route with a `to`: its server may answer to names that it does not list. */
+function isSentElsewhere(config: unknown, pointer: string): boolean {
+  const [, section, index = ''] = pointer.split('/')
+  const route = section === 'routes' ? listAt(config, 'routes')[Number(index)] : undefined
+  return mapAt({ route }, 'route')['to'] !== undefined
+}
+
+/** True for a glob that may match a URI: nothing before its first wildcard keeps it from being one. */
+function mayBeUri(glob: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:/i.test(glob) || /^([a-z][a-z0-9+.-]*)?[*?[{\\]/i.test(glob)
+}
+
+function noneOf(sections: readonly Section[]): string {
+  return `no ${sections.map(section => section.slice(0, -1)).join(' or ')} of any upstream`
 }
 
 function exposed(config: unknown, upstream: string, section: Section, own: readonly string[]): string[] {
@@ -116,14 +154,17 @@ function checkFilter(said: Said, report: Report): void {
 
 function checkGlobs(said: Said, report: Report): void {
   if (!Array.isArray(said.value)) return
-  said.value.forEach((glob: unknown, i) => {
-    if (!said.names.some(globs(String(glob)))) unmatched(String(glob), `${said.pointer}/${i}`, said, report)
-  })
+  said.value.forEach((glob: unknown, i) => checkGlob(String(glob), `${said.pointer}/${i}`, said, report))
 }
 
 function checkKeys(said: Said, report: Report): void {
   for (const glob of Object.keys(mapAt({ map: said.value }, 'map')))
-    if (!said.names.some(globs(glob))) unmatched(glob, pointerTo(said.pointer, glob), said, report)
+    checkGlob(glob, pointerTo(said.pointer, glob), said, report)
+}
+
+function checkGlob(glob: string, pointer: string, said: Said, report: Report): void {
+  if (said.isExempt?.(glob) === true || said.names.some(globs(glob))) return
+  unmatched(glob, pointer, said, report)
 }
 
 function unmatched(what: string, pointer: string, { names, whose }: Said, report: Report): void {

@@ -93,6 +93,37 @@ describe('what names a tool that no server lists', () => {
     )
   })
 
+  it('is a warning wherever a key speaks of what clients see, but for routes to a server and what may be a URI', async t => {
+    const { file, cwd, environment } = await written(t, url => [
+      `  files: { type: http, url: "${url}" }`,
+      `routes:`,
+      `  - { match: { tool: files__hidden }, to: files }`,
+      `  - { match: { tool: [files__raed_file, files__read_file] }, deny: not here }`,
+      `auth: { keys: [{ name: ci, hash: "sha256:${'0'.repeat(64)}" }], rules: [{ prompts: reviw, principals: ci }] }`,
+      `redact: { rules: [{ for: ["files__*", files__read_flie, web__*, "file:///x/*", "*.md", "f{ile,tp}:*"], detect: [email] }] }`,
+      `audit: { file: audit.jsonl, values: [files__raed_file] }`,
+      `tracing: { endpoint: "http://127.0.0.1:9/", arguments: files__raed_file, results: [files__read_file, "x*"] }`,
+      `surface: { pinned: [files__raed_file] }`,
+    ])
+
+    const gateway = await createGateway(await loadConfig({ file, cwd, environment }), { state: cwd })
+    await gateway.start()
+    await gateway.settled()
+    const { unmatched } = await gateway.inspect()
+    await gateway.close()
+
+    assert.deepEqual(unmatched.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
+      '/audit/values/0 "files__raed_file" matches no tool or prompt of any upstream',
+      '/auth/rules/0/prompts "reviw" matches no prompt of any upstream',
+      '/redact/rules/0/for/1 "files__read_flie" matches no tool or prompt of any upstream',
+      '/redact/rules/0/for/2 "web__*" matches no tool or prompt of any upstream',
+      '/routes/1/match/tool/0 "files__raed_file" matches no tool of any upstream',
+      '/surface/pinned/0 "files__raed_file" matches no tool of any upstream',
+      '/tracing/arguments "files__raed_file" matches no tool of any upstream',
+      '/tracing/results/1 "x*" matches no tool of any upstream',
+    ])
+  })
+
   it('knows the tools that "surface" adds', () => {
     const tools = Object.values(SURFACE_TOOLS)
     const found: unknown[] = []
