@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises'
-import { oneLine, plural, shortened } from '../../util/plain-text.ts'
+import { oneLine, plural, shortened, withoutSequences } from '../../util/plain-text.ts'
 import type { Plan } from '../clients/connect.ts'
 import { planLines } from '../clients/say-plan.ts'
-import { table } from '../output/table.ts'
+import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { FoundServer } from './find-servers.ts'
 import type { STARTERS } from './starters.ts'
@@ -57,7 +57,7 @@ export function questionsAt(terminal: Terminal, host: NodeJS.Process): Questions
 
 function planTable(plans: readonly Plan[], err: Terminal['err']): string[] {
   const rows = plans.map(({ client, file = '' }) => [err.paint('bold', client.title), file])
-  return ['Settings that can have the gateway:', ...table(rows, err, 2)]
+  return ['Settings that can have the gateway:', ...wholeRows(rows, err)]
 }
 
 async function numbered<T>(
@@ -78,7 +78,7 @@ async function numbered<T>(
   }
 }
 
-/** One line for each server: its number, name, command or URL, and whose it is. */
+/** Says of each server its number, name, whose it is, and its command or URL: below the others where that has no room beside them. */
 export function serverLines(servers: readonly FoundServer[], err: Terminal['err']): string[] {
   const rows = servers.map(({ name, upstream, from }, i) => [
     `${i + 1}`,
@@ -86,7 +86,19 @@ export function serverLines(servers: readonly FoundServer[], err: Terminal['err'
     err.paint('dim', oneLine(from.join(', '))),
     oneLine(shortened(lineOf(upstream), LONGEST_LINE)),
   ])
-  return [`Found ${plural(servers.length, 'server')}:`, ...table(rows, err, 2)]
+  return [`Found ${plural(servers.length, 'server')}:`, ...wholeRows(rows, err)]
+}
+
+/** Rows as a table that cuts nothing. */
+function wholeRows(rows: readonly (readonly string[])[], err: Terminal['err']): string[] {
+  const beside = table(rows, uncut(err), 2)
+  if (beside.every(line => withoutSequences(line).length <= (err.width ?? Infinity))) return beside
+  const heads = table(
+    rows.map(row => row.slice(0, -1)),
+    uncut(err),
+    2,
+  )
+  return heads.flatMap((head, i) => [head, `     ${rows[i]?.at(-1) ?? ''}`])
 }
 
 /** Arguments may hold secrets that have no name, so only the first words are shown. */

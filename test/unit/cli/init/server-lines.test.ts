@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { serverLines } from '../../../../src/cli/init/questions.ts'
+import { outputTo } from '../../fixtures/silent-terminal.ts'
+
+const FROM = ['Claude Code', 'Cursor']
+const short = { name: 'files', upstream: { command: 'npx', args: ['server-files'] }, from: FROM }
+const long = {
+  name: 'a-server-with-a-long-name',
+  upstream: { command: 'node', args: ['/srv/servers/of/our/team/dist/index.js', '--root', '/srv/data'] },
+  from: FROM,
+}
+
+test('the commands that init offers are shown to their end on a terminal of 80 columns', () => {
+  const lines = serverLines([short, long], { ...outputTo(), width: 80 })
+
+  assert.deepEqual(lines, [
+    'Found 2 servers:',
+    '  1  files                      Claude Code, Cursor',
+    '     npx server-files',
+    '  2  a-server-with-a-long-name  Claude Code, Cursor',
+    '     node /srv/servers/of/our/team/dist/index.js --root /srv/data',
+  ])
+})
+
+test('commands that fit stand beside their names', () => {
+  assert.deepEqual(serverLines([short], { ...outputTo(), width: 80 }), [
+    'Found 1 server:',
+    '  1  files  Claude Code, Cursor  npx server-files',
+  ])
+})
