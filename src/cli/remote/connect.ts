@@ -1,5 +1,5 @@
 import { connectControl, type ControlClient } from '../../control/client.ts'
-import { answers, livingSockets, type Place } from '../../control/sockets.ts'
+import { allLivingSockets, answers, livingSockets, type Place } from '../../control/sockets.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { loadSource, type SourceFlags } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -20,7 +20,25 @@ export async function withControl<T>(
   use: (client: ControlClient) => Promise<T>,
   which: 'running' | 'one' = 'running',
 ): Promise<T> {
-  return use(await connectControl(await findSocket(flags, terminal, which)))
+  const socket = await findSocket(flags, terminal, which).catch(async (error: unknown) => {
+    throw await withOthers(error, terminal)
+  })
+  return use(await connectControl(socket))
+}
+
+const NOT_HERE: ReadonlySet<string> = new Set(['GW_CONFIG_NOT_FOUND', 'GW_NO_GATEWAY'])
+
+/** The error of who finds no gateway here; its hint leads to those that run elsewhere. */
+async function withOthers(error: unknown, { environment }: Terminal): Promise<unknown> {
+  if (!(error instanceof GatewayError) || !NOT_HERE.has(error.code)) return error
+  const { length } = await allLivingSockets(environment).catch(() => [])
+  if (length === 0) return error
+  const who =
+    length === 1
+      ? '1 gateway of another configuration runs'
+      : `${length} gateways of other configurations run`
+  const hint = `${error.entry.hint} ${who}: gateway ps --all shows them, and --config names one.`
+  return new GatewayError(error.code, { ...error.fields }, { ...error.entry, hint })
 }
 
 /** The same where one runs; undefined where none does. Values set for the command alone are for a gateway of its own. */

@@ -201,6 +201,22 @@ test('with none or several gateways the answer says what to do, and --socket cho
     none.stderr,
     /GW_NO_GATEWAY: no gateway runs with .*else\.yaml\nhint: Start one with gateway serve/,
   )
+  assert.match(none.stderr, /2 gateways of other configurations run: gateway ps --all shows them, .*\n$/)
+})
+
+test('where there is no gateway.yaml, a command says which gateways run all the same', { skip }, async t => {
+  const { cwd, run } = await running(t)
+  await rm(join(cwd, 'gateway.yaml'))
+
+  const without = await run('ps')
+  const all = await run('ps', '--all')
+
+  assert.equal(without.code, 3)
+  assert.match(
+    without.stderr,
+    /GW_CONFIG_NOT_FOUND.*\nhint: .* 1 gateway of another configuration runs: gateway ps --all/,
+  )
+  assert.equal(all.code, 0)
 })
 
 test(
