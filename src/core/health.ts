@@ -1,5 +1,5 @@
 import type { Upstream } from '../api/index.ts'
-import { fillIn, ownerProblemOf, reasonOf } from '../errors/errors.ts'
+import { fillIn, type GatewayError, ownerProblemOf, reasonOf } from '../errors/errors.ts'
 import { finding, healthFrom, LEVELS, type Health, type HealthFinding, type Level } from '../errors/health.ts'
 import { isObject } from '../protocol/json/json.ts'
 import { oneLine, plainText } from '../util/plain-text.ts'
@@ -19,6 +19,13 @@ export function healthOf(graph: Graph, standing: readonly HealthFinding[] = []):
   const empty = nodes.length === 0 ? [finding('no-upstreams', { config: 'the configuration' })] : []
   const all = withPlugins([...standing, ...empty, ...own], graph)
   return healthFrom(hideIn(all.slice(0, MOST), graph.hide).map(plain))
+}
+
+/** Finding about a refused configuration: validate shows what is wrong in the files, and the hint of the error what is not. */
+export function refusedFinding({ code, message, hint }: GatewayError): HealthFinding {
+  const found = finding('config-refused', { why: message })
+  if (/^GW_(CONFIG|PLUGIN)_/.test(code)) return found
+  return { ...found, fix: `${hint.replace(/\.$/, '')}; then: gateway reload` }
 }
 
 /** A plugin that fails here is a finding itself: the others are wanted most when something is wrong. */

@@ -230,7 +230,7 @@ export const ERRORS = {
   },
   GW_LISTEN: {
     text: 'listener "{listener}" cannot listen on {address}: {why}',
-    hint: 'Choose another port or host: --set listeners.{listener}.port=0 picks a free one.',
+    hint: 'Choose another port or host in listeners.{listener}; to serve once on a free one: --set listeners.{listener}.port=0.',
     exit: 4,
   },
   GW_WORKERS: {

@@ -15,11 +15,12 @@ import type { LoadedConfig } from '../config/index.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
 import { PipelineGate } from '../core/gate.ts'
+import { refusedFinding } from '../core/health.ts'
 import { liveOf } from '../core/kept-upstream.ts'
 import { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
 import { GatewayError, gatewayError } from '../errors/errors.ts'
-import { finding, type Health } from '../errors/health.ts'
+import type { Health } from '../errors/health.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
 import { OwnPrograms } from '../processes/plugin-programs.ts'
@@ -277,7 +278,7 @@ export class Gateway {
   }
 
   #refused(error: GatewayError): void {
-    this.#gate.note(finding('config-refused', { why: error.message }))
+    this.#gate.note(refusedFinding(error))
     this.#events.emit('refused', { error })
   }
 

@@ -90,6 +90,24 @@ test('who stopped a server is reminded of it', async t => {
   ])
 })
 
+test('a configuration that is valid and was refused for its port is not sent to validate', async t => {
+  const other = createServer()
+  await once(other.listen(0, '127.0.0.1'), 'listening')
+  cleanup(t, () => void other.close())
+  const { port } = other.address() as AddressInfo
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
+  const listeners = { main: { type: 'http', port } }
+
+  await assert.rejects(gateway.gateway.reload({ version: 1, listeners, upstreams: {} }), {
+    code: 'GW_LISTEN',
+  })
+
+  const [finding] = gateway.gateway.health.findings
+  assert.equal(finding?.code, 'config-refused')
+  assert.match(finding.fix, /^Choose another port or host.*; then: gateway reload$/)
+})
+
 test('a configuration that was refused stays a finding until one is taken', async t => {
   const web = closeAfter(t, await testUpstream({ tools }))
   const gateway = closeAfter(t, await testGateway({ upstreams: { web } }))
