@@ -76,14 +76,15 @@ export function listenerAnnouncer(gateway: RunningGateway, log: Log): () => void
   }
 }
 
-/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line. */
+/** Says what is served once every upstream is ready or has failed: to people at length, to a log on one line; nothing where the gateway ends before. */
 export async function announceWhenSettled(
   gateway: RunningGateway,
   { config, file }: LoadedConfig,
-  log: Log,
+  { log, isOver }: { readonly log: Log; readonly isOver: () => boolean },
   { cwd, err }: Terminal,
 ): Promise<void> {
   await gateway.settled()
+  if (isOver()) return
   const inspection = {
     ...(await gateway.inspect()),
     listeners: gateway.listeners.map(({ name, type, url }) => ({

@@ -21,7 +21,7 @@ interface RunOptions {
   /** Runs when the listeners are open. */
   readonly started?: () => void
   /** Runs a moment later, when clients have had their first answers: for what none of them waits for. */
-  readonly settled?: () => void
+  readonly settled?: (isOver: () => boolean) => void
   /** Runs when nothing of the gateway is left. */
   readonly stopped?: () => Promise<void>
   /** Resolves when whom it is run for has gone; default: when the clients of all listeners have. */
@@ -45,12 +45,14 @@ export async function runGateway(
   const release = stayAlive()
   const leaveV8 = tuneV8()
   let later: NodeJS.Timeout | undefined
+  let isOver = false
   try {
     await gateway.start()
     started?.()
-    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS)
+    if (settled !== undefined) later = setTimeout(settled, FIRST_WORDS_MS, () => isOver)
     return await Promise.race([signalled, accident, ended().then(() => 0)])
   } finally {
+    isOver = true
     clearTimeout(later)
     await gateway.close()
     await stopped?.()

@@ -74,12 +74,12 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   }
   logReloads(gateway, { log, cwd, loaded })
   collectAfterReloads(gateway)
-  const settled = (): void => {
+  const settled = (isOver: () => boolean): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()
     void reading?.save(running.secrets)
     // Whoever reads that it serves may ask it by its control socket.
-    void control.follow(running).then(() => announceWhenSettled(gateway, source, log, terminal))
+    void control.follow(running).then(() => announceWhenSettled(gateway, source, { log, isOver }, terminal))
   }
   const started = (): void => inForce(source)
   const ended = (): Promise<void> => endOf(gateway, flags)
