@@ -46,7 +46,7 @@ test('a client that leaves while a server starts has no log say that the server 
     command: process.execPath,
     args: [SERVER, '--mode', 'slow-start', '--delay', '60000'],
   }
-  const config = { version: 1, lists: { wait: 100, stragglers: 100 }, upstreams: { slow } }
+  const config = { version: 1, lists: { grace: 100 }, upstreams: { slow } }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
   const editor = serving(t, ['serve', '--stdio'], { cwd })
   await initialized(editor)
