@@ -10,6 +10,7 @@ export async function keyTable(schema) {
   const principal = new Set()
   const tool = new Set()
   const seen = {}
+  const added = new Set()
   const marked = { 'x-secret': secret, 'x-globs': glob, 'x-principals': principal, 'x-tools': tool }
   const types = {}
   const files = {}
@@ -18,6 +19,7 @@ export async function keyTable(schema) {
     for (const [mark, paths] of Object.entries(marked)) if (part[mark]) paths.add(path)
     if (part['x-private']) files[path] = part['x-private']
     if (part['x-seen']) seen[path] = part['x-seen']
+    for (const name of part['x-adds'] ?? []) added.add(name)
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -42,6 +44,7 @@ export async function keyTable(schema) {
     ),
     `/** Kinds of what clients are shown by a name; resources have URIs. */\nexport type SeenKind = 'tools' | 'prompts' | 'resources'\n`,
     `/** Globs for what clients see, by the names they see: a text, a list, or the keys of a map. */\nexport const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = ${JSON.stringify(sorted(seen))}\n`,
+    table('ADDED_TOOLS', 'Tools that sections add, which no server lists.', added),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })

@@ -469,6 +469,15 @@ export const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = {
   '/ui/values': ['tools', 'prompts'],
 }
 
+/** Tools that sections add, which no server lists. */
+export const ADDED_TOOLS: ReadonlySet<string> = new Set([
+  'call_read_tool',
+  'call_tool',
+  'describe_tools',
+  'run_code',
+  'search_tools',
+])
+
 /** What `type` may be. */
 export const TYPES: Readonly<Record<string, readonly string[]>> = {
   '/listeners/*': ['http', 'stdio', 'socket'],

@@ -3,7 +3,7 @@ import { globs } from '../../util/globs.ts'
 import { listAt, mapAt, textAt, valueAt } from '../../util/plain-data.ts'
 import { pointerTo } from '../../util/pointer.ts'
 import { suggest } from '../../util/suggest.ts'
-import { SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
+import { ADDED_TOOLS, SEEN_PATHS, type SeenKind, TOOL_PATHS } from '../keys.gen.ts'
 import { visitAt } from './globs.ts'
 
 type Section = 'tools' | 'prompts'
@@ -26,8 +26,6 @@ type Seen = Partial<Record<Section, readonly string[]>>
 
 const SECTIONS: readonly Section[] = ['tools', 'prompts']
 const LISTS = ['allow', 'deny'] as const
-/** Tools that `surface` adds, which no server lists. */
-const OWN = ['search_tools', 'describe_tools', 'call_read_tool', 'call_tool', 'run_code']
 const MAPS = ['rename', 'describe', 'timeout'] as const
 
 /** Reports what is said of tools and prompts that no server lists: mostly a name that was mistyped, and stays open. */
@@ -89,7 +87,7 @@ function checkShared(config: unknown, section: Section, names: readonly string[]
     const value = mapAt({ spec }, 'spec', section)
     checkFilter({ pointer, value, names: filtered, whose }, report)
   }
-  return section === 'tools' ? [...filtered, ...OWN] : filtered
+  return section === 'tools' ? [...filtered, ...ADDED_TOOLS] : filtered
 }
 
 /** Checks what speaks of tools, prompts and resources by the names that clients see. */

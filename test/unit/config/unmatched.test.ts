@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { stateDirectory } from '../../../src/cli/serve/state-directory.ts'
 import { validate } from '../../../src/cli/local/validate.ts'
 import type { Terminal } from '../../../src/cli/output/terminal.ts'
+import { namesBeside } from '../../../plugins/fit/as-tools/definitions.ts'
 import { NAMES as SURFACE_TOOLS } from '../../../plugins/surface/meta-tools.ts'
 import { checkUnmatched } from '../../../src/config/checks/tool-names.ts'
 import { loadConfig } from '../../../src/config/index.ts'
@@ -124,8 +125,8 @@ describe('what names a tool that no server lists', () => {
     ])
   })
 
-  it('knows the tools that "surface" adds', () => {
-    const tools = Object.values(SURFACE_TOOLS)
+  it('knows the tools that "surface" and "fit" add', () => {
+    const tools = [...Object.values(SURFACE_TOOLS), ...Object.values(namesBeside([]))]
     const found: unknown[] = []
     const config = { policy: { deny: [{ for: [...tools, 'run_cod'], when: 'true' }] } }
 
