@@ -110,7 +110,7 @@ function logOf({ background, gateway }: Status): string {
 }
 
 /**
- * Where clients attach to the gateway of a configuration: to one of them, however many run.
+ * Finds the socket at which clients attach to the gateway of a configuration; one gateway has it, however many run.
  * @throws GatewayError GW_NO_GATEWAY
  */
 export async function attachable(flags: BackgroundFlags, terminal: Terminal): Promise<Background> {

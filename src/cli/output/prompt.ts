@@ -31,7 +31,7 @@ export async function withQuestions<T>(host: NodeJS.Process, use: (ask: Ask) => 
   }
 }
 
-/** What the owner says to a change: nobody is asked where none is to be made. */
+/** Answer of the owner to a change that is shown; `not asked` where none is to be made. */
 export type Consent = 'given' | 'declined' | 'not asked'
 
 interface ConsentFlags {

@@ -49,7 +49,7 @@ function isMisplaced(message: Message): boolean {
 
 /**
  * Gathers the answers of a batch into one array; where they share a response with what goes ahead, each becomes a message of its own.
- * What waits for the last one is held for its client, like what that leaves unread.
+ * Answers that wait for the last one count among the bytes held for their client.
  */
 export class BatchWriter implements ResponseWriter {
   readonly isShared = true
