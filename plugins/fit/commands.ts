@@ -53,13 +53,17 @@ async function overview(call: CommandCall): Promise<void> {
   call.print({ clients: reports }, () => call.table(reports.map(rowOf)))
 }
 
+function toolsIn({ tools }: JsonObject): string {
+  return tools === 1 ? '1 tool' : `${String(tools)} tools`
+}
+
 function rowOf(report: JsonObject): string[] {
   const changes = objectsIn(report.changes)
   const renamed = changes.filter(({ shown }) => shown !== undefined).length
   const hidden = changes.filter(({ unfit }) => unfit !== undefined).length
   return [
     String(report.client),
-    `${String(report.tools)} tools`,
+    toolsIn(report),
     `${renamed} under another name`,
     `${changes.length - hidden} in another form`,
     `${hidden} not shown`,
@@ -75,7 +79,7 @@ function linesOf(report: JsonObject, { out }: CommandCall): string[] {
       : [
           `${String(report.client)} takes ${String(report.tooMany)} tools, and is shown ${String(report.tools)}`,
         ]
-  if (changes.length === 0) return [`${String(report.tools)} tools, each as its server lists it`, ...many]
+  if (changes.length === 0) return [`${toolsIn(report)}, each as its server lists it`, ...many]
   const lines = changes.flatMap(({ name, shown, notes, unfit }) => {
     const title = out.paint('bold', oneLine(String(name)))
     if (unfit !== undefined)

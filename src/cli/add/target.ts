@@ -1,5 +1,6 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { nameOfCommand } from '../command-name.ts'
 import { NAME } from './entry.ts'
 import { packageWay, type Way } from './packages.ts'
 
@@ -37,9 +38,7 @@ function namedTarget(text: string): Target {
 function commandTarget(command: readonly string[]): Target {
   const [program = '', ...args] = command
   const upstream = { type: 'stdio', command: program, ...(args.length === 0 ? {} : { args }) }
-  const base = program.split(/[/\\]/).at(-1) ?? program
-  const packaged = /^(npx|uvx|bunx|pnpx)$/.test(base) ? args.find(arg => !arg.startsWith('-')) : undefined
-  return wayTarget('command', command.join(' '), upstream, packaged ?? base)
+  return wayTarget('command', command.join(' '), upstream, nameOfCommand(command))
 }
 
 function packageTarget(kind: string, text: string): Target {

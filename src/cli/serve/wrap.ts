@@ -1,6 +1,6 @@
-import { basename, extname } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { nameOfCommand } from '../command-name.ts'
 import { guardStdout, runGateway } from './run-gateway.ts'
 import { problemLog } from './logs.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -39,7 +39,7 @@ export function wrapConfig(
 ): JsonObject {
   const [program, ...args] = command
   if (program === undefined || stray.length > 0) throw noCommand(stray)
-  const upstream = name ?? nameOf(command)
+  const upstream = name ?? nameOfCommand(command)
   const env = Object.fromEntries(variables.map(variable => variableOf(variable, environment)))
   return {
     version: 1,
@@ -65,45 +65,4 @@ function variableOf(variable: string, environment: Terminal['environment']): [st
     })
   }
   return [key, value]
-}
-
-const RUNNERS = new Set([
-  'npx',
-  'uvx',
-  'node',
-  'bunx',
-  'bun',
-  'deno',
-  'python',
-  'python3',
-  'pnpm',
-  'yarn',
-  'npm',
-  'uv',
-])
-const VERBS = new Set(['run', 'exec', 'dlx', 'x', 'tool'])
-/** Names of files and folders that say nothing of what is in them. */
-const NAMELESS = new Set(['index', 'main', 'server', 'cli', 'dist', 'build', 'src', 'bin', 'lib', ''])
-
-// `npx -y @scope/server-memory@1.0` is called server-memory, and so is `node server-memory/dist/index.js`.
-function nameOf([program = '', ...args]: readonly string[]): string {
-  const isRunner = RUNNERS.has(basename(program, extname(program)))
-  const word = isRunner ? args.find(arg => !arg.startsWith('-') && !VERBS.has(arg)) : program
-  const steps = (word ?? program)
-    .replace(/(?<=.)@[^/\\]*$/, '')
-    .split(/[/\\]/)
-    .map(named)
-    .reverse()
-  return steps.find(step => !NAMELESS.has(step)) ?? steps.find(step => step !== '') ?? 'server'
-}
-
-function named(step: string): string {
-  const name = step
-    .replace(/\.(?:[cm]?[jt]s|py|exe|cmd)$/, '')
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '-')
-  return name
-    .replace(/^[^a-z]+/, '')
-    .slice(0, 32)
-    .replace(/-+$/, '')
 }

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { add, remove, search } from '../../../../src/cli/add/say.ts'
 import type { AddFlags } from '../../../../src/cli/add/add.ts'
+import { nameFrom, targetOf } from '../../../../src/cli/add/target.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
@@ -211,6 +212,20 @@ test('adding and removing leaves every other byte, the mode, and a copy of what 
   await room.remove('web')
   assert.equal(room.text(), WRITTEN)
   await assert.rejects(room.remove('web'), /it has no upstream "web"/)
+})
+
+test('a command gives its server the name of what it runs', () => {
+  const names = [
+    ['node srv.mjs', 'srv'],
+    ['node /opt/weather/dist/index.js', 'weather'],
+    ['npx -y @scope/server-memory@1.0', 'memory'],
+    ['python3 -m notes_server', 'notes'],
+    ['/usr/local/bin/files-mcp --root .', 'files'],
+  ].map(([command = '', name]) => {
+    const target = targetOf(undefined, command.split(' '))
+    return [target.by === 'way' && nameFrom(target.suggested), name]
+  })
+  for (const [given, expected] of names) assert.equal(given, expected)
 })
 
 test('a server is started once before it is added, and its tools are shown', async t => {
