@@ -10,16 +10,15 @@ export async function keyTable(schema) {
   const principal = new Set()
   const tool = new Set()
   const seen = {}
-  const added = new Set()
+  const adds = {}
   const marked = { 'x-secret': secret, 'x-globs': glob, 'x-principals': principal, 'x-tools': tool }
   const types = {}
   const files = {}
+  const said = { 'x-private': files, 'x-seen': seen, 'x-adds': adds }
   walk(schema, schema, (path, part) => {
     const accepted = [part.type].flat()
     for (const [mark, paths] of Object.entries(marked)) if (part[mark]) paths.add(path)
-    if (part['x-private']) files[path] = part['x-private']
-    if (part['x-seen']) seen[path] = part['x-seen']
-    for (const name of part['x-adds'] ?? []) added.add(name)
+    for (const [mark, table] of Object.entries(said)) if (part[mark]) table[path] = part[mark]
     if (accepted.includes('integer') || accepted.includes('number')) number.add(path)
     if (accepted.includes('boolean')) boolean.add(path)
     if (part.discriminator)
@@ -44,7 +43,7 @@ export async function keyTable(schema) {
     ),
     `/** Kinds of what clients are shown by a name; resources have URIs. */\nexport type SeenKind = 'tools' | 'prompts' | 'resources'\n`,
     `/** Globs for what clients see, by the names they see: a text, a list, or the keys of a map. */\nexport const SEEN_PATHS: Readonly<Record<string, readonly SeenKind[]>> = ${JSON.stringify(sorted(seen))}\n`,
-    table('ADDED_TOOLS', 'Tools that sections add, which no server lists.', added),
+    table('ADDED_TOOLS', 'Tools that sections add, which no server lists.', Object.values(adds).flat()),
     `/** What \`type\` may be. */\nexport const TYPES: Readonly<Record<string, readonly string[]>> = ${JSON.stringify(types)}\n`,
   ].join('\n')
   return format(text, { parser: 'typescript', semi: false, singleQuote: true, printWidth: 110 })
