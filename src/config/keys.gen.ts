@@ -474,6 +474,10 @@ export const ADDED_TOOLS: ReadonlySet<string> = new Set([
   'call_read_tool',
   'call_tool',
   'describe_tools',
+  'get_prompt',
+  'list_prompts',
+  'list_resources',
+  'read_resource',
   'run_code',
   'search_tools',
 ])
