@@ -133,8 +133,8 @@ class HttpListener implements Listener {
           }
     const { gate } = this.#context
     const answerNow: HttpServe = (request, response) => {
-      // On a connection that ends, what comes behind its last request could not be answered.
-      if (request.socket.writableEnded) return void request.socket.destroy()
+      // On a connection that ends, what comes behind its last request could not be answered; the last answer still goes out.
+      if (request.socket.writableEnded) return
       // Whoever keeps connections open is to have none left when the gateway stops.
       if (gate.isDraining) response.shouldKeepAlive = false
       answer(request, response)

@@ -14,7 +14,7 @@ interface Question {
   readonly args: readonly string[]
   readonly asks: RegExp
   readonly says: RegExp
-  /** What is typed at questions before. */
+  /** Text that is typed at the questions before. */
   readonly before?: readonly (readonly [asks: RegExp, types: string])[]
   /** Files that it has written by then, on the word of its owner. */
   readonly written?: RegExp

@@ -42,7 +42,7 @@ async function gatewaysRun(t: TestContext, count: number): Promise<void> {
   process.chdir(cwd)
 }
 
-/** What a command says is wrong. */
+/** Text of the error with which a command ends. */
 async function refusalOf(id: string): Promise<{ code: string; hint: string }> {
   const command = COMMANDS[id]
   assert.ok(command !== undefined)

@@ -52,7 +52,7 @@ async function run(gate: FakeGate, batch: Batch): Promise<Message[]> {
   const answers = batch()
   const seen = await slow
   await until(() => gate.seen.length === before + BATCH.length, 'all requests of the batch ran')
-  // What was answered has been kept by the next turn of the loop.
+  // By the next turn of the loop each answer is kept.
   await new Promise(resolve => setImmediate(resolve))
   seen.resolve(result({}))
   return answers

@@ -59,7 +59,7 @@ test('npm pack into a directory that is not there says so, and leaves package.js
   }
 })
 
-/** What a tarball has, by the paths of its files. */
+/** Contents of a tarball, by the paths of its files. */
 async function contents(cwd: string, tarball: string): Promise<Map<string, string>> {
   const out = join(cwd, `out-${randomUUID()}`)
   await mkdir(out)

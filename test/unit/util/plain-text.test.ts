@@ -6,7 +6,7 @@ import { cleaned } from '../../../plugins/openapi/document/names.ts'
 
 /** Characters of a text that a stranger made to be slow to read. */
 const LENGTH = 200_000
-/** What takes 200,000 characters longer is not linear: what is takes some milliseconds. */
+/** Bound for 200,000 characters: linear work takes some milliseconds, quadratic work much longer. */
 const MOST_MS = 500
 
 function timeOf(work: () => unknown): number {
