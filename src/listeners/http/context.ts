@@ -9,7 +9,7 @@ import { OpenStreams } from './authenticate.ts'
 import type { HttpSettings, Place } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
-import { REFUSED_RATE } from './read-body.ts'
+import { REFUSED_RATE, type Room } from './read-body.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { SseStreams } from './sse-writer.ts'
 import { UnreadBytes } from './unread-bytes.ts'
@@ -63,6 +63,8 @@ export interface Arrival {
   readonly path: string
   /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
   readonly place: Place | undefined
+  /** What its body takes, from when it is asked for. */
+  room?: Room
 }
 
 /** Makes the state of a new listener. */

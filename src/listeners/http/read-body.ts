@@ -44,6 +44,8 @@ interface Unwanted {
 interface BodyOwner extends Unwanted {
   readonly context: Unwanted['context'] & { readonly bodies: HeldBytes }
   readonly headers: Pick<RequestHeaders, 'caller' | 'own'>
+  /** What its body takes, from when it is asked for. */
+  room?: Room
 }
 
 /** Reasons not to read a body: it is larger than may be, there is no room for it now, or the client went away. */
@@ -58,20 +60,37 @@ export function refusalOf(unread: Exclude<Unread, 'gone'>, max: number): Refusal
   return unread === 'too large' ? tooLarge(max) : NO_ROOM
 }
 
+/** Part of the room that the body of a request takes. */
+export function roomOf(owner: BodyOwner): Room {
+  return (owner.room ??= new Room(owner))
+}
+
+/** Claims room for a body whose length its request says, before it comes; the reason not to read it, where there is one. */
+export function announce(owner: BodyOwner): Exclude<Unread, 'gone'> | undefined {
+  const announced = announcedBy(owner)
+  if (announced > owner.context.settings.maxBody) return 'too large'
+  return roomOf(owner).reach(announced) ? undefined : 'no room'
+}
+
+/** Bytes of a body, as its request says; 0 where it does not. */
+function announcedBy({ headers }: BodyOwner): number {
+  return Number(headers.own['content-length'] ?? 0)
+}
+
 /** Reads a body that may be parsed. */
 export async function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
-  const room = new Room(owner)
-  const body = await readInto(room, owner)
-  return typeof body === 'string' || room.keep(body) ? body : 'no room'
+  const body = await readUnweighed(owner)
+  return typeof body === 'string' || roomOf(owner).keep(body) ? body : 'no room'
 }
 
 /**
  * Reads a body of at most `limits.body` bytes. One of some size counts as held until it is answered: from its beginning
  * where it says how long it is. Whoever parses it keeps the room for that first.
  */
-export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread> {
-  const { context, request, headers } = owner
+export function readUnweighed(owner: BodyOwner): Promise<Buffer | Unread> {
+  const { context, request } = owner
   const { maxBody } = context.settings
+  const room = roomOf(owner)
   return new Promise(resolve => {
     const text = new Gathered(true)
     let isWhole = false
@@ -91,9 +110,10 @@ export function readInto(room: Room, owner: BodyOwner): Promise<Buffer | Unread>
       text.push(chunk)
       if (began > 0 && length !== announced) readOnInTurn(owner, began)
     }
-    const announced = Number(headers.own['content-length'] ?? 0)
-    if (!room.reach(announced)) return giveUp('no room')
-    if (announced > SMALL && announced <= maxBody) text.reserve(announced)
+    const announced = announcedBy(owner)
+    const unread = announce(owner)
+    if (unread !== undefined) return giveUp(unread)
+    if (announced > SMALL) text.reserve(announced)
     const finish = (): void => resolve(text.take())
     request.on('data', read)
     request.on('end', () => {

@@ -10,7 +10,7 @@ import type { Arrival, HttpContext } from './context.ts'
 import type { Place, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import { servePath } from './plugin-routes.ts'
-import { refuseUnread } from './read-body.ts'
+import { announce, refusalOf, refuseUnread } from './read-body.ts'
 import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
@@ -115,10 +115,16 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
   if (isBehind(arrival, caller)) return refuseUnread(arrival, BEHIND)
-  return isDue(arrival) ? route(arrival) : afterTurn(arrival, () => route(arrival))
+  if (isDue(arrival)) return route(arrival)
+  const unread = announce(arrival)
+  if (unread === 'no room') return refuseUnread(arrival, refusalOf(unread, arrival.context.settings.maxBody))
+  return afterTurn(arrival, () => route(arrival))
 }
 
-/** True if a request goes on now. One with a small body has its turn once that is there; a large one is not read before. */
+/**
+ * True if a request goes on now. One with a small body has its turn once that is there; a large one is not read before, and
+ * where there is no room for it, its sender need not wait for a turn to hear so.
+ */
 function isDue(arrival: Arrival): boolean {
   const { request, headers, place } = arrival
   const isSmall = request.method === 'POST' && Number(headers.own['content-length'] ?? 0) <= SMALL

@@ -47,13 +47,13 @@ export function openEventStream({ context, request, response, headers }: Arrival
 }
 
 /** POST: one message or batch of a conversation; its answer comes on the stream. */
-export async function takeMessage({ context, request, response, headers }: Arrival): Promise<void> {
+export async function takeMessage(arrival: Arrival): Promise<void> {
+  const { context, request, response, headers } = arrival
   const { maxBody } = context.settings
   const channel = channelOf(context, request.url ?? '', headers.caller)
   const refused = channel === undefined ? GONE : guardBody(headers, maxBody)
-  if (channel === undefined || refused !== undefined)
-    return refuseUnread({ context, request, response }, refused ?? GONE)
-  const body = await readBody({ context, request, response, headers })
+  if (channel === undefined || refused !== undefined) return refuseUnread(arrival, refused ?? GONE)
+  const body = await readBody(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   if (!(await channel.take(body, { headers: headers.passed, caller: headers.caller })))

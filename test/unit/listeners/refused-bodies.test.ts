@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import type { Plugin } from '../../../src/plugin.ts'
+import { createGateway } from '../../../src/gateway/gateway.ts'
+import { loopTurns } from '../../../src/transport/loop-turns.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
 import { HandClock } from '../fixtures/hand-clock.ts'
@@ -130,6 +133,51 @@ test('a client for whose body there is no room reads why before it sends it, and
   assert.match(text(), /^HTTP\/1\.1 503 [^]*connection: close\r\n/i)
   assert.equal(answers().length, 1)
   assert.equal(gate.seen.length, 0)
+})
+
+test('a client for whose body there is no room reads why before all that has its turn first', async t => {
+  const limits = { body: '512KiB', heldPerClient: '600KiB' }
+  const { at, listener } = await serveAll(t, { limits })
+  sending(t, at('/mcp')).socket.write(headed(LENGTH))
+  await until(() => listener.held === LENGTH, 'a body takes the room')
+  let left = 20_000
+  const work = Array.from({ length: left }, () => ({ ms: 10, run: () => void left-- }))
+  cleanup(t, () => work.forEach(one => loopTurns.leave(one)))
+  for (const one of work) loopTurns.wait('@127.0.0.1', one)
+
+  const { socket, answers } = sending(t, at('/mcp'))
+  socket.write(headed(LENGTH))
+  await until(() => answers().length === 1, 'it is answered')
+
+  assert.deepEqual(answers(), ['HTTP/1.1 503'])
+  assert.ok(left > 0, 'it has waited for a turn')
+})
+
+test('a body that says that it is longer than all that may be held is too large', async t => {
+  const plugin: Plugin = {
+    name: 'taker',
+    setup: ({ hooks }) =>
+      hooks.http.for('/take').tap(async ({ body }) => {
+        await body()
+        return { status: 200, body: '' }
+      }),
+  }
+  const gateway = await createGateway(
+    {
+      version: 1,
+      listeners: { main: { type: 'http', port: 0, limits: { body: '64KiB', heldPerClient: '128KiB' } } },
+      upstreams: {},
+    },
+    { plugins: [plugin] },
+  )
+  cleanup(t, () => gateway.close())
+  await gateway.start()
+
+  const { socket, answers } = sending(t, new URL(gateway.listeners[0]?.url ?? ''))
+  socket.write(headed(LENGTH).replace('/mcp', '/take'))
+  await until(() => answers().length === 1, 'it is answered')
+
+  assert.deepEqual(answers(), ['HTTP/1.1 413'])
 })
 
 interface Sender {

@@ -14,7 +14,7 @@ import { release } from '../../../transport/gathered.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readInto, refusalOf, refuseUnread, Room } from '../read-body.ts'
+import { readUnweighed, refusalOf, refuseUnread, type Room, roomOf } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -31,8 +31,8 @@ export async function post(arrival: Arrival): Promise<void> {
   const accepts = acceptsOf(headers.own.accept)
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
   if (refused !== undefined) return refuseUnread(arrival, refused)
-  const room = new Room(arrival)
-  const body = await readInto(room, arrival)
+  const room = roomOf(arrival)
+  const body = await readUnweighed(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   const reply = new Reply(response, accepts, context, headers.caller)
