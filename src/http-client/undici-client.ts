@@ -151,6 +151,9 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   #interim = 0
   #isOver = false
   #isWaiting = true
+  /** What came since its handler had a large read, as undici gives one chunk at a time, and the time that took. */
+  #readBytes = 0
+  #readMs = 0
 
   constructor(handler: ReplyHandler, waiting: { count: number }) {
     this.#handler = handler
@@ -196,7 +199,13 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     if (this.#isOver) return
     const began = performance.now()
     this.#handler.onBody(bytes, this)
-    if (bytes.length >= LARGE && !this.#isOver) this.#handler.onRead?.(began, this)
+    const now = performance.now()
+    this.#readBytes += bytes.length
+    this.#readMs += now - began
+    if (this.#readBytes < LARGE || this.#isOver) return
+    const ms = this.#readMs
+    this.#readBytes = this.#readMs = 0
+    this.#handler.onRead?.(now - ms, this)
   }
 
   onResponseEnd(): void {

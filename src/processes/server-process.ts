@@ -5,7 +5,7 @@ import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import { readInTurns } from '../transport/read-in-turns.ts'
-import { Valve, Wasted } from '../transport/wasted.ts'
+import { logSlow, Valve, Wasted } from '../transport/wasted.ts'
 import { descendantsOf } from './cleanup/process-tree.ts'
 import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
 import type { ProcessId } from './cleanup/proc-scan.ts'
@@ -89,7 +89,8 @@ export class ServerProcess {
     }
     this.#child = spawnServer(options)
     this.#flow = new Valve(this.#child.stdout)
-    this.#wasted = new Wasted({ clock: options.clock, flow: this.#flow, onSlow: () => this.#tellSlow() })
+    const onSlow = (): void => logSlow(options.log, { pid: this.pid })
+    this.#wasted = new Wasted({ clock: options.clock, flow: this.#flow, onSlow })
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
       options.table.add(this)
@@ -125,12 +126,6 @@ export class ServerProcess {
   /** Counts what it wrote for nobody: with much of it, it is read more slowly. */
   wasted(bytes: number): void {
     this.#wasted.add(bytes)
-  }
-
-  #tellSlow(): void {
-    const why =
-      'it writes over 16 MiB a second that nobody is given, such as progress of which a call gets 20 a second'
-    this.#options.log.warn('a server is read more slowly', { pid: this.pid, why })
   }
 
   /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../api/index.ts'
+import type { Clock, Log } from '../api/index.ts'
 import { Allowance } from './allowance.ts'
 import type { Pausable } from './loop-turns.ts'
 
@@ -26,11 +26,42 @@ export class Valve implements Pausable {
   }
 }
 
-interface WastedOptions {
+interface WastedBytesOptions {
   readonly clock: Clock
-  readonly flow: Pausable
   /** Told once, when the source is made to wait for the first time. */
   onSlow(): void
+}
+
+/** Counts what a source sends for nobody, whatever streams it comes on. */
+export class WastedBytes {
+  readonly #onSlow: () => void
+  readonly #allowance: Allowance
+  #isSlow = false
+
+  constructor({ clock, onSlow }: WastedBytesOptions) {
+    this.#onSlow = onSlow
+    this.#allowance = new Allowance(clock, RATE)
+  }
+
+  /** Counts a message for nobody; returns the milliseconds for which its stream is to wait, 0 where it need not. */
+  spend(bytes: number): number {
+    const ms = this.#allowance.spend(bytes)
+    if (ms === 0) return 0
+    if (!this.#isSlow) this.#onSlow()
+    this.#isSlow = true
+    return Math.max(SHORTEST_MS, ms)
+  }
+}
+
+/** Logs that a server is made to wait. */
+export function logSlow(log: Log, server: { readonly pid?: number | undefined } = {}): void {
+  const why =
+    'it sends over 16 MiB a second that nobody is given, such as progress of which a call gets 20 a second'
+  log.warn('a server is read more slowly', { ...server, why })
+}
+
+interface WastedOptions extends WastedBytesOptions {
+  readonly flow: Pausable
 }
 
 /**
@@ -39,19 +70,18 @@ interface WastedOptions {
  */
 export class Wasted {
   readonly #options: WastedOptions
-  readonly #allowance: Allowance
-  #isSlow = false
+  readonly #bytes: WastedBytes
   #isOver = false
   #goOn: (() => void) | undefined
 
   constructor(options: WastedOptions) {
     this.#options = options
-    this.#allowance = new Allowance(options.clock, RATE)
+    this.#bytes = new WastedBytes(options)
   }
 
   /** Counts a message for nobody. */
   add(bytes: number): void {
-    const ms = this.#allowance.spend(bytes)
+    const ms = this.#bytes.spend(bytes)
     if (ms > 0 && this.#goOn === undefined && !this.#isOver) this.#wait(ms)
   }
 
@@ -62,11 +92,9 @@ export class Wasted {
   }
 
   #wait(ms: number): void {
-    const { clock, flow, onSlow } = this.#options
-    if (!this.#isSlow) onSlow()
-    this.#isSlow = true
+    const { clock, flow } = this.#options
     flow.pause?.()
-    const takeBack = clock.after(Math.max(SHORTEST_MS, ms), () => this.#goOn?.())
+    const takeBack = clock.after(ms, () => this.#goOn?.())
     this.#goOn = () => {
       this.#goOn = undefined
       takeBack()

@@ -33,8 +33,8 @@ export interface Transport {
   opened(server: ServerSide): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
-  /** Hears of a notification of so many bytes that nobody gets. */
-  wasted?(bytes: number): void
+  /** Hears of a notification of so many bytes that nobody gets, and of the request on whose stream it came, where streams tell. */
+  wasted?(bytes: number, of: Pending | undefined): void
   /** Takes no more requests; resolves when the last one has ended. */
   retire(): Promise<void>
   close(): Promise<void>
@@ -76,7 +76,7 @@ export class Pending {
   /** Stops watching for the cancellation by its client. */
   stopWatching: (() => void) | undefined = undefined
   /** The HTTP request that carries it. */
-  carrier: { abort(): void } | undefined = undefined
+  carrier: { abort(): void; slow(ms: number): void } | undefined = undefined
   /** The observed behaviour of what it calls, where calls are scheduled. */
   behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */

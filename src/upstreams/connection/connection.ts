@@ -176,7 +176,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     if (message.kind === 'response') this.#answered(message, of)
     else if (message.kind === 'request') this.#requests.received(message, of)
     else if (message.kind !== 'notification') this.#malformed(message, bytes, of)
-    else if (!this.#notifications.received(message, of)) this.transport.wasted?.(bytes.length)
+    else if (!this.#notifications.received(message, of)) this.transport.wasted?.(bytes.length, of)
   }
 
   #schedule(pending: Pending, call: Call): void {

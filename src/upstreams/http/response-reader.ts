@@ -1,3 +1,4 @@
+import type { Clock } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
@@ -58,6 +59,8 @@ export class Reply implements ReplyHandler {
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
   #isAborted = false
+  /** Time for which nothing is to be read, from the end of this read. */
+  #slowMs = 0
   /** True while a large text waits for its caller's turn. */
   #isWaiting = false
   #takeBackCut: (() => void) | undefined
@@ -109,8 +112,16 @@ export class Reply implements ReplyHandler {
     return body
   }
 
+  /** Has the rest of the reply wait: too much of it is for nobody. */
+  slow(ms: number): void {
+    this.#slowMs = ms
+  }
+
   onRead(began: number, carrier: Carrier): void {
-    if (this.#hold?.isWaiting !== true) loopTurns.readInTurn(this.#caller, began, carrier)
+    if (this.#hold?.isWaiting === true) return
+    if (this.#slowMs > 0) pauseFor(this.#slowMs, carrier, this.#host)
+    else loopTurns.readInTurn(this.#caller, began, carrier)
+    this.#slowMs = 0
   }
 
   /** The key of whoever reads the answer. */
@@ -228,6 +239,12 @@ export class Reply implements ReplyHandler {
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
     this.abort()
   }
+}
+
+/** Reads nothing for so long. */
+export function pauseFor(ms: number, carrier: Carrier, clock: Pick<Clock, 'after'>): void {
+  carrier.pause?.()
+  clock.after(ms, () => carrier.resume?.())
 }
 
 export function isEventStream(headers: ReplyHeaders): boolean {

@@ -4,7 +4,7 @@ import { loopTurns } from '../../transport/loop-turns.ts'
 import { readerKey } from '../../transport/read-in-turns.ts'
 import { EventBody, startOfStream, type Position } from './response-body.ts'
 import { unreachable } from './http-failures.ts'
-import { isEventStream } from './response-reader.ts'
+import { isEventStream, pauseFor } from './response-reader.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 
 /** Dependencies of a standing stream: the transport that it belongs to. */
@@ -33,6 +33,8 @@ export class StandingStream implements ReplyHandler {
   #openedAt = 0
   #hasBeenOpen = false
   #isWanted = true
+  /** Time for which nothing is to be read, from the end of this read. */
+  #slowMs = 0
   #takeBackRetry: (() => void) | undefined
 
   constructor(host: StreamHost) {
@@ -72,8 +74,15 @@ export class StandingStream implements ReplyHandler {
     if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
   }
 
+  /** Has the rest of the stream wait: too much of it is for nobody. */
+  slow(ms: number): void {
+    this.#slowMs = ms
+  }
+
   onRead(began: number, carrier: Carrier): void {
-    loopTurns.readInTurn(this.#key, began, carrier)
+    if (this.#slowMs > 0) pauseFor(this.#slowMs, carrier, this.#host.clock)
+    else loopTurns.readInTurn(this.#key, began, carrier)
+    this.#slowMs = 0
   }
 
   onEnd(): void {

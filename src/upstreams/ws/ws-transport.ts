@@ -14,6 +14,7 @@ import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
 import { readerKey, readInTurns } from '../../transport/read-in-turns.ts'
+import { logSlow, Valve, Wasted } from '../../transport/wasted.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { QueuedTransport } from '../connection/queued-transport.ts'
@@ -42,6 +43,7 @@ export class WsTransport extends QueuedTransport {
   #waiting: Written[] | undefined = []
   #waitingLength = 0
   #isClosing = false
+  #wasted: Wasted | undefined
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const unread = (): number =>
@@ -68,15 +70,19 @@ export class WsTransport extends QueuedTransport {
   #open(credentials: CredentialHeaders, attempt: number): void {
     if (this.#isClosing) return this.#events.closed({ why: 'it was closed' })
     const socket = connect(this.#spec, this.#context, credentials)
-    const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
+    const { clock, log } = this.#context
+    const channel = new WebSocketChannel(socket, { clock })
+    const flow = new Valve(channel)
+    const wasted = new Wasted({ clock, flow, onSlow: () => logSlow(log) })
     this.#channel = channel
+    this.#wasted = wasted
     let tcp: Socket | undefined
     socket.on('upgrade', (response: IncomingMessage) => {
       tcp = response.socket
       channel.connected(tcp)
     })
     socket.on('open', () => {
-      if (tcp !== undefined) readInTurns(tcp, readerKey('a WebSocket'), channel)
+      if (tcp !== undefined) readInTurns(tcp, readerKey('a WebSocket'), flow)
       this.#opened()
     })
     let failure: Reason | undefined
@@ -95,6 +101,7 @@ export class WsTransport extends QueuedTransport {
     channel.open({
       message: bytes => this.#events.received(bytes, undefined),
       gone: why => {
+        wasted.end()
         if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
       },
       flow: () => this.queue.drained(),
@@ -117,8 +124,13 @@ export class WsTransport extends QueuedTransport {
     this.#events.closed({ why: reasonOf(error), error: error instanceof GatewayError ? error : undefined })
   }
 
+  wasted(bytes: number): void {
+    this.#wasted?.add(bytes)
+  }
+
   close(): Promise<void> {
     this.#isClosing = true
+    this.#wasted?.end()
     return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 
