@@ -1,5 +1,7 @@
 import type { Lua } from '../store/store.ts'
 
+/** Bytes of all entries of a session: an owner keeps a mebibyte of messages. */
+const MOST_BYTES = 4 * 1024 * 1024
 /** Entries at which Redis itself drops the oldest ones: more than any owner keeps. */
 const MOST = 1024
 
@@ -31,15 +33,17 @@ return {redis.call('XLEN',KEYS[1]),0}`,
 }
 
 /**
- * Takes the events of a session over: `events`; epoch of the new owner, ms to live → entries. Owners before it add nothing
- * from then on, as its epoch stands behind all that they could write.
+ * Takes the events of a session over: `events`; epoch of the new owner, ms to live → entries, or none where they are more than
+ * any owner keeps. Owners before it add nothing from then on, as its epoch stands behind all that they could write.
  */
 export const TAKE_OVER: Lua = {
   name: 'take-events',
   lua: `if redis.call('EXISTS',KEYS[1])==0 then return {} end
 redis.pcall('XADD',KEYS[1],ARGV[1]..'-0','e','')
 redis.call('PEXPIRE',KEYS[1],ARGV[2])
-return redis.call('XRANGE',KEYS[1],'-','+','COUNT',${MOST})`,
+local r,size=redis.call('XRANGE',KEYS[1],'-','+','COUNT',${MOST}),0
+for _,e in ipairs(r) do for _,v in ipairs(e[2]) do size=size+#v end end
+return size>${MOST_BYTES} and {} or r`,
 }
 
 /** Forgets the events of a session that has ended: `events` → 1 or 0. */

@@ -1,3 +1,4 @@
+import { MOST_VALUE, SHORT } from '../store/short.ts'
 import type { Lua } from '../store/store.ts'
 
 /** Keeps a value: `value`; text, ms, when (`always`, `absent`, `is`), the one that it must be → 1, or 0 where it is not so. */
@@ -9,17 +10,23 @@ redis.call('SET',KEYS[1],ARGV[1],'PX',ARGV[2]) return 1`,
 }
 
 /** Gets a value: `value` → text or nothing. */
-export const GET: Lua = { name: 'get', lua: `return redis.call('GET',KEYS[1])` }
+export const GET: Lua = {
+  name: 'get',
+  lua: `${SHORT}return short(redis.call('GET',KEYS[1]),${MOST_VALUE})`,
+}
 
 /** Gets a value and the time: `value` → {ms, text or nothing}. */
 export const LOOK: Lua = {
   name: 'look',
-  lua: `local t=redis.call('TIME')
-return {t[1]*1000+math.floor(t[2]/1000),redis.call('GET',KEYS[1])}`,
+  lua: `${SHORT}local t=redis.call('TIME')
+return {t[1]*1000+math.floor(t[2]/1000),short(redis.call('GET',KEYS[1]),${MOST_VALUE})}`,
 }
 
 /** Gets a value and deletes it: `value` → text or nothing. */
-export const TAKE: Lua = { name: 'take', lua: `return redis.call('GETDEL',KEYS[1])` }
+export const TAKE: Lua = {
+  name: 'take',
+  lua: `${SHORT}return short(redis.call('GETDEL',KEYS[1]),${MOST_VALUE})`,
+}
 
 /** Deletes a value: `value`; when (`always`, `is`), the one that it must be → 1, or 0 where it is not there. */
 export const DELETE: Lua = {

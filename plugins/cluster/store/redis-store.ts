@@ -4,6 +4,7 @@ import { clusterError } from '../errors.ts'
 import { Circuit } from './circuit.ts'
 import { type Connection, CONNECT_MS, type RedisConfig } from './connections/connection.ts'
 import { connectionTo } from './connections/index.ts'
+import { MOST_ENTRY } from './short.ts'
 import type { Lua, Reply, SharingStore } from './store.ts'
 import { Subscriber } from './subscriber.ts'
 
@@ -75,7 +76,8 @@ export class RedisStore implements SharingStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    return ((await this.#send(key, ['GET', key])) as string | null) ?? undefined
+    const reply = await this.#send(key, ['GETRANGE', key, '0', String(MOST_ENTRY)])
+    return typeof reply === 'string' && reply !== '' ? reply : undefined
   }
 
   async run(script: Lua, keys: readonly string[], args: readonly string[]): Promise<Reply> {

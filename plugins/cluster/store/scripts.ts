@@ -1,4 +1,8 @@
+import { MOST_VALUE, SHORT } from './short.ts'
 import type { Reply, Script, Tables } from './store.ts'
+
+/** Bytes of the id of a replica. */
+const MOST_ID = 64
 
 /**
  * Renews the lease of a replica: `replica`, `roster`; before, now, ms, id → 2 renewed, 1 new, 0 somebody else's.
@@ -42,8 +46,10 @@ if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end 
 /** Names those whose lease has not run out: `roster` → ids. */
 export const ROSTER: Script = {
   name: 'roster',
-  lua: `local t=redis.call('TIME')
-return redis.call('ZRANGEBYSCORE',KEYS[1],t[1]*1000+math.floor(t[2]/1000),'+inf','LIMIT',0,1000)`,
+  lua: `${SHORT}local t=redis.call('TIME') local r={}
+for _,m in ipairs(redis.call('ZRANGEBYSCORE',KEYS[1],t[1]*1000+math.floor(t[2]/1000),'+inf','LIMIT',0,1000)) do
+  r[#r+1]=short(m,${MOST_ID}) or nil end
+return r`,
   run: (memory, [roster = '']) =>
     [...memory.scores(roster)].filter(([, until]) => until >= memory.now).map(([member]) => member),
 }
@@ -51,8 +57,8 @@ return redis.call('ZRANGEBYSCORE',KEYS[1],t[1]*1000+math.floor(t[2]/1000),'+inf'
 /** Writes what is known of a session, unless another replica has it: `session`; me, epoch, record, ms → {owner, epoch}. */
 export const WRITE: Script = {
   name: 'write',
-  lua: `local o=redis.call('HMGET',KEYS[1],'owner','epoch')
-if o[1] and o[1]~=ARGV[1] then return {o[1],tonumber(o[2])} end
+  lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch')
+if o[1] and o[1]~=ARGV[1] then return {short(o[1],${MOST_ID}),tonumber(o[2])} end
 local n=o[2] or ARGV[2]
 redis.call('HSET',KEYS[1],'owner',ARGV[1],'epoch',n,'record',ARGV[3])
 redis.call('PEXPIRE',KEYS[1],ARGV[4]) return {ARGV[1],tonumber(n)}`,
@@ -71,8 +77,8 @@ redis.call('PEXPIRE',KEYS[1],ARGV[4]) return {ARGV[1],tonumber(n)}`,
 /** Reads a session: `session` → {owner, epoch, record}, or nothing. */
 export const READ: Script = {
   name: 'read',
-  lua: `local o=redis.call('HMGET',KEYS[1],'owner','epoch','record')
-if not o[1] then return {} end return {o[1],tonumber(o[2]),o[3]}`,
+  lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch','record')
+if not short(o[1],${MOST_ID}) then return {} end return {o[1],tonumber(o[2]),short(o[3],${MOST_VALUE})}`,
   run(memory, [session = '']) {
     const known = memory.fields(session)
     if (known === undefined) return []
@@ -87,8 +93,8 @@ if not o[1] then return {} end return {o[1],tonumber(o[2]),o[3]}`,
  */
 export const ADOPT: Script = {
   name: 'adopt',
-  lua: `local o=redis.call('HMGET',KEYS[1],'owner','epoch')
-if not o[1] then return {} end
+  lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch')
+if not short(o[1],${MOST_ID}) then return {} end
 if o[1]==ARGV[1] and o[2]==ARGV[2] then
   local v=redis.call('GET',KEYS[2])
   if v==false or v==ARGV[5] then

@@ -34,6 +34,7 @@ export interface Store {
   readonly upSince: number | undefined
   /** Never rejects: what cannot be reached now is tried again for as long as it is open. */
   connect(): Promise<void>
+  /** The text of an entry of the directory, and no more of a longer one than its beginning. */
   get(key: string): Promise<string | undefined>
   run(script: Script, keys: readonly string[], args: readonly string[]): Promise<Reply>
   close(): void
