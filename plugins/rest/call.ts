@@ -13,8 +13,9 @@ import {
 import { problem, problemOf, problemOfThrown } from './problem.ts'
 import type { RestRequest, RestSessions } from './road.ts'
 
-/** Events that wait for a slow reader; more are left out, but never the result. */
+/** Events that wait for a slow reader, and their characters; more are left out, but never the result. */
 const MAX_WAITING = 1024
+const MAX_CHARACTERS = 1024 * 1024
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],
@@ -138,6 +139,7 @@ class EventBody implements AsyncIterable<string> {
   /** Resolves with the first event. */
   readonly begun: Promise<undefined>
   readonly #waiting: string[] = []
+  #characters = 0
   #isOver = false
   #begin: () => void = () => undefined
   #wake: () => void = () => undefined
@@ -149,10 +151,14 @@ class EventBody implements AsyncIterable<string> {
   /** Progress and log messages; everything else is for clients of MCP. */
   tell({ method, params = {} }: Notification): void {
     const name = NAMES.get(method)
-    if (name === undefined || this.#waiting.length >= MAX_WAITING) return
+    if (name === undefined || !this.#hasRoom) return
     const { progressToken: _token, _meta, ...shown } = params
     this.#add(name, JSON.stringify(shown))
     this.#begin()
+  }
+
+  get #hasRoom(): boolean {
+    return this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
   }
 
   finish(end: End): void {
@@ -165,6 +171,7 @@ class EventBody implements AsyncIterable<string> {
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     for (;;) {
       const event = this.#waiting.shift()
+      this.#characters -= event?.length ?? 0
       if (event !== undefined) yield event
       else if (this.#isOver) return
       else await new Promise<void>(resolve => (this.#wake = resolve))
@@ -172,7 +179,9 @@ class EventBody implements AsyncIterable<string> {
   }
 
   #add(name: string, data: string): void {
-    this.#waiting.push(`event: ${name}\ndata: ${data}\n\n`)
+    const event = `event: ${name}\ndata: ${data}\n\n`
+    this.#characters += event.length
+    this.#waiting.push(event)
     this.#wake()
   }
 }

@@ -19,8 +19,9 @@ import { ApiError, EVENTS, Reply, type Route } from './route.ts'
 const MAX_RUNNING = 50
 const MAX_OF_CALLER = 8
 const MAX_ASKS = 100
-/** Events that wait for a page that does not read. */
+/** Events that wait for a page that does not read, and their characters. */
 const MAX_WAITING = 1024
+const MAX_CHARACTERS = 1024 * 1024
 
 /** Client as whom the page calls: it shows forms to whoever sits before it. */
 const CLIENT: ClientSide = {
@@ -183,6 +184,7 @@ function toldOf(answer: Answer): { readonly event: 'result' | 'error'; readonly 
 class TrialEvents implements AsyncIterable<string> {
   readonly #hide: Hide
   readonly #waiting: string[] = []
+  #characters = 0
   #isOver = false
   #wake: () => void = () => undefined
 
@@ -192,7 +194,8 @@ class TrialEvents implements AsyncIterable<string> {
 
   /** More than a page can show is left out, but never the end. */
   add(event: string, value: JsonObject): void {
-    if (this.#waiting.length >= MAX_WAITING || this.#isOver) return
+    const isFull = this.#waiting.length >= MAX_WAITING || this.#characters >= MAX_CHARACTERS
+    if (isFull || this.#isOver) return
     this.#push(event, value)
   }
 
@@ -205,6 +208,7 @@ class TrialEvents implements AsyncIterable<string> {
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     for (;;) {
       const text = this.#waiting.shift()
+      this.#characters -= text?.length ?? 0
       if (text !== undefined) yield text
       else if (this.#isOver) return
       else await new Promise<void>(resolve => (this.#wake = resolve))
@@ -212,7 +216,9 @@ class TrialEvents implements AsyncIterable<string> {
   }
 
   #push(event: string, value: JsonObject): void {
-    this.#waiting.push(`data: ${safeJson({ event, ...value }, this.#hide)}\n\n`)
+    const text = `data: ${safeJson({ event, ...value }, this.#hide)}\n\n`
+    this.#characters += text.length
+    this.#waiting.push(text)
     this.#wake()
   }
 }
