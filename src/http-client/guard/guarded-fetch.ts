@@ -10,8 +10,9 @@ import { exceptions, type Excepted, type Permit, whyNever, whyNotAt } from './pe
 const MAX_BYTES = 64 * 1024
 const WITHIN_MS = 10_000
 const MAX_REDIRECTS = 3
-/** Requests at a time; what floods us with names to ask is refused. */
-const MAX_OPEN = 100
+/** Requests at a time, all together and for one origin that names what is asked; what floods us with names to ask is refused. */
+const MAX_OPEN = 400
+const MAX_EACH = 100
 
 type LookedUp = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void
 
@@ -39,20 +40,41 @@ interface Around extends Omit<GuardOptions, 'lookup'> {
 export function guardedFetch(options: GuardOptions): Fetch {
   const lookup: Lookup = options.lookup ?? process.getBuiltinModule('node:dns').lookup
   const around: Around = { ...options, lookup, isExcepted: exceptions(options.allowed) }
-  let open = 0
+  const places = new Places()
   return async (url, request) => {
     const shown = shownUrl(url)
     if (!URL.canParse(String(url))) throw refused(shown, 'it is no URL')
-    if (open >= MAX_OPEN)
+    const { origin } = new URL(request.namedBy)
+    if (!places.take(origin))
       throw gatewayError('GW_FETCH_FAILED', { url: shown, why: 'too many are asked at once' })
-    open++
     try {
       return await withinTime(around, request, signal => follow(new URL(url), { ...request, signal }, around))
     } catch (error) {
       throw failure(error, shown)
     } finally {
-      open--
+      places.give(origin)
     }
+  }
+}
+
+/** Requests that are open: a server that answers none of its own keeps no place of those that others name. */
+class Places {
+  #open = 0
+  readonly #each = new Map<string, number>()
+
+  take(origin: string): boolean {
+    const own = this.#each.get(origin) ?? 0
+    if (this.#open >= MAX_OPEN || own >= MAX_EACH) return false
+    this.#open++
+    this.#each.set(origin, own + 1)
+    return true
+  }
+
+  give(origin: string): void {
+    this.#open--
+    const own = (this.#each.get(origin) ?? 1) - 1
+    if (own === 0) this.#each.delete(origin)
+    else this.#each.set(origin, own)
   }
 }
 

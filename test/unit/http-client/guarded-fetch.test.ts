@@ -72,6 +72,20 @@ test('what is asked at once is bounded', async t => {
   assert.deepEqual([...new Set(await Promise.all(many))], ['GW_FETCH_FAILED'])
 })
 
+test('a server that answers nothing of what it names keeps no other from being asked', async t => {
+  const silent = await serve(t, () => undefined)
+  const other = await serve(t, (_, response) => response.end('here'))
+  const fetch = opened()
+  const stop = new AbortController()
+  const many = Array.from({ length: 120 }, () =>
+    codeOf(fetch(silent, { namedBy: silent, signal: stop.signal, withinMs: 60_000 })),
+  )
+
+  assert.equal(await (await fetch(other, { namedBy: other })).text(), 'here')
+  stop.abort()
+  assert.deepEqual([...new Set(await Promise.all(many))], ['GW_FETCH_FAILED'])
+})
+
 test('neither the error nor the log tells what is secret in a URL, and the error not where a name leads', async () => {
   const lines: unknown[] = []
   const log = { ...SILENT, warn: (...line: unknown[]) => void lines.push(line) }
