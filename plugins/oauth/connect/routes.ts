@@ -244,6 +244,8 @@ export class Pages {
     const { people, browsers, links, log } = this.#host
     const login = browser?.login
     if (browser === undefined || login === undefined || people === undefined) return notYours()
+    // Any page may send the browser here: what it makes up ends no login.
+    if (query.get('state') !== login.state) return notYours()
     browser.login = undefined
     const link = links.find(login.link)
     if (link === undefined) return unknownLink()

@@ -173,6 +173,24 @@ describe('the way back', () => {
     )
   })
 
+  test('of the identity provider that another site makes up ends nobody’s login', async t => {
+    const made = await setting(t)
+    const alice = await made.client('alice')
+    const link = linkIn((await alice.request('tools/call', CALL)).result)
+    const browser = new PlainBrowser()
+    browser.stopsBefore = url => url.includes('/oauth/person')
+    const stopped = await throughProvider(browser, await browser.open(link), 'alice', made.idp.issuer)
+    browser.stopsBefore = () => false
+
+    for (const query of ['?state=made-up&code=x', '?error=access_denied', ''])
+      assert.equal((await browser.open(`${made.base}/oauth/person${query}`)).status, 403)
+
+    const page = await browser.open(stopped.url)
+    assert.equal(page.status, 200, page.text)
+    assert.match(page.text, /alice/)
+    assert.deepEqual(made.recorded, [])
+  })
+
   test('with another issuer, without a code or with an error makes no grant, and says nothing of it', async t => {
     for (const change of [
       (query: URLSearchParams) => query.set('iss', 'https://evil.example'),
