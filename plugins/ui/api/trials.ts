@@ -133,6 +133,7 @@ export class Trials {
     const running = gate.run(session, {
       method: 'tools/call',
       params,
+      received: body,
       emit: ({ method, params: said = {} }) => {
         if (method === 'notifications/progress') events.add('progress', said)
         if (method === 'notifications/message') events.add('log', said)

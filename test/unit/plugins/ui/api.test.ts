@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
-import { posted, setting } from './setting.ts'
+import { open, posted, setting } from './setting.ts'
 
 const call = (name: string, args: JsonObject = {}): [string, JsonObject] => [
   'tools/call',
@@ -188,6 +190,20 @@ describe('what the API does', () => {
       ['progress', 'result'],
     )
     assert.match(JSON.stringify(events), /done/)
+  })
+
+  test('tries a tool with its arguments as they were written', async t => {
+    const raw = fileURLToPath(new URL('../../fixtures/servers/raw-echo-server.mjs', import.meta.url))
+    const upstreams = { raw: { type: 'stdio', command: process.execPath, args: [raw] } }
+    const gateway = closeAfter(t, await testGateway({ config: { ui: {}, upstreams } }))
+    const { ask } = await open(String((await gateway.gateway.control('ui.link')).url))
+    const args = '{"id":9007199254740993,"amount":1e400}'
+
+    const reply = await ask('run', { ...posted({}), body: `{"name":"raw__raw","arguments":${args}}` })
+
+    const { content } = JSON.parse((await reply.text()).slice(6)) as { content: { text: string }[] }
+    const line = Buffer.from(content[0]?.text ?? '', 'base64').toString()
+    assert.ok(line.includes(`"arguments":${args}`), line)
   })
 
   test('starts and restarts servers', async t => {
