@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { TAKE_OVER } from '../../../../plugins/cluster/events/scripts.ts'
-import { GET, LOOK, TAKE } from '../../../../plugins/cluster/shared/scripts.ts'
-import { RedisStore } from '../../../../plugins/cluster/store/redis-store.ts'
-import { ADOPT, READ, ROSTER, WRITE } from '../../../../plugins/cluster/store/scripts.ts'
-import { systemClock } from '../../../../src/util/clock.ts'
-import { cleanup } from '../../../fixtures/cleanup.ts'
-import { redisFor, skip } from '../../../fixtures/redis.ts'
-import { SILENT } from '../install.ts'
+import { TAKE_OVER } from '../../../../../plugins/cluster/events/scripts.ts'
+import { GET, LOOK, TAKE } from '../../../../../plugins/cluster/shared/scripts.ts'
+import { RedisStore } from '../../../../../plugins/cluster/store/redis-store.ts'
+import { ADOPT, READ, ROSTER, WRITE } from '../../../../../plugins/cluster/store/scripts.ts'
+import { systemClock } from '../../../../../src/util/clock.ts'
+import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { redisFor, skip } from '../../../../fixtures/redis.ts'
+import { SILENT } from '../../install.ts'
 
 /** Longer than anything of ours. */
 const HUGE = 'x'.repeat(5 * 1024 * 1024)
