@@ -1,4 +1,4 @@
-import type { ParseError } from 'jsonc-parser'
+import type { Edit, ParseError } from 'jsonc-parser'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { Client } from './clients.ts'
 
@@ -29,12 +29,16 @@ function jsonEditor({ key }: Client): Editor {
       const { modify, applyEdits } = await import('jsonc-parser')
       const source = text.trim() === '' ? '{}\n' : text
       checkMaps(await parsedJson(source), key)
+      const [plain] = modify(source, [...key, name], entry, {})
+      const behind = plain && (await behindAnother(source, plain))
+      if (behind !== undefined) return applyEdits(source, [behind])
       return applyEdits(source, modify(source, [...key, name], entry, { formattingOptions: formOf(source) }))
     },
     async remove(text, name) {
       const { modify, applyEdits } = await import('jsonc-parser')
-      await parsedJson(text)
-      const options = { formattingOptions: formOf(text) }
+      const { size } = entriesOf(at(await parsedJson(text), key))
+      // Alone in its map, it leaves blanks that are put in order; others stay as they are.
+      const options = size > 1 ? {} : { formattingOptions: formOf(text) }
       return applyEdits(text, modify(text, [...key, name], undefined, options))
     },
   }
@@ -60,6 +64,23 @@ function checkMaps(settings: unknown, key: readonly string[]): void {
     if (value === undefined) return
     if (!isObject(value)) throw new Error(name === '' ? 'it holds no map' : `"${name}" is no map`)
   }
+}
+
+/** The edit that puts an entry behind another one, which keeps its bytes; undefined where it comes behind none. */
+async function behindAnother(text: string, { offset, content }: Edit): Promise<Edit | undefined> {
+  if (!content.startsWith(',')) return undefined
+  const { parseTree, findNodeAtOffset } = await import('jsonc-parser')
+  const tree = parseTree(text)
+  let before = tree && findNodeAtOffset(tree, offset - 1)
+  while (before !== undefined && before.type !== 'property') before = before.parent
+  if (before === undefined) return undefined
+  const lead = text.slice(text.lastIndexOf('\n', before.offset - 1) + 1, before.offset)
+  if (lead.trim() !== '') return { offset, length: 0, content: content.replace(',', ', ') }
+  const { tabSize, insertSpaces, eol } = formOf(text)
+  const made = JSON.stringify(JSON.parse(`{${content.slice(1)}}`), null, insertSpaces ? tabSize : '\t')
+  const depth = insertSpaces ? tabSize : 1
+  const lines = made.split('\n').slice(1, -1)
+  return { offset, length: 0, content: `,${lines.map(line => `${eol}${lead}${line.slice(depth)}`).join('')}` }
 }
 
 /** Indentation and line ends as the text has them. */
