@@ -11,7 +11,7 @@ const OVERHEAD = 64
 
 /** Lines that servers and what runs them say at every start, and that never are why one ended. */
 const CHATTER =
-  /^(Failed to request initial roots from client|npm (warn|notice|WARN)|\(node:\d+\) |\(Use `node --trace|Node\.js v\d|node:[\w/]+:\d+$|Traceback \(most recent)/
+  /^(Failed to request initial roots from client|npm (warn|notice|WARN)|npm (error|ERR!) (code \w+$|A complete log|Log files were not|404 {1,3}(Note that|tarball,)|404 *$)|\(node:\d+\) |\(Use `node --trace|Node\.js v\d|node:[\w/]+:\d+$|Traceback \(most recent)/
 
 /** Lines of an error besides its message: frames, the code around it, its properties. */
 const TRIMMINGS = /^\s+(at |File "|~|\^)|^\s*[\]{}[\],;)]+\s*$|^\s+(code|requireStack|url|errno|syscall): /
