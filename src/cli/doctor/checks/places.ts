@@ -52,9 +52,9 @@ async function ofConfiguration(path: string, secrets: readonly string[]): Promis
   ]
 }
 
-/** True for the path of what is here, or of what may be made in a directory that is: a variable that names a file is no secret. */
+/** True for a relative path, and for that of what is here or may be made in a directory that is: a variable that names a file is no secret. */
 function isPlace(text: string): boolean {
-  if (!isAbsolute(text)) return false
+  if (!isAbsolute(text)) return /^\.\.?\//.test(text)
   const above = dirname(text)
   return existsSync(text) || (above !== dirname(above) && existsSync(above))
 }

@@ -59,6 +59,10 @@ test('a variable that names a file is no secret: a configuration with it may be 
   await chmod(well.file, 0o644)
   assert.equal(await found(well, 'config-readable'), undefined)
 
+  await well.config(server('MEMORY_FILE_PATH: ../../../../memory.jsonl'))
+  await chmod(well.file, 0o644)
+  assert.equal(await found(well, 'config-readable'), undefined, 'a server counts it from its own folder')
+
   await well.config(server('LONG_VALUE: /wJalrXUtnFEMI/K7MDENG'))
   await chmod(well.file, 0o644)
   assert.ok(await found(well, 'config-readable'), 'what only looks like a path may be a key')
