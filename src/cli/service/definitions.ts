@@ -16,6 +16,10 @@ export interface ServiceFacts {
 export interface ServiceKind {
   readonly platform: 'linux' | 'darwin' | 'win32'
   readonly title: string
+  /** Variable that the place of the file depends on. */
+  readonly home: string
+  /** Advice for who hears a no of the system. */
+  readonly refused: string
   /** The file that describes the service; undefined where this user has no place for it. */
   file(name: string, environment: Readonly<Record<string, string | undefined>>): string | undefined
   text(facts: ServiceFacts): string
@@ -33,6 +37,9 @@ const PAUSE = 2
 const systemd: ServiceKind = {
   platform: 'linux',
   title: 'systemd user unit',
+  home: 'HOME',
+  refused:
+    'it needs a session of systemd for you: log in as yourself, not by su or sudo; where this system runs none, as in a container, gateway up starts it until the next start of the machine',
   encoding: 'utf8',
   file(name, { XDG_CONFIG_HOME, HOME }) {
     const base = XDG_CONFIG_HOME?.startsWith('/') === true ? XDG_CONFIG_HOME : HOME && join(HOME, '.config')
@@ -86,6 +93,8 @@ function unitPath(path: string): string {
 const launchd: ServiceKind = {
   platform: 'darwin',
   title: 'launchd agent',
+  home: 'HOME',
+  refused: 'it needs your session on the desktop; gateway up starts it until you log out',
   encoding: 'utf8',
   file: (name, { HOME }) =>
     HOME ? join(HOME, 'Library', 'LaunchAgents', `${label(name)}.plist`) : undefined,
@@ -145,6 +154,8 @@ function xml(value: string): string {
 const taskScheduler: ServiceKind = {
   platform: 'win32',
   title: 'task of the Task Scheduler',
+  home: 'LOCALAPPDATA',
+  refused: 'it needs the right to make tasks; gateway up starts it until you log out',
   // The Task Scheduler takes no other one.
   encoding: 'utf16le',
   file: (name, { LOCALAPPDATA }) => (LOCALAPPDATA ? join(LOCALAPPDATA, 'tapgate', `${name}.xml`) : undefined),

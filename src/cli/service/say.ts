@@ -27,6 +27,7 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Node
   else {
     out.line(`${out.paint('green', 'wrote')} ${file} (${kind.title})`)
     for (const line of ranLines(ran, terminal)) out.line(line)
+    if (failed) out.line(`${kind.refused}; gateway service uninstall takes the file back`)
     if (ran.length === 0)
       out.line(
         `on that system: ${kind

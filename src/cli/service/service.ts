@@ -53,7 +53,9 @@ export async function serviceOf(
   const name = `tapgate-${key.slice(0, 8)}`
   const file = kind.file(name, environment)
   if (file === undefined)
-    throw gatewayError('GW_USAGE', { what: 'HOME is not set, so there is no place for a service' })
+    throw gatewayError('GW_USAGE', {
+      what: `${kind.home} is not set, so there is no place for a service of ${kind.platform}`,
+    })
   const facts: ServiceFacts = {
     name,
     line: [

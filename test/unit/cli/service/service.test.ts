@@ -141,6 +141,26 @@ test('install writes the file and has the system take it; uninstall takes both b
   ])
 })
 
+test('a system that says no is said to be wanted, with what to do in its place', async t => {
+  if (process.platform !== 'linux') return t.skip('for systemd')
+  const { path, terminal } = await home(t)
+  await writeFile(join(path, 'bin/systemctl'), '#!/bin/sh\necho Failed to connect to bus >&2\nexit 1\n')
+
+  assert.equal(await sayInstall({ platform: 'linux', json: false }, terminal, process), 1)
+
+  const said = terminal.printed.join('\n')
+  assert.match(said, /failed systemctl --user daemon-reload: .*Failed to connect to bus/)
+  assert.match(said, /session of systemd.*gateway up.*gateway service uninstall/)
+})
+
+test('the variable that is missing for a place is the one that this system has', async t => {
+  const { terminal } = await home(t)
+
+  await assert.rejects(serviceOf({ platform: 'win32' }, terminal, process), {
+    message: /LOCALAPPDATA is not set, so there is no place for a service of win32/,
+  })
+})
+
 test('a service gives memory back as a gateway in the background does, unless its owner has said how', async t => {
   const { terminal } = await home(t)
   const textWith = async (environment: object, platform: string): Promise<string> => {
