@@ -124,7 +124,7 @@ export function statusLines(state: Status, terminal: Terminal): string[] {
   const { background, ...now } = state
   const { out } = terminal
   const attach = background.attachable
-    ? 'gateway attach'
+    ? `gateway attach -c ${relative(terminal.cwd, background.config)}`
     : 'not here: another process has the socket, or it is off'
   return [
     ...psLines(now, Date.now(), terminal),
