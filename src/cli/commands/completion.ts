@@ -3,6 +3,8 @@ import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
 
 export default class Completion extends GatewayCommand {
   static override summary = 'Print a completion script for a shell.'
+  static override description =
+    'Make the directory of the file first where it is not there, as with mkdir -p ~/.local/share/bash-completion/completions; a new shell then completes.'
   static override examples = [
     'gateway completion bash > ~/.local/share/bash-completion/completions/gateway',
     'gateway completion zsh > "${fpath[1]}/_gateway"',
