@@ -5,6 +5,13 @@ import type { Terminal } from './output/terminal.ts'
 
 const helpGroup = 'GLOBAL'
 
+/** Refuses an empty value, which a variable that is not set leaves behind. */
+async function filled(value: string): Promise<string> {
+  if (value !== '') return value
+  const { CLIError } = await import('@oclif/core/errors')
+  throw new CLIError('It has an empty value: give it another one, or leave it out')
+}
+
 /** `--json`, for every command. */
 export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on stdout, errors included.' }) }
 
@@ -12,11 +19,13 @@ export const JSON_FLAG = { json: boolean({ helpGroup, summary: 'Print JSON on st
 export const CONFIG_FLAGS = {
   config: string({
     char: 'c',
+    parse: filled,
     helpGroup,
     helpValue: '<file>',
     summary: 'Configuration file. Default: the nearest gateway.yaml upwards.',
   }),
   env: string({
+    parse: filled,
     helpGroup,
     helpValue: '<name>',
     summary: 'Environment: gateway.<name>.yaml goes on top. Default: GATEWAY_ENV.',
@@ -36,6 +45,7 @@ export const CONTROL_FLAGS = {
   config: CONFIG_FLAGS.config,
   env: CONFIG_FLAGS.env,
   socket: string({
+    parse: filled,
     helpGroup,
     helpValue: '<file>',
     summary: 'Control socket of the gateway. Default: that of the one which runs with the configuration.',
