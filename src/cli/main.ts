@@ -4,6 +4,7 @@ import { dirname, extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Interfaces } from '@oclif/core'
 import { shortWay } from './fast-start.ts'
+import type { KnownCommand } from './output/report.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
 
@@ -34,14 +35,17 @@ async function run(argv: string[]): Promise<number> {
     return await (shortWay(argv, terminal) ?? (() => longWay(argv)))()
   } catch (error) {
     const { report } = await import('./output/report.ts')
-    return report(error, argv, terminal, commandNames)
+    return report(error, argv, terminal, knownCommands)
   }
 }
 
 /** As people type them: `agents list`. */
-async function commandNames(): Promise<string[]> {
+async function knownCommands(): Promise<KnownCommand[]> {
   const { COMMANDS } = await import('./commands.ts')
-  return Object.keys(COMMANDS).map(id => id.replaceAll(':', ' '))
+  return Object.entries(COMMANDS).map(([id, { flags = {} }]) => ({
+    name: id.replaceAll(':', ' '),
+    required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
+  }))
 }
 
 async function longWay(argv: string[]): Promise<number> {

@@ -19,9 +19,9 @@ export async function report(
   thrown: unknown,
   argv: readonly string[],
   terminal: Terminal,
-  commandNames: CommandNames,
+  commands: KnownCommands,
 ): Promise<number> {
-  const error = await knownError(thrown, commandNames)
+  const error = await knownError(thrown, commands)
   if (wantsJson(argv)) terminal.out.json({ error: errorData(error) })
   else for (const line of errorLines(error, terminal)) terminal.err.line(line)
   return error.entry.exit ?? 1
@@ -47,9 +47,9 @@ export function problemLine(problem: Problem, { cwd, err }: Terminal): string {
 }
 
 /** Whatever was thrown, as an error of the table. */
-export async function knownError(thrown: unknown, commandNames: CommandNames): Promise<GatewayError> {
+export async function knownError(thrown: unknown, commands: KnownCommands): Promise<GatewayError> {
   if (thrown instanceof GatewayError) return thrown
-  if (isUsageError(thrown)) return usageError(thrown, commandNames)
+  if (isUsageError(thrown)) return usageError(thrown, commands)
   if (isRpcFailure(thrown)) return refusal(thrown.error)
   return gatewayError('GW_INTERNAL', { cause: thrown })
 }
@@ -112,8 +112,15 @@ interface UsageError extends Error {
   readonly parse?: { readonly input?: { readonly flags?: Command.Class['flags'] } }
 }
 
+/** A command as people type it: `key new`. */
+export interface KnownCommand {
+  readonly name: string
+  /** Flags that it cannot do without. */
+  readonly required: readonly string[]
+}
+
 /** Names every command there is. */
-type CommandNames = () => Promise<readonly string[]>
+type KnownCommands = () => Promise<readonly KnownCommand[]>
 
 /** True when oclif threw it. */
 function isUsageError(thrown: unknown): thrown is UsageError {
@@ -121,26 +128,35 @@ function isUsageError(thrown: unknown): thrown is UsageError {
 }
 
 /** The same in our words, with what was probably meant. */
-async function usageError(error: UsageError, commandNames: CommandNames): Promise<GatewayError> {
+async function usageError(error: UsageError, commands: KnownCommands): Promise<GatewayError> {
   const what =
-    (await unknownCommand(error, commandNames)) ?? (await unknownFlags(error)) ?? missingArguments(error)
+    (await unknownCommand(error, commands)) ?? (await unknownFlags(error)) ?? missingArguments(error)
   return gatewayError('GW_USAGE', { what: what ?? inOurWords(error.message) })
 }
 
 async function unknownCommand(
   { message }: UsageError,
-  commandNames: CommandNames,
+  commands: KnownCommands,
 ): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
   const here = OTHER_WORDS[name]
   if (here !== undefined) return `there is no command "${name}" – did you mean "${here}"?`
-  const known = await commandNames()
-  const words = name.split(' ')
-  const asked = words.map((_, i) => words.slice(0, i).join(' ')).findLast(one => known.includes(one))
-  if (asked !== undefined)
-    return `"gateway ${asked}" takes no ${JSON.stringify(name.slice(asked.length + 1))}`
-  return `there is no command "${name}"${await meant(name, known)}`
+  const known = await commands()
+  const asked = known
+    .toSorted((a, b) => a.name.length - b.name.length)
+    .findLast(one => name.startsWith(`${one.name} `))
+  if (asked !== undefined) return wordTooMany(asked, name.slice(asked.name.length + 1))
+  const names = known.map(one => one.name)
+  return `there is no command "${name}"${await meant(name, names)}`
+}
+
+/** One word is probably the value of the one flag that the command cannot do without. */
+function wordTooMany({ name, required }: KnownCommand, rest: string): string {
+  const [flag, ...others] = required
+  const isValue = flag !== undefined && others.length === 0 && !rest.includes(' ')
+  const hint = isValue ? ` – did you mean "--${flag} ${rest}"?` : ''
+  return `"gateway ${name}" takes no ${JSON.stringify(rest)}${hint}`
 }
 
 async function unknownFlags({ flags, parse }: UsageError): Promise<string | undefined> {

@@ -105,6 +105,15 @@ test('a word too many is said to be one, and not that there is no such command',
   )
 })
 
+test('a word in place of the one flag that a command needs is asked back with that flag', async t => {
+  const cwd = await place(t)
+
+  const { code, stderr } = await gateway(['key', 'new', 'ci'], { cwd })
+
+  assert.equal(code, 2)
+  assert.match(stderr, /^error GW_USAGE: "gateway key new" takes no "ci" – did you mean "--name ci"\?\n/)
+})
+
 test('what is kept by a section says which one to add where it is missing', async t => {
   const cwd = await place(t)
 

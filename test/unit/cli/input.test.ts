@@ -12,7 +12,7 @@ import { ERRORS } from '../../../src/errors/errors.ts'
 
 const none = Readable.from([])
 
-const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
+const NO_COMMANDS = (): Promise<never[]> => Promise.resolve([])
 
 test('KEY=VALUE is read by the schema: text stays text, all else is JSON where it is JSON', async () => {
   const given = await readArguments({

@@ -6,7 +6,7 @@ import { loadConfig } from '../../../src/config/index.ts'
 import { directoryWith } from '../config/temp.ts'
 import { outputTo } from '../fixtures/silent-terminal.ts'
 
-const NO_COMMANDS = (): Promise<string[]> => Promise.resolve([])
+const NO_COMMANDS = (): Promise<never[]> => Promise.resolve([])
 
 test('warnings beside errors are labelled, and counted apart', async t => {
   const cwd = directoryWith(t, { 'gateway.yaml': 'cash: true\nupstreams:\n  a:\n  b:\n' })
