@@ -35,9 +35,17 @@ export interface Reason {
   readonly error?: GatewayError | undefined
 }
 
+const SAID = '; it said last: '
+
 /** A reason as its owner reads it: with what the server said. */
 export function forOwner({ why, detail }: Reason): string {
-  return detail === undefined ? why : `${why}; it said last: ${detail}`
+  return detail === undefined ? why : `${why}${SAID}${detail}`
+}
+
+/** Words of the server in a reason as its owner reads it; undefined where there are none. */
+export function saidIn(reason: string): string | undefined {
+  const at = reason.indexOf(SAID)
+  return at === -1 ? undefined : reason.slice(at + SAID.length)
 }
 
 /** The problem of an upstream as its owner reads it. */

@@ -2,18 +2,21 @@ import { text } from 'node:stream/consumers'
 import type { Readable } from 'node:stream'
 import { type Inspection, RpcFailure, type UpstreamStatus } from '../../api/gateway.ts'
 import type { DescribedConfig } from '../../config/index.ts'
-import { gatewayError, type GatewayError, reasonOf } from '../../errors/errors.ts'
+import { gatewayError, GatewayError, reasonOf, saidIn } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { textAt } from '../../util/plain-data.ts'
 import { suggest } from '../../util/suggest.ts'
 import type { Output, Terminal } from '../output/terminal.ts'
-import { type AskFlags, withAsked } from './ask-gateway.ts'
+import { knownError } from '../output/report.ts'
+import { type AskedGateway, type AskFlags, withAsked } from './ask-gateway.ts'
 import { withWaitingSaid } from './say-waiting.ts'
 import { listAllTools } from './tools.ts'
 import { plainText } from '../../util/plain-text.ts'
 
 /** The tool, or its server, said no. */
 const SAID_NO = 5
+
+const SAID_HINT = 'What it said is the answer of the server to this call.'
 
 /** Calls a tool by the same pipeline as any client and gives back the raw result. */
 export async function callTool(
@@ -24,6 +27,7 @@ export async function callTool(
 ): Promise<JsonObject> {
   return withAsked(flags, terminal, async gateway => {
     const tools = await listAllTools(gateway)
+    const since = Date.now()
     const tool = tools.find(entry => entry.name === name)
     try {
       // A name that is not listed may still be one that `routes` sends somewhere.
@@ -32,13 +36,34 @@ export async function callTool(
         gateway.request('tools/call', params),
       )
     } catch (error) {
-      if (tool !== undefined || !(error instanceof RpcFailure)) throw error
+      if (!(error instanceof RpcFailure)) throw error
+      if (tool !== undefined) throw gateway.isOwn ? await withWords(error, name, since, gateway) : error
       const owner = missingOwner(name, await gateway.inspect())
       if (owner === undefined && error.message !== `Unknown tool: ${name}`) throw error
       const known = tools.map(entry => entry.name)
       throw noSuchTool(name, known, owner)
     }
   })
+}
+
+/** A refusal with what the server said: a gateway of the command's own has no log, and is gone before anybody looks at it. */
+async function withWords(
+  failure: RpcFailure,
+  tool: string,
+  since: number,
+  gateway: AskedGateway,
+): Promise<Error> {
+  const { catalog, upstreams } = await gateway.inspect()
+  const owner = catalog.find(({ kind, name }) => kind === 'tools' && name === tool)?.upstream
+  const { lastError = '', lastErrorAt = 0 } = upstreams.find(({ name }) => name === owner)?.runtime ?? {}
+  const detail = lastErrorAt < since ? undefined : saidIn(lastError)
+  if (detail === undefined) return failure
+  const known = await knownError(failure, () => Promise.resolve([]))
+  return new GatewayError(
+    known.code,
+    { why: known.message, detail },
+    { ...known.entry, text: '{why}', hint: SAID_HINT },
+  )
 }
 
 // The prefix tells whose tool it would have been.

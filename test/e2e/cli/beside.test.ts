@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
+import { cleanup } from '../../fixtures/cleanup.ts'
 import { directory, gateway, SERVER, serving, type Outcome, type Serving } from './run.ts'
 
 const skip = process.platform === 'win32' ? 'the sockets of this test are files' : false
+
+const SERVER_INFO = { name: 'forbidding', version: '1' }
 
 interface Beside {
   readonly cwd: string
@@ -105,6 +112,21 @@ test(
   },
 )
 
+test('a call of a gateway of its own shows what the server said when it refused', async t => {
+  const url = await forbidding(t, 'your plan does not include this tool')
+  const config = { listeners: {}, upstreams: { web: { type: 'http', url } } }
+  const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config) })
+
+  const { code, stderr } = await gateway(['call', 'web__go', '--fresh'], { cwd })
+
+  assert.equal(code, 5)
+  assert.match(
+    stderr,
+    /^error GW_UPSTREAM_FORBIDDEN: .*HTTP 403; it said last: your plan does not include this tool\n/,
+  )
+  assert.doesNotMatch(stderr, /log of the gateway/)
+})
+
 test('a call beside several workers is made once', { skip }, async t => {
   const { run } = await beside(t, '--workers', '2')
 
@@ -112,6 +134,27 @@ test('a call beside several workers is made once', { skip }, async t => {
 
   assert.deepEqual([code, stdout], [0, 'once\n'], stderr)
 })
+
+/** Starts a server that answers each call of its tool `go` with 403 and these words. */
+async function forbidding(t: TestContext, words: string): Promise<string> {
+  const results = new Map<unknown, object>([
+    ['initialize', { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo: SERVER_INFO }],
+    ['tools/list', { tools: [{ name: 'go', inputSchema: { type: 'object' } }] }],
+  ])
+  const server = createServer((request, response) => {
+    void text(request).then(body => {
+      // A stream of events is asked for without a body.
+      const { id, method } = (body === '' ? {} : JSON.parse(body)) as { id?: number; method?: string }
+      const result = results.get(method)
+      const status = method === 'tools/call' ? 403 : result !== undefined ? 200 : id === undefined ? 202 : 404
+      response.writeHead(status, { 'content-type': status === 403 ? 'text/plain' : 'application/json' })
+      response.end(status === 403 ? words : JSON.stringify({ jsonrpc: '2.0', id, result }))
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  cleanup(t, () => server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`
+}
 
 interface Rows {
   readonly upstreams: readonly Record<string, unknown>[]
