@@ -70,12 +70,12 @@ export async function explain(graph: RuntimeGraph, params: JsonObject): Promise<
   return hideIn(explanation, graph.hide)
 }
 
-function questionOf(params: JsonObject, { hooks }: RuntimeGraph): Question {
+function questionOf(params: JsonObject, graph: RuntimeGraph): Question {
   const { tool, arguments: args, as, scopes, client, profile, principal } = params
   const wrong = (why: string): Error => gatewayError('GW_VERB_PARAMS', { verb: VERB, why })
   if (typeof tool !== 'string' || tool === '') throw wrong('"tool" must be the name of one')
   if (args !== undefined && !isObject(args)) throw wrong('"arguments" must be an object')
-  const caller = principalIn(principal) ?? (as === undefined ? ANONYMOUS : named(String(as), hooks))
+  const caller = principalIn(principal) ?? (as === undefined ? ANONYMOUS : named(String(as), graph))
   return {
     tool,
     args,
@@ -94,11 +94,12 @@ function principalIn(value: unknown): Principal | undefined {
   return { issuer: String(issuer), client: String(client), subject, scopes: list }
 }
 
-function named(name: string, hooks: RuntimeGraph['hooks']): Principal {
+function named(name: string, { config, hooks }: RuntimeGraph): Principal {
   if (name === ANONYMOUS.subject) return ANONYMOUS
   const found = hooks.runner('callerNamed')?.(name)
   if (found !== undefined && found !== null) return found
-  throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known: '' })
+  const known = config.auth === undefined ? ' – without "auth" every caller is anonymous' : ''
+  throw gatewayError('GW_CALLER_UNKNOWN', { caller: name, known })
 }
 
 function exchangeOf({ tool, args }: Question, session: Session, graph: RuntimeGraph): Pending {
