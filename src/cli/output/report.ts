@@ -134,10 +134,7 @@ async function usageError(error: UsageError, commands: KnownCommands): Promise<G
   return gatewayError('GW_USAGE', { what: what ?? inOurWords(error.message) })
 }
 
-async function unknownCommand(
-  { message }: UsageError,
-  commands: KnownCommands,
-): Promise<string | undefined> {
+async function unknownCommand({ message }: UsageError, commands: KnownCommands): Promise<string | undefined> {
   const name = /^command (\S+) not found\.?$/i.exec(message)?.[1]?.replaceAll(':', ' ')
   if (name === undefined) return undefined
   const here = OTHER_WORDS[name]
