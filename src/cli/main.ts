@@ -42,7 +42,7 @@ async function run(argv: string[]): Promise<number> {
 /** As people type them: `agents list`. */
 async function knownCommands(): Promise<KnownCommand[]> {
   const { COMMANDS } = await import('./commands.ts')
-  return Object.entries(COMMANDS).map(([id, { flags = {} }]) => ({
+  return Object.entries(COMMANDS).map(([id, { flags }]) => ({
     name: id.replaceAll(':', ' '),
     required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
   }))
