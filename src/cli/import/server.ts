@@ -31,7 +31,7 @@ export function convert(
   const draft: Draft = { spec: {}, tools: {}, type: undefined }
   const lost: string[] = []
   const notes: string[] = []
-  for (const [key, value] of Object.entries(flattened(server))) {
+  for (const [key, value] of Object.entries(flattened(server, lost))) {
     const ofKey: string[] = []
     const filling = { note: (text: string) => void ofKey.push(text) }
     const carry = KEYS.get(key)
@@ -58,6 +58,8 @@ function finished({ spec, tools, type }: Draft, note: (text: string) => void): C
     return { upstream: { type: type ?? typeOf(url), url, ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
+  if (type !== undefined)
+    note(`"type" is ${type}, which is not for a server with a command, and was left out`)
   const local = without(rest, REMOTE, 'a server with a command', note)
   return { upstream: { type: 'stdio', command, ...local, ...filter } }
 }
@@ -82,13 +84,29 @@ function typeOf(url: string): string {
 }
 
 /** Zed keeps a command in a map of its own, Continue a transport. */
-function flattened(server: JsonObject): JsonObject {
+function flattened(server: JsonObject, lost: string[]): JsonObject {
   const { command, transport, ...rest } = server
   if (isObject(command)) {
     const { path, ...more } = command
-    return { ...rest, ...more, command: path }
+    return over(transport === undefined ? rest : { ...rest, transport }, { ...more, command: path }, lost)
   }
-  return isObject(transport) ? { ...rest, ...transport } : server
+  return isObject(transport)
+    ? over(command === undefined ? rest : { ...rest, command }, transport, lost)
+    : server
+}
+
+/** Both in one; a key that both have is that of the inner map, and maps are joined. */
+function over(outer: JsonObject, inner: JsonObject, lost: string[]): JsonObject {
+  const joined = { ...outer }
+  for (const [key, value] of Object.entries(inner)) {
+    const own = outer[key]
+    if (isObject(own) && isObject(value)) joined[key] = { ...own, ...value }
+    else {
+      if (own !== undefined && JSON.stringify(own) !== JSON.stringify(value)) lost.push(key)
+      joined[key] = value
+    }
+  }
+  return joined
 }
 
 function rewrite(value: unknown, text: (text: string) => string): unknown {
@@ -122,17 +140,32 @@ function ofCommand(value: unknown, { spec }: Draft): boolean {
   const [command, ...args] = Array.isArray(value) ? value.map(String) : [value]
   if (typeof command !== 'string') return false
   spec.command = command
-  if (args.length > 0) spec.args = args
+  if (args.length > 0) spec.args = [...args, ...((spec.args as string[] | undefined) ?? [])]
+  return true
+}
+
+/** Arguments of their own stand behind those of a command that is a list; a text is one that nobody can split. */
+function ofArguments(value: unknown, { spec }: Draft): boolean {
+  if (value === undefined || value === null) return true
+  if (!Array.isArray(value) || value.some(item => typeof item === 'object')) return false
+  if (value.length > 0) spec.args = [...((spec.args as string[] | undefined) ?? []), ...value.map(String)]
   return true
 }
 
 function to(key: string): Carry {
   return (value, { spec }) => {
-    if (value === undefined || value === null || isEmpty(value)) return
+    if (value === undefined || value === null || isEmpty(value)) return true
+    // A map of maps, and a text in place of a map, say nothing that we could write.
+    if (MAPS.has(key) !== isObject(value)) return false
+    if (isObject(value) && Object.values(value).some(item => typeof item === 'object')) return false
     if (isObject(value)) spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(value) }
-    else spec[key] = Array.isArray(value) ? value.map(String) : value
+    else if (typeof value !== 'string' || (spec[key] !== undefined && spec[key] !== value)) return false
+    else spec[key] = value
+    return true
   }
 }
+
+const MAPS: ReadonlySet<string> = new Set(['env', 'headers'])
 
 /** Numbers and booleans are texts in an environment. */
 function texts(value: JsonObject): JsonObject {
@@ -201,7 +234,7 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['transportType', ofType],
   ['command', ofCommand],
   ['cmd', ofCommand],
-  ['args', to('args')],
+  ['args', ofArguments],
   ['env', to('env')],
   ['envs', to('env')],
   ['environment', to('env')],
