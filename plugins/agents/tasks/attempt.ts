@@ -35,6 +35,7 @@ export async function attempt(
     const { session, text } = await open(live, host, beginning, { callbackToken, side, cwd: place.cwd })
     try {
       const end = await turn(context, live, host, session, text)
+      await live.compared
       if (callbackToken?.wasUsed === false)
         live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
       return end

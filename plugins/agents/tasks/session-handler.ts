@@ -12,6 +12,7 @@ import { ask, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/text.ts'
 import { callInOneLine, permissionQuestion } from '../permissions/question.ts'
+import { Unasked } from './unasked.ts'
 
 /** Kinds of calls that only look; one of any other kind, or of none, may change something. */
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])
@@ -43,7 +44,8 @@ export function sideOf(
   cwd: string,
   handlers: Handlers,
 ): SessionSide {
-  const hear = updates(context, live, settings)
+  const unasked = new Unasked(context, live, settings, cwd)
+  const hear = updates(context, live, settings, unasked)
   const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> =>
     elicit(context, live, params, settings.permissions.askTimeoutMs, unwanted)
   return {
@@ -53,6 +55,7 @@ export function sideOf(
     },
     permission(request) {
       live.hasSigned = true
+      unasked.wasAsked(request.call)
       return permit(context, live, settings, cwd, request)
     },
     handlers: noting(live, [...handlers, ['elicitation/create', elicitation]]),
@@ -77,6 +80,7 @@ function updates(
   context: TaskContext,
   live: LiveTask,
   { id, output }: AgentSettings,
+  unasked: Unasked,
 ): (update: SessionUpdate) => void {
   const { journal } = live
   const statuses = new Map<string, string>()
@@ -95,18 +99,24 @@ function updates(
       context.counters.output(id, Buffer.byteLength(update.text))
       journal.say(update.text)
     } else if (update.is === 'content') journal.say(placeholder(update.content))
-    else if (update.is === 'tool') onToolCall(live, update.call, statuses)
+    else if (update.is === 'tool') onToolCall(live, update.call, statuses, unasked)
     else if (update.is === 'plan') planned(live, update.entries)
     else if (update.is === 'usage') journal.usage(update.usage)
     return undefined
   }
 }
 
-function onToolCall(live: LiveTask, call: AgentToolCall, statuses: Map<string, string>): void {
+function onToolCall(
+  live: LiveTask,
+  call: AgentToolCall,
+  statuses: Map<string, string>,
+  unasked: Unasked,
+): void {
   countEffect(live, call)
   for (const file of filesOf(call)) live.journal.changedFile(file)
   if (statuses.get(call.id) === call.status) return
   if (statuses.size < MAX_CALLS) statuses.set(call.id, call.status)
+  unasked.compare(call)
   const name = `${call.kind ?? 'other'}: ${call.title}`
   live.journal.event('tool', `${name} – ${call.status}`)
   live.journal.progress(name)
