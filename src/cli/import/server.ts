@@ -156,13 +156,20 @@ function to(key: string): Carry {
   return (value, { spec }) => {
     if (value === undefined || value === null || isEmpty(value)) return true
     // A map of maps, and a text in place of a map, say nothing that we could write.
-    if (MAPS.has(key) !== isObject(value)) return false
-    if (isObject(value) && Object.values(value).some(item => typeof item === 'object')) return false
-    if (isObject(value)) spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(value) }
-    else if (typeof value !== 'string' || (spec[key] !== undefined && spec[key] !== value)) return false
-    else spec[key] = value
+    if (MAPS.has(key)) return isFlat(value) && ofMap(key, value, spec)
+    if (typeof value !== 'string' || (spec[key] ?? value) !== value) return false
+    spec[key] = value
     return true
   }
+}
+
+function isFlat(value: unknown): value is JsonObject {
+  return isObject(value) && Object.values(value).every(item => typeof item !== 'object')
+}
+
+function ofMap(key: string, value: JsonObject, spec: JsonObject): true {
+  spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(value) }
+  return true
 }
 
 const MAPS: ReadonlySet<string> = new Set(['env', 'headers'])
