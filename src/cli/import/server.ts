@@ -5,8 +5,8 @@ import { REWRITES } from './tokens.ts'
 /** One server of a client as one of our upstreams, or why it cannot be one. */
 type Converted = { readonly upstream: JsonObject } | { readonly why: string }
 
-/** Carries a key of a client's entry over. Returns false when it could not. */
-type Carry = (value: unknown, into: Draft) => boolean | void
+/** Carries a key of a client's entry over. Returns false when it could not; parts of it that it could not are added to `lost`. */
+type Carry = (value: unknown, into: Draft, lost: string[]) => boolean | void
 
 interface Draft {
   readonly spec: JsonObject
@@ -36,7 +36,7 @@ export function convert(
     const filling = { note: (text: string) => void ofKey.push(text) }
     const carry = KEYS.get(key)
     const rewritten = rewrite(value, text => REWRITES[placeholders](text, filling))
-    const isCarried = carry !== undefined && carry(rewritten, draft) !== false
+    const isCarried = carry !== undefined && carry(rewritten, draft, lost) !== false
     if (isCarried) notes.push(...ofKey)
     else if (MEANINGLESS.has(key)) leave(key)
     else lost.push(key)
@@ -153,22 +153,23 @@ function ofArguments(value: unknown, { spec }: Draft): boolean {
 }
 
 function to(key: string): Carry {
-  return (value, { spec }) => {
+  return (value, { spec }, lost) => {
     if (value === undefined || value === null || isEmpty(value)) return true
-    // A map of maps, and a text in place of a map, say nothing that we could write.
-    if (MAPS.has(key)) return isFlat(value) && ofMap(key, value, spec)
+    if (MAPS.has(key)) return isObject(value) && ofMap(key, value, spec, lost)
     if (typeof value !== 'string' || (spec[key] ?? value) !== value) return false
     spec[key] = value
     return true
   }
 }
 
-function isFlat(value: unknown): value is JsonObject {
-  return isObject(value) && Object.values(value).every(item => typeof item !== 'object')
-}
-
-function ofMap(key: string, value: JsonObject, spec: JsonObject): true {
-  spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(value) }
+/** Carries texts over; a null and a map are none. */
+function ofMap(key: string, value: JsonObject, spec: JsonObject, lost: string[]): true {
+  const flat = Object.entries(value).filter(([name, item]) => {
+    if (typeof item === 'object') lost.push(`${key}.${name}`)
+    return typeof item !== 'object'
+  })
+  if (flat.length > 0)
+    spec[key] = { ...(spec[key] as JsonObject | undefined), ...texts(Object.fromEntries(flat)) }
   return true
 }
 
@@ -189,9 +190,11 @@ function header(name: string, value: string, { spec }: Draft): void {
 
 /** Headers that are named one by one. */
 function headersFrom(write: (value: string) => string): Carry {
-  return (value, into) => {
+  return (value, into, lost) => {
     if (!isObject(value)) return false
-    for (const [name, item] of Object.entries(value)) header(name, write(String(item)), into)
+    for (const [name, item] of Object.entries(value))
+      if (typeof item === 'object') lost.push(`headers.${name}`)
+      else header(name, write(String(item)), into)
     return true
   }
 }
@@ -205,9 +208,9 @@ function inherited(value: unknown, { spec }: Draft): boolean {
 }
 
 /** Continue keeps headers among the options of its requests. */
-function requestOptions(value: unknown, into: Draft): boolean {
+function requestOptions(value: unknown, into: Draft, lost: string[]): boolean {
   if (!isObject(value) || Object.keys(value).some(key => key !== 'headers')) return false
-  return headersFrom(text => text)(value.headers, into) !== false
+  return headersFrom(text => text)(value.headers, into, lost) !== false
 }
 
 function milliseconds(key: string): Carry {

@@ -53,14 +53,20 @@ const ROWS: readonly (readonly [string, string, object, readonly string[]])[] = 
   [
     'a variable that is nothing',
     'servers',
-    { command: 'npx', env: { A: null } },
-    ['"env" has no counterpart'],
+    { command: 'npx', env: { A: null, B: 'kept' } },
+    ['"env.A" has no counterpart', 'B: kept'],
   ],
   [
     'a variable that is a map',
     'mcpServers',
-    { command: 'npx', env: { A: { b: 1 } } },
-    ['"env" has no counterpart'],
+    { command: 'npx', env: { A: { b: 1 }, B: 2 } },
+    ['"env.A" has no counterpart', 'B: "2"'],
+  ],
+  [
+    'a header that is nothing',
+    'mcpServers',
+    { url: URL, headers: { A: null, B: 'kept' } },
+    ['"headers.A" has no counterpart', 'B: kept'],
   ],
   [
     'a working directory that is no text',
