@@ -9,7 +9,7 @@ import { OpenStreams } from './authenticate.ts'
 import type { HttpSettings, Place } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
-import { REFUSED_RATE, type Room } from './read-body.ts'
+import { LINGERING, REFUSED_RATE, type Room } from './read-body.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { SseStreams } from './sse-writer.ts'
 import { UnreadBytes } from './unread-bytes.ts'
@@ -32,6 +32,8 @@ export interface HttpContext {
   readonly bodies: HeldBytes
   /** Bytes of bodies that were refused, which are read no faster. */
   readonly refused: Allowance
+  /** Connections on which such a body waits, each as 1. */
+  readonly lingering: HeldBytes
   /** Answers and events that their readers have not taken. */
   readonly unread: UnreadBytes
   /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
@@ -99,6 +101,7 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     streams: new SseStreams(clock, unread),
     bodies: new HeldBytes(settings.held),
     refused: new Allowance(clock, REFUSED_RATE),
+    lingering: new HeldBytes(LINGERING),
     unread,
     running: new InFlight(),
     open: new OpenStreams(gate, clock),

@@ -20,6 +20,9 @@ const PATIENCE = 8
 /** Bytes of refused bodies that are read together. Some of 64 KiB are as much work as a small call. */
 export const REFUSED_RATE = { atOnce: 16 * MIB, perSecond: 64 * MIB }
 
+/** Connections on which the rest of a refused body waits to be read: of all, and of one address. */
+export const LINGERING = { total: 512, each: 128 }
+
 /** Whoever sends bodies that nobody wants shares the turns of one caller. */
 const REFUSED = 'refused bodies'
 
@@ -35,6 +38,7 @@ interface Unwanted {
     readonly clock: Clock
     readonly settings: { readonly maxBody: number }
     readonly refused: Allowance
+    readonly lingering: HeldBytes
   }
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -114,12 +118,17 @@ export function readUnweighed(owner: BodyOwner): Promise<Buffer | Unread> {
     const unread = announce(owner)
     if (unread !== undefined) return giveUp(unread)
     if (announced > SMALL) text.reserve(announced)
-    const finish = (): void => resolve(text.take())
     request.on('data', read)
     request.on('end', () => {
       isWhole = true
-      if (isInTurn(owner, text.length)) finish()
-      else void afterTurn(owner, finish).then(() => resolve('gone'))
+      const body = text.take()
+      // To count takes a fraction of a millisecond: whoever is refused need not wait for a turn to hear so.
+      if (room.isShared && !room.keep(body)) {
+        release(body)
+        return resolve('no room')
+      }
+      if (isInTurn(owner, body.length)) resolve(body)
+      else void afterTurn(owner, () => resolve(body)).then(() => resolve('gone'))
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => {
@@ -215,8 +224,9 @@ function endBehind({ request, response }: Unwanted): void {
 
 /** Reads a body that nobody wants, no faster than all of them may come together. */
 function swallow({ context, request }: Pick<Unwanted, 'context' | 'request'>): void {
-  const { clock, refused, settings } = context
+  const { clock, refused, settings, lingering } = context
   const flow = new Valve(request)
+  let hold: Hold | undefined
   let length = 0
   readInTurns(request, REFUSED, flow)
   request.on('data', (chunk: Buffer) => {
@@ -225,7 +235,20 @@ function swallow({ context, request }: Pick<Unwanted, 'context' | 'request'>): v
     release(chunk)
     if (length > settings.maxBody * PATIENCE) return request.destroy()
     if (ms === 0) return
+    hold ??= linger(lingering, request)
     flow.pause()
     clock.after(ms, () => flow.resume())
   })
+}
+
+/**
+ * Takes a place among the connections that wait. A sender that has read why and has gone is not noticed before its body is read:
+ * where too many of one address wait, those end that have had most time to read.
+ */
+function linger(lingering: HeldBytes, request: IncomingMessage): Hold {
+  const { socket } = request
+  const hold = new Hold(lingering, `@${socket.remoteAddress ?? ''}`, () => socket.destroy())
+  hold.become(1)
+  request.on('close', () => hold.end())
+  return hold
 }

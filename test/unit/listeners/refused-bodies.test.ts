@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Plugin } from '../../../src/plugin.ts'
 import { createGateway } from '../../../src/gateway/gateway.ts'
+import { LINGERING } from '../../../src/listeners/http/read-body.ts'
 import { loopTurns } from '../../../src/transport/loop-turns.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { until } from '../../fixtures/until.ts'
@@ -151,6 +152,48 @@ test('a client for whose body there is no room reads why before all that has its
 
   assert.deepEqual(answers(), ['HTTP/1.1 503'])
   assert.ok(left > 0, 'it has waited for a turn')
+})
+
+test('a small body whose values have no room is refused before all that has its turn first', async t => {
+  const limits = { body: '512KiB', heldPerClient: '600KiB' }
+  const { at, listener } = await serveAll(t, { limits })
+  sending(t, at('/mcp')).socket.write(headed(LENGTH))
+  await until(() => listener.held === LENGTH, 'a body takes the room')
+  let left = 20_000
+  const work = Array.from({ length: left }, () => ({ ms: 10, run: () => void left-- }))
+  cleanup(t, () => work.forEach(one => loopTurns.leave(one)))
+  for (const one of work) loopTurns.wait('@127.0.0.1', one)
+
+  const { socket, answers } = sending(t, at('/mcp'))
+  const body =
+    message({ id: 1, method: 'ping' }).slice(0, 40) + `,"params":{"list":[${'{},'.repeat(15_000)}{}]}}`
+  socket.write(`${headed(body.length)}${body}`)
+  await until(() => answers().length === 1, 'it is answered')
+
+  assert.deepEqual(answers(), ['HTTP/1.1 503'])
+  assert.ok(left > 0, 'it has waited for a turn')
+})
+
+test('of the connections whose refused bodies wait to be read, those of one address that were first end where they are too many', async t => {
+  const clock = new HandClock()
+  const { at } = await serveAll(t, { limits: { body: '512KiB', connections: 999 } }, clock)
+  const senders = Array.from({ length: 400 }, () => {
+    const sender = sending(t, at('/mcp'))
+    sender.socket.write(headed(2 * MIB))
+    sender.socket.write(' '.repeat(128 * 1024))
+    return sender
+  })
+  const ended = (): number => senders.filter(({ socket }) => socket.readableEnded || socket.destroyed).length
+
+  await until(
+    () => senders.every(({ answers }) => answers().length === 1),
+    'all read that their bodies are too large',
+  )
+  await until(() => ended() >= 100, 'the first of those that wait have ended')
+  await until(() => clock.armed >= LINGERING.each, 'the others wait')
+
+  assert.ok(ended() <= 400 - LINGERING.each, `${ended()} have ended`)
+  assert.deepEqual(new Set(senders.map(({ answers }) => answers()[0])), new Set(['HTTP/1.1 413']))
 })
 
 test('a body that says that it is longer than all that may be held is too large', async t => {
