@@ -236,7 +236,7 @@ function largeParams(bytes: Buffer): JsonObject {
   const params = JSON.parse(rest.toString('utf8')) as JsonObject
   const whole = envelope.bytes('params')
   const remember = (source: Buffer): void => {
-    if (isRewritten) rememberSource(params, source, isExact)
+    if (isRewritten) rememberSource(params, source, isExact, whole)
   }
   remember(rest)
   putUnread(params, new UnreadArguments(bytes.subarray(start, end), () => remember(whole)))

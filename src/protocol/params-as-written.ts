@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { isObject, type JsonObject } from './json/json.ts'
 import { editObject, findValue } from './json/members.ts'
+import { keepsNumbers } from './json/scalars.ts'
 import { spliced } from './json/splice.ts'
 import { unreadBytes, withMembers } from './unread-arguments.ts'
 import type { Payload } from './payload.ts'
@@ -8,7 +9,10 @@ import type { Payload } from './payload.ts'
 /** Parameters as they were written, where JavaScript would write them otherwise. */
 interface Source {
   readonly bytes: Buffer
-  readonly hasExactNumbers: boolean
+  /** The same with what is not read yet. */
+  readonly whole: Buffer
+  /** Undefined until somebody asks: a long number need not be an inexact one. */
+  hasExactNumbers: boolean | undefined
 }
 
 const LINE_ENDS = /[\r\n]/g
@@ -17,9 +21,9 @@ const PLACE = randomUUID()
 
 const SOURCES = new WeakMap<JsonObject, Source>()
 
-/** Remembers how parameters were written, for as long as somebody holds them. */
-export function rememberSource(params: JsonObject, bytes: Buffer, hasExactNumbers: boolean): void {
-  SOURCES.set(params, { bytes, hasExactNumbers })
+/** Remembers how parameters were written, for as long as somebody holds them; `areShort` where all of their numbers are short. */
+export function rememberSource(params: JsonObject, bytes: Buffer, areShort: boolean, whole = bytes): void {
+  SOURCES.set(params, { bytes, whole, hasExactNumbers: areShort ? true : undefined })
 }
 
 /** The value of a result that goes on as it was written, such as a client's reply to a server. */
@@ -31,7 +35,8 @@ export function valueAsWritten(payload: Payload): JsonObject {
 
 /** Tells whether the numbers of parameters are the same to every reader; 2^53+1 and 1e400 are not to JavaScript. */
 export function hasExactNumbers(params: JsonObject | undefined): boolean {
-  return params === undefined || SOURCES.get(params)?.hasExactNumbers !== false
+  const source = params === undefined ? undefined : SOURCES.get(params)
+  return source === undefined || (source.hasExactNumbers ??= keepsNumbers(source.whole))
 }
 
 /** Parameters as JSON on one line. What is still as it was received is written as it was then, byte for byte. */
@@ -104,7 +109,7 @@ export function carriedParams(
   if (source === undefined || inner === undefined) return carried
   const own = `"name":${JSON.stringify(call.name)},"arguments":${inner.toString('utf8')}`
   const bytes = editObject(source.bytes, new Set(['name', 'arguments']), own)
-  rememberSource(carried, bytes, source.hasExactNumbers)
+  rememberSource(carried, bytes, source.hasExactNumbers === true)
   return carried
 }
 

@@ -1,4 +1,4 @@
-import { ScanError } from './scan.ts'
+import { endOfString, QUOTE, ScanError } from './scan.ts'
 
 const LETTER_U = 0x75
 const SLASH = 0x2f
@@ -17,6 +17,8 @@ const HEX = tableOf('0123456789abcdefABCDEF')
 const ESCAPED = tableOf('"\\/bfnrtu')
 /** Bytes that may follow a short whole number; where another one does, `number` reads it again. */
 const AFTER_WHOLE = tableOf(',]}')
+const OF_NUMBER = tableOf('0123456789.eE+-')
+const EXPONENT = /e/i
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
 
 /** Flags that numbers and strings have set since the caller last cleared them. */
@@ -71,6 +73,27 @@ function digits(bytes: Buffer, start: number, end: number): number {
   while (at < end && isDigit(bytes[at] as number)) at++
   if (at === start) throw new ScanError('a number that JSON does not have')
   return at
+}
+
+/**
+ * Tells whether JavaScript writes each number of a proven JSON text as it stands there: `0.30000000000000004` it does, so that
+ * whoever reads it has the same one; 2^53+1 and `1e400` it does not.
+ */
+export function keepsNumbers(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte === QUOTE) at = endOfString(bytes, at)
+    else if (byte === MINUS || isDigit(byte)) {
+      const start = at
+      while (at + 1 < bytes.length && OF_NUMBER[bytes[at + 1] as number] === 1) at++
+      if (!isKept(bytes.toString('latin1', start, at + 1))) return false
+    }
+  }
+  return true
+}
+
+function isKept(text: string): boolean {
+  return (text.length <= EXACT && !EXPONENT.test(text)) || String(Number(text)) === text
 }
 
 function isDigit(byte: number): boolean {

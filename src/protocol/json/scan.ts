@@ -219,7 +219,7 @@ function signsOf(bytes: Buffer, most: number): number {
 }
 
 /** Index of the quote that ends a string; the length of the text where there is none. */
-function endOfString(bytes: Buffer, start: number): number {
+export function endOfString(bytes: Buffer, start: number): number {
   let end = bytes.indexOf(QUOTE, start + 1)
   while (end >= 0 && isEscaped(bytes, start + 1, end)) end = bytes.indexOf(QUOTE, end + 1)
   return end < 0 ? bytes.length : end
