@@ -137,7 +137,7 @@ export const ERRORS = {
   },
   GW_NO_GATEWAY: {
     text: 'no gateway runs with {config}',
-    hint: 'Start one with gateway serve, or in the background with gateway up; control.enabled must not be false.',
+    hint: 'Start one with gateway serve, or in the background with gateway up; gateway ps --all shows those of other files, and --config names one; control.enabled must not be false.',
     exit: 4,
   },
   GW_RUNS_ALREADY: {

@@ -82,19 +82,6 @@ test('where no gateway runs, a hint names no flag that only some commands have',
     for (const flag of flagsIn(hint)) assert.ok(flag in flags, `${id} has no --${flag}`)
 })
 
-test('where no gateway runs, those of other files are named where there are any, and once', async t => {
-  await gatewaysRun(t, 0)
-  assert.doesNotMatch((await refusalOf('ps')).hint, /--all/)
-
-  const other = ownSocket({ file: '/elsewhere/gateway.yaml', env: undefined, environment: process.env }, 1)
-  const server = createServer(socket => socket.end())
-  server.listen(other)
-  await once(server, 'listening')
-  cleanup(t, () => void server.close())
-
-  assert.equal((await refusalOf('ps')).hint.match(/gateway ps --all/g)?.length, 1)
-})
-
 /** The flags in a text, but those of a command that it names. */
 function flagsIn(text: string): string[] {
   return [...text.replaceAll(/gateway ps --all/g, '').matchAll(/--([a-z-]+)/g)].map(([, name = '']) => name)
