@@ -87,7 +87,7 @@ test('the change of a settings file is shown without the secrets that stand in t
   const { stdout, code } = await gateway(['connect', 'cursor', '--dry-run'], { cwd, env })
 
   assert.equal(code, 0)
-  assert.match(stdout, /"API_TOKEN": "\*\*\*"/)
+  assert.match(stdout, /"API_TOKEN":"\*\*\*"/)
   assert.doesNotMatch(stdout, /hush/)
 })
 
