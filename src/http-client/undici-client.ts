@@ -151,7 +151,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   #interim = 0
   #isOver = false
   #isWaiting = true
-  /** What came since its handler had a large read, as undici gives one chunk at a time, and the time that took. */
+  /** Bytes since its handler had a large read, as undici gives one chunk at a time, and the milliseconds that they took. */
   #readBytes = 0
   #readMs = 0
 

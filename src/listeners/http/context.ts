@@ -65,7 +65,7 @@ export interface Arrival {
   readonly path: string
   /** The endpoint of the listener that the path names; undefined for a plugin's path, or nobody's. */
   readonly place: Place | undefined
-  /** What its body takes, from when it is asked for. */
+  /** Room that its body takes, from when that is asked for. */
   room?: Room
 }
 

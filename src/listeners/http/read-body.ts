@@ -48,7 +48,7 @@ interface Unwanted {
 interface BodyOwner extends Unwanted {
   readonly context: Unwanted['context'] & { readonly bodies: HeldBytes }
   readonly headers: Pick<RequestHeaders, 'caller' | 'own'>
-  /** What its body takes, from when it is asked for. */
+  /** Room that its body takes, from when that is asked for. */
   room?: Room
 }
 
@@ -83,15 +83,16 @@ function announcedBy({ headers }: BodyOwner): number {
 
 /** Reads a body that may be parsed. */
 export async function readBody(owner: BodyOwner): Promise<Buffer | Unread> {
-  const body = await readUnweighed(owner)
+  const body = await readHeld(owner)
   return typeof body === 'string' || roomOf(owner).keep(body) ? body : 'no room'
 }
 
 /**
  * Reads a body of at most `limits.body` bytes. One of some size counts as held until it is answered: from its beginning
- * where it says how long it is. Whoever parses it keeps the room for that first.
+ * where it says how long it is. While other bodies are held, its values count once it is there; whoever parses it alone keeps
+ * the room for them first.
  */
-export function readUnweighed(owner: BodyOwner): Promise<Buffer | Unread> {
+export function readHeld(owner: BodyOwner): Promise<Buffer | Unread> {
   const { context, request } = owner
   const { maxBody } = context.settings
   const room = roomOf(owner)

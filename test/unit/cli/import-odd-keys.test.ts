@@ -15,7 +15,7 @@ async function imported(settings: object): Promise<Imported> {
   return importServers({ ...options, files: [file], cwd: directory })
 }
 
-/** What is written of the server, and what is said of it. */
+/** Writes the settings of a client, imports them, and joins what is written of the server with what is said of it. */
 async function told(key: string, server: object): Promise<string> {
   const { text, notes } = await imported({ [key]: { odd: server } })
   return `${text}\n${notes.join('\n')}`

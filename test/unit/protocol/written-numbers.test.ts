@@ -5,8 +5,9 @@ import type { Call, UpstreamConfig, UpstreamContext } from '../../../src/api/ind
 import type { Graph } from '../../../src/core/graph-types.ts'
 import { paramHeaderValues, paramHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
+import { keepsNumbers } from '../../../src/protocol/json/scalars.ts'
 import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
-import { withNumbersAsWritten } from '../../../src/protocol/params-as-written.ts'
+import { hasExactNumbers, withNumbersAsWritten } from '../../../src/protocol/params-as-written.ts'
 import { Payload } from '../../../src/protocol/payload.ts'
 import { Line } from '../../../src/workers/ipc/rpc.ts'
 import { OwnedUpstream } from '../../../src/workers/proxy/owned-upstream.ts'
@@ -109,4 +110,32 @@ test('arguments cross from a worker to the owner of a server byte for byte', asy
   assert.deepEqual(lines, [
     `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw","arguments":${args}}}`,
   ])
+})
+
+const KEPT = ['0.30000000000000004', '-0.8444218515250481', '9007199254740992', '1e-7', '7', '-0', '1.50']
+const LOST = ['9007199254740993', '-1234567890123456789', '1e400', '7.00000000000000000001', '1e5']
+
+describe('a number in the arguments of a call', () => {
+  for (const [numbers, isKept] of [
+    [KEPT, true],
+    [LOST, false],
+  ] as const)
+    for (const number of numbers)
+      test(`${number} is ${isKept ? 'the same to every reader' : 'another one to JavaScript, or not written so by it'}`, () => {
+        for (const text of [number, `[1,${number}]`, `{"a":"\\"9007199254740993","b":{"c":${number}}}`])
+          assert.equal(keepsNumbers(Buffer.from(text)), isKept, text)
+      })
+
+  test('counts before large arguments are read as it does afterwards', () => {
+    for (const [number, isKept] of [
+      ['9007199254740993', false],
+      ['0.30000000000000004', true],
+    ] as const) {
+      const params = received(`{"name":"x","arguments":{"n":${number},"fill":"${'x'.repeat(300_000)}"}}`)
+
+      assert.equal(hasExactNumbers(params), isKept)
+      assert.equal((params.arguments as JsonObject).n, Number(number))
+      assert.equal(hasExactNumbers(params), isKept)
+    }
+  })
 })

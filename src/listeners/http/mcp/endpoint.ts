@@ -14,7 +14,7 @@ import { release } from '../../../transport/gathered.ts'
 import { claimsModern } from '../../client/client-info.ts'
 import { stoppingAnswer } from '../../client/encode-answer.ts'
 import type { Arrival, HttpContext } from '../context.ts'
-import { readUnweighed, refusalOf, refuseUnread, type Room, roomOf } from '../read-body.ts'
+import { readHeld, refusalOf, refuseUnread, type Room, roomOf } from '../read-body.ts'
 import { type Refusal, acceptsOf, guardAccept, guardBody, refusal } from '../request-guard.ts'
 import type { RequestHeaders } from '../request-headers.ts'
 import { Reply, sendNothing, sendRefusal } from '../response.ts'
@@ -32,7 +32,7 @@ export async function post(arrival: Arrival): Promise<void> {
   const refused = guardBody(headers, maxBody) ?? guardAccept(accepts)
   if (refused !== undefined) return refuseUnread(arrival, refused)
   const room = roomOf(arrival)
-  const body = await readUnweighed(arrival)
+  const body = await readHeld(arrival)
   if (body === 'gone') return
   if (typeof body === 'string') return sendRefusal(response, refusalOf(body, maxBody))
   const reply = new Reply(response, accepts, context, headers.caller)
