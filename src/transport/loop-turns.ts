@@ -75,13 +75,14 @@ export class LoopTurns {
   #runningSince = 0
   /** What the caller has used that has used most. */
   #most = 0
-  /** The end of the time in which turns are short. */
+  /** The end of the time in which turns are short, for everybody but this caller. */
   #shortUntil = -Infinity
+  #shortFor = ''
   /** The caller whose work took long last, and the turns for which it rests. */
   #resting = ''
   #rest = 0
-  /** Time that is left of the turn for what waits. */
-  #left = 0
+  /** Time of the turn that went to what waited. */
+  #spent = 0
 
   constructor(loop = LOOP) {
     this.#loop = loop
@@ -97,7 +98,8 @@ export class LoopTurns {
     const now = this.#loop.now()
     this.#arrived(caller, now)
     if (!this.#isShared(now)) return true
-    if ((this.#used.get(caller) ?? 0) + LEAST_MS < this.#most * LITTLE) this.#shortUntil = now + UNDER_WAY_MS
+    if ((this.#used.get(caller) ?? 0) + LEAST_MS < this.#most * LITTLE)
+      [this.#shortFor, this.#shortUntil] = [caller, now + UNDER_WAY_MS]
     return this.#hasRoom(caller, now)
   }
 
@@ -146,7 +148,8 @@ export class LoopTurns {
   #hasRoom(caller: string, now: number): boolean {
     const began = this.#open(now)
     this.#settle(now)
-    if (this.#queue.size > 0 || now - began >= this.#sliceAt(now) || this.#isResting(caller)) return false
+    if (this.#queue.size > 0 || now - began >= this.#sliceOf(caller, now) || this.#isResting(caller))
+      return false
     this.#charge(caller, MESSAGE_MS)
     this.#running = caller
     this.#runningSince = now
@@ -160,7 +163,8 @@ export class LoopTurns {
     this.#running = undefined
     const ms = now - this.#runningSince
     this.#charge(caller, ms)
-    if (ms > LONG_MS && now <= this.#shortUntil) [this.#resting, this.#rest] = [caller, REST_TURNS]
+    if (ms > LONG_MS && now <= this.#shortUntil && caller !== this.#shortFor)
+      [this.#resting, this.#rest] = [caller, REST_TURNS]
   }
 
   /** Begins a turn, where none is under way; returns when it began. */
@@ -177,19 +181,18 @@ export class LoopTurns {
     this.#settle(now)
     this.#halve(now)
     if (this.#rest > 0) this.#rest--
-    this.#left = this.#sliceAt(now)
+    this.#spent = 0
     this.#doNext(now)
   }
 
   /** Does the work that is next, and goes on when all that follows from it at once is done. */
   #doNext(now: number): void {
-    if (this.#queue.size === 0 || this.#left <= 0) return this.#close(now)
     const caller = this.#next()
-    if (caller === undefined) return this.#close(now)
+    if (caller === undefined || this.#spent >= this.#sliceOf(caller, now)) return this.#close(now)
     const work = this.#queue.take(caller)
     this.#running = caller
     this.#runningSince = now
-    this.#left -= work?.ms ?? 0
+    this.#spent += work?.ms ?? 0
     this.#charge(caller, MESSAGE_MS + (work?.ms ?? 0))
     try {
       work?.run()
@@ -200,7 +203,7 @@ export class LoopTurns {
 
   readonly #done = (): void => {
     const now = this.#loop.now()
-    this.#left -= now - this.#runningSince
+    this.#spent += now - this.#runningSince
     this.#settle(now)
     this.#doNext(now)
   }
@@ -228,8 +231,8 @@ export class LoopTurns {
     return this.#rest > 0 && caller === this.#resting
   }
 
-  #sliceAt(now: number): number {
-    return now <= this.#shortUntil ? SHORT_SLICE_MS : SLICE_MS
+  #sliceOf(caller: string, now: number): number {
+    return now <= this.#shortUntil && caller !== this.#shortFor ? SHORT_SLICE_MS : SLICE_MS
   }
 
   #charge(caller: string, ms: number): void {

@@ -107,6 +107,15 @@ test('while a call of a caller that uses little is under way, turns are short', 
   assert.equal(settle()[0], before)
 })
 
+test('the turns of a caller that uses little are as long as ever', () => {
+  const { arrives, loop, done } = shared()
+  arrives('a', 40)
+  loop.turn()
+  for (let n = 0; n < 20; n++) arrives('c', 0.25)
+
+  assert.equal(done.join(' '), `a ${Array(16).fill('c').join(' ')}`)
+})
+
 test('whose work took long rests meanwhile for a few turns, which are those of others', () => {
   const { arrives, loop, done, settle } = shared()
   arrives('a0', 40)
