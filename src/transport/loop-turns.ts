@@ -1,22 +1,13 @@
 import { BoundedMap } from '../util/bounded-map.ts'
 import { FairQueue } from '../util/fair-queue.ts'
 
+/** Messages within `QUIET_MS` up to which nobody asks whose turn it is. */
+const FEW = 8
+const QUIET_MS = 4
+/** Bytes of a message that count as one more message, as a shift. */
+const BYTES_SHIFT = 13
 /** Work of callers in one turn of the event loop; a single message may take longer. */
 const SLICE_MS = 4
-/**
- * The same while a call of a caller that uses little is under way beside others: it has three or four turns to take, and each
- * of them is as long as what they have in it. Turns so short cost callers that use as much as each other two fifths more.
- */
-const SHORT_SLICE_MS = 0.5
-/** A caller uses little that has used less than this part of what the greediest one has. */
-const LITTLE = 1 / 8
-/** Use that everybody has: while nobody has used eight times as much, nobody is greedy. */
-const LEAST_MS = 1
-/** Time for which a call is taken to be under way. */
-const UNDER_WAY_MS = 50
-/** Work after which its caller rests for a few turns meanwhile: as many as such a call still has to take. */
-const LONG_MS = 2
-const REST_TURNS = 4
 /** Callers that come within this time of each other share the loop. */
 const SHARING_MS = 1000
 /** The part of a message's cost that is not seen here, such as its answer's. */
@@ -57,7 +48,7 @@ const LOOP: Loop = {
 }
 
 /**
- * Divides the turns of the event loop among callers. A message is handled at once while there is one caller alone.
+ * Divides the turns of the event loop among callers. A message is handled at once while there are few, or one caller alone.
  * Otherwise a turn handles a few milliseconds of them; the rest waits for the next turns, in which the caller comes first that has used least.
  */
 export class LoopTurns {
@@ -65,6 +56,9 @@ export class LoopTurns {
   readonly #queue = new FairQueue<WaitingWork>()
   #used = new BoundedMap<string, number>({ max: MOST_CALLERS })
   #halvedAt = 0
+  /** Messages since `#since`. */
+  #recent = 0
+  #since = 0
   #last = ''
   #lastAt = -Infinity
   #sharedUntil = -Infinity
@@ -73,16 +67,8 @@ export class LoopTurns {
   /** The caller of whom something is handled at once, until it is known for how long. */
   #running: string | undefined
   #runningSince = 0
-  /** What the caller has used that has used most. */
-  #most = 0
-  /** The end of the time in which turns are short, for everybody but this caller. */
-  #shortUntil = -Infinity
-  #shortFor = ''
-  /** The caller whose work took long last, and the turns for which it rests. */
-  #resting = ''
-  #rest = 0
-  /** Time of the turn that went to what waited. */
-  #spent = 0
+  /** Time that is left of the turn for what waits. */
+  #left = 0
 
   constructor(loop = LOOP) {
     this.#loop = loop
@@ -93,14 +79,21 @@ export class LoopTurns {
     return this.#queue.size
   }
 
+  /** True while so little arrives that nobody need ask whose turn it is. */
+  isQuiet(bytes: number): boolean {
+    return (this.#recent += 1 + (bytes >>> BYTES_SHIFT)) < FEW
+  }
+
   /** True if a message of this caller is to be handled now; else it is to wait. */
-  mayRun(caller: string): boolean {
+  mayRun(caller: string, bytes: number): boolean {
     const now = this.#loop.now()
     this.#arrived(caller, now)
-    if (!this.#isShared(now)) return true
-    if ((this.#used.get(caller) ?? 0) + LEAST_MS < this.#most * LITTLE)
-      [this.#shortFor, this.#shortUntil] = [caller, now + UNDER_WAY_MS]
-    return this.#hasRoom(caller, now)
+    if (now - this.#since > QUIET_MS && this.#queue.size === 0) {
+      this.#since = now
+      this.#recent = 0
+      this.isQuiet(bytes)
+    }
+    return !this.#isShared(now) || this.#hasRoom(caller, now)
   }
 
   /** The same for what a server has sent for this caller. */
@@ -121,14 +114,10 @@ export class LoopTurns {
     this.wait(caller, { ms: now - began, run: () => void source.resume?.() })
   }
 
-  /** Has the next reads take turns, though they are of one caller: more comes than anybody asked for. */
-  share(): void {
-    this.#sharedUntil = this.#loop.now() + SHARING_MS
-  }
-
   /** Keeps work until it is this caller's turn. Work of one caller keeps its order. */
   wait(caller: string, work: WaitingWork): void {
     this.#queue.add(caller, work)
+    this.#recent = FEW
     this.#open(this.#loop.now())
   }
 
@@ -148,8 +137,7 @@ export class LoopTurns {
   #hasRoom(caller: string, now: number): boolean {
     const began = this.#open(now)
     this.#settle(now)
-    if (this.#queue.size > 0 || now - began >= this.#sliceOf(caller, now) || this.#isResting(caller))
-      return false
+    if (this.#queue.size > 0 || now - began >= SLICE_MS) return false
     this.#charge(caller, MESSAGE_MS)
     this.#running = caller
     this.#runningSince = now
@@ -158,13 +146,8 @@ export class LoopTurns {
 
   /** Counts the time of what was handled at once. */
   #settle(now: number): void {
-    const caller = this.#running
-    if (caller === undefined) return
+    if (this.#running !== undefined) this.#charge(this.#running, now - this.#runningSince)
     this.#running = undefined
-    const ms = now - this.#runningSince
-    this.#charge(caller, ms)
-    if (ms > LONG_MS && now <= this.#shortUntil && caller !== this.#shortFor)
-      [this.#resting, this.#rest] = [caller, REST_TURNS]
   }
 
   /** Begins a turn, where none is under way; returns when it began. */
@@ -180,19 +163,18 @@ export class LoopTurns {
     const now = this.#loop.now()
     this.#settle(now)
     this.#halve(now)
-    if (this.#rest > 0) this.#rest--
-    this.#spent = 0
+    this.#left = SLICE_MS
     this.#doNext(now)
   }
 
   /** Does the work that is next, and goes on when all that follows from it at once is done. */
   #doNext(now: number): void {
+    if (this.#queue.size === 0 || this.#left <= 0) return this.#close(now)
     const caller = this.#next()
-    if (caller === undefined || this.#spent >= this.#sliceOf(caller, now)) return this.#close(now)
     const work = this.#queue.take(caller)
     this.#running = caller
     this.#runningSince = now
-    this.#spent += work?.ms ?? 0
+    this.#left -= work?.ms ?? 0
     this.#charge(caller, MESSAGE_MS + (work?.ms ?? 0))
     try {
       work?.run()
@@ -203,7 +185,7 @@ export class LoopTurns {
 
   readonly #done = (): void => {
     const now = this.#loop.now()
-    this.#spent += now - this.#runningSince
+    this.#left -= now - this.#runningSince
     this.#settle(now)
     this.#doNext(now)
   }
@@ -213,13 +195,12 @@ export class LoopTurns {
     if (this.#queue.size > 0) this.#open(now)
   }
 
-  /** Of the callers that wait, the one that has used least; of several, the one that has waited longest. One that rests is passed over. */
-  #next(): string | undefined {
-    let next: string | undefined
+  /** Of the callers that wait, the one that has used least; of several, the one that has waited longest. */
+  #next(): string {
+    let next = ''
     let least = Infinity
     let left = COMPARED
     for (const caller of this.#queue.callers) {
-      if (this.#isResting(caller)) continue
       const used = this.#used.get(caller) ?? 0
       if (used < least) [next, least] = [caller, used]
       if (--left === 0) break
@@ -227,18 +208,8 @@ export class LoopTurns {
     return next
   }
 
-  #isResting(caller: string): boolean {
-    return this.#rest > 0 && caller === this.#resting
-  }
-
-  #sliceOf(caller: string, now: number): number {
-    return now <= this.#shortUntil && caller !== this.#shortFor ? SHORT_SLICE_MS : SLICE_MS
-  }
-
   #charge(caller: string, ms: number): void {
-    const used = (this.#used.get(caller) ?? 0) + ms
-    this.#used.set(caller, used)
-    if (used > this.#most) this.#most = used
+    this.#used.set(caller, (this.#used.get(caller) ?? 0) + ms)
   }
 
   #halve(now: number): void {
@@ -247,7 +218,6 @@ export class LoopTurns {
     const halved = new BoundedMap<string, number>({ max: MOST_CALLERS })
     for (const [caller, ms] of this.#used.entries()) if (ms > MESSAGE_MS) halved.set(caller, ms / 2)
     this.#used = halved
-    this.#most /= 2
   }
 }
 

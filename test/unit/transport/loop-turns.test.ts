@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Loop, LoopTurns, type WaitingWork } from '../../../src/transport/loop-turns.ts'
 
+const MIB = 1024 * 1024
+
 /** An event loop whose time passes as work takes it, and that turns when it is told so. */
 class FakeLoop implements Loop {
   time = 10_000
@@ -29,7 +31,7 @@ interface Setting {
   readonly turns: LoopTurns
   readonly done: string[]
   /** A message of the caller that its name begins with arrives, whose work takes some time. */
-  arrives(name: string, ms: number): void
+  arrives(name: string, ms: number, bytes?: number): void
   /** Turns the loop until nothing waits; returns what each turn did. */
   settle(): string[]
 }
@@ -42,9 +44,9 @@ function setting(): Setting {
     loop.time += ms
     done.push(name)
   }
-  const arrives = (name: string, ms: number): void => {
+  const arrives = (name: string, ms: number, bytes = 0): void => {
     const caller = name.charAt(0)
-    if (turns.mayRun(caller)) work(name, ms)()
+    if (turns.isQuiet(bytes) || turns.mayRun(caller, bytes)) work(name, ms)()
     else turns.wait(caller, { run: work(name, ms) })
   }
   const settle = (): string[] => {
@@ -71,65 +73,22 @@ function shared(): Setting {
 test('a caller alone never waits, however much it sends', () => {
   const { arrives, turns, done } = setting()
 
-  for (let n = 0; n < 1000; n++) arrives('a', 5)
+  for (let n = 0; n < 1000; n++) arrives('a', 5, MIB)
 
   assert.equal(done.length, 1000)
   assert.equal(turns.waiting, 0)
 })
 
-test('messages that take a millisecond each share the loop, however far apart they come', () => {
-  const { arrives, done, loop } = shared()
-  for (let n = 0; n < 3; n++) {
-    for (const name of ['a', 'b', 'a', 'b', 'a', 'b']) arrives(name, 1)
-    loop.time += 10
-  }
+test('while little arrives nobody waits, and the clock is not read', () => {
+  const { turns, loop } = shared()
+  loop.time += 100
+  turns.mayRun('a', 0)
+  loop.now = () => assert.fail('the clock was read')
 
-  assert.equal(done.join(' '), 'a b a b')
-})
-
-test('while a call of a caller that uses little is under way, turns are short', () => {
-  const { arrives, loop, settle } = shared()
-  const many = (): void => {
-    for (let n = 0; n < 32; n++) arrives('a', 0.25)
-  }
-  arrives('a', 40)
-  loop.turn()
-  many()
-  const before = settle()[0]
-  arrives('c', 0.25)
-  many()
-  const beside = settle()[0]
-  loop.time += 60
-  many()
-
-  assert.equal(before, Array(16).fill('a').join(' '))
-  assert.equal(beside, 'a a')
-  assert.equal(settle()[0], before)
-})
-
-test('the turns of a caller that uses little are as long as ever', () => {
-  const { arrives, loop, done } = shared()
-  arrives('a', 40)
-  loop.turn()
-  for (let n = 0; n < 20; n++) arrives('c', 0.25)
-
-  assert.equal(done.join(' '), `a ${Array(16).fill('c').join(' ')}`)
-})
-
-test('whose work took long rests meanwhile for a few turns, which are those of others', () => {
-  const { arrives, loop, done, settle } = shared()
-  arrives('a0', 40)
-  loop.turn()
-  arrives('c0', 0.1)
-  arrives('a1', 5)
-  arrives('a2', 5)
-  loop.turn()
-  loop.turn()
-  arrives('c1', 0.1)
-  loop.turn()
-
-  assert.equal(done.join(' '), 'a0 c0 a1 c1')
-  assert.equal(settle().at(-1), 'a2')
+  assert.deepEqual(
+    Array.from({ length: 6 }, () => turns.isQuiet(100)),
+    Array.from({ length: 6 }, () => true),
+  )
 })
 
 test('beside others a caller that sends without end waits after a few milliseconds, and who sends little goes first', () => {
@@ -148,14 +107,11 @@ test('beside others a caller that sends without end waits after a few millisecon
 test('one large message fills a turn, and the next waits behind what others have sent meanwhile', () => {
   const { arrives, done, settle } = shared()
 
-  for (let n = 0; n < 4; n++) arrives(`a${n}`, 40)
+  for (let n = 0; n < 4; n++) arrives(`a${n}`, 40, 4 * MIB)
   arrives('b0', 1)
 
   assert.equal(done.join(' '), 'a0')
-  assert.deepEqual(
-    settle().filter(each => each !== ''),
-    ['b0', 'a1', 'a2', 'a3'],
-  )
+  assert.deepEqual(settle(), ['b0 a1', 'a2', 'a3'])
 })
 
 test('of several callers that wait the one that has used least is next', () => {
@@ -208,14 +164,14 @@ test('what a caller has used is forgotten with time', () => {
   const before = settle()
   for (let n = 0; n < 12; n++) {
     loop.time += 300
-    arrives('b1', 0)
-    arrives('c1', 0)
+    arrives('b1', 0, MIB)
+    arrives('c1', 0, MIB)
     loop.turn()
   }
-  arrives('c2', 9)
+  arrives('c2', 9, MIB)
   arrives('b2', 5)
   arrives('a2', 5)
 
-  assert.deepEqual(before, ['b0', 'a1'])
+  assert.deepEqual(before, ['b0 a1'])
   assert.deepEqual(settle(), ['a2', 'b2'])
 })
