@@ -94,6 +94,7 @@ export class HttpClient implements HttpTransport {
       return handler.onError(error as Error)
     }
     this.#waiting.push({ text, handler })
+    this.#open(this.#waiting.length - this.#idle.length)
     this.#schedule()
   }
 
@@ -114,22 +115,20 @@ export class HttpClient implements HttpTransport {
   }
 
   /**
-   * A whole turn of the event loop later: a server's goodbye, or whatever else has arrived on an idle connection already, is
-   * read before the next request is written on it.
+   * Behind all that has arrived: a server's goodbye, or whatever else is there already on an idle connection, is read before the
+   * next request is written on it. Nothing can have come on one that has only just been made.
    */
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(this.#soon)
+    setImmediate(this.#sendWaiting)
   }
-
-  readonly #soon = (): void => void setImmediate(this.#sendWaiting)
 
   readonly #sendWaiting = (): void => {
     this.#isScheduled = false
     while (this.#waiting.length > 0) {
       const connection = this.#takeIdle()
-      if (connection === undefined) return this.#open()
+      if (connection === undefined) return this.#open(this.#waiting.length)
       this.#ready(connection)
     }
   }
@@ -143,10 +142,10 @@ export class HttpClient implements HttpTransport {
     return undefined
   }
 
-  /** As many connections are opened as requests wait. */
-  #open(): void {
+  /** Opens connections until so many are on their way. */
+  #open(wanted: number): void {
     const { connections } = this.#options
-    while (this.#connecting.size < this.#waiting.length && this.#all.size < connections) {
+    while (this.#connecting.size < wanted && this.#all.size < connections) {
       const connection = new Connection(this.#host)
       this.#all.add(connection)
       this.#connecting.add(connection)
@@ -156,8 +155,7 @@ export class HttpClient implements HttpTransport {
   #connected(connection: Connection): void {
     this.#unreachable = undefined
     this.#connecting.delete(connection)
-    this.#rest(connection)
-    if (this.#waiting.length > 0) this.#schedule()
+    this.#ready(connection)
   }
 
   #ready(connection: Connection): void {
@@ -185,7 +183,7 @@ export class HttpClient implements HttpTransport {
     // Each request that waits has a connection of its own on the way, so that each failure is one request's.
     this.#unreachable = error ?? this.#unreachable
     if (error !== undefined) this.#waiting.shift()?.handler.onError(error)
-    if (!this.#isOver) this.#open()
+    if (!this.#isOver) this.#open(this.#waiting.length)
     this.#settle()
   }
 

@@ -138,6 +138,26 @@ describe('requests', () => {
     )
   })
 
+  it('leave in the turn of the event loop in which they are given, and on a new connection as soon as that is made', async t => {
+    const kept: number[] = []
+    const made: number[] = []
+    for (let n = 0; n < 10; n++) {
+      const { url, got } = await serve(t, () => OK)
+      const http = client(t, url)
+      for (const turns of [made, kept]) {
+        const count = got.length
+        const { over } = send(http)
+        let passed = 0
+        for (; got.length === count; passed++) await new Promise(setImmediate)
+        turns.push(passed)
+        await over
+      }
+    }
+
+    assert.ok(Math.min(...kept) <= 2, `turns over a connection that was kept: ${kept.join(' ')}`)
+    assert.ok(Math.min(...made) <= 3, `turns over a new connection: ${made.join(' ')}`)
+  })
+
   it('that are given up end their connection, unless they were not written yet', async t => {
     const { url, got } = await serve(t, (_got, index) => (index === 0 ? undefined : OK))
     const http = client(t, url, 1)
