@@ -1,13 +1,16 @@
 import { BoundedMap } from '../util/bounded-map.ts'
 import { FairQueue } from '../util/fair-queue.ts'
 
-/** Messages within `QUIET_MS` up to which nobody asks whose turn it is. */
-const FEW = 8
-const QUIET_MS = 4
-/** Bytes of a message that count as one more message, as a shift. */
-const BYTES_SHIFT = 13
-/** Work of callers in one turn of the event loop; a single message may take longer. */
-const SLICE_MS = 4
+/**
+ * Work of callers in one turn of the event loop; a single message may take longer. A call has three or four turns to take, and
+ * each of them is as long as what others have in it.
+ */
+const SLICE_MS = 1
+/** Work after which a caller that has used much rests for a few turns: as many as a call of somebody else may still have to take. */
+const LONG_MS = 2
+const REST_TURNS = 4
+/** Use up to which nobody rests. Who uses a tenth of all time stays below. */
+const MUCH_MS = 50
 /** Callers that come within this time of each other share the loop. */
 const SHARING_MS = 1000
 /** The part of a message's cost that is not seen here, such as its answer's. */
@@ -48,17 +51,14 @@ const LOOP: Loop = {
 }
 
 /**
- * Divides the turns of the event loop among callers. A message is handled at once while there are few, or one caller alone.
- * Otherwise a turn handles a few milliseconds of them; the rest waits for the next turns, in which the caller comes first that has used least.
+ * Divides the turns of the event loop among callers. A message is handled at once while there is one caller alone.
+ * Otherwise a turn handles a millisecond of them; the rest waits for the next turns, in which the caller comes first that has used least.
  */
 export class LoopTurns {
   readonly #loop: Loop
   readonly #queue = new FairQueue<WaitingWork>()
   #used = new BoundedMap<string, number>({ max: MOST_CALLERS })
   #halvedAt = 0
-  /** Messages since `#since`. */
-  #recent = 0
-  #since = 0
   #last = ''
   #lastAt = -Infinity
   #sharedUntil = -Infinity
@@ -67,8 +67,11 @@ export class LoopTurns {
   /** The caller of whom something is handled at once, until it is known for how long. */
   #running: string | undefined
   #runningSince = 0
-  /** Time that is left of the turn for what waits. */
-  #left = 0
+  /** The caller whose work took long last, and the turns for which it rests. */
+  #resting = ''
+  #rest = 0
+  /** Time of the turn that went to what waited. */
+  #spent = 0
 
   constructor(loop = LOOP) {
     this.#loop = loop
@@ -79,20 +82,10 @@ export class LoopTurns {
     return this.#queue.size
   }
 
-  /** True while so little arrives that nobody need ask whose turn it is. */
-  isQuiet(bytes: number): boolean {
-    return (this.#recent += 1 + (bytes >>> BYTES_SHIFT)) < FEW
-  }
-
   /** True if a message of this caller is to be handled now; else it is to wait. */
-  mayRun(caller: string, bytes: number): boolean {
+  mayRun(caller: string): boolean {
     const now = this.#loop.now()
     this.#arrived(caller, now)
-    if (now - this.#since > QUIET_MS && this.#queue.size === 0) {
-      this.#since = now
-      this.#recent = 0
-      this.isQuiet(bytes)
-    }
     return !this.#isShared(now) || this.#hasRoom(caller, now)
   }
 
@@ -114,10 +107,14 @@ export class LoopTurns {
     this.wait(caller, { ms: now - began, run: () => void source.resume?.() })
   }
 
+  /** Has the next reads take turns, though they are of one caller: more comes than anybody asked for. */
+  share(): void {
+    this.#sharedUntil = this.#loop.now() + SHARING_MS
+  }
+
   /** Keeps work until it is this caller's turn. Work of one caller keeps its order. */
   wait(caller: string, work: WaitingWork): void {
     this.#queue.add(caller, work)
-    this.#recent = FEW
     this.#open(this.#loop.now())
   }
 
@@ -137,7 +134,7 @@ export class LoopTurns {
   #hasRoom(caller: string, now: number): boolean {
     const began = this.#open(now)
     this.#settle(now)
-    if (this.#queue.size > 0 || now - began >= SLICE_MS) return false
+    if (this.#queue.size > 0 || now - began >= SLICE_MS || this.#isResting(caller)) return false
     this.#charge(caller, MESSAGE_MS)
     this.#running = caller
     this.#runningSince = now
@@ -146,8 +143,12 @@ export class LoopTurns {
 
   /** Counts the time of what was handled at once. */
   #settle(now: number): void {
-    if (this.#running !== undefined) this.#charge(this.#running, now - this.#runningSince)
+    const caller = this.#running
+    if (caller === undefined) return
     this.#running = undefined
+    const ms = now - this.#runningSince
+    const used = this.#charge(caller, ms)
+    if (ms > LONG_MS && used > MUCH_MS) [this.#resting, this.#rest] = [caller, REST_TURNS]
   }
 
   /** Begins a turn, where none is under way; returns when it began. */
@@ -163,18 +164,19 @@ export class LoopTurns {
     const now = this.#loop.now()
     this.#settle(now)
     this.#halve(now)
-    this.#left = SLICE_MS
+    if (this.#rest > 0) this.#rest--
+    this.#spent = 0
     this.#doNext(now)
   }
 
   /** Does the work that is next, and goes on when all that follows from it at once is done. */
   #doNext(now: number): void {
-    if (this.#queue.size === 0 || this.#left <= 0) return this.#close(now)
     const caller = this.#next()
+    if (caller === undefined || this.#spent >= SLICE_MS) return this.#close(now)
     const work = this.#queue.take(caller)
     this.#running = caller
     this.#runningSince = now
-    this.#left -= work?.ms ?? 0
+    this.#spent += work?.ms ?? 0
     this.#charge(caller, MESSAGE_MS + (work?.ms ?? 0))
     try {
       work?.run()
@@ -185,7 +187,7 @@ export class LoopTurns {
 
   readonly #done = (): void => {
     const now = this.#loop.now()
-    this.#left -= now - this.#runningSince
+    this.#spent += now - this.#runningSince
     this.#settle(now)
     this.#doNext(now)
   }
@@ -195,12 +197,13 @@ export class LoopTurns {
     if (this.#queue.size > 0) this.#open(now)
   }
 
-  /** Of the callers that wait, the one that has used least; of several, the one that has waited longest. */
-  #next(): string {
-    let next = ''
+  /** Of the callers that wait, the one that has used least; of several, the one that has waited longest. One that rests is passed over. */
+  #next(): string | undefined {
+    let next: string | undefined
     let least = Infinity
     let left = COMPARED
     for (const caller of this.#queue.callers) {
+      if (this.#isResting(caller)) continue
       const used = this.#used.get(caller) ?? 0
       if (used < least) [next, least] = [caller, used]
       if (--left === 0) break
@@ -208,8 +211,15 @@ export class LoopTurns {
     return next
   }
 
-  #charge(caller: string, ms: number): void {
-    this.#used.set(caller, (this.#used.get(caller) ?? 0) + ms)
+  #isResting(caller: string): boolean {
+    return this.#rest > 0 && caller === this.#resting
+  }
+
+  /** Adds to what a caller has used; returns all of it. */
+  #charge(caller: string, ms: number): number {
+    const used = (this.#used.get(caller) ?? 0) + ms
+    this.#used.set(caller, used)
+    return used
   }
 
   #halve(now: number): void {

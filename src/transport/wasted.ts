@@ -1,10 +1,10 @@
 import type { Clock, Log } from '../api/index.ts'
 import { Allowance } from './allowance.ts'
-import type { Pausable } from './loop-turns.ts'
+import { loopTurns, type Pausable } from './loop-turns.ts'
 
 const MIB = 1024 * 1024
-/** Bytes for nobody that may come: a large job reports each step, and a few of them are passed on. */
-const RATE = { atOnce: 16 * MIB, perSecond: 16 * MIB }
+/** Bytes for nobody that may come: a large job reports each step, some ten thousand a second, and a few of them are passed on. */
+const RATE = { atOnce: 4 * MIB, perSecond: 4 * MIB }
 /** The shortest wait: for less a source is not stopped. */
 const SHORTEST_MS = 20
 
@@ -45,6 +45,7 @@ export class WastedBytes {
 
   /** Counts a message for nobody; returns the milliseconds for which its stream is to wait, 0 where it need not. */
   spend(bytes: number): number {
+    loopTurns.share()
     const ms = this.#allowance.spend(bytes)
     if (ms === 0) return 0
     if (!this.#isSlow) this.#onSlow()
@@ -56,7 +57,7 @@ export class WastedBytes {
 /** Logs that a server is made to wait. */
 export function logSlow(log: Log, server: { readonly pid?: number | undefined } = {}): void {
   const why =
-    'it sends over 16 MiB a second that nobody is given, such as progress of which a call gets 20 a second'
+    'it sends over 4 MiB a second that nobody is given, such as progress of which a call gets 20 a second'
   log.warn('a server is read more slowly', { ...server, why })
 }
 

@@ -31,9 +31,9 @@ export class ConnectionTurns {
   }
 
   /** True if a message is to be taken now. */
-  mayTake(bytes: number): boolean {
+  mayTake(): boolean {
     if (this.#waiting.size > 0) return false
-    return loopTurns.isQuiet(bytes) || loopTurns.mayRun(this.#key, bytes)
+    return loopTurns.mayRun(this.#key)
   }
 
   /** Takes something behind what waits here: at once where nothing does. */

@@ -153,7 +153,7 @@ export class DuplexConnection {
 
   /** Takes a message now, or when it is its caller's turn; one that was posted has had its turn. */
   #arrive(bytes: Buffer, arrived: Arrived | undefined): void {
-    if (arrived?.caller !== undefined || this.#turns.mayTake(bytes.length)) this.#take(bytes, arrived)
+    if (arrived?.caller !== undefined || this.#turns.mayTake()) this.#take(bytes, arrived)
     else this.#turns.wait(() => this.#take(bytes, arrived))
   }
 

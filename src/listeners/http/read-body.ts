@@ -128,7 +128,7 @@ export function readHeld(owner: BodyOwner): Promise<Buffer | Unread> {
         release(body)
         return resolve('no room')
       }
-      if (isInTurn(owner, body.length)) resolve(body)
+      if (isInTurn(owner)) resolve(body)
       else void afterTurn(owner, () => resolve(body)).then(() => resolve('gone'))
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.

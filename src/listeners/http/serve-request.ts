@@ -128,7 +128,7 @@ function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | v
 function isDue(arrival: Arrival): boolean {
   const { request, headers, place } = arrival
   const isSmall = request.method === 'POST' && Number(headers.own['content-length'] ?? 0) <= SMALL
-  return isSmall || isProbe(place) || isInTurn(arrival, 0)
+  return isSmall || isProbe(place) || isInTurn(arrival)
 }
 
 /** True if the caller leaves so much unread that it is not given more to read. */

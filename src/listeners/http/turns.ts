@@ -3,6 +3,9 @@ import { clientKey } from '../../transport/backlog.ts'
 import { loopTurns } from '../../transport/loop-turns.ts'
 import type { RequestHeaders } from './request-headers.ts'
 
+/** Requests that wait before their connections are paused: below, a pause costs more than what it keeps from coming. */
+const MANY = 64
+
 /** A request, and who sent it. */
 interface Owner {
   readonly request: IncomingMessage
@@ -10,19 +13,20 @@ interface Owner {
   readonly headers: Pick<RequestHeaders, 'caller'>
 }
 
-/** True if so many bytes of a request are to be handled now: it is its caller's turn, or nobody has to wait for one. */
-export function isInTurn(owner: Owner, bytes: number): boolean {
-  return loopTurns.isQuiet(bytes) || loopTurns.mayRun(callerOf(owner), bytes)
+/** True if a request, or the body of it, is to be handled now: it is its caller's turn, or nobody has to wait for one. */
+export function isInTurn(owner: Owner): boolean {
+  return loopTurns.mayRun(callerOf(owner))
 }
 
-/** Handles a request when it is its caller's turn, unless the client has gone by then. Nothing is read from its connection meanwhile. */
+/** Handles a request when it is its caller's turn, unless the client has gone by then. Where many wait, nothing is read from its connection meanwhile. */
 export function afterTurn<T>(owner: Owner, work: () => T | Promise<T>): Promise<T | undefined> {
   const { request, response } = owner
   const { socket } = request
-  socket.pause()
+  const isPaused = loopTurns.waiting >= MANY
+  if (isPaused) socket.pause()
   return new Promise((resolve, reject) => {
     const run = (): void => {
-      socket.resume()
+      if (isPaused) socket.resume()
       if (response.destroyed) return resolve(undefined)
       try {
         resolve(work())

@@ -164,7 +164,7 @@ for (const [name, more, status] of [
     const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket)
     subscribe('http.server.request.start', note)
     cleanup(t, () => unsubscribe('http.server.request.start', note))
-    for (const who of ['one', 'two']) loopTurns.mayRun(who, 0)
+    for (const who of ['one', 'two']) loopTurns.mayRun(who)
     const { headers, body } = modern('tools/list', {}, 1)
     const reply = fetch(at('/mcp'), {
       method: 'POST',
@@ -177,7 +177,7 @@ for (const [name, more, status] of [
     while ((sockets[0]?.bytesRead ?? 0) < BODY) {
       await new Promise(setImmediate)
       const read = sockets[0]?.bytesRead ?? 0
-      for (const who of ['one', 'two']) loopTurns.mayRun(who, 0)
+      for (const who of ['one', 'two']) loopTurns.mayRun(who)
       most = Math.max(most, read - before)
       before = read
     }

@@ -86,7 +86,7 @@ async function served(t: TestContext): Promise<Server> {
 /** Keeps the loop shared among callers, as it is where others ask all the time. */
 function share(t: TestContext): void {
   const timer = setInterval(() => {
-    for (const who of ['one', 'two']) loopTurns.mayRun(who, 0)
+    for (const who of ['one', 'two']) loopTurns.mayRun(who)
   }, 1)
   cleanup(t, () => clearInterval(timer))
 }

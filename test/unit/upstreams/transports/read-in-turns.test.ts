@@ -30,7 +30,7 @@ class Flooded {
 
   readonly note = (): void => {
     if (this.seen === 0) {
-      for (const caller of ['one', 'two']) loopTurns.mayRun(caller, 0)
+      for (const caller of ['one', 'two']) loopTurns.mayRun(caller)
       this.#work()
     }
     this.#pass(1)
