@@ -171,8 +171,8 @@ export class LoopTurns {
 
   /** Does the work that is next, and goes on when all that follows from it at once is done. */
   #doNext(now: number): void {
-    const caller = this.#next()
-    if (caller === undefined || this.#spent >= SLICE_MS) return this.#close(now)
+    const caller = this.#spent < SLICE_MS ? this.#next() : undefined
+    if (caller === undefined) return this.#close(now)
     const work = this.#queue.take(caller)
     this.#running = caller
     this.#runningSince = now

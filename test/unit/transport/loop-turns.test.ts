@@ -78,13 +78,14 @@ test('a caller alone never waits, however much it sends', () => {
 })
 
 test('messages that take a millisecond each share the loop, however far apart they come', () => {
-  const { arrives, done, loop } = shared()
+  const { arrives, done, loop, settle } = shared()
   for (let n = 0; n < 3; n++) {
     for (const name of ['a', 'b', 'a', 'b', 'a', 'b']) arrives(name, 1)
     loop.time += 10
   }
 
   assert.equal(done.join(' '), 'a')
+  assert.equal(settle().join(' '), `b${' a b'.repeat(8)}`)
 })
 
 test('a caller that has used much rests after long work, for a few turns that are those of others', () => {
