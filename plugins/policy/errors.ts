@@ -20,6 +20,12 @@ export const ERRORS = {
     http: 403,
     rpc: RPC.invalidRequest,
   },
+  GW_POLICY_OUTDATED: {
+    text: '{what} was approved and not run: {why}',
+    hint: 'gateway.yaml was changed while the call waited for a person. Call again: it is judged, and asked about, anew.',
+    http: 403,
+    rpc: RPC.invalidRequest,
+  },
 } as const
 
 export const policyError = errorsOf(ERRORS)

@@ -144,7 +144,8 @@ export class Guard {
     this.#approved.get(call.exchange).params = paramsOf(call)
     let answer: Answer | undefined
     try {
-      answer = await this.#goesOn(call, definition, next)
+      const why = await call.outdated?.()
+      answer = why === undefined ? await this.#goesOn(call, definition, next) : outdated(called, why)
       return answer
     } finally {
       this.#ended(decision, answer)
@@ -266,6 +267,12 @@ function insufficientScope(called: Called, exchange: Exchange, scopes: readonly 
 function unanswered(called: Called, rule: string): Answer {
   const error = policyError('GW_POLICY_UNANSWERED', { what: what(called), rule })
   return byPolicy(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, rule }))
+}
+
+/** A person let it run, and the configuration became another one since it was asked about. */
+function outdated(called: Called, why: string): Answer {
+  const error = policyError('GW_POLICY_OUTDATED', { what: what(called), why })
+  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, { code: error.code }))
 }
 
 function byPolicy(answer: Answer): Answer {

@@ -80,6 +80,7 @@ async function run(http: HttpRequest, session: Session, errand: Errand): Promise
     headers: headersOf(http),
     via: 'rest',
     remoteAddress,
+    credentials: http,
     emit,
   } as const
   const running = http.gate.run(session, inbound)

@@ -185,6 +185,11 @@ export interface Call {
   readonly mayBeTask?: boolean
   /** Key of the connection whose list is asked for, as `listsOf` of its upstream says; absent for the one that all are shown. */
   readonly ownList?: string | undefined
+  /**
+   * Says why the configuration that runs by now would not make this call as it was made: its caller is not let in any more, its
+   * server or its name is another one. Undefined where it would. Absent where no other configuration can come.
+   */
+  outdated?(): Promise<string | undefined>
   /** Runs `listener` once when the call is given up, by the client or by `cancel`; returns the way to take it back. */
   onCancel(listener: (reason: string) => void): () => void
   /** Gives up this call alone, as a deadline does: its upstream is told, its exchange goes on. */

@@ -57,6 +57,8 @@ export interface Inbound {
   readonly label?: string | undefined
   /** The client's description of itself in this request. */
   readonly client?: ClientSide | undefined
+  /** Credentials that its caller was let in on; absent where it came over a connection that is asked for them again by itself. */
+  readonly credentials?: Credentials | undefined
   /** Carries a notification of this request to the client. */
   emit(notification: Notification): void
   ask?(ask: Ask): Promise<AskReply>

@@ -5,6 +5,7 @@ import type {
   Call,
   CarriedCall,
   CarriedRequest,
+  Credentials,
   Exchange,
   Inbound,
   Notification,
@@ -47,6 +48,8 @@ export interface Carrier {
   callTool?(exchange: PipelineExchange, params: CarriedCall): Promise<Answer>
   /** Absent where nobody is shown anything. */
   shown?(exchange: Exchange, kind: Kind): Promise<readonly CatalogEntry[]>
+  /** Says why the configuration that runs by now would not make a call. Absent where there is no other. */
+  outdated?(call: PipelineCall): Promise<string | undefined>
 }
 
 /** One request on its way. Every field is set here, so that all exchanges share one shape. */
@@ -128,6 +131,14 @@ export class PipelineExchange implements Exchange {
 
   get remoteAddress(): string | undefined {
     return this.#inbound.remoteAddress
+  }
+
+  get credentials(): Credentials | undefined {
+    return this.#inbound.credentials
+  }
+
+  outdated(call: PipelineCall): Promise<string | undefined> {
+    return this.#carrier.outdated?.(call) ?? Promise.resolve(undefined)
   }
 
   get hasExactNumbers(): boolean {
@@ -307,6 +318,10 @@ export class PipelineCall implements Call {
     if (this.#reason !== undefined || this.exchange.cancelled) return
     this.#reason = reason
     this.#listeners?.run(reason)
+  }
+
+  outdated(): Promise<string | undefined> {
+    return this.exchange.outdated(this)
   }
 }
 

@@ -12,6 +12,7 @@ import { Grace } from './grace.ts'
 import { callWithin } from './inner-calls.ts'
 import { Notifier } from './notifications/notifier.ts'
 import { noted, PhaseClock, phased } from '../hooks/phase-clock.ts'
+import { whyOutdated } from './outdated.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
 import type { TaskStore } from './tasks/task-store.ts'
@@ -91,6 +92,7 @@ export class RuntimeGraph implements Graph {
       ask: (exchange, ask, send) => askLegacy(exchange, ask, this, send),
       shown: (exchange, kind) => this.#shown(exchange, kind),
       callTool: (exchange, params) => callWithin(exchange, params, this),
+      outdated: call => whyOutdated(call, this),
       asked: (exchange, ask, reply) => recordAsk(this.hooks, exchange, ask, outcomeOfReply(reply)),
     }
   }

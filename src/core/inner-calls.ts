@@ -22,7 +22,7 @@ export async function callWithin(
 ): Promise<Answer> {
   if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
   if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
-  const { session, principal, headers, remoteAddress, via } = outer
+  const { session, principal, credentials, headers, remoteAddress, via } = outer
   const trace = traceOf(outer.params)
   const inbound: Inbound = {
     method: 'tools/call',
@@ -32,6 +32,7 @@ export async function callWithin(
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-'))),
     remoteAddress,
     principal,
+    credentials,
     client: unaskable(session.client),
     emit: SILENT,
   }

@@ -9,6 +9,7 @@ import { OWN_METHODS } from './own-methods.ts'
 import { callInPatience } from './tasks/slow-calls.ts'
 import { settleTarget } from './target.ts'
 import { withoutSecrets } from './without-secrets.ts'
+import { findRoute } from './find-route.ts'
 import type { Found, FoundRoute, Graph } from './graph-types.ts'
 
 /**
@@ -111,10 +112,7 @@ function asWritten(made: Answer, before: Answer): Answer {
 function forward(exchange: PipelineExchange, graph: Graph): Answer | Promise<Answer> {
   const own = OWN_METHODS.get(exchange.method)
   if (own !== undefined) return own(exchange, graph)
-  const refused = graph.catalog.refuses(exchange)
-  if (refused !== undefined) return { error: refused }
-  const decided = graph.hooks.runnersFor(exchange.method).route?.(exchange)
-  const found = decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
+  const found = findRoute(exchange, graph)
   return found instanceof Promise
     ? found.then(route => follow(route, exchange, graph))
     : follow(found, exchange, graph)

@@ -3,6 +3,7 @@ import type {
   Ask,
   AskReply,
   ClientSide,
+  Credentials,
   Era,
   Gate,
   Inbound,
@@ -66,6 +67,7 @@ export interface Origin {
   readonly principal: Principal | undefined
   readonly label?: string | undefined
   readonly client?: ClientSide | undefined
+  readonly credentials?: Credentials | undefined
 }
 
 /** One request of a client on its way, over whatever it came. */
@@ -80,6 +82,7 @@ export class InboundRequest implements Inbound {
   readonly principal: Principal | undefined
   readonly label: string | undefined
   readonly client: ClientSide | undefined
+  readonly credentials: Credentials | undefined
   /** The client has cancelled it, and wants nothing more of it. */
   isCancelled = false
   readonly writer: ResponseWriter
@@ -111,6 +114,7 @@ export class InboundRequest implements Inbound {
     this.principal = origin.principal
     this.label = origin.label
     this.client = origin.client
+    this.credentials = origin.credentials
     this.writer = writer
     this.#socket = origin.socket
     this.#requests = requests

@@ -90,8 +90,8 @@ function isPassed(name: string, alsoPassed: ReadonlySet<string>): boolean {
 }
 
 /** Facts of a request that go through the pipeline beside its message. A gateway in front of this one may have one session with it for many clients. */
-export function originOf({ passed, caller, label, socket }: RequestHeaders): Origin {
-  return { via: 'http', socket, headers: passed, principal: caller, label, client: undefined }
+export function originOf({ passed, caller, credentials, label, socket }: RequestHeaders): Origin {
+  return { via: 'http', socket, headers: passed, principal: caller, credentials, label, client: undefined }
 }
 
 /** Names of headers that a configuration speaks of, in lower case. */

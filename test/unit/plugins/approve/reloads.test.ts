@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { describe, test, type TestContext } from 'node:test'
+import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
+import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
+import type { JsonObject } from '../../../../src/plugin.ts'
+import { until } from '../../../fixtures/until.ts'
+import { callOf, connect, setting, textOf, type Setting } from './setting.ts'
+
+const ALICE = makeKey('alice', [])
+const BOB = makeKey('bob', [])
+const KEYS = [
+  { name: 'alice', hash: ALICE.hash },
+  { name: 'bob', hash: BOB.hash },
+]
+const AS_ALICE = { headers: { authorization: `Bearer ${ALICE.key}` } }
+
+interface Waiting extends Setting {
+  /** Loads the configuration with something else in it. */
+  become(change: (config: JsonObject) => JsonObject): Promise<void>
+  /** Approves the call, as the owner does; what its caller hears then. */
+  approve(): Promise<string>
+}
+
+/** A call of alice that waits for the owner. */
+async function waiting(t: TestContext): Promise<Waiting> {
+  const made = await setting(t, { by: ['owner'] }, { config: { auth: { keys: KEYS } } })
+  const { gateway } = made.gateway
+  const client = await connect(t, made.gateway, {})
+  const answer = client.request('tools/call', callOf(7), AS_ALICE)
+  let id: unknown
+  await until(async () => {
+    const { approvals } = await gateway.control('approvals.list')
+    id = (approvals as JsonObject[])[0]?.id
+    return id !== undefined
+  })
+  return {
+    ...made,
+    become: async change =>
+      void (await gateway.reload(change(structuredClone(gateway.generation.loaded.config) as never))),
+    approve: async () => {
+      assert.deepEqual(await gateway.control('approvals.approve', { id: String(id) }), { decided: 1 })
+      return textOf(await answer)
+    },
+  }
+}
+
+function upstream(config: JsonObject, become: object): JsonObject {
+  const upstreams = config.upstreams as { pay: object }
+  return { ...config, upstreams: { pay: { ...upstreams.pay, ...become } } }
+}
+
+describe('a call that waited over a reload is approved, and does not run', () => {
+  test('where its tool is hidden by now', async t => {
+    const { become, approve, sent } = await waiting(t)
+    await become(config => upstream(config, { tools: { deny: ['send'] } }))
+
+    assert.match(await approve(), /not run: its caller is not offered it any more/)
+    assert.deepEqual(sent(), [])
+  })
+
+  test('where its name is another one by now', async t => {
+    const { become, approve, sent } = await waiting(t)
+    await become(config => upstream(config, { prefix: 'bank__' }))
+
+    assert.match(await approve(), /not run: its caller is not offered it any more/)
+    assert.deepEqual(sent(), [])
+  })
+
+  test('where another server has its name by now', async t => {
+    const { become, approve, sent } = await waiting(t)
+    const other = closeAfter(t, await testUpstream({ tools: { send: () => 'sent' } }))
+    await become(config => upstream(config, { type: 'http', url: other.url }))
+
+    assert.match(await approve(), /not run: its server is another one now/)
+    assert.deepEqual([...sent(), ...other.received('tools/call')], [])
+  })
+
+  test('where its server is gone by now', async t => {
+    const { become, approve, sent } = await waiting(t)
+    await become(config => ({ ...config, upstreams: {} }))
+
+    assert.match(await approve(), /not run: its server is another one now/)
+    assert.deepEqual(sent(), [])
+  })
+
+  test('where its caller is let in no more', async t => {
+    const { become, approve, sent } = await waiting(t)
+    await become(config => ({ ...config, auth: { keys: KEYS.slice(1) } }))
+
+    assert.match(await approve(), /not run: its caller is not let in any more/)
+    assert.deepEqual(sent(), [])
+  })
+
+  test('where its caller may do something else by now', async t => {
+    const { become, approve, sent } = await waiting(t)
+    await become(config => ({
+      ...config,
+      auth: { keys: KEYS.map(key => ({ ...key, scopes: ['read'] })) },
+    }))
+
+    assert.match(await approve(), /not run: its caller is not let in any more/)
+    assert.deepEqual(sent(), [])
+  })
+})
+
+test('a call that waited over a reload which is not about it runs once it is approved', async t => {
+  const { become, approve, sent } = await waiting(t)
+  await become(config => ({
+    ...upstream(config, { tools: { deny: ['look'] } }),
+    auth: { keys: KEYS.slice(0, 1) },
+    log: { level: 'warn' },
+  }))
+
+  assert.equal(await approve(), 'sent')
+  assert.deepEqual(sent(), [7])
+})
