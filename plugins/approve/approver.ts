@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import {
   type Answer,
   answer,
@@ -37,6 +38,8 @@ const REASONS = {
   cancelled: 'approval_unavailable',
 } as const
 
+type Way = ApproveConfig['by'][number]
+
 interface Parts {
   readonly waiting: WaitingCalls
   readonly decisions: Decisions
@@ -44,6 +47,8 @@ interface Parts {
   readonly webhook: Webhook | undefined
   /** Other replicas, each of which may take the decision. */
   readonly replicas?: AcrossReplicas | undefined
+  /** The section as the configuration that runs has it. */
+  inForce(): ApproveConfig
 }
 
 /** Gets a person's decision on a call, by all the ways there are. */
@@ -119,8 +124,10 @@ export class Approver {
       call.exchange.onCancel(() => this.#settle(open.id, { outcome: 'cancelled', by: 'client' })),
     ]
     const asked: Promise<Decision | undefined | false>[] = []
-    if (by.includes('client') && this.#canAskClient(call)) asked.push(this.#askClient(open, ends))
-    if (by.includes('webhook') && webhook !== undefined) asked.push(webhook.tell(open))
+    const ask = (way: Way, reply: Promise<Decision | undefined | false>): void =>
+      void asked.push(reply.then(decision => (this.#counts(decision, way) ? decision : false)))
+    if (by.includes('client') && this.#canAskClient(call)) ask('client', this.#askClient(open, ends))
+    if (by.includes('webhook') && webhook !== undefined) ask('webhook', webhook.tell(open))
     for (const reply of asked)
       void reply.then(decision => {
         if (decision !== undefined && decision !== false) this.#settle(open.id, decision)
@@ -130,6 +137,14 @@ export class Approver {
         if (all.every(decision => decision === false)) this.#settle(open.id, NOBODY)
       })
     return () => ends.forEach(end => end())
+  }
+
+  /** A reload may have taken the right to let calls run from whoever was asked. */
+  #counts(decision: Decision | undefined | false, way: Way): boolean {
+    if (decision === undefined || decision === false || decision.outcome !== 'approved') return true
+    const { by, webhook } = this.#parts.inForce()
+    if (way === 'webhook' && !isDeepStrictEqual(webhook, this.#api.options.webhook)) return false
+    return by.includes(way)
   }
 
   async #askClient(open: OpenCall, ends: (() => void)[]): Promise<Decision | false> {

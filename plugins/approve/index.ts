@@ -34,7 +34,15 @@ export const approve: Plugin<ApproveConfig> = {
     const callback = options.webhook?.callback
     const replicas = slot.gateway(() => acrossReplicas(api, waiting))
     const decisions = replicas ?? ownDecisions(waiting)
-    const approver = new Approver(api, { waiting, decisions, journal, webhook, replicas })
+    const generations = slot.gateway((): ApproveConfig[] => [])
+    hooks.ready.tap(() => void generations.push(options))
+    // One that could not take over is closed, and what was said before it is in force again.
+    hooks.close.tap(() => {
+      const at = generations.indexOf(options)
+      if (at >= 0) generations.splice(at, 1)
+    })
+    const inForce = (): ApproveConfig => generations.at(-1) ?? options
+    const approver = new Approver(api, { waiting, decisions, journal, webhook, replicas, inForce })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
     hooks.close.tap(() => journal.forget())

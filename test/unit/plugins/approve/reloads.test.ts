@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { describe, test, type TestContext } from 'node:test'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
 import { closeAfter, testUpstream } from '../../../../src/testing/index.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 import { until } from '../../../fixtures/until.ts'
 import { callOf, connect, setting, textOf, type Setting } from './setting.ts'
 
@@ -113,4 +121,54 @@ test('a call that waited over a reload which is not about it runs once it is app
 
   assert.equal(await approve(), 'sent')
   assert.deepEqual(sent(), [7])
+})
+
+describe('who was asked before a reload, and would not be asked after it', () => {
+  const webhookOf = (url: string): object => ({ by: ['webhook'], webhook: { url, secret: 's'.repeat(20) } })
+
+  test('lets nothing run: a client of 2025-11-25', async t => {
+    const { gateway, sent } = await setting(t, {})
+    const client = new Client({ name: 'old', version: '1' }, { capabilities: { elicitation: {} } })
+    cleanup(t, () => client.close())
+    client.setRequestHandler(ElicitRequestSchema, async () => {
+      const { config } = gateway.gateway.generation.loaded
+      await gateway.gateway.reload({ ...config, approve: { by: ['owner'] } })
+      return { action: 'accept', content: { approve: true } }
+    })
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)))
+
+    const answer = await client.callTool(callOf(7) as never)
+
+    assert.match(JSON.stringify(answer), /approval_unavailable/)
+    assert.deepEqual(sent(), [])
+  })
+
+  for (const [what, approve] of [
+    ['that another one took the place of', webhookOf('http://127.0.0.1:9/')],
+    ['that is none any more', { by: ['owner'] }],
+  ] as const)
+    test(`lets nothing run: a webhook ${what}`, async t => {
+      const made: { become?: () => Promise<unknown> } = {}
+      const server = createServer((request, response) => {
+        void json(request).then(async told => {
+          await made.become?.()
+          const body = JSON.stringify({ id: (told as JsonObject).id, decision: 'approve' })
+          const timestamp = String(Date.now())
+          const mac = createHmac('sha256', 's'.repeat(20)).update(`${timestamp}.${body}`).digest('hex')
+          const headers = { 'x-tapgate-timestamp': timestamp, 'x-tapgate-signature': `sha256=${mac}` }
+          response.writeHead(200, headers).end(body)
+        })
+      })
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      cleanup(t, () => new Promise(resolve => server.close(resolve)))
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+      const { gateway, sent } = await setting(t, webhookOf(url))
+      const client = await connect(t, gateway, {})
+      assert.equal(textOf(await client.request('tools/call', callOf(6))), 'sent')
+      const { config } = gateway.gateway.generation.loaded
+      made.become = () => gateway.gateway.reload({ ...config, approve })
+
+      assert.match(textOf(await client.request('tools/call', callOf(7))), /approval_unavailable/)
+      assert.deepEqual(sent(), [6])
+    })
 })
