@@ -9,13 +9,10 @@ import {
   parseParams,
   reasonOf,
   RPC,
+  TextStream,
 } from '../../src/plugin.ts'
 import { problem, problemOf, problemOfThrown } from './problem.ts'
 import type { RestRequest, RestSessions } from './road.ts'
-
-/** Events that wait for a slow reader, and their characters; more are left out, but never the result. */
-const MAX_WAITING = 1024
-const MAX_CHARACTERS = 1024 * 1024
 
 const NAMES: ReadonlyMap<string, string> = new Map([
   ['notifications/progress', 'progress'],
@@ -86,7 +83,7 @@ async function inOnePiece(request: RestRequest, sessions: RestSessions, wanted: 
 
 /** Streams a call. A failure before the first event is a plain refusal; after that the stream says so. */
 async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wanted): Promise<HttpReply> {
-  const events = new EventBody()
+  const events = new CallEvents()
   const { received } = wanted
   const params = { ...wanted.params, _meta: { progressToken: 1 } }
   const ended = sessions
@@ -100,7 +97,7 @@ async function asEvents(request: RestRequest, sessions: RestSessions, wanted: Wa
   return {
     status: 200,
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store, no-transform' },
-    body: events,
+    body: events.body,
   }
 }
 
@@ -134,15 +131,12 @@ function askedFor(answer: Answer): string {
 
 type End = { readonly value: JsonObject } | HttpReply
 
-/** The body of a stream of events: what is said on the way, then the result. */
-class EventBody implements AsyncIterable<string> {
+/** What is said of a call on the way, then its result. */
+class CallEvents {
+  readonly body = new TextStream()
   /** Resolves with the first event. */
   readonly begun: Promise<undefined>
-  readonly #waiting: string[] = []
-  #characters = 0
-  #isOver = false
   #begin: () => void = () => undefined
-  #wake: () => void = () => undefined
 
   constructor() {
     this.begun = new Promise(resolve => (this.#begin = () => resolve(undefined)))
@@ -151,37 +145,18 @@ class EventBody implements AsyncIterable<string> {
   /** Progress and log messages; everything else is for clients of MCP. */
   tell({ method, params = {} }: Notification): void {
     const name = NAMES.get(method)
-    if (name === undefined || !this.#hasRoom) return
+    if (name === undefined || !this.body.hasRoom) return
     const { progressToken: _token, _meta, ...shown } = params
-    this.#add(name, JSON.stringify(shown))
+    this.body.add(eventText(name, JSON.stringify(shown)))
     this.#begin()
   }
 
-  get #hasRoom(): boolean {
-    return this.#waiting.length < MAX_WAITING && this.#characters < MAX_CHARACTERS
-  }
-
   finish(end: End): void {
-    if ('value' in end) this.#add('result', JSON.stringify(end.value))
-    else this.#add('error', typeof end.body === 'string' ? end.body : '{}')
-    this.#isOver = true
-    this.#wake()
+    if ('value' in end) this.body.end(eventText('result', JSON.stringify(end.value)))
+    else this.body.end(eventText('error', typeof end.body === 'string' ? end.body : '{}'))
   }
+}
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    for (;;) {
-      const event = this.#waiting.shift()
-      this.#characters -= event?.length ?? 0
-      if (event !== undefined) yield event
-      else if (this.#isOver) return
-      else await new Promise<void>(resolve => (this.#wake = resolve))
-    }
-  }
-
-  #add(name: string, data: string): void {
-    const event = `event: ${name}\ndata: ${data}\n\n`
-    this.#characters += event.length
-    this.#waiting.push(event)
-    this.#wake()
-  }
+function eventText(name: string, data: string): string {
+  return `event: ${name}\ndata: ${data}\n\n`
 }

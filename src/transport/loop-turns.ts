@@ -1,5 +1,5 @@
 import { BoundedMap } from '../util/bounded-map.ts'
-import { FairQueue } from '../util/fair-queue.ts'
+import { FairQueue } from '../util/queues/fair-queue.ts'
 
 /**
  * Work of callers in one turn of the event loop; a single message may take longer. A call has three or four turns to take, and

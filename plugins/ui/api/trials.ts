@@ -9,6 +9,7 @@ import {
   type JsonObject,
   reasonOf,
   type Session,
+  TextStream,
 } from '../../../src/plugin.ts'
 import type { Reader } from '../access/admission.ts'
 import type { PageRequest } from '../access/page-request.ts'
@@ -19,9 +20,6 @@ import { ApiError, EVENTS, Reply, type Route } from './route.ts'
 const MAX_RUNNING = 50
 const MAX_OF_CALLER = 8
 const MAX_ASKS = 100
-/** Events that wait for a page that does not read, and their characters. */
-const MAX_WAITING = 1024
-const MAX_CHARACTERS = 1024 * 1024
 
 /** Client as whom the page calls: it shows forms to whoever sits before it. */
 const CLIENT: ClientSide = {
@@ -101,7 +99,7 @@ export class Trials {
     void this.#run({ ...http, gate }, reader, body, events)
       .catch((error: unknown) => events.end('error', { message: reasonOf(error) }))
       .finally(() => this.#running.delete(events))
-    return new Reply({ status: 200, headers: EVENTS, body: events })
+    return new Reply({ status: 200, headers: EVENTS, body: events.body })
   }
 
   async #run(
@@ -181,45 +179,24 @@ function toldOf(answer: Answer): { readonly event: 'result' | 'error'; readonly 
   return { event: 'result', value: ('input' in answer ? answer.input : answer.task).value() }
 }
 
-/** The body of a stream: what is said on the way, then the end. */
-class TrialEvents implements AsyncIterable<string> {
+/** What is said of a call on the way, then its end. */
+class TrialEvents {
+  readonly body = new TextStream()
   readonly #hide: Hide
-  readonly #waiting: string[] = []
-  #characters = 0
-  #isOver = false
-  #wake: () => void = () => undefined
 
   constructor(hide: Hide) {
     this.#hide = hide
   }
 
-  /** More than a page can show is left out, but never the end. */
   add(event: string, value: JsonObject): void {
-    const isFull = this.#waiting.length >= MAX_WAITING || this.#characters >= MAX_CHARACTERS
-    if (isFull || this.#isOver) return
-    this.#push(event, value)
+    if (this.body.hasRoom) this.body.add(this.#text(event, value))
   }
 
   end(event: string, value: JsonObject): void {
-    this.#push(event, value)
-    this.#isOver = true
-    this.#wake()
+    this.body.end(this.#text(event, value))
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<string> {
-    for (;;) {
-      const text = this.#waiting.shift()
-      this.#characters -= text?.length ?? 0
-      if (text !== undefined) yield text
-      else if (this.#isOver) return
-      else await new Promise<void>(resolve => (this.#wake = resolve))
-    }
-  }
-
-  #push(event: string, value: JsonObject): void {
-    const text = `data: ${safeJson({ event, ...value }, this.#hide)}\n\n`
-    this.#characters += text.length
-    this.#waiting.push(text)
-    this.#wake()
+  #text(event: string, value: JsonObject): string {
+    return `data: ${safeJson({ event, ...value }, this.#hide)}\n\n`
   }
 }

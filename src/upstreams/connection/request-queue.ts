@@ -1,7 +1,7 @@
 import type { Log } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { callerKey } from '../../plugin.ts'
-import { FairQueue } from '../../util/fair-queue.ts'
+import { FairQueue } from '../../util/queues/fair-queue.ts'
 import { lengthOf, type Written } from '../../util/written.ts'
 import type { Pending } from '../transport.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FairQueue } from '../../../src/util/fair-queue.ts'
+import { FairQueue } from '../../../../src/util/queues/fair-queue.ts'
 
 function drained(queue: FairQueue<string>): string {
   const all: string[] = []
