@@ -1,4 +1,3 @@
-import type { Clock } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
@@ -17,6 +16,7 @@ import {
   retryAfterMs,
   type StatusReply,
 } from './http-failures.ts'
+import { PacedReader } from './paced-reader.ts'
 import { type Body, EventBody, type Position, startOfStream, WholeBody } from './response-body.ts'
 
 /** Longest body of a receipt that is read, so that its connection can be used again. */
@@ -49,7 +49,7 @@ export interface ReplyHost {
 const TAIL_MS = 1000
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
-export class Reply implements ReplyHandler {
+export class Reply extends PacedReader implements ReplyHandler {
   readonly #host: ReplyHost
   readonly #pending: Pending
   readonly #position: Position
@@ -59,13 +59,12 @@ export class Reply implements ReplyHandler {
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
   #isAborted = false
-  /** Time for which nothing is to be read, from the end of this read. */
-  #slowMs = 0
   /** True while a large text waits for its caller's turn. */
   #isWaiting = false
   #takeBackCut: (() => void) | undefined
 
   constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
+    super()
     this.#host = host
     this.#pending = pending
     this.#position = position
@@ -112,16 +111,8 @@ export class Reply implements ReplyHandler {
     return body
   }
 
-  /** Has the rest of the reply wait: too much of it is for nobody. */
-  slow(ms: number): void {
-    this.#slowMs = ms
-  }
-
   onRead(began: number, carrier: Carrier): void {
-    if (this.#hold?.isWaiting === true) return
-    if (this.#slowMs > 0) pauseFor(this.#slowMs, carrier, this.#host)
-    else loopTurns.readInTurn(this.#caller, began, carrier)
-    this.#slowMs = 0
+    if (this.#hold?.isWaiting !== true) this.readOn(this.#caller, began, carrier, this.#host)
   }
 
   /** The key of whoever reads the answer. */
@@ -239,12 +230,6 @@ export class Reply implements ReplyHandler {
     events.failed(this.#pending, gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, why }))
     this.abort()
   }
-}
-
-/** Reads nothing for so long. */
-export function pauseFor(ms: number, carrier: Carrier, clock: Pick<Clock, 'after'>): void {
-  carrier.pause?.()
-  clock.after(ms, () => carrier.resume?.())
 }
 
 export function isEventStream(headers: ReplyHeaders): boolean {

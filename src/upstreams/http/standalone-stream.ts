@@ -1,10 +1,10 @@
 import type { Clock } from '../../api/index.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
-import { loopTurns } from '../../transport/loop-turns.ts'
 import { readerKey } from '../../transport/read-in-turns.ts'
+import { PacedReader } from './paced-reader.ts'
 import { EventBody, startOfStream, type Position } from './response-body.ts'
 import { unreachable } from './http-failures.ts'
-import { isEventStream, pauseFor } from './response-reader.ts'
+import { isEventStream } from './response-reader.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 
 /** Dependencies of a standing stream: the transport that it belongs to. */
@@ -23,7 +23,7 @@ interface StreamHost {
 const LONGEST_RETRY_MS = 30_000
 
 /** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
-export class StandingStream implements ReplyHandler {
+export class StandingStream extends PacedReader implements ReplyHandler {
   readonly #host: StreamHost
   readonly #backoff = new Backoff()
   readonly #key = readerKey('a standing stream')
@@ -33,11 +33,10 @@ export class StandingStream implements ReplyHandler {
   #openedAt = 0
   #hasBeenOpen = false
   #isWanted = true
-  /** Time for which nothing is to be read, from the end of this read. */
-  #slowMs = 0
   #takeBackRetry: (() => void) | undefined
 
   constructor(host: StreamHost) {
+    super()
     this.#host = host
   }
 
@@ -74,15 +73,8 @@ export class StandingStream implements ReplyHandler {
     if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
   }
 
-  /** Has the rest of the stream wait: too much of it is for nobody. */
-  slow(ms: number): void {
-    this.#slowMs = ms
-  }
-
   onRead(began: number, carrier: Carrier): void {
-    if (this.#slowMs > 0) pauseFor(this.#slowMs, carrier, this.#host.clock)
-    else loopTurns.readInTurn(this.#key, began, carrier)
-    this.#slowMs = 0
+    this.readOn(this.#key, began, carrier, this.#host.clock)
   }
 
   onEnd(): void {
