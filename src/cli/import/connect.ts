@@ -66,10 +66,11 @@ export function splitConfig(settings: JsonObject, remote: string, { note, leave 
   for (const [name, server] of locals) {
     if (!isObject(server)) continue
     const { workingDirectory, ...rest } = server
-    const converted = convert(rest, 'braces', {
-      note: text => note(name, text),
-      leave: key => leave(name, key),
-    })
+    const converted = convert(
+      rest,
+      { placeholders: 'braces', timeout: 'either' },
+      { note: text => note(name, text), leave: key => leave(name, key) },
+    )
     if ('why' in converted) note(name, `left out: ${converted.why}`)
     else upstreams[name] = { ...converted.upstream, prefix: '', ...directoryOf(workingDirectory) }
   }

@@ -4,11 +4,15 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 /** Form in which a client writes what is filled in from the environment. */
 export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'
 
+/** What a client means by `timeout` of a server; several clients that share a format differ. */
+export type Timeout = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
+
 /** A list of servers as one family of clients writes it. */
 interface Format {
   /** Name of the client, for people. */
   readonly title: string
   readonly placeholders: Placeholders
+  readonly timeout: Timeout
   /** The servers by name; undefined when the settings are not of this format. */
   servers(settings: JsonObject, file: string): ReadonlyMap<string, unknown> | undefined
 }
@@ -18,30 +22,74 @@ const FORMATS: readonly Format[] = [
   {
     title: 'Codex',
     placeholders: 'none',
+    timeout: 'either',
     servers: ({ mcp_servers }) => byName(mcp_servers) ?? listed(mcp_servers),
   },
   {
     title: 'Crush',
     placeholders: 'dollar',
-    servers: ({ $schema, mcp }) => (/crush/.test(String($schema)) ? byName(mcp) : undefined),
+    timeout: 'seconds to start',
+    servers: ({ $schema, mcp }, file) =>
+      /crush/.test(String($schema)) || /\bcrush\.json$/.test(file) ? byName(mcp) : undefined,
   },
-  { title: 'opencode', placeholders: 'opencode', servers: ({ mcp }) => byName(mcp) },
-  { title: 'Amp', placeholders: 'braces', servers: settings => byName(settings['amp.mcpServers']) },
-  { title: 'Zed', placeholders: 'none', servers: ({ context_servers }) => byName(context_servers) },
-  { title: 'Goose', placeholders: 'none', servers: ({ extensions }) => byName(extensions) },
-  { title: 'Continue', placeholders: 'braces', servers: ({ mcpServers }) => listed(mcpServers) },
+  {
+    title: 'opencode',
+    placeholders: 'opencode',
+    timeout: 'milliseconds',
+    servers: ({ mcp }) => byName(mcp),
+  },
+  {
+    title: 'Amp',
+    placeholders: 'braces',
+    timeout: 'either',
+    servers: settings => byName(settings['amp.mcpServers']),
+  },
+  {
+    title: 'Zed',
+    placeholders: 'none',
+    timeout: 'either',
+    servers: ({ context_servers }) => byName(context_servers),
+  },
+  {
+    title: 'Goose',
+    placeholders: 'none',
+    timeout: 'seconds',
+    servers: ({ extensions }) => byName(extensions),
+  },
+  {
+    title: 'Continue',
+    placeholders: 'braces',
+    timeout: 'either',
+    servers: ({ mcpServers }) => listed(mcpServers),
+  },
   {
     title: 'Gemini',
     placeholders: 'dollar',
+    timeout: 'milliseconds',
     servers: ({ mcpServers }, file) => (isGemini(file, mcpServers) ? byName(mcpServers) : undefined),
+  },
+  {
+    title: 'Cline, Roo Code',
+    placeholders: 'braces',
+    timeout: 'seconds',
+    servers: ({ mcpServers }, file) => (CLINE.test(file) ? byName(mcpServers) : undefined),
   },
   {
     title: 'Claude, Cursor, Windsurf and others',
     placeholders: 'braces',
+    timeout: 'either',
     servers: ({ mcpServers }) => byName(mcpServers),
   },
-  { title: 'VS Code', placeholders: 'braces', servers: ({ servers, mcp }) => byName(servers ?? nested(mcp)) },
+  {
+    title: 'VS Code',
+    placeholders: 'braces',
+    timeout: 'either',
+    servers: ({ servers, mcp }) => byName(servers ?? nested(mcp)),
+  },
 ]
+
+/** Settings of Cline, and of Roo Code and Kilo Code, which have them from it. */
+const CLINE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
 /** The format of these settings, with their servers. */
 export function formatOf(

@@ -144,7 +144,7 @@ function configFrom(settings: JsonObject, file: string, remote: string, hearing:
       note(given, 'left out: it is no map')
       continue
     }
-    const converted = convert(server, format.placeholders, {
+    const converted = convert(server, format, {
       note: text => note(given, text),
       leave: key => leave(given, key),
     })

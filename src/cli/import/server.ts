@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import type { Placeholders } from './formats.ts'
+import type { Placeholders, Timeout } from './formats.ts'
 import { REWRITES } from './tokens.ts'
 
 /** One server of a client as one of our upstreams, or why it cannot be one. */
@@ -22,20 +22,22 @@ interface Listening {
   leave(key: string): void
 }
 
+/** How a client writes an entry. */
+interface Writing {
+  readonly placeholders: Placeholders
+  readonly timeout: Timeout
+}
+
 /** Turns a client's entry into an upstream. */
-export function convert(
-  server: JsonObject,
-  placeholders: Placeholders,
-  { note, leave }: Listening,
-): Converted {
+export function convert(server: JsonObject, writing: Writing, { note, leave }: Listening): Converted {
   const draft: Draft = { spec: {}, tools: {}, type: undefined }
   const lost: string[] = []
   const notes: string[] = []
   for (const [key, value] of Object.entries(flattened(server, lost))) {
     const ofKey: string[] = []
     const filling = { note: (text: string) => void ofKey.push(text) }
-    const carry = KEYS.get(key)
-    const rewritten = rewrite(value, text => REWRITES[placeholders](text, filling))
+    const carry = key === 'timeout' ? TIMEOUTS[writing.timeout] : KEYS.get(key)
+    const rewritten = rewrite(value, text => REWRITES[writing.placeholders](text, filling))
     const isCarried = carry !== undefined && carry(rewritten, draft, lost) !== false
     if (isCarried) notes.push(...ofKey)
     else if (MEANINGLESS.has(key)) leave(key)
@@ -222,6 +224,15 @@ function seconds(key: string): Carry {
     typeof value === 'number' && value > 0 && void (spec[key] = `${Math.ceil(value)}s`)
 }
 
+const TIMEOUTS: Readonly<Record<Timeout, Carry>> = {
+  seconds: seconds('timeout'),
+  milliseconds: milliseconds('timeout'),
+  'seconds to start': seconds('startupTimeout'),
+  // Most clients count milliseconds; who counts seconds has small numbers.
+  either: (value, into, lost) =>
+    (Number(value) < 1000 ? seconds('timeout') : milliseconds('timeout'))(value, into, lost),
+}
+
 function enabledWhen(expected: boolean): Carry {
   return (value, { spec }) => {
     if (typeof value !== 'boolean') return false
@@ -269,14 +280,6 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['connectionTimeout', milliseconds('startupTimeout')],
   ['startup_timeout_sec', seconds('startupTimeout')],
   ['tool_timeout_sec', seconds('timeout')],
-  [
-    'timeout',
-    // Most clients count milliseconds; who counts seconds has small numbers.
-    (value, { spec }) =>
-      typeof value === 'number' &&
-      value > 0 &&
-      void (spec.timeout = value < 1000 ? `${Math.ceil(value)}s` : Math.ceil(value)),
-  ],
   ['enabled', enabledWhen(true)],
   ['disabled', enabledWhen(false)],
   ['enabled_tools', filter('allow')],

@@ -82,10 +82,10 @@ class Found {
   }
 
   /** True for an entry that is a server, and none of ours. */
-  #take(client: Client, { placeholders }: Format, given: string, server: unknown, note: Note): boolean {
+  #take(client: Client, format: Format, given: string, server: unknown, note: Note): boolean {
     if (!isObject(server) || isOwn(server) || this.#servers.size >= MOST_SERVERS) return false
     const hearing = { note: (text: string) => note(given, text), leave: () => undefined }
-    const converted = convert(server, placeholders, hearing)
+    const converted = convert(server, format, hearing)
     if ('why' in converted) note(given, `left out: ${converted.why}`)
     else this.#add(client, given, converted.upstream)
     return true
