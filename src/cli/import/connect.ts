@@ -68,7 +68,7 @@ export function splitConfig(settings: JsonObject, remote: string, { note, leave 
     const { workingDirectory, ...rest } = server
     const converted = convert(
       rest,
-      { placeholders: 'braces', timeout: 'either' },
+      { placeholders: 'braces', timeout: 'either', inputs: new Map() },
       { note: text => note(name, text), leave: key => leave(name, key) },
     )
     if ('why' in converted) note(name, `left out: ${converted.why}`)

@@ -7,6 +7,9 @@ export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'
 /** What a client means by `timeout` of a server; several clients that share a format differ. */
 export type Timeout = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
 
+/** What a client asks its user for, by its id. */
+export type Inputs = ReadonlyMap<string, JsonObject>
+
 /** A list of servers as one family of clients writes it. */
 interface Format {
   /** Name of the client, for people. */
@@ -66,7 +69,7 @@ const FORMATS: readonly Format[] = [
     title: 'Gemini',
     placeholders: 'dollar',
     timeout: 'milliseconds',
-    servers: ({ mcpServers }, file) => (isGemini(file, mcpServers) ? byName(mcpServers) : undefined),
+    servers: (settings, file) => (isGemini(file, settings.mcpServers) ? ofGemini(settings) : undefined),
   },
   {
     title: 'Cline, Roo Code',
@@ -91,14 +94,14 @@ const FORMATS: readonly Format[] = [
 /** Settings of Cline, and of Roo Code and Kilo Code, which have them from it. */
 const CLINE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
-/** The format of these settings, with their servers. */
+/** The format of these settings, with their servers, and what the client asks its user for. */
 export function formatOf(
   settings: JsonObject,
   file: string,
-): { format: Format; servers: ReadonlyMap<string, unknown> } {
+): { format: Format; servers: ReadonlyMap<string, unknown>; inputs: Inputs } {
   for (const format of FORMATS) {
     const servers = format.servers(settings, file)
-    if (servers !== undefined) return { format, servers }
+    if (servers !== undefined) return { format, servers, inputs: inputsOf(settings) }
   }
   const why =
     'it has no servers: none of mcpServers, servers, mcp, mcp_servers, context_servers, extensions, localServers'
@@ -109,6 +112,27 @@ export function formatOf(
 function isGemini(file: string, servers: unknown): boolean {
   if (/\.(gemini|qwen)[/\\]settings\.json$/.test(file)) return true
   return isObject(servers) && Object.values(servers).some(server => isObject(server) && 'httpUrl' in server)
+}
+
+/** Gemini names the servers that it uses, or those that it does not; these are switched off. */
+function ofGemini(settings: JsonObject): ReadonlyMap<string, unknown> | undefined {
+  const { mcpServers, mcp, allowMCPServers, excludeMCPServers } = settings
+  const servers = byName(mcpServers)
+  if (servers === undefined) return undefined
+  const lists = isObject(mcp) ? mcp : {}
+  const allowed = namesIn(lists.allowed ?? allowMCPServers)
+  const excluded = namesIn(lists.excluded ?? excludeMCPServers)
+  const isOff = (name: string): boolean =>
+    excluded.includes(name) || (allowed.length > 0 && !allowed.includes(name))
+  const switched = [...servers].map(
+    ([name, server]) =>
+      [name, isObject(server) && isOff(name.toLowerCase()) ? { ...server, enabled: false } : server] as const,
+  )
+  return new Map(switched)
+}
+
+function namesIn(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(name => String(name).toLowerCase()) : []
 }
 
 function byName(value: unknown): ReadonlyMap<string, unknown> | undefined {
@@ -126,6 +150,13 @@ function listed(value: unknown): ReadonlyMap<string, JsonObject> | undefined {
       server,
     ]),
   )
+}
+
+/** VS Code asks its user for these, and proposes a default. */
+function inputsOf({ inputs, mcp }: JsonObject): Inputs {
+  const given = inputs ?? (isObject(mcp) ? mcp.inputs : undefined)
+  const list = Array.isArray(given) ? given.filter(isObject) : []
+  return new Map(list.map(input => [String(input.id), input]))
 }
 
 function nested(value: unknown): unknown {

@@ -137,17 +137,18 @@ function configFrom(settings: JsonObject, file: string, remote: string, hearing:
       format: 'local and remote tools',
       config: { ...head, ...splitConfig(settings, remote, hearing) },
     }
-  const { format, servers } = formatOf(settings, file)
+  const { format, servers, inputs } = formatOf(settings, file)
   const upstreams: Record<string, JsonObject> = {}
   for (const [given, server] of servers) {
     if (!isObject(server)) {
       note(given, 'left out: it is no map')
       continue
     }
-    const converted = convert(server, format, {
-      note: text => note(given, text),
-      leave: key => leave(given, key),
-    })
+    const converted = convert(
+      server,
+      { ...format, inputs },
+      { note: text => note(given, text), leave: key => leave(given, key) },
+    )
     if ('why' in converted) {
       note(given, `left out: ${converted.why}`)
       continue

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import type { Placeholders, Timeout } from './formats.ts'
+import type { Inputs, Placeholders, Timeout } from './formats.ts'
 import { REWRITES } from './tokens.ts'
 
 /** One server of a client as one of our upstreams, or why it cannot be one. */
@@ -23,9 +23,10 @@ interface Listening {
 }
 
 /** How a client writes an entry. */
-interface Writing {
+export interface Writing {
   readonly placeholders: Placeholders
   readonly timeout: Timeout
+  readonly inputs: Inputs
 }
 
 /** Turns a client's entry into an upstream. */
@@ -35,7 +36,7 @@ export function convert(server: JsonObject, writing: Writing, { note, leave }: L
   const notes: string[] = []
   for (const [key, value] of Object.entries(flattened(server, lost))) {
     const ofKey: string[] = []
-    const filling = { note: (text: string) => void ofKey.push(text) }
+    const filling = { inputs: writing.inputs, note: (text: string) => void ofKey.push(text) }
     const carry = key === 'timeout' ? TIMEOUTS[writing.timeout] : KEYS.get(key)
     const rewritten = rewrite(value, text => REWRITES[writing.placeholders](text, filling))
     const isCarried = carry !== undefined && carry(rewritten, draft, lost) !== false

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { secretsIn } from '../../config/secrets.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { makeDirectory } from '../../util/storage/make-directory.ts'
-import type { Placeholders } from './formats.ts'
+import type { Inputs, Placeholders } from './formats.ts'
 
 /** A function, as `$$` has a meaning of its own in a replacement. */
 const escaped = (): string => '$${'
@@ -94,6 +94,7 @@ function fileFor(path: readonly string[], taken: readonly Token[]): string {
 
 /** Servers that were read, with notes for people. */
 interface Filling {
+  readonly inputs: Inputs
   /** Says something once. */
   note(text: string): void
 }
@@ -104,7 +105,7 @@ function inBraces(text: string, filling: Filling): string {
   return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => ofBraces(whole, inside, filling))
 }
 
-function ofBraces(whole: string, inside: string, { note }: Filling): string {
+function ofBraces(whole: string, inside: string, { note, inputs }: Filling): string {
   const [kind = '', name = ''] = inside.split(/:(?![-?])/, 2)
   if (kind === 'workspaceFolder' || kind === 'workspaceRoot') {
     note(`${whole} became ".", the directory of gateway.yaml`)
@@ -114,10 +115,21 @@ function ofBraces(whole: string, inside: string, { note }: Filling): string {
   if (inside === 'pathSeparator' || inside === '/') return '/'
   if (kind === 'input') {
     const variable = variableOf(name)
-    note(`${whole}, which the client asks its user for, became the variable ${variable}`)
-    return `\${${variable}}`
+    const { fallback, said } = defaultOf(inputs.get(name))
+    note(`${whole}, which the client asks its user for, became the variable ${variable}${said}`)
+    return `\${${variable}${fallback}}`
   }
   return whole
+}
+
+/** The default of what a client asks for. A secret is not written down, and braces cannot be said here. */
+function defaultOf(input: JsonObject = {}): { readonly fallback: string; readonly said: string } {
+  const { default: proposed, password } = input
+  if (proposed === undefined || proposed === null) return { fallback: '', said: '' }
+  const isPlain = typeof proposed !== 'object' && !/[{}]/.test(String(proposed))
+  return isPlain && password !== true
+    ? { fallback: `:-${String(proposed)}`, said: ", with the client's default" }
+    : { fallback: '', said: '; its default was left out' }
 }
 
 function variableOf(name: string): string {

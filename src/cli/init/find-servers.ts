@@ -6,7 +6,7 @@ import { oneLine } from '../../util/plain-text.ts'
 import { CLIENTS, isInstalled, settingsOf, type Client } from '../clients/clients.ts'
 import { formatOf, ofProject } from '../import/formats.ts'
 import { readSettings } from '../import/read.ts'
-import { convert } from '../import/server.ts'
+import { convert, type Writing } from '../import/server.ts'
 import { free, named } from '../import/names.ts'
 import type { Terminal } from '../output/terminal.ts'
 
@@ -44,7 +44,6 @@ export async function findServers(terminal: Terminal): Promise<FoundHere> {
   return { servers: found.servers, files: found.files, notes: found.notes, clients }
 }
 
-type Format = ReturnType<typeof formatOf>['format']
 type Note = (name: string, text: string) => void
 
 class Found {
@@ -72,8 +71,9 @@ class Found {
       void this.notes.push(oneLine(`${client.title}, ${name}: ${text}`))
     try {
       const settings = ofProject(await readSettings(file), this.#terminal.cwd, note)
-      const { format, servers } = formatOf(settings, file)
-      const taken = [...servers].filter(([given, server]) => this.#take(client, format, given, server, note))
+      const { format, servers, inputs } = formatOf(settings, file)
+      const writing = { ...format, inputs }
+      const taken = [...servers].filter(([given, server]) => this.#take(client, writing, given, server, note))
       if (taken.length > 0) this.files.push({ client: client.title, file, count: taken.length })
     } catch (error) {
       const why = reasonOf(error)
@@ -82,10 +82,10 @@ class Found {
   }
 
   /** True for an entry that is a server, and none of ours. */
-  #take(client: Client, format: Format, given: string, server: unknown, note: Note): boolean {
+  #take(client: Client, writing: Writing, given: string, server: unknown, note: Note): boolean {
     if (!isObject(server) || isOwn(server) || this.#servers.size >= MOST_SERVERS) return false
     const hearing = { note: (text: string) => note(given, text), leave: () => undefined }
-    const converted = convert(server, format, hearing)
+    const converted = convert(server, writing, hearing)
     if ('why' in converted) note(given, `left out: ${converted.why}`)
     else this.#add(client, given, converted.upstream)
     return true
