@@ -18,9 +18,11 @@ export interface FlagRow {
   readonly summary: string
   /** Words that may follow it. */
   readonly takes: 'nothing' | 'file' | 'directory' | 'text'
+  /** All that it may be, where that is known. */
+  readonly values: readonly string[]
 }
 
-const HELP: FlagRow = { names: ['--help', '-h'], summary: 'Show help', takes: 'nothing' }
+const HELP: FlagRow = { names: ['--help', '-h'], summary: 'Show help', takes: 'nothing', values: [] }
 
 /** The commands as data for the generators. */
 export function commandTable(commands: Readonly<Record<string, Command.Class>>): CommandRow[] {
@@ -61,7 +63,12 @@ function shown(flags: Command.Class['flags']): [string, Command.Class['flags'][s
 function flagRow(name: string, flag: Command.Class['flags'][string]): FlagRow {
   const names = [`--${name}`, ...(flag.char === undefined ? [] : [`-${flag.char}`])]
   const negated = flag.type === 'boolean' && flag.allowNo ? [`--no-${name}`] : []
-  return { names: [...names, ...negated], summary: firstSentence(flag.summary), takes: taken(flag) }
+  return {
+    names: [...names, ...negated],
+    summary: firstSentence(flag.summary),
+    takes: taken(flag),
+    values: flag.type === 'option' ? (flag.options ?? []) : [],
+  }
 }
 
 function taken(flag: Command.Class['flags'][string]): FlagRow['takes'] {

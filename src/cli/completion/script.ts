@@ -38,14 +38,33 @@ _${bin}() {
   word="\${COMP_WORDS[COMP_CWORD]}"
   previous="\${COMP_WORDS[COMP_CWORD-1]}"
   COMPREPLY=()
-${valueCases(table)}
 ${commandLoop(table)}
+${choiceCases(table)}
+${valueCases(table)}
 ${wordCases(table)}
 ${upstreamCase(bin, table)}
   COMPREPLY=($(compgen -W "$words" -- "$word"))
 }
 complete -F _${bin} ${bin}
 `
+}
+
+/** Commands share names of flags, and not their values. */
+function choiceCases(table: readonly CommandRow[]): string {
+  const cases = choicesIn(table).map(({ command, names, values }) => {
+    const patterns = names.map(name => `"${command} "*"${name}"`).join('|')
+    return `    ${patterns}) COMPREPLY=($(compgen -W "${values.join(' ')}" -- "$word")); return ;;`
+  })
+  return `  case "$command $previous" in
+${cases.join('\n')}
+  esac`
+}
+
+/** The flags whose values are known, with their commands. */
+function choicesIn(table: readonly CommandRow[]): (FlagRow & { readonly command: string })[] {
+  return table.flatMap(({ name, flags }) =>
+    flags.filter(({ values }) => values.length > 0).map(flag => ({ ...flag, command: name })),
+  )
 }
 
 function valueCases(table: readonly CommandRow[]): string {
@@ -136,11 +155,9 @@ function commandLines(bin: string, { name, flags, values, takesUpstream }: Comma
   ]
 }
 
-function flagText({ names, takes }: FlagRow): string {
-  return (
-    names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`)).join(' ') +
-    TAKES[takes]
-  )
+function flagText({ names, takes, values }: FlagRow): string {
+  const options = names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`))
+  return options.join(' ') + TAKES[takes] + (values.length > 0 ? ` -a ${quoted(values.join(' '))}` : '')
 }
 
 function seen(topic: string, words: readonly { word: string }[]): string {
@@ -202,8 +219,9 @@ function argumentsOf({ name, flags, values, takesUpstream }: CommandRow, indent:
   return ['_arguments', ...flags.flatMap(flagSpecs), ...first, ...rest].join(` \\\n${indent}  `)
 }
 
-function flagSpecs({ names, summary, takes }: FlagRow): string[] {
-  return names.map(name => `'*${name}[${escaped(summary)}]${ACTIONS[takes]}'`)
+function flagSpecs({ names, summary, takes, values }: FlagRow): string[] {
+  const action = values.length > 0 ? `:value:(${values.join(' ')})` : ACTIONS[takes]
+  return names.map(name => `'*${name}[${escaped(summary)}]${action}'`)
 }
 
 function described(words: readonly { word: string; summary: string }[]): string {
@@ -234,6 +252,9 @@ ${topics(table)
   .join('\n')}
 ${table.map(commandLine).join('\n')}
   }
+  $values = @{
+${choicesIn(table).flatMap(choiceLines).join('\n')}
+  }
   $before = @($commandAst.CommandElements | Select-Object -Skip 1 | Where-Object { $_.Extent.EndOffset -lt $cursorPosition } | ForEach-Object { $_.ToString() })
   if ($before.Count -gt 0 -and @(${paths}) -ccontains $before[-1]) { return }
   $path = ''
@@ -242,7 +263,9 @@ ${table.map(commandLine).join('\n')}
     if ($next.ContainsKey($longer)) { $path = $longer }
   }
   $found = $next[$path]
-  if (@(${upstreams}) -ccontains $path -and -not $wordToComplete.StartsWith('-')) {
+  $flag = "$path $($before | Select-Object -Last 1)"
+  if ($values.ContainsKey($flag)) { $found = $values[$flag] }
+  elseif (@(${upstreams}) -ccontains $path -and -not $wordToComplete.StartsWith('-')) {
     $found += @(& ${bin} ps --quiet 2>$null | ForEach-Object { ,@($_, $_) })
   }
   $found | Where-Object { $_[0] -like "$wordToComplete*" } | ForEach-Object {
@@ -258,6 +281,11 @@ function commandLine({ name, flags, values }: CommandRow): string {
     flag.names.filter(one => one.startsWith('--')).map(word => ({ word, summary: flag.summary })),
   )
   return `    ${inSingleQuotes(name)} = @(${pairs([...words, ...options])})`
+}
+
+function choiceLines({ command, names, values }: FlagRow & { readonly command: string }): string[] {
+  const words = pairs(values.map(word => ({ word, summary: word })))
+  return names.map(name => `    ${inSingleQuotes(`${command} ${name}`)} = @(${words})`)
 }
 
 // A comma before a list keeps PowerShell from flattening it.

@@ -34,6 +34,29 @@ test('bash completes commands, those of a topic, flags and values', { skip: !has
   assert.deepEqual(await offered('gateway completion z', cwd), ['zsh'])
 })
 
+test('bash completes what a flag of that command may be', { skip: !hasBash }, async t => {
+  const cwd = await directory(t)
+
+  assert.deepEqual(await offered('gateway connect --scope ', cwd), ['user', 'project'])
+  assert.deepEqual(await offered('gateway connect cursor --all --scope p', cwd), ['project'])
+  assert.deepEqual(await offered('gateway service install --platform d', cwd), ['darwin'])
+  assert.deepEqual(await offered('gateway key new --scope ', cwd), [])
+  assert.deepEqual(await offered('gateway connect --scope user --al', cwd), ['--all'])
+})
+
+test('every shell gets what a flag may be', async () => {
+  const shown: Readonly<Record<string, readonly string[]>> = {
+    bash: [`"connect "*"--scope") COMPREPLY=($(compgen -W "user project" -- "$word")); return ;;`],
+    zsh: [`'*--scope[The user'\\''s settings, or the project'\\''s]:value:(user project)'`],
+    fish: [`-n '__fish_seen_subcommand_from connect' -l scope -x -a 'user project' -d`],
+    powershell: [`'connect --scope' = @(,@('user', 'user'); ,@('project', 'project'))`, '$values[$flag]'],
+  }
+  for (const [shell, texts] of Object.entries(shown)) {
+    const { stdout } = await gateway(['completion', shell])
+    for (const text of texts) assert.ok(stdout.includes(text), `${shell} lacks ${text}`)
+  }
+})
+
 test('bash completes files after --config, and nothing after --set', { skip: !hasBash }, async t => {
   const cwd = await directory(t, { 'gateway.yaml': '', 'own gateway.yaml': '' })
 
