@@ -10,9 +10,19 @@ export function suggest(word: string, candidates: Iterable<string>): string | un
   let least = Math.max(2, Math.ceil(word.length * 0.4)) + 1
   for (const candidate of candidates) {
     const far = distance(word.toLowerCase(), candidate.toLowerCase())
-    if (far < least && far < candidate.length) [best, least] = [candidate, far]
+    if (far < least && isAlike(word.toLowerCase(), candidate.toLowerCase(), far))
+      [best, least] = [candidate, far]
   }
   return best
+}
+
+/** Half of the letters stay, or all of them in another order: two other letters make another word of a short one. */
+function isAlike(word: string, candidate: string, far: number): boolean {
+  return far * 2 <= Math.max(word.length, candidate.length) || sorted(word) === sorted(candidate)
+}
+
+function sorted(word: string): string {
+  return Array.from(word).sort().join('')
 }
 
 /** `did you mean "command"?`, or else what there is to choose from. */

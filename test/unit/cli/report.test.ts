@@ -33,12 +33,14 @@ test('a flag that is far from all others is not taken for a short one', async ()
   const wrong = (flag: string): Error =>
     Object.assign(new Error('Nonexistent flag'), { oclif: {}, flags: [flag], parse: { input: { flags } } })
 
-  const [far, near] = await Promise.all([
+  const [far, short, near] = await Promise.all([
     knownError(wrong('--prot'), NO_COMMANDS),
+    knownError(wrong('--prt'), NO_COMMANDS),
     knownError(wrong('--confg=a'), NO_COMMANDS),
   ])
 
   assert.equal(far.message, 'there is no flag --prot')
+  assert.equal(short.message, 'there is no flag --prt')
   assert.equal(near.message, 'there is no flag --confg=a – did you mean "--config"?')
 })
 
