@@ -430,7 +430,7 @@ export interface HttpLimitsConfig {
    */
   readonly unread: string | number
   /**
-   * Most bytes held for all clients together: of request bodies until they are answered, and again of answers that are not read, or that wait for the others of their batch. A body for which there is no room is answered with 503; for an answer, the connection is cut of the client that leaves the most unread, and one of a batch is left out with an error.
+   * Most bytes held for all clients together: of request bodies until they are answered and messages over WebSocket until they are whole, and again of answers that are not read, or that wait for the others of their batch. A body for which there is no room is answered with 503, a WebSocket closed with 1013; for an answer, the connection is cut of the client that leaves the most unread, and one of a batch is left out with an error.
    */
   readonly held: string | number
   /**

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { ANONYMOUS } from '../../plugin.ts'
+import { ANONYMOUS, type Principal } from '../../plugin.ts'
+import { clientKey, Hold, SMALL } from '../../transport/backlog.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
+import { release } from '../../transport/gathered.ts'
 import { takeChoices } from '../client/choices.ts'
 import { identify } from './authenticate.ts'
 import type { HttpContext } from './context.ts'
@@ -11,6 +13,11 @@ import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { readHeaders } from './request-headers.ts'
 import { responseTo, sendRefusal } from './response.ts'
 import { conversationProblem } from './open-connections.ts'
+
+/** Close code of RFC 6455's registry for what may be tried again. */
+const TRY_AGAIN_LATER = 1013
+/** The time in which a client that is refused may read why. */
+const GOODBYE_MS = 1000
 
 /** Answers the upgrade requests of an HTTP listener. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
@@ -40,6 +47,7 @@ export function upgradeTo(context: HttpContext): Upgrade {
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
+        boundUnfinished(context, webSocket, request, caller)
         const unread = unreadOf(context, caller, request)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
@@ -51,6 +59,35 @@ export function upgradeTo(context: HttpContext): Upgrade {
       })
     })
   }
+}
+
+/**
+ * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
+ * megabyte may take for ever. Where there is no room for it, the connection ends.
+ */
+function boundUnfinished(
+  context: HttpContext,
+  webSocket: WebSocket,
+  { socket }: IncomingMessage,
+  caller: Principal,
+): void {
+  const hold = new Hold(context.bodies, clientKey(caller, socket.remoteAddress), () => webSocket.terminate())
+  let unfinished = 0
+  const count = (chunk: Buffer): void => {
+    unfinished += chunk.length
+    if (unfinished <= SMALL || hold.claim(unfinished - hold.bytes)) return
+    socket.removeAllListeners('data').on('data', release)
+    webSocket.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
+    socket.end()
+    context.clock.after(GOODBYE_MS, () => webSocket.terminate())
+  }
+  // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
+  socket.prependListener('data', count)
+  webSocket.on('message', () => {
+    unfinished = 0
+    if (hold.bytes > 0) hold.become(0)
+  })
+  webSocket.on('close', () => hold.end())
 }
 
 function notAdmitted({ gate, name }: HttpContext): Refusal | undefined {
