@@ -96,6 +96,13 @@ test('a form asks for every kind of value, and sends what its schema wants', { s
   await raw.fill('{"text": 5}')
   await page.getByRole('button', { name: 'Call it' }).click()
   await page.getByLabel('Result', { exact: true }).getByText('{"text":5}').waitFor()
+  await raw.fill('{"text": 9007199254740993}')
+  const [request] = await Promise.all([
+    page.waitForRequest(one => one.method() === 'POST'),
+    page.getByRole('button', { name: 'Call it' }).click(),
+  ])
+  assert.match(request.postData() ?? '', /9007199254740993/)
+  await page.getByLabel('Result', { exact: true }).getByText('{"text":90').waitFor()
   await raw.fill('{')
   await page.getByRole('button', { name: 'Call it' }).click()
   await page.getByRole('alert').getByText('no JSON object').waitFor()

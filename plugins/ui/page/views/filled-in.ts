@@ -1,4 +1,5 @@
 import type { Json } from '../../types.ts'
+import { exactJson, exactNumber, isNumberText, Rounded } from './exact-json.ts'
 import { type Field, fieldOf, isObject, textOf } from './fields.ts'
 
 /** Texts of fields by their paths. */
@@ -15,7 +16,7 @@ export function filledIn(schema: unknown, values: Values): Json | string {
     const found = valueOf(fieldOf(schema), values)
     return isObject(found) ? found : {}
   } catch (error) {
-    if (error instanceof Wrong) return error.message
+    if (error instanceof Wrong || error instanceof Rounded) return error.message
     throw error
   }
 }
@@ -83,20 +84,21 @@ function choiceOf(
   return option.value
 }
 
-function numberIn(text: string, { kind, title }: Field): number {
+function numberIn(text: string, { kind, title }: Field): unknown {
   const number = Number(text)
   const isRight = text.trim() !== '' && Number.isFinite(number)
   if (!isRight || (kind.is === 'number' && kind.isWhole && !Number.isInteger(number)))
     throw new Wrong(
       `“${title}” is no ${kind.is === 'number' && kind.isWhole ? 'whole number' : 'number'}: ${text}`,
     )
-  return number
+  return exactNumber(text.trim())
 }
 
 function jsonIn(text: string, { title, says }: Field): unknown {
   try {
-    return JSON.parse(text) as unknown
-  } catch {
+    return exactJson(text)
+  } catch (error) {
+    if (error instanceof Rounded) throw error
     // A schema that names no type takes a text, too.
     if (says === 'JSON') return text
     throw new Wrong(`“${title}” is no JSON`)
@@ -105,9 +107,10 @@ function jsonIn(text: string, { title, says }: Field): unknown {
 
 function objectIn(text: string): Json {
   try {
-    const value = JSON.parse(text.trim() === '' ? '{}' : text) as unknown
-    if (isObject(value)) return value
-  } catch {
+    const value = exactJson(text.trim() === '' ? '{}' : text)
+    if (isObject(value) && !isNumberText(value)) return value
+  } catch (error) {
+    if (error instanceof Rounded) throw error
     // Said below.
   }
   throw new Wrong('the arguments are no JSON object')

@@ -162,3 +162,43 @@ test('arguments that somebody writes as JSON are taken as they are', () => {
   assert.equal(filledIn(schema, { [RAW]: '[1]' }), 'the arguments are no JSON object')
   assert.equal(filledIn(schema, { [RAW]: '{' }), 'the arguments are no JSON object')
 })
+
+/** Numbers that JavaScript would write otherwise. */
+const LARGE = '9007199254740993'
+const numbers = object({
+  whole: { type: 'integer' },
+  part: { type: 'number' },
+  lines: { type: 'array', items: { type: 'integer' } },
+  list: { type: 'array' },
+  anything: {},
+})
+
+test('numbers are sent with the digits that somebody typed', () => {
+  const values = {
+    ...{ '/whole': ` ${LARGE} `, '/part': '0.10', '/lines': `1\n${LARGE}` },
+    ...{ '/list': `[${LARGE},{"deep":-${LARGE}.5}]`, '/anything': LARGE },
+  }
+  assert.equal(
+    JSON.stringify(filledIn(numbers, values)),
+    `{"whole":${LARGE},"part":0.10,"lines":[1,${LARGE}],"list":[${LARGE},{"deep":-${LARGE}.5}],"anything":${LARGE}}`,
+  )
+  assert.equal(JSON.stringify(filledIn(numbers, { [RAW]: `{"id": ${LARGE}}` })), `{"id":${LARGE}}`)
+  assert.equal(filledIn(numbers, { [RAW]: LARGE }), 'the arguments are no JSON object')
+})
+
+test('a browser that cannot send a number as it was typed says so, and sends all others', t => {
+  const parse = JSON.parse as (text: string, reviver?: (key: string, value: unknown) => unknown) => unknown
+  t.mock.property(JSON as never, 'rawJSON' as never, undefined)
+  t.mock.method(JSON, 'parse', (text: string, reviver?: (key: string, value: unknown) => unknown) =>
+    parse(text, reviver && ((key, value) => reviver(key, value))),
+  )
+  const wrong = { '/whole': LARGE, '/list': `[${LARGE}]`, [RAW]: `{"id":${LARGE}}` }
+  const right = { '/whole': '12', '/part': '0.10', '/list': `[1.50,"\\"${LARGE} is a text"]` }
+
+  for (const [path, text] of Object.entries(wrong))
+    assert.match(
+      String(filledIn(numbers, { [path]: text })),
+      /this browser (?:would|may) send .*9007199254740993/,
+    )
+  assert.deepEqual(filledIn(numbers, right), { whole: 12, part: 0.1, list: [1.5, `"${LARGE} is a text`] })
+})
