@@ -1,4 +1,4 @@
-import { findingsOf, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
+import { findingsOf, inForce, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { AcrossReplicas } from './across-replicas.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
 import { check } from './check.ts'
@@ -34,15 +34,9 @@ export const approve: Plugin<ApproveConfig> = {
     const callback = options.webhook?.callback
     const replicas = slot.gateway(() => acrossReplicas(api, waiting))
     const decisions = replicas ?? ownDecisions(waiting)
-    const generations = slot.gateway((): ApproveConfig[] => [])
-    hooks.ready.tap(() => void generations.push(options))
-    // One that could not take over is closed, and what was said before it is in force again.
-    hooks.close.tap(() => {
-      const at = generations.indexOf(options)
-      if (at >= 0) generations.splice(at, 1)
-    })
-    const inForce = (): ApproveConfig => generations.at(-1) ?? options
-    const approver = new Approver(api, { waiting, decisions, journal, webhook, replicas, inForce })
+    const running = slot.gateway((): ApproveConfig[] => [])
+    const parts = { waiting, decisions, journal, webhook, replicas }
+    const approver = new Approver(api, { ...parts, inForce: inForce(hooks, running, options) })
     hooks.approval.tap(request => approver.decide(request))
     hooks.ready.tap(() => (told.isDone ? undefined : tellLeftOver(journal, told, api)))
     hooks.close.tap(() => journal.forget())

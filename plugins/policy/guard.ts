@@ -9,6 +9,9 @@ import {
   type CatalogView,
   type Dispatch,
   type Exchange,
+  type GatewayError,
+  type HttpSide,
+  inForce,
   METHODS,
   type PluginApi,
   principalKey,
@@ -52,10 +55,15 @@ interface Parts {
   readonly digest: string
 }
 
+/** The rules of one generation. */
+interface Rules {
+  readonly digest: string
+}
+
 /** State that outlives a generation of the policy. */
 interface Kept {
   /** Digests of the rules of all generations that run; those of the youngest are in force. */
-  readonly generations: { readonly digest: string }[]
+  readonly generations: Rules[]
   /** Definitions as they were last listed, by upstream, kind and name. */
   readonly definitions: BoundedMap<string, JsonObject>
   readonly continued: BoundedMap<string, number>
@@ -66,6 +74,7 @@ export class Guard {
   readonly #parts: Parts
   readonly #api: PluginApi
   readonly #kept: Kept
+  readonly #inForce: () => Rules
   /** The arguments with which a person let an exchange go on. */
   readonly #approved: Slot<Exchange, { params: unknown }>
   readonly #hasAsks: boolean
@@ -80,14 +89,7 @@ export class Guard {
       continued: new BoundedMap(CONTINUED),
     }))
     this.#approved = api.slot.exchange((): { params: unknown } => ({ params: undefined }))
-    const own = { digest: parts.digest }
-    const { generations } = this.#kept
-    api.hooks.ready.tap(() => void generations.push(own))
-    // One that could not take over is closed, and the rules before it are in force again.
-    api.hooks.close.tap(() => {
-      const at = generations.indexOf(own)
-      if (at >= 0) generations.splice(at, 1)
-    })
+    this.#inForce = inForce(api.hooks, this.#kept.generations, { digest: parts.digest })
   }
 
   /** The entries that this caller may see. */
@@ -169,8 +171,7 @@ export class Guard {
 
   /** True while no other rules have taken the place of these. */
   #isInForce(): boolean {
-    const youngest = this.#kept.generations.at(-1)
-    return youngest === undefined || youngest.digest === this.#parts.digest
+    return this.#inForce().digest === this.#parts.digest
   }
 
   /**
@@ -247,8 +248,7 @@ function refusal(called: Called, { exchange }: Call, verdict: Extract<Verdict, {
   if (scopes !== undefined) return insufficientScope(called, exchange, scopes)
   const why = rule === undefined ? 'no rule allows it' : `rule "${rule}"`
   const error = policyError('GW_POLICY_DENIED', { what: what(called), why })
-  const data = { code: error.code, ...(rule === undefined ? {} : { rule }) }
-  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, data))
+  return refusedWith(error, rule === undefined ? {} : { rule })
 }
 
 /** Ways on which an answer has a status. */
@@ -259,20 +259,22 @@ function insufficientScope(called: Called, exchange: Exchange, scopes: readonly 
   const error = policyError('GW_POLICY_SCOPE', { what: what(called), scopes: scopes.join(' ') })
   const challenge = `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`
   const http = { status: 403, headers: { 'www-authenticate': challenge } }
-  const data = { code: error.code, scopes }
-  const isHttp = HTTP.has(exchange.via)
-  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, data, isHttp ? http : undefined))
+  return refusedWith(error, { scopes }, HTTP.has(exchange.via) ? http : undefined)
 }
 
 function unanswered(called: Called, rule: string): Answer {
   const error = policyError('GW_POLICY_UNANSWERED', { what: what(called), rule })
-  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, rule }))
+  return refusedWith(error, { rule })
 }
 
 /** A person let it run, and the configuration became another one since it was asked about. */
 function outdated(called: Called, why: string): Answer {
   const error = policyError('GW_POLICY_OUTDATED', { what: what(called), why })
-  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, { code: error.code }))
+  return refusedWith(error)
+}
+
+function refusedWith(error: GatewayError, more: JsonObject = {}, http?: HttpSide): Answer {
+  return byPolicy(refuse(error.entry.rpc ?? 0, error.message, { code: error.code, ...more }, http))
 }
 
 function byPolicy(answer: Answer): Answer {
