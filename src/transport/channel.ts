@@ -155,11 +155,11 @@ export class WebSocketChannel implements Channel {
   }
 
   /** Says good-bye, waits for the other side a moment, and is gone. */
-  async close(code = GOING_AWAY): Promise<void> {
+  async close(code = GOING_AWAY, why?: string): Promise<void> {
     if (this.#socket.readyState === this.#socket.CLOSED) return
     // One whose handshake was refused has nothing to read from, and ws asks it all the same.
     if (this.#socket.isPaused) this.#socket.resume()
-    this.#socket.close(code)
+    this.#socket.close(code, why)
     if (!(await within(this.#options.clock, GOODBYE_MS, this.#gone))) this.#socket.terminate()
     await this.#gone
   }

@@ -16,8 +16,6 @@ import { conversationProblem } from './open-connections.ts'
 
 /** Close code of RFC 6455's registry for what may be tried again. */
 const TRY_AGAIN_LATER = 1013
-/** The time in which a client that is refused may read why. */
-const GOODBYE_MS = 1000
 
 /** Answers the upgrade requests of an HTTP listener. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void
@@ -47,10 +45,10 @@ export function upgradeTo(context: HttpContext): Upgrade {
       if (late !== undefined) return refuse(request, late)
       server.handleUpgrade(request, socket, head, (webSocket: WebSocket) => {
         const { clock } = context
-        boundUnfinished(context, webSocket, request, caller)
         const unread = unreadOf(context, caller, request)
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
+        boundUnfinished(context, { webSocket, channel, request, caller })
         const forget = context.open.note(headers, () => void channel.close())
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
@@ -61,28 +59,30 @@ export function upgradeTo(context: HttpContext): Upgrade {
   }
 }
 
+interface Opened {
+  readonly webSocket: WebSocket
+  readonly channel: WebSocketChannel
+  readonly request: IncomingMessage
+  readonly caller: Principal
+}
+
 /**
  * Counts what has come of a message that is not there yet, as the beginning of a body over HTTP is counted: a frame of a
  * megabyte may take for ever. Where there is no room for it, the connection ends.
  */
-function boundUnfinished(
-  context: HttpContext,
-  webSocket: WebSocket,
-  { socket }: IncomingMessage,
-  caller: Principal,
-): void {
-  const hold = new Hold(context.bodies, clientKey(caller, socket.remoteAddress), () => webSocket.terminate())
+function boundUnfinished({ bodies }: HttpContext, { webSocket, channel, request, caller }: Opened): void {
+  const { socket } = request
+  const hold = new Hold(bodies, clientKey(caller, socket.remoteAddress), () => webSocket.terminate())
   let unfinished = 0
-  const count = (chunk: Buffer): void => {
+  // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
+  socket.prependListener('data', (chunk: Buffer) => {
     unfinished += chunk.length
     if (unfinished <= SMALL || hold.claim(unfinished - hold.bytes)) return
+    // The rest of it is read, so that its sender still reads why.
     socket.removeAllListeners('data').on('data', release)
-    webSocket.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
+    void channel.close(TRY_AGAIN_LATER, 'too much is being read at the moment; try again')
     socket.end()
-    context.clock.after(GOODBYE_MS, () => webSocket.terminate())
-  }
-  // Before those who read it, so that what follows the end of a message in the same piece counts for neither.
-  socket.prependListener('data', count)
+  })
   webSocket.on('message', () => {
     unfinished = 0
     if (hold.bytes > 0) hold.become(0)
