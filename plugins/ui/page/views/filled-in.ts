@@ -1,5 +1,5 @@
 import type { Json } from '../../types.ts'
-import { exactJson, exactNumber, isNumberText, Rounded } from './exact-json.ts'
+import { exactJson, exactNumber, isNumberText, Wrong } from './exact-json.ts'
 import { type Field, fieldOf, isObject, textOf } from './fields.ts'
 
 /** Texts of fields by their paths. */
@@ -16,7 +16,7 @@ export function filledIn(schema: unknown, values: Values): Json | string {
     const found = valueOf(fieldOf(schema), values)
     return isObject(found) ? found : {}
   } catch (error) {
-    if (error instanceof Wrong || error instanceof Rounded) return error.message
+    if (error instanceof Wrong) return error.message
     throw error
   }
 }
@@ -33,9 +33,6 @@ export function shownIn({ path, kind, usual }: Field, values: Values): string {
 export function chosenIn({ path, kind }: Field, values: Values): Field | undefined {
   return kind.is === 'variants' ? kind.variants[Number(values[path] ?? 0)] : undefined
 }
-
-/** A text that says no such value. */
-class Wrong extends Error {}
 
 /** Undefined where nothing is filled in. */
 function valueOf(field: Field, values: Values): unknown {
@@ -98,7 +95,7 @@ function jsonIn(text: string, { title, says }: Field): unknown {
   try {
     return exactJson(text)
   } catch (error) {
-    if (error instanceof Rounded) throw error
+    if (error instanceof Wrong) throw error
     // A schema that names no type takes a text, too.
     if (says === 'JSON') return text
     throw new Wrong(`“${title}” is no JSON`)
@@ -110,7 +107,7 @@ function objectIn(text: string): Json {
     const value = exactJson(text.trim() === '' ? '{}' : text)
     if (isObject(value) && !isNumberText(value)) return value
   } catch (error) {
-    if (error instanceof Rounded) throw error
+    if (error instanceof Wrong) throw error
     // Said below.
   }
   throw new Wrong('the arguments are no JSON object')
