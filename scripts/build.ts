@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { digestOf } from './digest.ts'
 
-/** What a build reads, and what it writes. */
+/** Files that a build reads, and those that it writes. */
 const FILES = [
   '{package,package-lock}.json',
   'tsconfig*.json',

@@ -131,7 +131,7 @@ function askedFor(answer: Answer): string {
 
 type End = { readonly value: JsonObject } | HttpReply
 
-/** What is said of a call on the way, then its result. */
+/** Events of a call: progress and log messages on the way, then its result. */
 class CallEvents {
   readonly body = new TextStream()
   /** Resolves with the first event. */

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { platformOf } from '../util/platform.ts'
+import { readProcSync } from '../util/process/proc-files.ts'
 
 const PLACE = '/proc/self'
 /** The standard streams, which each process has of its own. */
@@ -32,10 +33,10 @@ function lookedUp(): number[] {
 
 function isHandedOn(number: number): boolean {
   try {
-    const [, flags] = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`${PLACE}/fdinfo/${number}`, 'latin1')) ?? []
+    const [, flags] = /^flags:\s*([0-7]+)$/m.exec(readProcSync(`${PLACE}/fdinfo/${number}`)) ?? []
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_BY_EXEC) === 0
   } catch {
-    // It was that of the look itself.
+    // The look itself had opened that file, and has closed it.
     return false
   }
 }

@@ -179,7 +179,7 @@ function toldOf(answer: Answer): { readonly event: 'result' | 'error'; readonly 
   return { event: 'result', value: ('input' in answer ? answer.input : answer.task).value() }
 }
 
-/** What is said of a call on the way, then its end. */
+/** Events of a call that is tried: what is said on the way, then its end. */
 class TrialEvents {
   readonly body = new TextStream()
   readonly #hide: Hide

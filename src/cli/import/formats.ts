@@ -4,10 +4,10 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 /** Form in which a client writes what is filled in from the environment. */
 export type Placeholders = 'braces' | 'dollar' | 'opencode' | 'none'
 
-/** What a client means by `timeout` of a server; several clients that share a format differ. */
+/** Meaning of `timeout` in the entry of a server; several clients that share a format differ. */
 export type Timeout = 'seconds' | 'milliseconds' | 'seconds to start' | 'either'
 
-/** What a client asks its user for, by its id. */
+/** Values that a client asks its user for, by their ids. */
 export type Inputs = ReadonlyMap<string, JsonObject>
 
 /** A list of servers as one family of clients writes it. */
@@ -94,7 +94,7 @@ const FORMATS: readonly Format[] = [
 /** Settings of Cline, and of Roo Code and Kilo Code, which have them from it. */
 const CLINE = /(^|[/\\])(cline_mcp_settings|(\.roo|\.kilocode)[/\\]mcp|settings[/\\]mcp_settings)\.json$/
 
-/** The format of these settings, with their servers, and what the client asks its user for. */
+/** The format of these settings, with their servers, and the values that the client asks its user for. */
 export function formatOf(
   settings: JsonObject,
   file: string,

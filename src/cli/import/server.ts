@@ -22,7 +22,7 @@ interface Listening {
   leave(key: string): void
 }
 
-/** How a client writes an entry. */
+/** Form in which a client writes an entry. */
 export interface Writing {
   readonly placeholders: Placeholders
   readonly timeout: Timeout

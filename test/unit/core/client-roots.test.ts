@@ -55,7 +55,7 @@ class RootsClient {
     return JSON.parse(await this.call(`${server}__seen`)) as Seen
   }
 
-  /** What the server was told, once that was the same for longer than changes are gathered. */
+  /** Facts that the server was told, once they were the same for longer than changes are gathered. */
   async settled(): Promise<Seen> {
     for (let last = await this.seen(); ; last = await this.seen()) {
       await new Promise(resolve => setTimeout(resolve, 300))
