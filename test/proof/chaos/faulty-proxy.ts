@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { KeptPort } from '../../../src/testing/upstream-http.ts'
+import { reset } from '../../fixtures/reset.ts'
 
 /** All that can go wrong between two programs on a network. */
 export const FAULTS = [
@@ -68,7 +69,7 @@ export class FaultyProxy {
   async #stop(): Promise<void> {
     const closed = new Promise(resolve => this.#server?.close(resolve) ?? resolve(undefined))
     this.#server = undefined
-    for (const socket of this.#sockets) socket.resetAndDestroy()
+    for (const socket of this.#sockets) reset(socket)
     await closed
   }
 
@@ -87,7 +88,7 @@ export class FaultyProxy {
 
   async #serve(ask: Ask, socket: Socket): Promise<void> {
     const fault = ask.body.includes('"method":"tools/call"') ? this.fault : undefined
-    if (fault === 'reset before the request') return void socket.resetAndDestroy()
+    if (fault === 'reset before the request') return void reset(socket)
     const reply = await this.#pass(ask)
     if (socket.destroyed) return
     if (fault === undefined) socket.write(written(reply))
@@ -96,7 +97,7 @@ export class FaultyProxy {
 
   #spoil(fault: Exclude<Fault, 'refused'>, reply: Reply, socket: Socket): void {
     const text = written(reply)
-    if (fault === 'reset after the request') socket.resetAndDestroy()
+    if (fault === 'reset after the request') reset(socket)
     else if (fault === 'half a response') socket.end(text.slice(0, text.length - (reply.body.length >> 1)))
     else if (fault === 'garbage')
       socket.end(Buffer.from('\u0000\u00ff\u0001not HTTP\r\n\r\n{"id":1}', 'latin1'))

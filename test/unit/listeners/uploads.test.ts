@@ -6,6 +6,7 @@ import type { Credentials, HttpReply, HttpRequest, Listener, Principal } from '.
 import { ANONYMOUS } from '../../../src/plugin.ts'
 import { loopTurns } from '../../../src/transport/loop-turns.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { reset } from '../../fixtures/reset.ts'
 import { until } from '../../fixtures/until.ts'
 import { modern } from './http/client.ts'
 import { serveAll } from './http/network.ts'
@@ -138,7 +139,7 @@ test('of uploads that break off in the middle nothing is kept, and others go on'
   for (const [n, socket] of sockets.entries()) {
     const text = eitherWay(n)('/mcp', `caller ${n % 3}`)
     if (n % 3 !== 0) socket.write(text)
-    else if (n % 2 === 0) socket.write(text.slice(0, 300_000), () => socket.resetAndDestroy())
+    else if (n % 2 === 0) socket.write(text.slice(0, 300_000), () => reset(socket))
     else socket.end(text.slice(0, 300_000))
   }
   await until(() => answers.every((seen, n) => n % 3 === 0 || seen().length > 0), 'the others are answered')
