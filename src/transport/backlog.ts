@@ -238,3 +238,8 @@ export function clientKey(caller: Principal, remoteAddress: string | undefined):
   const key = principalKey(caller)
   return key === principalKey(ANONYMOUS) ? `@${remoteAddress ?? ''}` : key
 }
+
+/** True if a key is that of an address. */
+export function isAddress(clientKey: string): boolean {
+  return clientKey.startsWith('@')
+}

@@ -82,6 +82,11 @@ export class LoopTurns {
     return this.#queue.size
   }
 
+  /** Messages of one caller that wait for their turn. */
+  waitingOf(caller: string): number {
+    return this.#queue.sizeOf(caller)
+  }
+
   /** True if a message of this caller is to be handled now; else it is to wait. */
   mayRun(caller: string): boolean {
     const now = this.#loop.now()

@@ -15,7 +15,7 @@ import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
 import { openEventStream, takeMessage } from './sse.ts'
-import { afterTurn, isInTurn } from './turns.ts'
+import { afterTurn, afterTurnOf, crowdOf, isInTurn, noteCaller } from './turns.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
@@ -53,13 +53,24 @@ const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
-/** Guards a request, and hands it to the endpoint that answers it. */
-export async function serveRequest(
+/** Serves a request. One more of a caller of whom several wait is not looked at before its turn. */
+export function serveRequest(
   context: HttpContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', ignore)
+  const crowd = crowdOf(request)
+  if (crowd === undefined) return serve(context, request, response)
+  return afterTurnOf(crowd, { request, response }, () => serve(context, request, response))
+}
+
+/** Guards a request, and hands it to the endpoint that answers it. */
+async function serve(
+  context: HttpContext,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { settings } = context
   const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
   headers.socket = request.socket
@@ -114,6 +125,7 @@ function isLocal(address = ''): boolean {
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
+  if (!isProbe(arrival.place)) noteCaller(arrival)
   if (isBehind(arrival, caller)) return refuseUnread(arrival, BEHIND)
   if (isDue(arrival)) return route(arrival)
   const unread = announce(arrival)

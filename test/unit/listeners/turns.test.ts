@@ -57,16 +57,21 @@ function named(subject: string): Principal {
   return { ...ANONYMOUS, issuer: 'test', subject }
 }
 
-function authenticate({ header }: Credentials): Principal {
-  return named(header('authorization')[0] ?? '')
-}
-
-async function served(t: TestContext, callers: Callers): Promise<(path: string) => URL> {
+async function served(
+  t: TestContext,
+  callers: Callers,
+  onLook: (who: string) => void = () => undefined,
+): Promise<(path: string) => URL> {
   const { gate, at } = await serveAll(t, { limits: { connections: 999, sessions: 999 } })
   const serve = async (request: HttpRequest): Promise<HttpReply> => {
     await request.body()
     callers.note(request.caller.subject)
     return { status: 200, body: '{}' }
+  }
+  const authenticate = ({ header }: Credentials): Principal => {
+    const who = header('authorization')[0] ?? ''
+    onLook(who)
+    return named(who)
   }
   Object.assign(gate, { authenticate, serve })
   callers.answersFrom(gate, ({ session }) => session.principal.subject)
@@ -152,6 +157,35 @@ for (const [name, road] of Object.entries(ROADS))
     const before = callers.seen.indexOf('modest')
     t.diagnostic(`it came behind ${before} of ${FLOOD}`)
     assert.ok(before < FLOOD / 3, `it came behind ${before} of ${FLOOD}`)
+  })
+
+for (const [name, isShared] of [
+  ['comes over a connection of its own', false],
+  ['comes over one of those, as behind a proxy', true],
+] as const)
+  test(`of requests that one caller sends at once over many connections, most are not looked at before that of another, which ${name}`, async t => {
+    const callers = new Callers(t)
+    const lookedAt: string[] = []
+    const at = await served(t, callers, who => lookedAt.push(who))
+    let last = isShared ? 'greedy' : 'modest'
+    const opened = (who: () => string): Promise<SendMany> =>
+      posting(t, at('/mcp'), n => text('/mcp', who(), modern('tools/list', {}, n)))
+    const modest = await opened(() => last)
+    const greedy = await Promise.all(Array.from({ length: FLOOD }, () => opened(() => 'greedy')))
+    for (const send of [modest, ...greedy]) send(1)
+    await until(() => callers.seen.length === FLOOD + 1, 'all connections are known')
+    callers.seen.length = lookedAt.length = 0
+    callers.onFirst = () => {
+      last = 'modest'
+      modest(1)
+    }
+
+    for (const send of greedy) send(1)
+    await until(() => callers.seen.length === FLOOD + 1, 'all are answered')
+
+    const before = [lookedAt, callers.seen].map(order => order.indexOf('modest'))
+    t.diagnostic(`${before.join(' and ')} of ${FLOOD} were looked at and handled before`)
+    for (const count of before) assert.ok(count < FLOOD / 3, `${count} of ${FLOOD} came first`)
   })
 
 for (const [name, more, status] of [
