@@ -13,6 +13,8 @@ const REST_TURNS = 4
 const MUCH_MS = 50
 /** Callers that come within this time of each other share the loop. */
 const SHARING_MS = 1000
+/** Turns are short for this time after connections that came in turns next to each other, as more may wait. */
+const CONNECTING_MS = 100
 /** The part of a message's cost that is not seen here, such as its answer's. */
 const MESSAGE_MS = 0.1
 /** Time after which half of what a caller has used is forgotten. */
@@ -62,6 +64,8 @@ export class LoopTurns {
   #last = ''
   #lastAt = -Infinity
   #sharedUntil = -Infinity
+  /** Connections that came in turns next to each other. */
+  #connecting = 0
   /** Beginning of this turn; undefined until something is handled in it. */
   #began: number | undefined
   /** The caller of whom something is handled at once, until it is known for how long. */
@@ -115,6 +119,16 @@ export class LoopTurns {
   /** Has the next reads take turns, though they are of one caller: more comes than anybody asked for. */
   share(): void {
     this.#sharedUntil = this.#loop.now() + SHARING_MS
+  }
+
+  /** A connection was accepted. Each turn of the loop accepts one (libuv): where one comes in each, others may wait for as many turns. */
+  connected(): void {
+    const count = ++this.#connecting
+    if (count > 1) this.#sharedUntil = Math.max(this.#sharedUntil, this.#loop.now() + CONNECTING_MS)
+    const endUnlessMore = (): void => {
+      if (this.#connecting === count) this.#connecting = 0
+    }
+    this.#loop.afterArrivals(() => this.#loop.afterArrivals(endUnlessMore))
   }
 
   /** Keeps work until it is this caller's turn. Work of one caller keeps its order. */

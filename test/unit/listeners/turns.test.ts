@@ -22,6 +22,9 @@ const FLOOD = 150
 /** Requests by which a caller is known to be there. */
 const PRIMER = 20
 
+/** Connections of a caller that sends as fast as it can, and those that are made meanwhile. */
+const [BUSY, NEWCOMERS] = [40, 20]
+
 const BODY = 3 * 1024 * 1024
 /** Bytes of one read from a socket; a stream that pauses is filled once more. */
 const READ = 64 * 1024
@@ -33,15 +36,15 @@ type SendMany = (count: number) => void
 class Callers {
   readonly seen: string[] = []
   onFirst: () => void = () => undefined
-  readonly #pass: (ms: number) => void
+  readonly pass: (ms: number) => void
 
   constructor(t: TestContext) {
-    this.#pass = handTime(t)
+    this.pass = handTime(t)
   }
 
   note(who: string): void {
     this.seen.push(who)
-    this.#pass(1)
+    this.pass(1)
     if (this.seen.length === 1) this.onFirst()
   }
 
@@ -187,6 +190,27 @@ for (const [name, isShared] of [
     t.diagnostic(`${before.join(' and ')} of ${FLOOD} were looked at and handled before`)
     for (const count of before) assert.ok(count < FLOOD / 3, `${count} of ${FLOOD} came first`)
   })
+
+test('of connections that come at once, each is taken before another alone has sent much on its own', async t => {
+  const callers = new Callers(t)
+  const at = await served(t, callers)
+  const open = (): Promise<SendMany> =>
+    posting(t, at('/mcp'), n => text('/mcp', 'greedy', modern('tools/list', {}, n)))
+  const greedy = await Promise.all(Array.from({ length: BUSY }, open))
+  callers.pass(1000)
+  const taken: number[] = []
+  const note = (): void => void taken.push(callers.seen.length)
+  subscribe('net.server.socket', note)
+  cleanup(t, () => unsubscribe('net.server.socket', note))
+
+  for (const send of greedy) send(FLOOD)
+  await Promise.all(Array.from({ length: NEWCOMERS }, open))
+  await until(() => taken.length === NEWCOMERS, 'all connections are taken')
+
+  const most = Math.max(...taken.slice(2).map((count, n) => count - (taken[n + 1] ?? 0)))
+  t.diagnostic(`at most ${most} messages were handled between two connections`)
+  assert.ok(most < BUSY / 4, `${most} messages between two connections`)
+})
 
 for (const [name, more, status] of [
   ['that is answered', {}, 200],

@@ -77,6 +77,33 @@ test('a caller alone never waits, however much it sends', () => {
   assert.equal(turns.waiting, 0)
 })
 
+test('a caller alone waits while connections are made, one of which each turn of the loop takes', () => {
+  const { arrives, turns, loop, done, settle } = setting()
+  const send = (): void => {
+    for (const name of ['a1', 'a2', 'a3']) arrives(name, 2)
+    loop.turn()
+  }
+
+  for (let n = 0; n < 3; n++) {
+    turns.connected()
+    send()
+    loop.turn()
+  }
+  assert.equal(done.splice(0).length, 9, 'connections with turns between them are no crowd')
+  for (let n = 0; n < 5; n++) {
+    turns.connected()
+    loop.time += 60
+    loop.turn()
+  }
+  send()
+  assert.deepEqual(done.splice(0), ['a1', 'a2'])
+  settle()
+  loop.time += 200
+  done.length = 0
+  send()
+  assert.deepEqual(done, ['a1', 'a2', 'a3'], 'no more have come')
+})
+
 test('messages that take a millisecond each share the loop, however far apart they come', () => {
   const { arrives, done, loop, settle } = shared()
   for (let n = 0; n < 3; n++) {
