@@ -19,6 +19,9 @@ import {
 } from '../../src/plugin.ts'
 import { FORBIDDEN, needs, type Refused } from './challenge.ts'
 
+/** Methods on a task, which is used as its tool is. */
+const OF_TASKS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/result'])
+
 /** Parameter that says what a method reaches. */
 const NAMES: Readonly<Record<string, 'name' | 'uri' | 'ref'>> = {
   'tools/call': 'name',
@@ -49,10 +52,13 @@ export function keepRules(rules: readonly AccessRule[], hooks: PluginHooks, forb
     view.principal === ANONYMOUS ? undefined : entries.flatMap(entry => judged(entry, view)),
   )
   // The catalog knows neither the listener, which says where tokens come from, nor the name that the caller uses.
-  hooks.response.tap({ stage: 'policy', methods: Object.keys(NAMES) }, (answer, exchange) => {
-    const scopes = 'error' in answer && exchange.route === undefined ? neededIn(answer.error) : undefined
-    return scopes && forbid(exchange, `"${nameIn(exchange)}"`, scopes)
-  })
+  hooks.response.tap(
+    { stage: 'policy', methods: [...Object.keys(NAMES), ...OF_TASKS] },
+    (answer, exchange) => {
+      const scopes = 'error' in answer && exchange.route === undefined ? neededIn(answer.error) : undefined
+      return scopes && forbid(exchange, whatIn(exchange), scopes)
+    },
+  )
   // A method that nobody knows names nothing, and what it reaches is the whole server.
   hooks.dispatch.tap((next, { name }) => {
     const about = rules.filter(rule => rule.covers(name))
@@ -70,9 +76,10 @@ function neededIn({ data }: Refused['error']): readonly string[] | undefined {
   return listAt(data, 'scopes').filter(scope => typeof scope === 'string')
 }
 
-function nameIn({ method, params }: Exchange): string {
+function whatIn({ method, params }: Exchange): string {
+  if (OF_TASKS.has(method)) return 'the tool of the task'
   const named = params?.[NAMES[method] ?? 'name']
-  return isObject(named) ? String(named.name ?? named.uri) : String(named)
+  return `"${isObject(named) ? String(named.name ?? named.uri) : String(named)}"`
 }
 
 function isAllowed(rules: readonly AccessRule[], principal: Principal): boolean {

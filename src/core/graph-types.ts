@@ -28,7 +28,7 @@ import type { View } from './catalog/view.ts'
 import type { PipelineExchange } from './exchange.ts'
 import type { Grace } from './grace.ts'
 import type { Seal } from './seal.ts'
-import type { HostedTask } from './tasks/hosted-task.ts'
+import type { HostedTask, ToolPlace } from './tasks/hosted-task.ts'
 
 /** An upstream in its place: with the dispatch that the plugins of this generation wrapped. */
 export interface UpstreamNode {
@@ -67,14 +67,13 @@ export interface ResourceOwner {
 
 /** Place where a task is kept: at a server, under the server's own id, or at the gateway. */
 export type TaskPlace =
-  | {
+  | (ToolPlace & {
       readonly at: 'server'
-      readonly upstream: string
       readonly era: Era
       readonly original: string
       /** Name by which its client knows the tool. */
       readonly tool: string
-    }
+    })
   | { readonly at: 'gateway'; readonly original: string }
 
 export interface Known {
@@ -85,10 +84,9 @@ export interface Known {
 }
 
 /** Request for a task that the gateway keeps: what is called, its lifetime, its poll interval, and how to cancel the work. */
-export interface HostedTaskRequest {
+export interface HostedTaskRequest extends ToolPlace {
   /** Name of the tool as its client says it. */
   readonly tool: string
-  readonly upstream: string
   readonly ttlMs: number | null | undefined
   readonly pollIntervalMs?: number | undefined
   cancel(reason: string): void

@@ -17,7 +17,16 @@ interface Open {
 /** Asks of one task that wait for the client at once. */
 const MAX_ASKS = 64
 
+/** A tool of an upstream. */
+export interface ToolPlace {
+  readonly upstream: string
+  /** Name by which its server knows the tool. */
+  readonly toolThere: string
+}
+
 interface HostedTaskInit {
+  /** The tool whose call it is. */
+  readonly of: ToolPlace
   readonly ttlMs: number
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
@@ -31,6 +40,7 @@ export class HostedTask {
   readonly id = randomUUID()
   /** Id by which the client knows the task. */
   taskId = ''
+  readonly of: ToolPlace
   readonly #init: HostedTaskInit
   readonly #createdAt: string
   readonly #open = new Map<string, Open>()
@@ -43,6 +53,7 @@ export class HostedTask {
   #asked = 0
 
   constructor(init: HostedTaskInit) {
+    this.of = init.of
     this.#init = init
     this.#pollIntervalMs = init.pollIntervalMs
     this.#createdAt = new Date(init.now()).toISOString()

@@ -6,9 +6,10 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cancelledAnswer } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
-import type { HostedTask } from './hosted-task.ts'
+import type { HostedTask, ToolPlace } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
 import { openTaskId, type ServerPlace } from './task-ids.ts'
+import { whyNotUsed } from './task-rights.ts'
 import { offersTasks, tasksNotDeclared, unknownTask } from './task-support.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
@@ -85,12 +86,23 @@ async function perform(handler: Handler, exchange: PipelineExchange, graph: Grap
   const place = openTaskId(graph, session, exchange.params?.taskId)
   if (place?.at === 'gateway') {
     const task = graph.tasks.hosted(place.original, session)
-    return task === undefined ? { error: unknownTask() } : handler.hosted(task, exchange)
+    if (task === undefined) return { error: unknownTask() }
+    return (await refused(task.of, exchange, graph)) ?? handler.hosted(task, exchange)
   }
   // Task ids of one era are unknown in the other.
-  return place?.era === session.client.era
-    ? handler.relayed(place, exchange, graph)
-    : { error: unknownTask() }
+  if (place?.era !== session.client.era) return { error: unknownTask() }
+  return (await refused(place, exchange, graph)) ?? handler.relayed(place, exchange, graph)
+}
+
+/** Everybody may end what it began. */
+async function refused(
+  tool: ToolPlace,
+  { method, session }: PipelineExchange,
+  graph: Graph,
+): Promise<Answer | undefined> {
+  if (method === 'tasks/cancel') return undefined
+  const error = await whyNotUsed(tool, session, graph)
+  return error && { error }
 }
 
 /** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
@@ -101,9 +113,11 @@ export async function listTasks(exchange: PipelineExchange, graph: Graph): Promi
   const known = graph.tasks.list(graph, exchange.session)
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {
-      if (place.at === 'server') return listOne(place, taskId, exchange, graph)
-      const task = graph.tasks.hosted(place.original, exchange.session)
-      return task === undefined ? undefined : legacyTask(task.state)
+      const { session } = exchange
+      const task = place.at === 'server' ? undefined : graph.tasks.hosted(place.original, session)
+      const tool = place.at === 'server' ? place : task?.of
+      if (tool === undefined || (await whyNotUsed(tool, session, graph)) !== undefined) return undefined
+      return place.at === 'server' ? listOne(place, taskId, exchange, graph) : task && legacyTask(task.state)
     }),
   )
   return legacy({ tasks: tasks.filter(task => task !== undefined) })
@@ -142,13 +156,18 @@ function placeOf(exchange: PipelineExchange, graph: Graph, taskId: string): Task
 export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
   for (const taskId of taskIds) {
     const place = placeOf(exchange, graph, taskId)
-    if (place?.at === 'gateway') tellOfHosted(graph.tasks.hosted(place.original, exchange.session), exchange)
+    if (place?.at === 'gateway')
+      void tellOfHosted(graph.tasks.hosted(place.original, exchange.session), exchange, graph)
     else if (place !== undefined) void tellOfRelayed(taskId, place, exchange, graph)
   }
 }
 
-function tellOfHosted(task: HostedTask | undefined, exchange: PipelineExchange): void {
-  if (task === undefined) return
+async function tellOfHosted(
+  task: HostedTask | undefined,
+  exchange: PipelineExchange,
+  graph: Graph,
+): Promise<void> {
+  if (task === undefined || (await isRefused(task.of, exchange, graph))) return
   const tell = (): void => emit(exchange, task.detailed(exchange.session.client))
   exchange.onCancel(task.watch(tell))
   tell()
@@ -162,6 +181,7 @@ async function tellOfRelayed(
   graph: Graph,
 ): Promise<void> {
   let last: string | undefined
+  if (await isRefused(place, exchange, graph)) return
   while (!exchange.cancelled && exchange.answer === undefined) {
     const value = await look(taskId, place, exchange, graph)
     if (value === 'gone') return
@@ -174,6 +194,11 @@ async function tellOfRelayed(
     }
     await pause(state?.pollIntervalMs, exchange, graph)
   }
+}
+
+/** A list that fails is no reason to tell. */
+async function isRefused(tool: ToolPlace, { session }: PipelineExchange, graph: Graph): Promise<boolean> {
+  return (await whyNotUsed(tool, session, graph).catch(() => true)) !== undefined
 }
 
 /** The task as it is, or nothing where its server could not be asked this time. */

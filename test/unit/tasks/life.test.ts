@@ -20,9 +20,16 @@ import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
 import { DECLARED, begin, taskSetting, until } from './setting.ts'
 
 /** Tool of the calls that are tasks here. */
-const OF = { tool: 't__a', upstream: 't' }
+const OF = { tool: 't__a', upstream: 't', toolThere: 'a' }
 
-const PLACE = { at: 'server', upstream: 't', era: 'modern', original: 'task-1', tool: 'a' } as const
+const PLACE = {
+  at: 'server',
+  upstream: 't',
+  era: 'modern',
+  original: 'task-1',
+  tool: 'a',
+  toolThere: 'a',
+} as const
 
 /** As much of a graph as ids and tables need; `later` moves its clock. */
 function graphWith(tasks: TaskStore): { graph: Graph; later(ms: number): void } {

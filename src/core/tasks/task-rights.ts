@@ -1,0 +1,24 @@
+import type { Session } from '../../api/index.ts'
+import type { RpcError } from '../../protocol/rpc-error.ts'
+import { detached } from '../catalog/fetch-lists.ts'
+import type { Graph } from '../graph-types.ts'
+import type { ToolPlace } from './hosted-task.ts'
+import { unknownTask } from './task-support.ts'
+
+/**
+ * Says why a caller may not use a task of its own; undefined where it may. A task is used as its tool is: whom the rules that are in
+ * force keep from that, be it after a reload or with another credential of the same caller, learns nothing from the task and tells it nothing.
+ */
+export async function whyNotUsed(
+  { upstream, toolThere }: ToolPlace,
+  session: Session,
+  graph: Graph,
+): Promise<RpcError | undefined> {
+  // Names that a configuration gives are known with the list.
+  if (graph.catalog.current('tools', session) === undefined) await graph.catalog.load('tools', session)
+  const call = detached(graph, session, 'tools/call')
+  const found = graph.router.permit(call, { to: 'one', upstream, params: { name: toolThere } })
+  if (!('error' in found)) return undefined
+  // What a scope would open says so; what is hidden is not there.
+  return found.error.data === undefined ? unknownTask() : found.error
+}
