@@ -17,16 +17,14 @@ interface Open {
 /** Asks of one task that wait for the client at once. */
 const MAX_ASKS = 64
 
-/** A tool of an upstream. */
+/** The tool of an upstream that a call is to. */
 export interface ToolPlace {
   readonly upstream: string
   /** Name by which its server knows the tool. */
   readonly toolThere: string
 }
 
-interface HostedTaskInit {
-  /** The tool whose call it is. */
-  readonly of: ToolPlace
+interface HostedTaskInit extends ToolPlace {
   readonly ttlMs: number
   readonly pollIntervalMs: number
   /** Milliseconds since 1970. */
@@ -36,11 +34,12 @@ interface HostedTaskInit {
 }
 
 /** A task that we keep ourselves, whoever does the work: its state, what it asks, and what came of it. */
-export class HostedTask {
+export class HostedTask implements ToolPlace {
   readonly id = randomUUID()
   /** Id by which the client knows the task. */
   taskId = ''
-  readonly of: ToolPlace
+  readonly upstream: string
+  readonly toolThere: string
   readonly #init: HostedTaskInit
   readonly #createdAt: string
   readonly #open = new Map<string, Open>()
@@ -53,7 +52,8 @@ export class HostedTask {
   #asked = 0
 
   constructor(init: HostedTaskInit) {
-    this.of = init.of
+    this.upstream = init.upstream
+    this.toolThere = init.toolThere
     this.#init = init
     this.#pollIntervalMs = init.pollIntervalMs
     this.#createdAt = new Date(init.now()).toISOString()

@@ -8,7 +8,7 @@ import { PipelineCall, type PipelineExchange } from '../exchange.ts'
 import type { Graph } from '../graph-types.ts'
 import { type HostedTask } from './hosted-task.ts'
 import { settleTask } from './settle-task.ts'
-import { placeOf } from './task-ids.ts'
+import { toolOf } from './task-ids.ts'
 import { taskFormOf } from './task-support.ts'
 
 /** Makes a call, with all that its server needs of the client on the way. */
@@ -76,7 +76,7 @@ function goOn(slow: Slow, made: Promise<Answer>, patience: KeptCall): Answer | u
   let current = exchange
   const task = graph.tasks.host(graph, exchange.session, {
     tool: String(exchange.params?.name),
-    ...placeOf(call),
+    ...toolOf(call),
     ttlMs: patience.keepMs,
     cancel: reason => current.giveUp(reason),
   })

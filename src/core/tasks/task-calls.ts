@@ -9,7 +9,7 @@ import { follow } from './follow.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
 import { type HostedTask } from './hosted-task.ts'
 import { settleTask } from './settle-task.ts'
-import { placeOf, sealTaskId } from './task-ids.ts'
+import { sealTaskId, toolOf } from './task-ids.ts'
 import { offersTasks, requiresTasks, taskSupport, taskFormOf } from './task-support.ts'
 
 /** Makes calls that may ask the client, and holds them open while it thinks. */
@@ -115,7 +115,7 @@ function passed({ call, graph }: Tasking, answer: Answer): Answer {
   if (state === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with a task that is none') }
   const tool = String(call.exchange.params?.name)
-  const place: TaskPlace = { at: 'server', ...placeOf(call), era, original: state.taskId, tool }
+  const place: TaskPlace = { at: 'server', ...toolOf(call), era, original: state.taskId, tool }
   const taskId = sealTaskId(graph, session, place, state.ttlMs)
   if (taskId === undefined) return { error: rpcError(RPC.internal, 'the id of the task is too long') }
   if (era === 'modern') return { task: Payload.of({ ...value, resultType: 'task', taskId }, era) }
@@ -191,7 +191,7 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   const { session } = call.exchange
   const hosted = graph.tasks.host(graph, session, {
     tool: String(call.exchange.params?.name),
-    ...placeOf(call),
+    ...toolOf(call),
     ...keeping,
     cancel: reason => exchange.cancel(reason),
   })

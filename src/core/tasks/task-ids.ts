@@ -15,7 +15,7 @@ const MAX_LIFE_MS = 30 * DAY_MS
 export type ServerPlace = Extract<TaskPlace, { at: 'server' }>
 
 /** The tool that a call is to. */
-export function placeOf({ upstream, params }: Call): ToolPlace {
+export function toolOf({ upstream, params }: Call): ToolPlace {
   return { upstream, toolThere: String(params?.name) }
 }
 

@@ -1,4 +1,4 @@
-import type { Answer } from '../../api/index.ts'
+import type { Answer, Session } from '../../api/index.ts'
 import { declaresTasks, isTerminal, knowsTasks, legacyTask, readTask } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { Payload } from '../../protocol/payload.ts'
@@ -6,7 +6,7 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cancelledAnswer } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
-import type { HostedTask, ToolPlace } from './hosted-task.ts'
+import { HostedTask, type ToolPlace } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
 import { openTaskId, type ServerPlace } from './task-ids.ts'
 import { whyNotUsed } from './task-rights.ts'
@@ -82,27 +82,24 @@ export async function askTask(exchange: PipelineExchange, graph: Graph): Promise
 }
 
 async function perform(handler: Handler, exchange: PipelineExchange, graph: Graph): Promise<Answer> {
-  const { session } = exchange
-  const place = openTaskId(graph, session, exchange.params?.taskId)
-  if (place?.at === 'gateway') {
-    const task = graph.tasks.hosted(place.original, session)
-    if (task === undefined) return { error: unknownTask() }
-    return (await refused(task.of, exchange, graph)) ?? handler.hosted(task, exchange)
-  }
+  const { method, session } = exchange
+  const task = taskAt(openTaskId(graph, session, exchange.params?.taskId), session, graph)
+  const isHosted = task instanceof HostedTask
   // Task ids of one era are unknown in the other.
-  if (place?.era !== session.client.era) return { error: unknownTask() }
-  return (await refused(place, exchange, graph)) ?? handler.relayed(place, exchange, graph)
+  if (task === undefined || !(isHosted || task.era === session.client.era)) return { error: unknownTask() }
+  // Whoever began a task may end it.
+  const refused = method === 'tasks/cancel' ? undefined : await whyNotUsed(task, session, graph)
+  if (refused !== undefined) return { error: refused }
+  return isHosted ? handler.hosted(task, exchange) : handler.relayed(task, exchange, graph)
 }
 
-/** Everybody may end what it began. */
-async function refused(
-  tool: ToolPlace,
-  { method, session }: PipelineExchange,
+/** The task at a place: one of ours that is still there, or the place at its server; undefined for what is not this caller's. */
+function taskAt(
+  place: TaskPlace | undefined,
+  session: Session,
   graph: Graph,
-): Promise<Answer | undefined> {
-  if (method === 'tasks/cancel') return undefined
-  const error = await whyNotUsed(tool, session, graph)
-  return error && { error }
+): HostedTask | ServerPlace | undefined {
+  return place?.at === 'gateway' ? graph.tasks.hosted(place.original, session) : place
 }
 
 /** `tasks/list` (legacy): the tasks that this caller was told of, as they are now. */
@@ -113,11 +110,10 @@ export async function listTasks(exchange: PipelineExchange, graph: Graph): Promi
   const known = graph.tasks.list(graph, exchange.session)
   const tasks = await Promise.all(
     known.map(async ({ taskId, place }) => {
-      const { session } = exchange
-      const task = place.at === 'server' ? undefined : graph.tasks.hosted(place.original, session)
-      const tool = place.at === 'server' ? place : task?.of
-      if (tool === undefined || (await whyNotUsed(tool, session, graph)) !== undefined) return undefined
-      return place.at === 'server' ? listOne(place, taskId, exchange, graph) : task && legacyTask(task.state)
+      const task = taskAt(place, exchange.session, graph)
+      if (task === undefined || (await whyNotUsed(task, exchange.session, graph)) !== undefined)
+        return undefined
+      return task instanceof HostedTask ? legacyTask(task.state) : listOne(task, taskId, exchange, graph)
     }),
   )
   return legacy({ tasks: tasks.filter(task => task !== undefined) })
@@ -143,31 +139,36 @@ function notFound({ method }: PipelineExchange): Answer {
 export function ownTasks(exchange: PipelineExchange, graph: Graph, asked: unknown): readonly string[] {
   if (!Array.isArray(asked)) return []
   const ids = (asked as unknown[]).filter(id => typeof id === 'string').slice(0, MAX_TASKS)
-  return [...new Set(ids)].filter(id => placeOf(exchange, graph, id) !== undefined)
+  return [...new Set(ids)].filter(id => modernTask(exchange, graph, id) !== undefined)
 }
 
-function placeOf(exchange: PipelineExchange, graph: Graph, taskId: string): TaskPlace | undefined {
-  const place = openTaskId(graph, exchange.session, taskId)
-  if (place?.at !== 'gateway') return place?.era === 'modern' ? place : undefined
-  return graph.tasks.hosted(place.original, exchange.session) === undefined ? undefined : place
+function modernTask(
+  { session }: PipelineExchange,
+  graph: Graph,
+  taskId: string,
+): HostedTask | ServerPlace | undefined {
+  const task = taskAt(openTaskId(graph, session, taskId), session, graph)
+  return task instanceof HostedTask || task?.era === 'modern' ? task : undefined
 }
 
 /** Tells the client of each change of these tasks until it stops listening. */
 export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchange, graph: Graph): void {
-  for (const taskId of taskIds) {
-    const place = placeOf(exchange, graph, taskId)
-    if (place?.at === 'gateway')
-      void tellOfHosted(graph.tasks.hosted(place.original, exchange.session), exchange, graph)
-    else if (place !== undefined) void tellOfRelayed(taskId, place, exchange, graph)
-  }
+  for (const taskId of taskIds) void tellOf(taskId, exchange, graph)
 }
 
-async function tellOfHosted(
-  task: HostedTask | undefined,
-  exchange: PipelineExchange,
-  graph: Graph,
-): Promise<void> {
-  if (task === undefined || (await isRefused(task.of, exchange, graph))) return
+async function tellOf(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
+  const task = modernTask(exchange, graph, taskId)
+  if (task === undefined || (await isRefused(task, exchange, graph))) return
+  if (task instanceof HostedTask) tellOfHosted(task, exchange)
+  else await tellOfRelayed(taskId, task, exchange, graph)
+}
+
+/** True for a task that the client may not use; also where that is not known, as a list fails. */
+async function isRefused(tool: ToolPlace, { session }: PipelineExchange, graph: Graph): Promise<boolean> {
+  return (await whyNotUsed(tool, session, graph).catch(() => true)) !== undefined
+}
+
+function tellOfHosted(task: HostedTask, exchange: PipelineExchange): void {
   const tell = (): void => emit(exchange, task.detailed(exchange.session.client))
   exchange.onCancel(task.watch(tell))
   tell()
@@ -181,7 +182,6 @@ async function tellOfRelayed(
   graph: Graph,
 ): Promise<void> {
   let last: string | undefined
-  if (await isRefused(place, exchange, graph)) return
   while (!exchange.cancelled && exchange.answer === undefined) {
     const value = await look(taskId, place, exchange, graph)
     if (value === 'gone') return
@@ -194,11 +194,6 @@ async function tellOfRelayed(
     }
     await pause(state?.pollIntervalMs, exchange, graph)
   }
-}
-
-/** A list that fails is no reason to tell. */
-async function isRefused(tool: ToolPlace, { session }: PipelineExchange, graph: Graph): Promise<boolean> {
-  return (await whyNotUsed(tool, session, graph).catch(() => true)) !== undefined
 }
 
 /** The task as it is, or nothing where its server could not be asked this time. */

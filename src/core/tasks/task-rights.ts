@@ -14,11 +14,11 @@ export async function whyNotUsed(
   session: Session,
   graph: Graph,
 ): Promise<RpcError | undefined> {
-  // Names that a configuration gives are known with the list.
+  // The list says which names a configuration gives to tools.
   if (graph.catalog.current('tools', session) === undefined) await graph.catalog.load('tools', session)
   const call = detached(graph, session, 'tools/call')
   const found = graph.router.permit(call, { to: 'one', upstream, params: { name: toolThere } })
   if (!('error' in found)) return undefined
-  // What a scope would open says so; what is hidden is not there.
+  // The catalog's error says which scope would open the tool; the task of a tool that is hidden is unknown.
   return found.error.data === undefined ? unknownTask() : found.error
 }

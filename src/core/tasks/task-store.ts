@@ -60,9 +60,9 @@ export class TaskStore {
     const own = [...this.#hosted.values()].filter(hosted => hosted.owner === owner)
     if (this.#hosted.size >= MAX_HOSTED || own.length >= MAX_HOSTED_EACH) return undefined
     const ttlMs = Math.max(1, Math.min(request.ttlMs ?? TTL_MS, MAX_TTL_MS))
-    const { upstream, toolThere } = request
     const task = new HostedTask({
-      of: { upstream, toolThere },
+      upstream: request.upstream,
+      toolThere: request.toolThere,
       ttlMs,
       pollIntervalMs: request.pollIntervalMs ?? POLL_MS,
       now: Date.now,
