@@ -342,6 +342,7 @@ export type {
   ApprovalRequest,
   Ask,
   AskReply,
+  AskWatcher,
   AuditEvent,
   Authorizer,
   Call,

@@ -54,6 +54,14 @@ export class QuietExchange implements Exchange {
     return () => undefined
   }
 
+  watchAsks(): void {
+    // Nobody is asked.
+  }
+
+  unwatchAsks(): void {
+    // Nobody is asked.
+  }
+
   emit(): void {
     // Whoever asked has had the answer.
   }

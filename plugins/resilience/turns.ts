@@ -41,6 +41,7 @@ const MOST_LEAVES = 256
 /**
  * A bounded queue in front of a bounded number of turns. First come, first served within one caller; of the callers, the one
  * with the fewest turns is next, and they take turns where they have as many. Where the queue is full the caller that fills it gives way.
+ * A call under way that gave its turn to others comes back before the other calls of its caller, whether the queue is full or not.
  *
  * A caller that makes one call after the other is away for a moment between two, and would find its turn given to one with a
  * long queue. So with a clock its turn is kept for as long as its call took, if it has less than the next caller and came back as soon before.
@@ -72,7 +73,7 @@ export class Turns {
       this.running++
       return true
     }
-    if (this.#leaves.size > 0) this.#comesBack(caller)
+    if (this.#leaves.size > 0) this.#noteReturn(caller)
     const stop = this.#holders.get(caller)?.kept.pop()
     if (stop !== undefined) {
       stop()
@@ -85,11 +86,17 @@ export class Turns {
   /** Waits for a turn; false when the queue is full and this caller has the most in it. */
   waits(waiter: Waiter): boolean {
     const { caller } = waiter
-    const giver = this.waiting >= this.#limits.queue ? this.#longest(caller) : undefined
+    const isFull = this.waiting - this.#queue.ahead >= this.#limits.queue
+    const giver = isFull ? this.#longest(caller) : undefined
     if (giver === caller) return false
     this.#queue.add(caller, waiter)
     if (giver !== undefined) this.#pushOut(giver)
     return true
+  }
+
+  /** Waits for a turn again, for a call under way: it has a place in any case. */
+  comesBack(waiter: Waiter): void {
+    this.#queue.addAhead(waiter.caller, waiter)
   }
 
   /** Gives up its place; nothing happens when it has none. */
@@ -153,7 +160,7 @@ export class Turns {
     this.#kept++
   }
 
-  #comesBack(caller: string): void {
+  #noteReturn(caller: string): void {
     const leave = this.#leaves.get(caller)
     if (leave?.at === undefined || this.#clock === undefined) return
     leave.isShort = this.#clock.now() - leave.at <= leave.ms
@@ -163,10 +170,15 @@ export class Turns {
   /** The caller with the longest queue if `joining` had one more; of several, that one. */
   #longest(joining: string): string {
     let longest = joining
-    let size = this.#queue.sizeOf(joining) + 1
+    let size = this.#newOf(joining) + 1
     for (const caller of this.#queue.callers)
-      if (this.#queue.sizeOf(caller) > size) [longest, size] = [caller, this.#queue.sizeOf(caller)]
+      if (this.#newOf(caller) > size) [longest, size] = [caller, this.#newOf(caller)]
     return longest
+  }
+
+  /** The number of its calls that have not been under way. */
+  #newOf(caller: string): number {
+    return this.#queue.sizeOf(caller) - this.#queue.aheadOf(caller)
   }
 
   #pushOut(caller: string): void {

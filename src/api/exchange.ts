@@ -94,6 +94,17 @@ export interface Ask {
 /** A client's reply to what a server asked of it: the result, or the error that it answered with. */
 export type AskReply = { result: JsonObject } | { error: RpcError }
 
+/** Hears when the client of a request is asked. */
+export interface AskWatcher {
+  /** The client begins to be asked: whatever takes its part in the request waits for it. */
+  askingBegins(): void
+  /**
+   * The client is asked nothing any more. Its last reply goes on once this resolves, or at once where it is undefined; false keeps the
+   * reply back, as what asked has ended.
+   */
+  askingEnds(): Promise<boolean> | undefined
+}
+
 /** Destination of an exchange. `params` are the parameters as that upstream knows them. */
 export type Route =
   | { readonly to: 'one'; readonly upstream: string; readonly params: JsonObject | undefined }
@@ -117,6 +128,8 @@ export interface Exchange {
   /** The tool, prompt, resource or template that it is for, as the catalog shows it to this caller; known once it is routed. */
   readonly entry: CatalogEntry | undefined
   answer: Answer | undefined
+  /** The request that was answered with a task, where this one goes on in its place. */
+  readonly origin?: Exchange | undefined
   readonly slots: unknown[]
   /** Headers of the HTTP request that carried it, lower case; empty on a pipe. Never an identity. */
   readonly headers: Readonly<Record<string, string>>
@@ -149,6 +162,9 @@ export interface Exchange {
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
   readonly asking: number
+  /** Tells `watcher` of asks from now on, until `unwatchAsks`. Costs nothing while nobody is asked. */
+  watchAsks(watcher: AskWatcher): void
+  unwatchAsks(watcher: AskWatcher): void
   /** True if the client was asked or told anything about it before its answer: then it must not be begun anew. */
   readonly touched: boolean
   /** True if this client can be asked at all, on this request. */

@@ -742,7 +742,7 @@ export interface CacheToolConfig {
  */
 export interface UpstreamLimitsConfig {
   /**
-   * Calls under way at a time; 0 means as many as come.
+   * Calls under way at a time; 0 means as many as come. A call whose client is asked something is none: its reply goes on when the call has a turn again.
    */
   readonly concurrency: number
   /**
@@ -2911,7 +2911,7 @@ export interface RateLimitRuleConfig {
    */
   readonly onStoreLoss: 'share' | 'refuse'
   /**
-   * Most at the same time. With `cluster`, at each replica.
+   * Most at the same time, also of those that go on for a task. A call whose client is asked something is none. With `cluster`, at each replica.
    */
   readonly inFlight?: number
 }

@@ -2,6 +2,7 @@ import type {
   Answer,
   Ask,
   AskReply,
+  AskWatcher,
   Call,
   CarriedCall,
   CarriedRequest,
@@ -16,17 +17,17 @@ import type {
 } from '../api/index.ts'
 import type { CatalogEntry } from '../api/catalog-entry.ts'
 import type { PhaseTimes } from '../api/exchange.ts'
-import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
-import type { PhaseClock } from '../hooks/phase-clock.ts'
+import { heardBy, KeptNotifications } from './client-requests/kept-notifications.ts'
+import type { PhaseClock, Stay } from '../hooks/phase-clock.ts'
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 
-/** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
-const MAX_KEPT = 64
-const MAX_KEPT_LENGTH = 64 * 1024
+/** Reply to a server whose call ended while the reply waited for its turn. */
+const GIVEN_UP: AskReply = { error: rpcError(RPC.internal, 'the call was given up') }
 
 type Send = (ask: Ask) => Promise<AskReply>
 /** Takes an ask in the client's place; `onward` is the way to the client itself. */
@@ -68,11 +69,10 @@ export class PipelineExchange implements Exchange {
   route: Route | undefined = undefined
   entry: CatalogEntry | undefined = undefined
   answer: Answer | undefined = undefined
+  origin: PipelineExchange | undefined = undefined
   readonly #inbound: Inbound
   readonly #carrier: Carrier
   asking = 0
-  /** Hears when the client begins to be asked something, and when it is asked nothing any more. */
-  onAsking: ((isAsking: boolean) => void) | undefined = undefined
   touched = false
   /** Set where somebody reads how long it was in which phase. */
   phases: PhaseClock | undefined = undefined
@@ -80,8 +80,11 @@ export class PipelineExchange implements Exchange {
   #listeners: CancelListeners | undefined = undefined
   #controller: AbortController | undefined = undefined
   #asker: Asker | undefined = undefined
+  #watcher: AskWatcher | undefined = undefined
+  /** Only few exchanges have more than one. */
+  #moreWatchers: Set<AskWatcher> | undefined = undefined
   #heir: PipelineExchange | undefined = undefined
-  #kept: Kept | undefined = undefined
+  #kept: KeptNotifications | undefined = undefined
   #carried: JsonObject | undefined = undefined
   #onward: Onward | undefined = undefined
 
@@ -178,7 +181,7 @@ export class PipelineExchange implements Exchange {
   }
 
   emit(notification: Notification): void {
-    if (this.#heir !== undefined) return passTo(this.#heir, notification)
+    if (this.#heir !== undefined) return this.#heir.#hear(notification)
     if (this.#onward !== undefined)
       return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))
     // After the answer, or when nobody listens, there is nowhere for it to go; but a client that thinks comes back.
@@ -194,18 +197,41 @@ export class PipelineExchange implements Exchange {
 
   async ask(ask: Ask): Promise<AskReply> {
     this.touched = true
-    if (this.asking++ === 0) this.onAsking?.(true)
+    if (this.asking++ === 0) for (const watcher of this.#watchers()) watcher.askingBegins()
     const stay = this.phases?.enter('client')
+    let reply: AskReply
     try {
-      const reply = await (this.#asker === undefined
+      reply = await (this.#asker === undefined
         ? this.#carrier.ask(this, ask, this.#send)
         : this.#asker(ask, own => this.#carrier.ask(this, own, this.#send)))
       this.#carrier.asked?.(this, ask, reply)
-      return reply
-    } finally {
-      if (--this.asking === 0) this.onAsking?.(false)
-      if (stay !== undefined) this.phases?.leave(stay)
+    } catch (error) {
+      await this.#answered(stay)
+      throw error
     }
+    return (await this.#answered(stay)) ? reply : GIVEN_UP
+  }
+
+  /** Resolves when a reply may go on: what gave its place to others while the client was asked takes one again. False where it has ended. */
+  async #answered(stay: Stay | undefined): Promise<boolean> {
+    if (stay !== undefined) this.phases?.leave(stay)
+    if (--this.asking > 0) return true
+    const goingOn = this.#watchers().map(async watcher => watcher.askingEnds())
+    return (await Promise.all(goingOn)).every(goesOn => goesOn !== false)
+  }
+
+  #watchers(): readonly AskWatcher[] {
+    return [...(this.#watcher === undefined ? [] : [this.#watcher]), ...(this.#moreWatchers ?? [])]
+  }
+
+  watchAsks(watcher: AskWatcher): void {
+    if (this.#watcher === undefined) this.#watcher = watcher
+    else (this.#moreWatchers ??= new Set()).add(watcher)
+  }
+
+  unwatchAsks(watcher: AskWatcher): void {
+    if (this.#watcher === watcher) this.#watcher = undefined
+    else this.#moreWatchers?.delete(watcher)
   }
 
   get #send(): Send | undefined {
@@ -225,13 +251,18 @@ export class PipelineExchange implements Exchange {
 
   /** The answer is no end: the client will take the same call up again, and what comes meanwhile waits for that. */
   expectHeir(): void {
-    this.#kept = new Kept()
+    this.#kept = new KeptNotifications()
   }
 
   /** The client took the same call up again: what still comes for this exchange belongs to that one. */
   continueAs(heir: PipelineExchange): void {
     this.#heir = heir
-    for (const notification of this.#kept?.take() ?? []) passTo(heir, notification)
+    for (const notification of this.#kept?.take() ?? []) heir.#hear(notification)
+  }
+
+  #hear(notification: Notification): void {
+    const heard = heardBy(this.params, notification)
+    if (heard !== undefined) this.emit(heard)
   }
 }
 
@@ -244,33 +275,6 @@ function ownParams(params: JsonObject = {}): JsonObject {
 /** Tells whether a request came as an HTTP request of its own: only there do arguments travel in headers. */
 export function isModernHttp({ via, session }: Exchange): boolean {
   return via === 'http' && session.client.era === 'modern'
-}
-
-/** Notifications of a call, kept while its client thinks. */
-class Kept {
-  readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
-  #length = 0
-
-  add(notification: Notification): void {
-    const { length } = JSON.stringify(notification.params ?? {})
-    this.#notifications.push({ notification, length })
-    this.#length += length
-    while (this.#notifications.length > MAX_KEPT || this.#length > MAX_KEPT_LENGTH)
-      this.#length -= this.#notifications.shift()?.length ?? this.#length
-  }
-
-  take(): Notification[] {
-    return this.#notifications.splice(0).map(({ notification }) => notification)
-  }
-}
-
-/** Progress goes on under the token of the exchange that hears it, if that one wants to hear it. */
-function passTo(heir: PipelineExchange, notification: Notification): void {
-  if (notification.method !== 'notifications/progress') return heir.emit(notification)
-  const meta = heir.params?._meta
-  const progressToken = isObject(meta) ? meta.progressToken : undefined
-  if (progressToken !== undefined)
-    heir.emit({ ...notification, params: { ...notification.params, progressToken } })
 }
 
 /** One request to one upstream. */

@@ -2,7 +2,7 @@ import type { Call, Clock, Dispatch, Exchange, Upstream } from '../api/index.ts'
 import type { Phase, PhaseTimes } from '../api/exchange.ts'
 
 /** A phase that is under way. */
-interface Stay {
+export interface Stay {
   readonly phase: Phase
 }
 

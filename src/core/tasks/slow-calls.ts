@@ -51,18 +51,25 @@ function isLate(made: Promise<Answer>, ms: number, { call, graph }: Slow): Promi
   return new Promise(resolve => {
     const end = (isLate: boolean): void => {
       disarm()
-      exchange.onAsking = undefined
+      exchange.unwatchAsks(watcher)
       resolve(isLate)
     }
     let left = ms
     let from = clock.now()
     let disarm = clock.after(left, () => end(true))
-    exchange.onAsking = isAsking => {
-      if (isAsking) left -= clock.now() - from
-      disarm()
-      from = clock.now()
-      disarm = isAsking ? () => undefined : clock.after(Math.max(0, left), () => end(true))
+    const watcher = {
+      askingBegins: () => {
+        left -= clock.now() - from
+        disarm()
+      },
+      askingEnds: () => {
+        disarm()
+        from = clock.now()
+        disarm = clock.after(Math.max(0, left), () => end(true))
+        return undefined
+      },
     }
+    exchange.watchAsks(watcher)
     const inTime = (): void => end(false)
     made.then(inTime, inTime)
     exchange.onCancel(inTime)
@@ -148,6 +155,7 @@ function again(slow: Slow, given: JsonObject, { onward, continues }: Background)
   })
   exchange.route = before.route
   exchange.entry = before.entry
+  exchange.origin = before.origin ?? before
   continues(exchange)
   const next = new PipelineCall(call.upstream, call.method, params, exchange)
   graph.hooks.runner('call', call.method)?.(next)

@@ -199,6 +199,7 @@ function host(call: PipelineCall, graph: Graph, keeping: Keeping, work: Work): A
   const exchange: PipelineExchange = graph.exchange(session, inboundOf(call, hosted))
   exchange.route = call.exchange.route
   exchange.entry = call.exchange.entry
+  exchange.origin = call.exchange.origin ?? call.exchange
   const own = new PipelineCall(call.upstream, call.method, call.params, exchange)
   Object.assign(own.headers, call.headers)
   const sees = ({ statusMessage, pollIntervalMs }: Partial<TaskState>): void =>

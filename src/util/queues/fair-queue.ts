@@ -1,6 +1,7 @@
 interface Place<T> {
   readonly item: T
   readonly own: Own<T>
+  readonly isAhead: boolean
   before: Place<T> | undefined
   after: Place<T> | undefined
 }
@@ -10,7 +11,10 @@ interface Own<T> {
   readonly caller: string
   first: Place<T> | undefined
   last: Place<T> | undefined
+  /** The last of those that were put ahead. */
+  lastAhead: Place<T> | undefined
   size: number
+  ahead: number
 }
 
 /** A queue in which callers take turns; items of one caller come out in the order they went in. An item is in it once. */
@@ -18,9 +22,15 @@ export class FairQueue<T> {
   /** In the order of their turns. */
   readonly #callers = new Map<string, Own<T>>()
   readonly #places = new Map<T, Place<T>>()
+  #ahead = 0
 
   get size(): number {
     return this.#places.size
+  }
+
+  /** The number of items that were put ahead. */
+  get ahead(): number {
+    return this.#ahead
   }
 
   /** Callers that have something in it, in the order of their turns. */
@@ -33,20 +43,46 @@ export class FairQueue<T> {
     return this.#callers.get(caller)?.size ?? 0
   }
 
+  /** The number of items of one caller that were put ahead. */
+  aheadOf(caller: string): number {
+    return this.#callers.get(caller)?.ahead ?? 0
+  }
+
   get #nextCaller(): Own<T> | undefined {
     return this.#callers.values().next().value
   }
 
   add(caller: string, item: T): void {
+    const own = this.#own(caller)
+    this.#put({ item, own, isAhead: false, before: own.last, after: undefined })
+  }
+
+  /** Adds an item before the others of its caller, behind those that were put ahead earlier. */
+  addAhead(caller: string, item: T): void {
+    const own = this.#own(caller)
+    const before = own.lastAhead
+    const place = { item, own, isAhead: true, before, after: before === undefined ? own.first : before.after }
+    own.lastAhead = place
+    own.ahead++
+    this.#ahead++
+    this.#put(place)
+  }
+
+  #own(caller: string): Own<T> {
     let own = this.#callers.get(caller)
     if (own === undefined) {
-      own = { caller, first: undefined, last: undefined, size: 0 }
+      own = { caller, first: undefined, last: undefined, lastAhead: undefined, size: 0, ahead: 0 }
       this.#callers.set(caller, own)
     }
-    const place: Place<T> = { item, own, before: own.last, after: undefined }
-    if (own.last === undefined) own.first = place
-    else own.last.after = place
-    own.last = place
+    return own
+  }
+
+  #put(place: Place<T>): void {
+    const { item, own, before, after } = place
+    if (before === undefined) own.first = place
+    else before.after = place
+    if (after === undefined) own.last = place
+    else after.before = place
     own.size++
     this.#places.set(item, place)
   }
@@ -80,8 +116,16 @@ export class FairQueue<T> {
     else before.after = after
     if (after === undefined) own.last = before
     else after.before = before
+    if (place.isAhead) this.#leaveAhead(place)
     if (--own.size === 0) this.#callers.delete(own.caller)
     return this.#places.delete(item)
+  }
+
+  #leaveAhead(place: Place<T>): void {
+    const { own, before } = place
+    if (own.lastAhead === place) own.lastAhead = before
+    own.ahead--
+    this.#ahead--
   }
 
   /** Empties it; returns what was in it, in the order of arrival. */
@@ -89,6 +133,7 @@ export class FairQueue<T> {
     const items = [...this.#places.keys()]
     this.#places.clear()
     this.#callers.clear()
+    this.#ahead = 0
     return items
   }
 }

@@ -59,14 +59,14 @@ test('calls beyond the limit wait for their turn, and those beyond the queue fai
     return true
   })
   assert.equal(sent.length, 2)
-  assert.deepEqual(status().queue, { running: 2, waiting: 2, concurrency: 2, size: 2, refused: 1 })
+  assert.deepEqual(status().queue, { running: 2, waiting: 2, asking: 0, concurrency: 2, size: 2, refused: 1 })
   for (let end = 0; end < 4; end++) {
     ends[end]?.()
     await answers[end]
   }
 
   assert.equal(sent.length, 4)
-  assert.deepEqual(status().queue, { running: 0, waiting: 0, concurrency: 2, size: 2, refused: 1 })
+  assert.deepEqual(status().queue, { running: 0, waiting: 0, asking: 0, concurrency: 2, size: 2, refused: 1 })
 })
 
 test('a call that is cancelled in the queue is never sent', async () => {

@@ -34,23 +34,6 @@ test('a call that takes too long fails with GW_TIMEOUT and is given up toward th
   assert.equal(exchange.cancelled, false)
 })
 
-test('a client that thinks has its time: the deadline begins anew until the server goes on', async () => {
-  const { clock, dispatch } = await upstreamWithDeadline({ timeout: '30s' })
-  const exchange = exchangeOf('tools/call')
-  let reply = (): void => undefined
-  exchange.askThrough(() => new Promise(resolve => (reply = () => resolve({ result: {} }))))
-
-  const answer = dispatch(callOf('web', 'tools/call', { name: 'slow' }, exchange))
-  const asked = exchange.ask({ method: 'elicitation/create', params: {} })
-  for (let minute = 0; minute < 10; minute++) clock.pass(30_000)
-  reply()
-  await asked
-  clock.pass(30_000)
-
-  await assert.rejects(answer, { code: 'GW_TIMEOUT' })
-  assert.equal(clock.armed, 0)
-})
-
 test('a tool may have a time of its own, by its own name', async () => {
   const { clock, dispatch } = await upstreamWithDeadline({
     timeout: '30s',

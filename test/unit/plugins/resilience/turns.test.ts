@@ -234,3 +234,35 @@ test('kept turns leave the greedy one its share, and are free again when nobody 
 
   assert.ok(begun.filter(({ caller }) => caller === 'greedy').length > 3)
 })
+
+test('a call that comes back is next of its caller, has a place in a full queue, and never loses it', () => {
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 1, queue: 2 })
+  const [own, back, other, third] = ['a', 'a', 'b', 'c'].map((name, at) => new Caller(name, at, begun))
+  assert.ok(own && back && other && third)
+  turns.takes(OTHER)
+  assert.deepEqual([turns.waits(own), turns.waits(other)], [true, true])
+
+  turns.comesBack(back)
+  assert.equal(turns.waits(third), false)
+  assert.equal(turns.waiting, 3)
+  turns.done(OTHER)
+  turns.done(back)
+  turns.done(other)
+
+  assert.equal(names(begun), 'a1 b2 a0')
+  assert.deepEqual(back.ends, ['began'])
+})
+
+test('callers take turns also where one of them has many calls that come back', () => {
+  const begun: Caller[] = []
+  const turns = new Turns({ concurrency: 1, queue: 10 })
+  turns.takes(OTHER)
+  for (let number = 0; number < 20; number++) turns.comesBack(new Caller('a', number, begun))
+  turns.waits(new Caller('b', 0, begun))
+
+  turns.done(OTHER)
+  for (let end = 0; end < 3; end++) turns.done(begun[end] ?? OTHER)
+
+  assert.equal(names(begun), 'a0 b0 a1 a2')
+})

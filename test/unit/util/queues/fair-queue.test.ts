@@ -62,3 +62,19 @@ test('a queue that is cleared gives back all items in the order of their arrival
   assert.equal(queue.size, 0)
   assert.equal(queue.next, undefined)
 })
+
+test('an item that is put ahead comes before the others of its caller, and behind those put ahead earlier', () => {
+  const queue = new FairQueue<string>()
+  for (const item of ['a1', 'a2', 'b1']) queue.add(item.charAt(0), item)
+  for (const item of ['a3', 'a4', 'c1']) queue.addAhead(item.charAt(0), item)
+
+  assert.deepEqual([queue.ahead, queue.aheadOf('a'), queue.aheadOf('b'), queue.aheadOf('c')], [3, 2, 0, 1])
+  assert.equal(queue.last('a'), 'a2')
+  queue.delete('a4')
+  queue.addAhead('a', 'a5')
+  queue.add('c', 'c2')
+  assert.deepEqual([queue.ahead, queue.aheadOf('a'), queue.sizeOf('a')], [3, 2, 4])
+
+  assert.equal(drained(queue), 'a3 b1 c1 a5 c2 a1 a2')
+  assert.deepEqual([queue.ahead, queue.aheadOf('a'), queue.size], [0, 0, 0])
+})

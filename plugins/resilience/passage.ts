@@ -1,0 +1,335 @@
+import {
+  type Answer,
+  type AskWatcher,
+  type Call,
+  callerKey,
+  type Clock,
+  type Dispatch,
+  gatewayError,
+  GatewayError,
+  reasonOf,
+} from '../../src/plugin.ts'
+import type { Alarm, Alarms } from './alarms.ts'
+import type { Breaker } from './breaker.ts'
+import { resilienceError } from './errors.ts'
+import { type Failure, failureOf, type Retries } from './retries.ts'
+import type { Turns, Waiter } from './turns.ts'
+
+/** The parts of a bulkhead that its calls share. */
+interface Shared {
+  readonly turns: Turns
+  readonly breaker: Breaker | undefined
+  readonly retries: Retries | undefined
+  readonly clock: Clock
+  readonly slow: Alarms<Passage>
+  readonly patience: Alarms<Passage>
+  /** Milliseconds after which a call is slow, and for which it may wait for its turn; 0 means none. */
+  readonly latency: number
+  readonly queueTimeout: number
+  /** Calls whose client is asked. */
+  asking: number
+  /** The alarms of deadlines of this length. */
+  deadlines(ms: number): Alarms<Passage>
+  /** Notes that a waiting call got its turn: how long that takes is said to calls that are refused. */
+  turned(): void
+  /** The error of a call that got no turn. */
+  busy(why: string): GatewayError
+  /** The error of a call that a rest keeps back. */
+  resting(): GatewayError
+}
+
+/** One call with its deadline and the two ends of its promise. */
+interface PassageInit {
+  readonly call: Call
+  readonly next: Dispatch
+  readonly bulkhead: Shared
+  /** Milliseconds for it all; 0 means no limit. */
+  readonly ms: number
+  /** True for a tool that is known to take long, so that it is never slow. */
+  readonly isPatient: boolean
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * `waiting` for a turn, `away` at the upstream, `asking` its client while it is there, `returning` when that has replied and there is no
+ * turn yet, `pausing` before another try.
+ */
+type Phase = 'new' | 'waiting' | 'away' | 'asking' | 'returning' | 'pausing' | 'over'
+
+const AT_UPSTREAM: ReadonlySet<Phase> = new Set<Phase>(['away', 'asking', 'returning'])
+
+/**
+ * One call on its way through a bulkhead. It ends exactly once. While its client is asked, its deadline stands still and its turn is for
+ * others: a person may think for longer than any server works. The reply goes on when the call has a turn again.
+ */
+export class Passage implements Waiter, AskWatcher {
+  readonly #init: PassageInit
+  #phase: Phase = 'new'
+  #deadline: Alarm<Passage> | undefined = undefined
+  #slow: Alarm<Passage> | undefined = undefined
+  #patience: Alarm<Passage> | undefined = undefined
+  /** Stops listening for a cancellation while it waits or pauses. */
+  #unlisten: (() => void) | undefined = undefined
+  #endPause: (() => void) | undefined = undefined
+  /** Lets the reply of its client go on; false keeps it back. */
+  #goOn: ((isUnderWay: boolean) => void) | undefined = undefined
+  /** Milliseconds of its time that were left when its client was asked. */
+  #leftMs = 0
+  #ticket = 0
+  #attempt = 0
+  #wasSlow = false
+
+  constructor(init: PassageInit) {
+    this.#init = init
+  }
+
+  get caller(): string {
+    return callerKey(this.#init.call.exchange.session)
+  }
+
+  /** Starts it. The time counts from the arrival of the request, but for one whose client was asked something first. */
+  start(): void {
+    const { ms, bulkhead, call } = this.#init
+    if (ms > 0) {
+      const now = bulkhead.clock.now()
+      const at = (call.exchange.touched ? now : call.exchange.startedAt) + ms
+      if (at <= now) return this.expired()
+      this.#setDeadline(at)
+    }
+    call.exchange.watchAsks(this)
+    this.#enter()
+  }
+
+  begin(): void {
+    this.#init.bulkhead.turned()
+    if (this.#phase === 'returning') return this.#goesOn()
+    this.#stopWaiting()
+    this.#go()
+  }
+
+  askingBegins(): void {
+    const { bulkhead } = this.#init
+    if (this.#phase === 'returning') return this.#asksAgain()
+    if (this.#phase !== 'away') return
+    this.#phase = 'asking'
+    bulkhead.asking++
+    this.#stopTime()
+    bulkhead.turns.done(this)
+  }
+
+  askingEnds(): Promise<boolean> | undefined {
+    const { turns, clock } = this.#init.bulkhead
+    if (this.#phase !== 'asking') return undefined
+    this.#init.bulkhead.asking--
+    this.#setDeadline(clock.now() + this.#leftMs)
+    if (turns.takes(this)) {
+      this.#goesOn()
+      return undefined
+    }
+    this.#phase = 'returning'
+    turns.comesBack(this)
+    return new Promise(resolve => (this.#goOn = resolve))
+  }
+
+  pushedOut(): void {
+    const { bulkhead } = this.#init
+    const why = 'another caller, who has less in its queue, took the place'
+    const error = bulkhead.breaker?.isShut === true ? bulkhead.resting() : bulkhead.busy(why)
+    if (this.#phase === 'returning') this.#giveUp(error)
+    else this.#end(error)
+  }
+
+  waitedTooLong(): void {
+    const { bulkhead } = this.#init
+    this.#end(bulkhead.busy(`no turn within ${bulkhead.queueTimeout} ms`))
+  }
+
+  /** Its time is over. */
+  expired(): void {
+    const { ms, bulkhead, call } = this.#init
+    const noTurn = `no turn within ${ms} ms`
+    if (this.#phase === 'waiting') return this.#end(bulkhead.busy(noTurn))
+    if (this.#phase === 'returning') return this.#giveUp(bulkhead.busy(noTurn))
+    const why = `no answer within ${ms} ms`
+    if (this.#phase === 'away') bulkhead.breaker?.failed(this.#ticket, why)
+    this.#end(resilienceError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms }), why)
+  }
+
+  /** Called when the call has run for as long as makes it slow. */
+  isSlow(): void {
+    const { bulkhead } = this.#init
+    this.#wasSlow = true
+    bulkhead.breaker?.slow(this.#ticket)
+  }
+
+  #enter(): void {
+    const { bulkhead, call } = this.#init
+    const { turns, breaker } = bulkhead
+    if (breaker?.isShut === true) return this.#end(bulkhead.resting())
+    if (turns.takes(this)) return this.#go()
+    if (!turns.waits(this)) return this.#end(bulkhead.busy('its queue is full'))
+    this.#phase = 'waiting'
+    if (bulkhead.queueTimeout > 0)
+      this.#patience = bulkhead.patience.set(this, bulkhead.clock.now() + bulkhead.queueTimeout)
+    this.#unlisten = call.onCancel(this.#cancelled)
+  }
+
+  /** Has a turn. */
+  #go(): void {
+    const { bulkhead, call, next } = this.#init
+    const { breaker, retries } = bulkhead
+    this.#phase = 'away'
+    if (breaker !== undefined) {
+      this.#ticket = breaker.enter()
+      if (this.#ticket === 0) return this.#end(bulkhead.resting())
+    }
+    if (++this.#attempt === 1) retries?.began()
+    if (bulkhead.latency > 0) this.#watch()
+    try {
+      next(call).then(
+        answer => this.#answered(answer),
+        (error: unknown) => this.#failed(error),
+      )
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** Goes on at the upstream, where its client has replied. */
+  #goesOn(): void {
+    this.#phase = 'away'
+    if (this.#init.bulkhead.latency > 0 && !this.#wasSlow) this.#watch()
+    this.#goOn?.(true)
+    this.#goOn = undefined
+  }
+
+  /** Its client is asked once more before it has a turn: the reply that waits goes on, as it does beside an ask. */
+  #asksAgain(): void {
+    const { bulkhead } = this.#init
+    this.#phase = 'asking'
+    bulkhead.asking++
+    this.#stopTime()
+    bulkhead.turns.leaves(this)
+    this.#goOn?.(true)
+    this.#goOn = undefined
+  }
+
+  #setDeadline(at: number): void {
+    const { ms, bulkhead } = this.#init
+    if (ms > 0) this.#deadline = bulkhead.deadlines(ms).set(this, at)
+  }
+
+  /** Lets nothing ring while its client is asked. */
+  #stopTime(): void {
+    const { ms, bulkhead } = this.#init
+    if (this.#deadline !== undefined) {
+      this.#leftMs = this.#deadline.at - bulkhead.clock.now()
+      bulkhead.deadlines(ms).take(this.#deadline)
+      this.#deadline = undefined
+    }
+    if (this.#slow !== undefined) bulkhead.slow.take(this.#slow)
+    this.#slow = undefined
+  }
+
+  #watch(): void {
+    const { bulkhead, isPatient } = this.#init
+    if (!isPatient) this.#slow = bulkhead.slow.set(this, bulkhead.clock.now() + bulkhead.latency)
+  }
+
+  #answered(answer: Answer): void {
+    if (!AT_UPSTREAM.has(this.#phase)) return
+    const { bulkhead, call, resolve } = this.#init
+    if (call.exchange.cancelled) bulkhead.breaker?.left(this.#ticket)
+    else bulkhead.breaker?.answered(this.#ticket, this.#wasSlow)
+    const hadTurn = this.#close()
+    resolve(answer)
+    if (hadTurn) bulkhead.turns.done(this)
+  }
+
+  #failed(error: unknown): void {
+    if (!AT_UPSTREAM.has(this.#phase)) return
+    const { bulkhead, call } = this.#init
+    const failure = failureOf(error)
+    const detail = error instanceof GatewayError ? error.detail : undefined
+    if (failure.isIll && !call.exchange.cancelled)
+      bulkhead.breaker?.failed(this.#ticket, reasonOf(error), detail)
+    else bulkhead.breaker?.left(this.#ticket)
+    const pauseMs = this.#pauseMs(failure)
+    if (pauseMs === undefined) this.#end(error)
+    else this.#pause(pauseMs)
+  }
+
+  #pauseMs(failure: Failure): number | undefined {
+    const { bulkhead, call } = this.#init
+    const { breaker, retries, clock } = bulkhead
+    if (retries === undefined || breaker?.isShut === true || this.#phase !== 'away') return undefined
+    const leftMs = this.#deadline === undefined ? Infinity : this.#deadline.at - clock.now()
+    return retries.pauseMs(call, failure, this.#attempt, leftMs)
+  }
+
+  /** Gives its turn to others until the next try. */
+  #pause(ms: number): void {
+    const { bulkhead, call } = this.#init
+    this.#phase = 'pausing'
+    this.#unwatch()
+    bulkhead.turns.done(this)
+    this.#endPause = bulkhead.clock.after(ms, () => {
+      this.#stopWaiting()
+      this.#enter()
+    })
+    this.#unlisten = call.onCancel(this.#cancelled)
+  }
+
+  /** The client went while nothing had been sent. */
+  readonly #cancelled = (): void => {
+    if (this.#phase === 'waiting' || this.#phase === 'pausing') this.#end(gatewayError('GW_CANCELLED'))
+  }
+
+  /** Ends a call at the upstream whose turn has not come again. */
+  #giveUp(error: GatewayError): void {
+    this.#init.bulkhead.breaker?.left(this.#ticket)
+    this.#end(error, 'there was no turn for it after its client was asked')
+  }
+
+  #end(error: unknown, cancelBecause?: string): void {
+    const { bulkhead, call, reject } = this.#init
+    const hadTurn = this.#close()
+    // First, so that what the upstream makes of the cancellation comes second.
+    reject(error)
+    if (cancelBecause !== undefined) call.cancel(cancelBecause)
+    // Last, so that the upstream gets the cancellation before the next call.
+    if (hadTurn) bulkhead.turns.done(this)
+  }
+
+  /** Leaves nothing behind; true when it has a turn to give back. */
+  #close(): boolean {
+    const { bulkhead, call, ms } = this.#init
+    const phase = this.#phase
+    this.#phase = 'over'
+    if (this.#deadline !== undefined) bulkhead.deadlines(ms).take(this.#deadline)
+    this.#unwatch()
+    this.#stopWaiting()
+    call.exchange.unwatchAsks(this)
+    if (phase === 'asking') bulkhead.asking--
+    if (phase === 'waiting' || phase === 'returning') bulkhead.turns.leaves(this)
+    this.#goOn?.(false)
+    this.#goOn = undefined
+    return phase === 'away'
+  }
+
+  #unwatch(): void {
+    if (this.#slow !== undefined) this.#init.bulkhead.slow.take(this.#slow)
+    this.#slow = undefined
+    this.#wasSlow = false
+  }
+
+  #stopWaiting(): void {
+    if (this.#patience !== undefined) this.#init.bulkhead.patience.take(this.#patience)
+    this.#endPause?.()
+    this.#unlisten?.()
+    this.#patience = undefined
+    this.#endPause = undefined
+    this.#unlisten = undefined
+  }
+}
