@@ -10,6 +10,7 @@ import {
   type Slot,
 } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
+import { Held, type Places } from './held.ts'
 import { DayCounts } from './day-counts.ts'
 import { explainLimits } from './explain.ts'
 import { enter, leave, placesOf, refusal, take, type Taken } from './taken.ts'
@@ -51,11 +52,11 @@ export const rateLimit: Plugin<RateLimitConfig> = {
     explainLimits(hooks, rules, count === HERE)
 
     if (early.length > 0) {
-      const entered = slot.exchange((): Taken[] => [])
+      const entered = slot.exchange((): Held | undefined => undefined)
       const lets = (exchange: Exchange, taken: Taken[] | Answer): Answer | undefined => {
         if (!Array.isArray(taken)) return taken
         if (exchange.method === LISTEN) count.leave(taken)
-        else entered.set(exchange, taken)
+        else if (taken.length > 0) entered.set(exchange, new Held(count, taken, true))
         return undefined
       }
       hooks.request.tap({ stage: 'limit', phase: 'policy' }, exchange => {
@@ -63,13 +64,20 @@ export const rateLimit: Plugin<RateLimitConfig> = {
         const taken = count.admit(early, subjectOf(exchange, '', ''), uncountedOf(exchange.method, options))
         return taken instanceof Promise ? taken.then(known => lets(exchange, known)) : lets(exchange, taken)
       })
-      if (early.some(rule => rule.hasInFlight))
-        hooks.settled.tap(exchange => count.leave(entered.get(exchange)))
+      if (early.some(rule => rule.hasInFlight)) {
+        hooks.settled.tap(exchange => {
+          entered.get(exchange)?.answered(exchange.answer !== undefined && 'input' in exchange.answer)
+        })
+        hooks.dispatch.tap({ phase: 'policy' }, next => call => {
+          const held = entered.get(call.exchange.origin ?? call.exchange)
+          return held === undefined ? next(call) : held.dispatch(call, next)
+        })
+      }
     }
 
     if (late.length > 0) {
       // A client that is asked something makes the same call several times.
-      const limiting: Limiting = { count, isCounted: slot.exchange(() => false), options }
+      const limiting: Limiting = { count, counted: slot.exchange(() => undefined), options }
       hooks.dispatch.tap({ phase: 'policy' }, (next, { name }) => {
         const own = late.filter(rule => rule.concerns(name))
         return own.length === 0 ? undefined : call => limited(own, call, next, limiting)
@@ -79,13 +87,12 @@ export const rateLimit: Plugin<RateLimitConfig> = {
 }
 
 /** Counting in this process, or in the one that counts for all. Places that are taken are to be given back. */
-interface Counting {
+interface Counting extends Places {
   admit(
     rules: readonly Rule[],
     subject: Subject,
     uncounted: Uncounted,
   ): Taken[] | Answer | Promise<Taken[] | Answer>
-  leave(taken: readonly Taken[]): void
 }
 
 const HERE: Counting = {
@@ -95,6 +102,7 @@ const HERE: Counting = {
     return full === undefined ? enter(places) : refusal(full)
   },
   leave,
+  again: enter,
 }
 
 /** Counts in this process where it is alone, and else in what all of them share. */
@@ -124,12 +132,15 @@ function uncountedOf(method: string, { onFailure }: RateLimitConfig): Uncounted 
 interface Limiting {
   readonly options: RateLimitConfig
   readonly count: Counting
-  readonly isCounted: Slot<Exchange, boolean>
+  /** Calls that were counted, with their places. */
+  readonly counted: Slot<Exchange, Held | undefined>
 }
 
 function limited(rules: readonly Rule[], call: Call, next: Dispatch, limiting: Limiting): Promise<Answer> {
-  const { count, isCounted, options } = limiting
-  if (!CALLS.has(call.method) || isCounted.get(call.exchange)) return next(call)
+  const { count, counted, options } = limiting
+  if (!CALLS.has(call.method)) return next(call)
+  const held = counted.get(call.exchange)
+  if (held !== undefined) return held.dispatch(call, next)
   const subject = subjectOf(call.exchange, call.upstream, toolOf(call))
   const taken = count.admit(rules, subject, uncountedOf(call.method, options))
   if (taken instanceof Promise) return taken.then(known => goOn(known, call, next, limiting))
@@ -140,19 +151,12 @@ function goOn(
   taken: Taken[] | Answer,
   call: Call,
   next: Dispatch,
-  { count, isCounted }: Limiting,
+  { count, counted }: Limiting,
 ): Promise<Answer> {
   if (!Array.isArray(taken)) return Promise.resolve(taken)
-  isCounted.set(call.exchange, true)
-  return taken.length === 0 ? next(call) : leaving(taken, count, next(call))
-}
-
-async function leaving(taken: readonly Taken[], count: Counting, answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer
-  } finally {
-    count.leave(taken)
-  }
+  const held = new Held(count, taken, false)
+  counted.set(call.exchange, held)
+  return held.dispatch(call, next)
 }
 
 async function rulesOf(api: PluginApi<RateLimitConfig>): Promise<Rule[]> {

@@ -93,6 +93,14 @@ export class SharedCounting {
     for (const { rule, key } of taken) this.#meters.get(rule)?.flight.giveBack(key)
   }
 
+  /** Takes places on what is under way once more, for calls that go on; returns those that there was room for. */
+  async again(taken: readonly Taken[]): Promise<readonly Taken[]> {
+    const verdicts = await Promise.all(
+      taken.map(async ({ rule, key }) => this.#meters.get(rule)?.flight.take(key, 'continue')),
+    )
+    return taken.filter((_, at) => verdicts[at] === undefined)
+  }
+
   /** Those that cannot be given back come last. */
   #stepsOf(places: readonly Taken[]): Step[] {
     return (['flight', 'minute', 'day'] as const).flatMap(sort =>
