@@ -9,6 +9,7 @@ import {
   type Log,
 } from '../../src/plugin.ts'
 import { Alarms } from './alarms.ts'
+import { Asking } from './asking.ts'
 import { Breaker } from './breaker.ts'
 import { resilienceError } from './errors.ts'
 import { Passage } from './passage.ts'
@@ -46,7 +47,7 @@ export class Bulkhead {
   readonly queueTimeout: number
   /** Calls that were refused a place, or lost it. */
   refused = 0
-  asking = 0
+  readonly asking = new Asking()
   readonly #settings: Settings
   readonly #upstream: string
   /** Alarms by how long they last: those of one length come in order. */
@@ -119,7 +120,14 @@ export class Bulkhead {
     const { turns, breaker, retries, refused, asking } = this
     const { concurrency, queue } = this.#settings.turns
     return {
-      queue: { running: turns.running, waiting: turns.waiting, asking, concurrency, size: queue, refused },
+      queue: {
+        running: turns.running,
+        waiting: turns.waiting,
+        asking: asking.size,
+        concurrency,
+        size: queue,
+        refused,
+      },
       ...(breaker === undefined ? {} : { breaker: breaker.status() }),
       ...(retries === undefined ? {} : { retries: retries.made }),
     }

@@ -10,6 +10,7 @@ import {
   reasonOf,
 } from '../../src/plugin.ts'
 import type { Alarm, Alarms } from './alarms.ts'
+import type { Asking } from './asking.ts'
 import type { Breaker } from './breaker.ts'
 import { resilienceError } from './errors.ts'
 import { type Failure, failureOf, type Retries } from './retries.ts'
@@ -26,8 +27,7 @@ interface Shared {
   /** Milliseconds after which a call is slow, and for which it may wait for its turn; 0 means none. */
   readonly latency: number
   readonly queueTimeout: number
-  /** Calls whose client is asked. */
-  asking: number
+  readonly asking: Asking
   /** The alarms of deadlines of this length. */
   deadlines(ms: number): Alarms<Passage>
   /** Notes that a waiting call got its turn: how long that takes is said to calls that are refused. */
@@ -56,6 +56,9 @@ interface PassageInit {
  * turn yet, `pausing` before another try.
  */
 type Phase = 'new' | 'waiting' | 'away' | 'asking' | 'returning' | 'pausing' | 'over'
+
+const TOO_MANY = 'too many calls of its caller wait for their clients'
+const NO_TURN_AGAIN = 'there was no turn for it after its client was asked'
 
 const AT_UPSTREAM: ReadonlySet<Phase> = new Set<Phase>(['away', 'asking', 'returning'])
 
@@ -110,18 +113,21 @@ export class Passage implements Waiter, AskWatcher {
 
   askingBegins(): void {
     const { bulkhead } = this.#init
-    if (this.#phase === 'returning') return this.#asksAgain()
-    if (this.#phase !== 'away') return
+    if (this.#phase !== 'away' && this.#phase !== 'returning') return
+    if (!bulkhead.asking.enter(this.caller)) return this.#giveUp(bulkhead.busy(TOO_MANY), TOO_MANY)
+    const hadTurn = this.#phase === 'away'
     this.#phase = 'asking'
-    bulkhead.asking++
     this.#stopTime()
-    bulkhead.turns.done(this)
+    if (hadTurn) return bulkhead.turns.done(this)
+    // It was to return from another ask, whose reply goes on now as it would beside this one.
+    bulkhead.turns.leaves(this)
+    this.#letGoOn(true)
   }
 
   askingEnds(): Promise<boolean> | undefined {
     const { turns, clock } = this.#init.bulkhead
     if (this.#phase !== 'asking') return undefined
-    this.#init.bulkhead.asking--
+    this.#init.bulkhead.asking.leave(this.caller)
     this.#setDeadline(clock.now() + this.#leftMs)
     if (turns.takes(this)) {
       this.#goesOn()
@@ -136,7 +142,7 @@ export class Passage implements Waiter, AskWatcher {
     const { bulkhead } = this.#init
     const why = 'another caller, who has less in its queue, took the place'
     const error = bulkhead.breaker?.isShut === true ? bulkhead.resting() : bulkhead.busy(why)
-    if (this.#phase === 'returning') this.#giveUp(error)
+    if (this.#phase === 'returning') this.#giveUp(error, NO_TURN_AGAIN)
     else this.#end(error)
   }
 
@@ -150,7 +156,7 @@ export class Passage implements Waiter, AskWatcher {
     const { ms, bulkhead, call } = this.#init
     const noTurn = `no turn within ${ms} ms`
     if (this.#phase === 'waiting') return this.#end(bulkhead.busy(noTurn))
-    if (this.#phase === 'returning') return this.#giveUp(bulkhead.busy(noTurn))
+    if (this.#phase === 'returning') return this.#giveUp(bulkhead.busy(noTurn), NO_TURN_AGAIN)
     const why = `no answer within ${ms} ms`
     if (this.#phase === 'away') bulkhead.breaker?.failed(this.#ticket, why)
     this.#end(resilienceError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms }), why)
@@ -200,18 +206,11 @@ export class Passage implements Waiter, AskWatcher {
   #goesOn(): void {
     this.#phase = 'away'
     if (this.#init.bulkhead.latency > 0 && !this.#wasSlow) this.#watch()
-    this.#goOn?.(true)
-    this.#goOn = undefined
+    this.#letGoOn(true)
   }
 
-  /** Its client is asked once more before it has a turn: the reply that waits goes on, as it does beside an ask. */
-  #asksAgain(): void {
-    const { bulkhead } = this.#init
-    this.#phase = 'asking'
-    bulkhead.asking++
-    this.#stopTime()
-    bulkhead.turns.leaves(this)
-    this.#goOn?.(true)
+  #letGoOn(isUnderWay: boolean): void {
+    this.#goOn?.(isUnderWay)
     this.#goOn = undefined
   }
 
@@ -286,10 +285,10 @@ export class Passage implements Waiter, AskWatcher {
     if (this.#phase === 'waiting' || this.#phase === 'pausing') this.#end(gatewayError('GW_CANCELLED'))
   }
 
-  /** Ends a call at the upstream whose turn has not come again. */
-  #giveUp(error: GatewayError): void {
+  /** Ends a call at the upstream for reasons that are not the upstream's. */
+  #giveUp(error: GatewayError, why: string): void {
     this.#init.bulkhead.breaker?.left(this.#ticket)
-    this.#end(error, 'there was no turn for it after its client was asked')
+    this.#end(error, why)
   }
 
   #end(error: unknown, cancelBecause?: string): void {
@@ -311,10 +310,9 @@ export class Passage implements Waiter, AskWatcher {
     this.#unwatch()
     this.#stopWaiting()
     call.exchange.unwatchAsks(this)
-    if (phase === 'asking') bulkhead.asking--
+    if (phase === 'asking') bulkhead.asking.leave(this.caller)
     if (phase === 'waiting' || phase === 'returning') bulkhead.turns.leaves(this)
-    this.#goOn?.(false)
-    this.#goOn = undefined
+    this.#letGoOn(false)
     return phase === 'away'
   }
 

@@ -192,6 +192,30 @@ test('a call that is asked again before it has a turn gets both replies to its s
   assert.deepEqual(queue(), { running: 1, waiting: 0, asking: 0 })
 })
 
+test('a caller has at most 256 calls that wait for their clients, and one more ends at its server too', async () => {
+  const { call, queue } = await server({ limits: { concurrency: 8, queue: 4, queueTimeout: 0 } })
+  const asking = Array.from({ length: 256 }, () => {
+    const made = call('ann')
+    void made.ask()
+    return made
+  })
+  const another = call('bob')
+  void another.ask()
+  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
+
+  const last = call('ann')
+  void last.ask()
+
+  await assert.rejects(last.answer, { code: 'GW_UPSTREAM_BUSY', message: /wait for their clients/ })
+  assert.equal(last.reasons.length, 1)
+  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
+  asking[0]?.exchange.cancel('gone')
+  await asking[0]?.answer.catch(() => undefined)
+  const after = call('ann')
+  void after.ask()
+  assert.deepEqual(queue(), { running: 0, waiting: 0, asking: 257 })
+})
+
 for (const [when, isReplied] of [
   ['while its client is asked', false],
   ['while the reply waits for a turn', true],
