@@ -14,7 +14,8 @@ import { readHeaders } from './request-headers.ts'
 import { responseTo, sendRefusal } from './response.ts'
 import { conversationProblem } from './open-connections.ts'
 
-/** Close code of RFC 6455's registry for what may be tried again. */
+/** Close codes of RFC 6455 and its registry: for credentials that are no longer valid, and for what may be tried again. */
+const POLICY_VIOLATION = 1008
 const TRY_AGAIN_LATER = 1013
 
 /** Answers the upgrade requests of an HTTP listener. */
@@ -49,7 +50,7 @@ export function upgradeTo(context: HttpContext): Upgrade {
         const channel = new WebSocketChannel(webSocket, { clock, headers: headers.passed, unread })
         channel.connected(socket)
         boundUnfinished(context, { webSocket, channel, request, caller })
-        const forget = context.open.note(headers, () => void channel.close())
+        const forget = context.open.note(headers, why => void channel.close(POLICY_VIOLATION, why))
         webSocket.on('close', forget)
         const { label, profile, choices } = headers
         const about = { principal: caller, label, profile, choices, socket: request.socket }

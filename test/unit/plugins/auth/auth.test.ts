@@ -45,7 +45,7 @@ describe('an API key', () => {
     assert.equal((await call(gateway, 'db__read', ci.key)).status, 401)
   })
 
-  test('that was taken back closes what it had opened', async t => {
+  test('that was taken back closes what it had opened, and says so', async t => {
     const gateway = await serve(t, { keys })
     const socket = new WebSocket(gateway.url.replace(/^http(.*)\/mcp$/, 'ws$1/ws'), ['mcp'], {
       headers: bearer(ci.key),
@@ -62,7 +62,8 @@ describe('an API key', () => {
     const { config } = gateway.gateway.generation.loaded
     const auth = { ...config.auth, keys: [{ name: 'other', hash: makeKey('new', []).hash }] }
     await gateway.gateway.reload({ ...config, auth })
-    await closed
+    const [code, why] = (await closed) as [number, Buffer]
+    assert.deepEqual([code, String(why)], [1008, 'its credentials are no longer valid'])
     await listening.text()
   })
 })
