@@ -3,8 +3,9 @@ import { ANONYMOUS, actorKey, principalKey } from '../../api/principal.ts'
 import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
-import { HostedTask } from './hosted-task.ts'
+import { HostedTask, type ToolPlace } from './hosted-task.ts'
 import { sealTaskId } from './task-ids.ts'
+import { whyNotUsed } from './task-rights.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000
@@ -42,6 +43,7 @@ export class TaskStore {
   /** Tasks of legacy servers by the server's id, for what they say unasked. */
   readonly #byOriginal = new Map<string, Named>()
   readonly #busy = new Map<Session, { count: number; ended: (() => void) | undefined }>()
+  readonly #told = new WeakMap<Session, Promise<void>>()
   #count = 0
   #graph: Graph | undefined
 
@@ -144,18 +146,33 @@ export class TaskStore {
     if (named === undefined || named.isDoubtful) return false
     // Another connection is another server session, which may count alike.
     const [owner, another] = named.all.filter(({ session }) => isMeant(session))
-    if (owner === undefined || another !== undefined) return false
+    if (owner === undefined || another !== undefined || owner.place.at !== 'server') return false
     const state = { ...params, taskId: owner.taskId }
     const shown = this.#graph === undefined ? state : stateWithoutSecrets(state, this.#graph)
-    return owner.session.notify({ method, params: shown })
+    this.#tell(owner.place, owner.session, { method, params: shown })
+    return true
   }
 
   #tellChanges(id: string, session: Session): void {
     const task = this.#hosted.get(id)?.task
     const unwatch = task?.watch(() => {
-      session.notify({ method: 'notifications/tasks/status', params: legacyTask(task.state) })
+      this.#tell(task, session, { method: 'notifications/tasks/status', params: legacyTask(task.state) })
       if (isTerminal(task.state.status)) unwatch?.()
     })
+  }
+
+  /** Tells a client of its task, in order, where it may still use the tool of it. */
+  #tell(tool: ToolPlace, session: Session, notification: Notification): void {
+    const told = (this.#told.get(session) ?? Promise.resolve()).then(async () => {
+      const graph = this.#graph
+      if (graph !== undefined && (await whyNotUsed(tool, session, graph)) !== undefined) return
+      session.notify(notification)
+    })
+    // A list that cannot be had says nothing of who may use its tools.
+    this.#told.set(
+      session,
+      told.catch(() => undefined),
+    )
   }
 
   /** Work goes on for this session, whether its client is there or not; returns what ends it. */

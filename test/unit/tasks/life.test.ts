@@ -17,6 +17,7 @@ import {
 } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway } from '../../../src/testing/index.ts'
 import { v1TaskServer } from '../../fixtures/tasks/sdk-v1.ts'
+import { soon } from '../plugins/install.ts'
 import { DECLARED, begin, taskSetting, until } from './setting.ts'
 
 /** Tool of the calls that are tasks here. */
@@ -136,7 +137,7 @@ test('the owner of the gateway sees the tasks of all callers, and ends one, whoe
   assert.deepEqual(reasons, ['enough'])
 })
 
-test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', () => {
+test('what a legacy server says of a task goes to its owner under its own id, and to nobody where it is in doubt', async () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
   const told: Notification[] = []
@@ -146,13 +147,15 @@ test('what a legacy server says of a task goes to its owner under its own id, an
 
   assert.equal(tasks.told('t', says), true)
   assert.equal(tasks.told('other', says), false)
+  await soon()
   assert.deepEqual(told, [{ ...says, params: { taskId: 'ours', status: 'working' } }])
   tasks.note(graph, sessionOf('bob', 'b', told), 'theirs', place, null)
   assert.equal(tasks.told('t', says), false)
+  await soon()
   assert.equal(told.length, 1)
 })
 
-test('a status that came by a connection of another caller reaches nobody, though ids count alike there', () => {
+test('a status that came by a connection of another caller reaches nobody, though ids count alike there', async () => {
   const tasks = new TaskStore()
   const { graph } = graphWith(tasks)
   const told: Notification[] = []
@@ -161,6 +164,7 @@ test('a status that came by a connection of another caller reaches nobody, thoug
   const comesFor = (user: string): boolean => tasks.told('t', says, ({ id }) => id === user)
 
   assert.equal(comesFor('b'), false)
+  await soon()
   assert.deepEqual(told, [])
   assert.equal(comesFor('a'), true)
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../src/plugin.ts'
 import { closeAfter, testClient, testGateway, type TestClient } from '../../../src/testing/index.ts'
+import { until as eventually } from '../../fixtures/until.ts'
 import { taskServer } from '../../fixtures/tasks.ts'
 import { hashOf } from '../rules/keys.ts'
 import { begin, DECLARED, until } from './setting.ts'
@@ -19,8 +20,8 @@ const INPUT = { inputResponses: { confirm: { action: 'accept', content: { confir
 
 type Era = 'modern' | 'legacy'
 
-/** Two clients of one caller, with keys of which only the first may use the server's tools. */
-async function clients(t: TestContext, era: Era, at: Era): Promise<readonly [TestClient, TestClient]> {
+/** A gateway with clients of one caller, with keys of which only the first may use the server's tools. */
+async function setting(t: TestContext, era: Era, at: Era) {
   const server = closeAfter(t, await taskServer(at))
   const upstreams = { t: { type: 'http', url: server.url, prefix: '' } }
   const gateway = closeAfter(t, await testGateway({ config: { auth: AUTH, upstreams } }))
@@ -29,6 +30,12 @@ async function clients(t: TestContext, era: Era, at: Era): Promise<readonly [Tes
     const capabilities = era === 'modern' ? DECLARED : LEGACY
     return closeAfter(t, await testClient(gateway, { era, headers, capabilities }))
   }
+  return { gateway: gateway.gateway, client }
+}
+
+/** Two clients of one caller, of which only the first may use the server's tools. */
+async function clients(t: TestContext, era: Era, at: Era): Promise<readonly [TestClient, TestClient]> {
+  const { client } = await setting(t, era, at)
   return [await client('full'), await client('lesser')]
 }
 
@@ -74,3 +81,26 @@ for (const era of ['modern', 'legacy'] as const)
           assert.deepEqual([await listed(full), await listed(lesser)], [[taskId], []])
         })
     })
+
+const DENY = { filters: { tools: { deny: ['confirm_delete'] } } }
+
+test('a legacy client hears nothing more of a task once it may no longer use the tool', async t => {
+  const { gateway, client } = await setting(t, 'legacy', 'modern')
+  const full = await client('full')
+  await full.listen()
+  const [denied, allowed] = [
+    await begin(full, 'confirm_delete', { filename: 'plans.txt' }),
+    await begin(full, 'slow_compute', { seconds: 60 }),
+  ]
+
+  await gateway.reload({ ...gateway.generation.loaded.config, ...DENY })
+  await full.request('tasks/cancel', { taskId: denied })
+  await full.request('tasks/cancel', { taskId: allowed })
+  const cancelled = (): unknown[] =>
+    full.notifications
+      .filter(({ params }) => params?.status === 'cancelled')
+      .map(({ params }) => params?.taskId)
+  await eventually(() => cancelled().includes(allowed), 'it hears of the other one')
+
+  assert.deepEqual(cancelled(), [allowed])
+})
