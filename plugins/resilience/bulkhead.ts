@@ -52,7 +52,7 @@ export class Bulkhead {
   readonly #upstream: string
   /** Alarms by how long they last: those of one length come in order. */
   readonly #deadlines = new Map<number, Alarms<Passage>>()
-  #turnAt = 0
+  turnAt = 0
   #turnEveryMs = 0
 
   constructor(settings: Settings, { upstream, clock, log, random }: BulkheadHost) {
@@ -98,9 +98,9 @@ export class Bulkhead {
 
   turned(): void {
     const now = this.clock.now()
-    const pause = this.#turnAt === 0 ? 0 : now - this.#turnAt
+    const pause = this.turnAt === 0 ? 0 : now - this.turnAt
     this.#turnEveryMs += (pause - this.#turnEveryMs) * NEWEST
-    this.#turnAt = now
+    this.turnAt = now
   }
 
   busy(why: string): GatewayError {

@@ -30,7 +30,9 @@ interface Shared {
   readonly asking: Asking
   /** The alarms of deadlines of this length. */
   deadlines(ms: number): Alarms<Passage>
-  /** Notes that a waiting call got its turn: how long that takes is said to calls that are refused. */
+  /** Time at which a waiting call went on last. */
+  readonly turnAt: number
+  /** Notes that a waiting call goes on: how long that takes is said to calls that are refused. */
   turned(): void
   /** The error of a call that got no turn. */
   busy(why: string): GatewayError
@@ -57,6 +59,9 @@ interface PassageInit {
  */
 type Phase = 'new' | 'waiting' | 'away' | 'asking' | 'returning' | 'pausing' | 'over'
 
+/** A reply waits for no turn where no call has got one for so long: those that have them may wait for what the reply lets go on. */
+const STUCK_MS = 1000
+
 const TOO_MANY = 'too many calls of its caller wait for their clients'
 const NO_TURN_AGAIN = 'there was no turn for it after its client was asked'
 
@@ -64,7 +69,8 @@ const AT_UPSTREAM: ReadonlySet<Phase> = new Set<Phase>(['away', 'asking', 'retur
 
 /**
  * One call on its way through a bulkhead. It ends exactly once. While its client is asked, its deadline stands still and its turn is for
- * others: a person may think for longer than any server works. The reply goes on when the call has a turn again.
+ * others: a person may think for longer than any server works. The reply goes on when the call has a turn again, or beside the others
+ * where nothing moves: a server that does one thing after the other keeps their calls waiting for this one.
  */
 export class Passage implements Waiter, AskWatcher {
   readonly #init: PassageInit
@@ -82,6 +88,8 @@ export class Passage implements Waiter, AskWatcher {
   #ticket = 0
   #attempt = 0
   #wasSlow = false
+  /** True while it is at the upstream without a turn. */
+  #isBeside = false
 
   constructor(init: PassageInit) {
     this.#init = init
@@ -106,28 +114,32 @@ export class Passage implements Waiter, AskWatcher {
 
   begin(): void {
     this.#init.bulkhead.turned()
-    if (this.#phase === 'returning') return this.#goesOn()
     this.#stopWaiting()
-    this.#go()
+    if (this.#phase === 'returning') this.#goesOn()
+    else this.#go()
   }
 
   askingBegins(): void {
     const { bulkhead } = this.#init
     if (this.#phase !== 'away' && this.#phase !== 'returning') return
     if (!bulkhead.asking.enter(this.caller)) return this.#giveUp(bulkhead.busy(TOO_MANY), TOO_MANY)
-    const hadTurn = this.#phase === 'away'
+    const isReturning = this.#phase === 'returning'
+    const hadTurn = !isReturning && !this.#isBeside
     this.#phase = 'asking'
+    this.#isBeside = false
     this.#stopTime()
-    if (hadTurn) return bulkhead.turns.done(this)
-    // It was to return from another ask, whose reply goes on now as it would beside this one.
+    if (hadTurn) bulkhead.turns.done(this)
+    if (!isReturning) return
+    // The reply to the ask before goes on now, as it would beside this one.
+    this.#stopWaiting()
     bulkhead.turns.leaves(this)
     this.#letGoOn(true)
   }
 
   askingEnds(): Promise<boolean> | undefined {
-    const { turns, clock } = this.#init.bulkhead
+    const { turns, clock, asking, patience } = this.#init.bulkhead
     if (this.#phase !== 'asking') return undefined
-    this.#init.bulkhead.asking.leave(this.caller)
+    asking.leave(this.caller)
     this.#setDeadline(clock.now() + this.#leftMs)
     if (turns.takes(this)) {
       this.#goesOn()
@@ -135,6 +147,7 @@ export class Passage implements Waiter, AskWatcher {
     }
     this.#phase = 'returning'
     turns.comesBack(this)
+    this.#patience = patience.set(this, clock.now() + STUCK_MS)
     return new Promise(resolve => (this.#goOn = resolve))
   }
 
@@ -148,7 +161,22 @@ export class Passage implements Waiter, AskWatcher {
 
   waitedTooLong(): void {
     const { bulkhead } = this.#init
-    this.#end(bulkhead.busy(`no turn within ${bulkhead.queueTimeout} ms`))
+    if (this.#phase === 'returning') this.#mayGoBeside()
+    else this.#end(bulkhead.busy(`no turn within ${bulkhead.queueTimeout} ms`))
+  }
+
+  /** Goes on without a turn where nothing moves: one reply at a time, so that many at once are not as many more calls. */
+  #mayGoBeside(): void {
+    const { turns, clock, patience, turnAt } = this.#init.bulkhead
+    const at = turnAt + STUCK_MS
+    if (clock.now() < at) {
+      this.#patience = patience.set(this, at)
+      return
+    }
+    this.#init.bulkhead.turned()
+    turns.leaves(this)
+    this.#isBeside = true
+    this.#goesOn()
   }
 
   /** Its time is over. */
@@ -272,7 +300,8 @@ export class Passage implements Waiter, AskWatcher {
     const { bulkhead, call } = this.#init
     this.#phase = 'pausing'
     this.#unwatch()
-    bulkhead.turns.done(this)
+    if (!this.#isBeside) bulkhead.turns.done(this)
+    this.#isBeside = false
     this.#endPause = bulkhead.clock.after(ms, () => {
       this.#stopWaiting()
       this.#enter()
@@ -313,7 +342,7 @@ export class Passage implements Waiter, AskWatcher {
     if (phase === 'asking') bulkhead.asking.leave(this.caller)
     if (phase === 'waiting' || phase === 'returning') bulkhead.turns.leaves(this)
     this.#letGoOn(false)
-    return phase === 'away'
+    return phase === 'away' && !this.#isBeside
   }
 
   #unwatch(): void {

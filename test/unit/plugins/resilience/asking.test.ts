@@ -157,12 +157,12 @@ test('a client that thinks does not make its server slow', async () => {
 test('a call that gets no turn again in its time says so, and its server gets no reply', async () => {
   const { call, clock, queue } = await server({})
   const asked = call('ann')
-  clock.pass(10_000)
+  clock.pass(29_500)
   const reply = asked.ask()
   const busy = call('bob')
   asked.reply(ACCEPTED)
   await soon()
-  clock.pass(20_000)
+  clock.pass(500)
 
   await assert.rejects(asked.answer, { code: 'GW_UPSTREAM_BUSY', message: /no turn within 30000 ms/ })
   assert.equal(asked.reasons.length, 1)
@@ -172,6 +172,56 @@ test('a call that gets no turn again in its time says so, and its server gets no
   await busy.answer
   assert.deepEqual(queue(), IDLE)
   assert.equal(clock.armed, 0)
+})
+
+test('a reply goes on without a turn where no call has got one for a second, as they may wait for it', async () => {
+  const { call, clock, queue } = await server({})
+  const asked = call('ann')
+  const reply = asked.ask()
+  const other = call('bob')
+  const third = call('cid')
+  asked.reply(ACCEPTED)
+  await soon()
+  clock.pass(999)
+  assert.equal(await now(reply), undefined)
+  clock.pass(1)
+
+  assert.deepEqual(await now(reply), ACCEPTED)
+  assert.deepEqual(queue(), { running: 1, waiting: 1, asking: 0 })
+  asked.ends(resultOf({}))
+  await asked.answer
+  assert.deepEqual([third.isSent, queue().running], [false, 1])
+  other.ends(resultOf({}))
+  await soon()
+  assert.equal(third.isSent, true)
+  third.ends(resultOf({}))
+  await third.answer
+  assert.deepEqual(queue(), IDLE)
+  assert.equal(clock.armed, 0)
+})
+
+test('of many replies that find no turn one goes on each second, and none while turns come', async () => {
+  const { call, clock } = await server({ timeout: '1h' })
+  const asked = ['ann', 'ann', 'ann'].map(call)
+  const replies: unknown[] = []
+  for (const made of asked) void made.ask().then(reply => replies.push(reply))
+  const other = call('bob')
+  for (const made of asked) made.reply(ACCEPTED)
+  await soon()
+  clock.pass(600)
+  other.ends(resultOf({}))
+  await soon()
+  assert.equal(replies.length, 1)
+  clock.pass(999)
+  await soon()
+  assert.equal(replies.length, 1)
+  clock.pass(1)
+  await soon()
+  assert.equal(replies.length, 2)
+  clock.pass(1000)
+  await soon()
+
+  assert.equal(replies.length, 3)
 })
 
 test('a call that is asked again before it has a turn gets both replies to its server', async () => {
