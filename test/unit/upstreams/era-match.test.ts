@@ -16,7 +16,8 @@ import {
 } from '../fixtures/upstream-bench.ts'
 import { until } from '../../fixtures/until.ts'
 
-const MATCH = { era: 'match' } as const
+/** A process on a busy machine may take seconds to start: of so long a time it has five for the first answer. */
+const MATCH = { era: 'match', startupTimeout: '30s' } as const
 const MODERN = { era: 'modern', version: '2026-07-28' } as const
 /** A client that can be asked for a form. */
 const ASKABLE = { capabilities: { elicitation: {} } }
