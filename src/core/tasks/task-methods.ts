@@ -6,10 +6,10 @@ import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { cancelledAnswer } from '../client-request.ts'
 import type { PipelineExchange } from '../exchange.ts'
 import type { Graph, TaskPlace } from '../graph-types.ts'
-import { HostedTask, type ToolPlace } from './hosted-task.ts'
+import { HostedTask } from './hosted-task.ts'
 import { getModern, listOne, passLegacy, passModern } from './relay.ts'
 import { openTaskId, type ServerPlace } from './task-ids.ts'
-import { whyNotUsed } from './task-rights.ts'
+import { mayUse, whyNotUsed } from './task-rights.ts'
 import { offersTasks, tasksNotDeclared, unknownTask } from './task-support.ts'
 import { detached } from '../catalog/fetch-lists.ts'
 
@@ -158,14 +158,9 @@ export function tellOfTasks(taskIds: readonly string[], exchange: PipelineExchan
 
 async function tellOf(taskId: string, exchange: PipelineExchange, graph: Graph): Promise<void> {
   const task = modernTask(exchange, graph, taskId)
-  if (task === undefined || (await isRefused(task, exchange, graph))) return
+  if (task === undefined || !(await mayUse(task, exchange.session, graph))) return
   if (task instanceof HostedTask) tellOfHosted(task, exchange)
   else await tellOfRelayed(taskId, task, exchange, graph)
-}
-
-/** True for a task that the client may not use; also where that is not known, as a list fails. */
-async function isRefused(tool: ToolPlace, { session }: PipelineExchange, graph: Graph): Promise<boolean> {
-  return (await whyNotUsed(tool, session, graph).catch(() => true)) !== undefined
 }
 
 function tellOfHosted(task: HostedTask, exchange: PipelineExchange): void {

@@ -22,3 +22,8 @@ export async function whyNotUsed(
   // The catalog's error says which scope would open the tool; the task of a tool that is hidden is unknown.
   return found.error.data === undefined ? unknownTask() : found.error
 }
+
+/** True for a caller that may use a task of its own; false also where that is not known, as a list fails. */
+export async function mayUse(tool: ToolPlace, session: Session, graph: Graph): Promise<boolean> {
+  return (await whyNotUsed(tool, session, graph).catch(() => true)) === undefined
+}

@@ -5,7 +5,7 @@ import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask, type ToolPlace } from './hosted-task.ts'
 import { sealTaskId } from './task-ids.ts'
-import { whyNotUsed } from './task-rights.ts'
+import { mayUse } from './task-rights.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000
@@ -164,15 +164,10 @@ export class TaskStore {
   /** Tells a client of its task, in order, where it may still use the tool of it. */
   #tell(tool: ToolPlace, session: Session, notification: Notification): void {
     const told = (this.#told.get(session) ?? Promise.resolve()).then(async () => {
-      const graph = this.#graph
-      if (graph !== undefined && (await whyNotUsed(tool, session, graph)) !== undefined) return
-      session.notify(notification)
+      if (this.#graph === undefined || (await mayUse(tool, session, this.#graph)))
+        session.notify(notification)
     })
-    // A list that cannot be had says nothing of who may use its tools.
-    this.#told.set(
-      session,
-      told.catch(() => undefined),
-    )
+    this.#told.set(session, told)
   }
 
   /** Work goes on for this session, whether its client is there or not; returns what ends it. */
