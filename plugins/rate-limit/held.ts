@@ -20,7 +20,7 @@ export class Held implements AskWatcher {
   #isOver = false
   #calls = 0
   #isAsked = false
-  /** Tells apart what was taken again for now, and what was for before. */
+  /** Counts how often it took its places or gave them back: places that come late may be for a time that is over. */
   #round = 0
 
   /** `taken` is what it has already. It is open while its client waits, until `answered`. */
@@ -41,10 +41,13 @@ export class Held implements AskWatcher {
   dispatch(call: Call, next: Dispatch): Promise<Answer> {
     if (this.#all.length === 0) return next(call)
     const ends = (): void => {
-      if (--this.#calls === 0) call.exchange.unwatchAsks(this)
+      this.#calls--
+      call.exchange.unwatchAsks(this)
       this.#update()
     }
-    if (this.#calls++ === 0) call.exchange.watchAsks(this)
+    this.#calls++
+    // A task goes on in an exchange of its own.
+    call.exchange.watchAsks(this)
     this.#update()
     const answer = next(call)
     answer.then(ends, ends)

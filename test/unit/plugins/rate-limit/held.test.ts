@@ -17,6 +17,7 @@ import {
   type Reply,
 } from '../../../../src/testing/index.ts'
 import { taskServer } from '../../../fixtures/tasks.ts'
+import { until } from '../../../fixtures/until.ts'
 
 const ASK = { method: 'elicitation/create', params: { message: 'Who?', requestedSchema: { type: 'object' } } }
 const CAPABILITIES = { elicitation: { form: {} } }
@@ -88,10 +89,6 @@ function retryOf({ result }: Reply): JsonObject {
     Object.keys(inputRequests).map(key => [key, { action: 'accept', content: {} }]),
   )
   return { requestState, inputResponses }
-}
-
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await new Promise(resolve => setImmediate(resolve))
 }
 
 const RULES = {
