@@ -55,11 +55,11 @@ export class QuietExchange implements Exchange {
   }
 
   watchAsks(): void {
-    // Nobody is asked.
+    // A quiet exchange asks nobody, so there is nothing to hear of.
   }
 
   unwatchAsks(): void {
-    // Nobody is asked.
+    // A quiet exchange asks nobody, so there is nothing to hear of.
   }
 
   emit(): void {

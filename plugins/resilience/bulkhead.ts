@@ -12,7 +12,7 @@ import { Alarms } from './alarms.ts'
 import { Asking } from './asking.ts'
 import { Breaker } from './breaker.ts'
 import { resilienceError } from './errors.ts'
-import { Passage } from './passage.ts'
+import { Passage, type PassageHost } from './passage.ts'
 import { Retries } from './retries.ts'
 import { ownTimeout, type Settings } from './settings.ts'
 import { Turns } from './turns.ts'
@@ -36,7 +36,7 @@ const LONGEST_WAIT_MS = 30_000
 const NEWEST = 0.2
 
 /** Keeps one upstream's trouble from everybody else: deadlines, turns, a breaker and retries for all of its calls. */
-export class Bulkhead {
+export class Bulkhead implements PassageHost {
   readonly turns: Turns
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined

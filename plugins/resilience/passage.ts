@@ -17,7 +17,7 @@ import { type Failure, failureOf, type Retries } from './retries.ts'
 import type { Turns, Waiter } from './turns.ts'
 
 /** The parts of a bulkhead that its calls share. */
-interface Shared {
+export interface PassageHost {
   readonly turns: Turns
   readonly breaker: Breaker | undefined
   readonly retries: Retries | undefined
@@ -44,7 +44,7 @@ interface Shared {
 interface PassageInit {
   readonly call: Call
   readonly next: Dispatch
-  readonly bulkhead: Shared
+  readonly bulkhead: PassageHost
   /** Milliseconds for it all; 0 means no limit. */
   readonly ms: number
   /** True for a tool that is known to take long, so that it is never slow. */
