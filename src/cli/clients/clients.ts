@@ -22,14 +22,18 @@ export interface Client {
   readonly key: readonly string[]
   /** True where that is a list of maps with a `name`. */
   readonly list?: boolean
+  /** Keys without which the client refuses its file; written into a new one. */
+  readonly base?: JsonObject
   /** Entry of a server on a pipe; `$command`, `$args`, `$line` and `$name` stand for values. */
   readonly stdio: JsonObject
   /** Entry of a server at a `$url`. */
   readonly http?: JsonObject
   /** Advice for its owner. */
   readonly note?: string
-  /** Where this is known from. */
-  readonly source: string
+  /** Command of the client that lists its servers. */
+  readonly check?: string
+  /** Version of the client, and the file or command of it, that this row was compared with. */
+  readonly checked: { readonly version: string; readonly against: string }
 }
 
 export const CLIENTS = data.clients as unknown as readonly Client[]

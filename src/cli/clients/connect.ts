@@ -72,7 +72,11 @@ export async function planFor(client: Client, options: ConnectOptions): Promise<
         file,
         problem: `it has an entry "${values.name}" of somebody else: choose another --name`,
       }
-    return { client, file, entry, before, after: await editor.set(text, values.name, entry) }
+    const after = await editor.set(text, values.name, entry)
+    // As the client will read it: nothing is written that it would not find.
+    if (!isDeepStrictEqual(await editor.read(after, values.name), entry))
+      return { client, file, problem: `${client.title} would not find the entry in it` }
+    return { client, file, entry, before, after }
   } catch (error) {
     return { client, file, problem: reasonOf(error) }
   }

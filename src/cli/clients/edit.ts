@@ -156,7 +156,7 @@ function tomlValue(value: unknown): string {
   return Array.isArray(value) ? `[${value.map(tomlValue).join(', ')}]` : JSON.stringify(value)
 }
 
-function yamlEditor({ key, list = false }: Client): Editor {
+function yamlEditor({ key, list = false, base }: Client): Editor {
   const all = async (text: string): Promise<ReadonlyMap<string, unknown>> => {
     const { fromYaml } = await import('../../config/source/plain-yaml.ts')
     const found = at(fromYaml(text) ?? {}, key)
@@ -170,7 +170,14 @@ function yamlEditor({ key, list = false }: Client): Editor {
     all,
     async set(text, name, entry) {
       const { setInYaml } = await import('../../config/source/edit-yaml.ts')
-      return setInYaml(text, key, name, entry, list)
+      const isNew = base !== undefined && text.trim() === ''
+      return setInYaml(
+        isNew ? (await import('../../config/source/plain-yaml.ts')).toYaml(base) : text,
+        key,
+        name,
+        entry,
+        list,
+      )
     },
     async remove(text, name) {
       const { removeFromYaml } = await import('../../config/source/edit-yaml.ts')

@@ -196,6 +196,7 @@ function sayWritten(plans: readonly Plan[], { out }: Terminal): void {
   for (const { client, file } of plans) {
     out.line(`${out.paint('green', 'wrote')} ${file}`)
     if (client.note !== undefined) out.line(`  ${client.note}`)
+    if (client.check !== undefined) out.line(`  ${out.paint('dim', 'check:')} ${client.check}`)
   }
   out.line(
     `${out.paint('dim', 'undo:')} gateway disconnect ${plans.map(({ client }) => client.name).join(' ')}`,

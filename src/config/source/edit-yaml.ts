@@ -9,11 +9,14 @@ type Path = readonly string[]
  */
 export function setInYaml(text: string, path: Path, name: string, value: unknown, isList: boolean): string {
   const document = read(text)
-  if (isList) {
-    const list = listAt(document, path)
-    if (list === undefined) document.setIn(path, document.createNode([value]))
-    else list.items[indexOf(list.items, name, list.items.length)] = document.createNode(value)
-  } else document.setIn([...path, name], document.createNode(value))
+  const found = document.getIn(path)
+  // Null means absent.
+  if (found === undefined || found === null)
+    document.setIn(path, document.createNode(isList ? [value] : { [name]: value }))
+  else if (!isList) document.setIn([...path, name], document.createNode(value))
+  else if (isSeq(found))
+    found.items[indexOf(found.items, name, found.items.length)] = document.createNode(value)
+  else throw new Error(`"${path.join('.')}" is no list`)
   return document.toString({ lineWidth: 0 })
 }
 

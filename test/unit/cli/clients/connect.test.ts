@@ -138,6 +138,19 @@ test('a client without settings gets a file, which is gone again afterwards', as
   }
 })
 
+test('files are where each client looks, also when a variable moves its directory', () => {
+  const file = (name: string, environment = {}, scope: 'user' | 'project' = 'user'): string | undefined =>
+    settingsOf(clientNamed(name), scope, { cwd: '/project', environment: { HOME: '/me', ...environment } })
+
+  assert.equal(file('kimi'), '/me/.kimi-code/mcp.json')
+  assert.equal(file('kimi', { KIMI_CODE_HOME: '/k' }), '/k/mcp.json')
+  assert.equal(file('kimi', {}, 'project'), '/project/.kimi-code/mcp.json')
+  assert.equal(file('cline-cli'), '/me/.cline/data/settings/cline_mcp_settings.json')
+  assert.equal(file('cline-cli', { CLINE_DIR: '/c' }), '/c/data/settings/cline_mcp_settings.json')
+  assert.equal(file('kilo-cli'), '/me/.config/kilo/kilo.json')
+  assert.equal(file('antigravity'), '/me/.gemini/config/mcp_config.json')
+})
+
 test('settings that were changed since then lose the entry alone', async t => {
   for (const { name, before, more } of [
     {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CLIENTS } from '../../../../src/cli/clients/clients.ts'
+import { CLIENTS, type Client } from '../../../../src/cli/clients/clients.ts'
 import { editorOf } from '../../../../src/cli/clients/edit.ts'
+import { fromYaml } from '../../../../src/config/source/plain-yaml.ts'
+import { isObject } from '../../../../src/protocol/json/json.ts'
 
 const BESIDE = '"fs": {"command": "npx", "args": ["a",  "b"]}'
 
@@ -41,4 +43,54 @@ test('settings without servers keep their bytes when the first one is set', asyn
   const text = await editorOf(cursor).set('{\n  "a": 1,   "b":  {}\n}\n', 'gateway', { x: 1 })
 
   assert.equal(text, '{\n  "a": 1,   "b":  {}, "mcpServers": {"gateway":{"x":1}}\n}\n')
+})
+
+const clientNamed = (wanted: string): Client => {
+  const client = CLIENTS.find(({ name }) => name === wanted)
+  assert.ok(client, wanted)
+  return client
+}
+
+const CONTINUE_ENTRY = { name: 'gateway', command: 'gateway', args: ['attach'] }
+
+test('Continue gets a list of servers in a file that it accepts, whatever the file held before', async () => {
+  const editor = editorOf(clientNamed('continue'))
+  const befores = [
+    '',
+    'name: me\nversion: 1.0.0\nschema: v1\n',
+    'name: me\nversion: 1.0.0\nmcpServers:\n',
+    'name: me\nversion: 1.0.0\nmcpServers: []\n',
+    'name: me\nversion: 1.0.0\nmcpServers:\n  - name: other\n    command: other\n',
+  ]
+  for (const before of befores) {
+    const settings = fromYaml(await editor.set(before, 'gateway', CONTINUE_ENTRY))
+
+    assert.ok(isObject(settings))
+    // What its schema demands of a file.
+    assert.equal(typeof settings.name, 'string', before)
+    assert.equal(typeof settings.version, 'string', before)
+    assert.ok(Array.isArray(settings.mcpServers), before)
+    assert.deepEqual(settings.mcpServers.at(-1), CONTINUE_ENTRY)
+  }
+})
+
+test('a map of somebody where Continue wants a list is left as it is', async () => {
+  const editor = editorOf(clientNamed('continue'))
+
+  await assert.rejects(
+    editor.set('mcpServers:\n  mine: { command: x }\n', 'gateway', CONTINUE_ENTRY),
+    /no list/,
+  )
+})
+
+test('a key without a value in YAML settings is none: the entry takes its place', async () => {
+  const editor = editorOf(clientNamed('goose'))
+
+  const text = await editor.set('extensions:\nkeep: 1\n', 'gateway', { x: 1 })
+
+  assert.deepEqual(fromYaml(text), { extensions: { gateway: { x: 1 } }, keep: 1 })
+})
+
+test('each client names the version, and the file or command, that its row was compared with', () => {
+  for (const { name, checked } of CLIENTS) assert.ok(checked.version !== '' && checked.against !== '', name)
 })
