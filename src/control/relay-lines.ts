@@ -14,8 +14,6 @@ const CLOSE_ARRAY = 0x5d
 interface LineFacts {
   readonly id?: RpcId
   readonly method?: string
-  /** The JSON text of its parameters. */
-  readonly params?: Buffer
 }
 
 /**
@@ -23,9 +21,8 @@ interface LineFacts {
  * who waits for an answer. The strict reader would cost each attached client 4 MB. What is no message has no facts.
  */
 export function factsOf(line: Buffer): LineFacts {
-  const facts: { id?: RpcId; method?: string; params?: Buffer } = {}
+  const facts: { id?: RpcId; method?: string } = {}
   const isWhole = eachMember(line, (key, value) => {
-    if (key === 'params') facts.params = value
     if (key === 'method' || key === 'id') Object.assign(facts, plain(key, value))
   })
   return isWhole ? facts : {}

@@ -8,16 +8,15 @@ import { factsOf } from './relay-lines.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
-/** The time for the last answers when the client has gone. */
+/** Time for the last answers after the client has gone. */
 const FAREWELL_MS = 2000
-/** Connections in a row that end before the gateway has said anything: such a one is full, or no gateway of ours. */
-const MAX_MUTE = 5
-/** Rest after the first of them; each later one is twice as long. */
-const REST_MS = 100
-/** Subscriptions that are made again at the next gateway. */
-const MAX_SUBSCRIPTIONS = 1000
-/** Requests that may have changed something: they are not sent twice. */
-const ONCE: ReadonlySet<string> = new Set(['tools/call', 'tasks/cancel', 'tasks/update'])
+/** Failed connections in a row, after which the relay gives up. */
+const MAX_FAILURES = 5
+/** Pause after the second of them; each later pause is twice as long. */
+const PAUSE_MS = 100
+const RECONNECT_MS = 4000
+const LOST = 'the gateway went away during the call, which may have run; look before you repeat it'
+const RESTARTING = 'the gateway restarts; the call has not run: try again'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
 /** The beginning of a reply as a gateway writes it. */
 const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,20}),"(?:result|error)":/
@@ -28,45 +27,44 @@ interface RelayOptions {
   readonly output: Writable
   /** Introduction that the gateway gets before the first message. */
   readonly hello: JsonObject
-  /** Connects to a gateway, which is started where none runs. Rejects when there is none to be had. */
+  /** Connects to a gateway, which is started if none runs. Rejects if that fails; it is tried again then. */
   connect(): Promise<Socket>
   /** Gets what the gateway says of itself at each connection. */
   attached(about: JsonObject): void
+  /** Time that requests wait for a gateway that restarts, before they fail. Default 4 s. */
+  readonly reconnectMs?: number
+  /** Reports why no gateway is to be had any more. */
+  gaveUp?(why: string): void
 }
 
-/** A request that the gateway has not answered yet. */
-interface Open {
-  readonly request: Pick<RpcRequest, 'id' | 'method'>
-  /** Undefined for one of a batch, whose reply would be none of a batch: it is not sent again. */
-  readonly line: Buffer | undefined
-}
-
-/** A request of its own line, which can be sent again. */
-interface Line extends Open {
+/** The `initialize` of a legacy client, which each further gateway gets too. */
+interface Initialize {
+  readonly id: RpcId
   readonly line: Buffer
 }
 
 /**
- * Carries one client's messages to a gateway and back, line by line. When the gateway restarts, the client's session is
- * taken up again at the next one: a client sees an error for the calls that were under way, and its lists anew.
+ * Carries one client's messages to a gateway and back, line by line. If the gateway goes away, open calls fail with one
+ * error, and the relay connects to the next gateway, initializes again and announces changed lists.
  */
 export class Relay {
   readonly #options: RelayOptions
-  readonly #open = new Map<string, Open>()
-  /** Ids of replies to what the relay itself has asked again. */
-  readonly #repeated = new Set<string>()
-  /** Messages of a legacy client that a new gateway must hear again. */
-  #initialize: Line | undefined
+  /** Ids of the requests that wait for a reply. */
+  readonly #open = new Map<string, RpcId>()
+  #initialize: Initialize | undefined
   #isInitialized = false
-  #logLevel: Line | undefined
-  readonly #subscriptions = new Map<string, Line>()
+  /** True while the reply to a repeated `initialize` is on its way: the client has had one. */
+  #isRepeating = false
   #socket: Socket | undefined
   /** True once the gateway on this socket has said something. */
   #isGreeted = false
-  /** Lines of the client that wait for that: those of one chunk, after which no more is read. */
+  /** True while requests fail, as the next gateway takes too long. */
+  #isRefusing = false
+  #refuseLater: NodeJS.Timeout | undefined
+  /** Lines of the client that wait for the greeting: those of one chunk, after which no more is read. */
   readonly #held: Buffer[] = []
   #hasEnded = false
-  #mute = 0
+  #failures = 0
   #done: (code: number) => void = () => undefined
 
   constructor(options: RelayOptions) {
@@ -111,37 +109,42 @@ export class Relay {
       socket.write(`${JSON.stringify({ attach: hello })}\n`)
       if (this.#held.length === 0) input.resume()
     } catch (error) {
-      this.#giveUp(error instanceof Error ? error.message : String(error))
+      this.#failed(error instanceof Error ? error.message : String(error))
     }
   }
 
   /**
-   * The gateway has said something of itself: it runs, and is sent what the client says. One that is just dying still takes
-   * connections, and nobody could tell what it did with what it was sent.
+   * The gateway has said something: only now it gets the client's messages. One that is dying still accepts connections, and
+   * nobody could tell what it did with a message.
    */
   #greeted(socket: Socket): void {
     this.#isGreeted = true
+    this.#isRefusing = false
+    clearTimeout(this.#refuseLater)
     this.#repeat(socket)
     for (const line of this.#held.splice(0)) this.#fromClient(line)
     if (this.#hasEnded) this.#leave()
     else this.#options.input.resume()
   }
 
-  /** Tries again, later each time: a gateway that takes nobody in must not be asked without a rest. */
-  #attachLater(): void {
-    if (this.#mute > MAX_MUTE) return this.#giveUp('the gateway closes each connection at once')
-    if (this.#mute === 0) return void this.#attach()
+  /** Tries again, later each time: a gateway that accepts nobody must not be asked without a pause. */
+  #failed(why: string): void {
+    if (++this.#failures > MAX_FAILURES) return this.#giveUp(why)
+    if (this.#failures === 1) return void this.#attach()
     setTimeout(
       () => {
         if (!this.#hasEnded) void this.#attach()
       },
-      REST_MS * 2 ** (this.#mute - 1),
+      PAUSE_MS * 2 ** (this.#failures - 2),
     )
   }
 
   #giveUp(why: string): void {
-    for (const line of this.#held.splice(0)) this.#noteLine(line)
-    for (const { request } of this.#open.values()) this.#refuse(request.id, why)
+    clearTimeout(this.#refuseLater)
+    this.#options.gaveUp?.(why)
+    for (const line of this.#held.splice(0)) this.#note(line)
+    for (const id of this.#open.values()) this.#refuse(id, why)
+    this.#options.input.pause()
     this.#done(1)
   }
 
@@ -154,7 +157,7 @@ export class Relay {
         const isGreeting = isFirst
         const about = isGreeting ? aboutIn(line) : undefined
         isFirst = false
-        this.#mute = 0
+        this.#failures = 0
         if (about === undefined) this.#fromGateway(line)
         else attached(about)
         if (isGreeting && this.#socket === socket) this.#greeted(socket)
@@ -168,63 +171,55 @@ export class Relay {
     socket.on('close', () => {
       if (this.#socket !== socket) return
       this.#socket = undefined
-      this.#isGreeted = false
       lines.end()
-      if (isFirst) this.#mute++
-      if (this.#hasEnded) this.#done(0)
-      else this.#lost(!isFirst)
+      if (this.#hasEnded) return this.#done(0)
+      if (this.#isGreeted) this.#lost()
+      else this.#failed('the gateway closes each connection at once')
     })
   }
 
-  /**
-   * Says of calls that nobody knows what came of them, and takes the session up at another gateway. One that has said nothing
-   * was sent nothing.
-   */
-  #lost(hasSpoken: boolean): void {
+  /** Fails all open calls, as nobody knows whether they ran, and connects to the next gateway. */
+  #lost(): void {
+    this.#isGreeted = false
+    this.#isRepeating = false
     this.#options.input.pause()
-    this.#repeated.clear()
-    for (const [key, { request, line }] of this.#open) {
-      if (line !== undefined && !(hasSpoken && ONCE.has(request.method))) continue
+    const first = this.#initialize && keyOf(this.#initialize.id)
+    for (const [key, id] of this.#open) {
+      // The next gateway answers it.
+      if (key === first) continue
       this.#open.delete(key)
-      this.#refuse(
-        request.id,
-        'the gateway went away during the call, which may have run; look before you repeat it',
-      )
+      this.#refuse(id, LOST)
     }
-    this.#attachLater()
+    const { reconnectMs = RECONNECT_MS } = this.#options
+    this.#refuseLater = setTimeout(() => this.#refuseHeld(), reconnectMs).unref()
+    void this.#attach()
   }
 
-  /** Sends again what a new gateway has not heard, and the requests that may be asked twice. */
+  /** The next gateway takes too long: until it is there, requests fail at once. */
+  #refuseHeld(): void {
+    this.#isRefusing = true
+    for (const line of this.#held.splice(0)) this.#fromClient(line)
+    this.#options.input.resume()
+  }
+
+  /** Initializes the client's session again. */
   #repeat(socket: Socket): void {
-    const send = (line: Buffer | string): void =>
-      void socket.write(Buffer.concat([Buffer.from(line), NEWLINE]))
-    const first = this.#initialize
-    if (first !== undefined && !this.#open.has(keyOf(first.request.id))) this.#again(first, send)
-    if (this.#isInitialized) send(INITIALIZED)
-    const settings = [
-      ...(this.#logLevel === undefined ? [] : [this.#logLevel]),
-      ...this.#subscriptions.values(),
-    ]
-    for (const one of settings) if (!this.#open.has(keyOf(one.request.id))) this.#again(one, send)
-    for (const { line } of this.#open.values()) if (line !== undefined) send(line)
-  }
-
-  #again({ request, line }: Line, send: (line: Buffer) => void): void {
-    this.#repeated.add(keyOf(request.id))
-    send(line)
+    if (this.#initialize === undefined) return
+    const { id, line } = this.#initialize
+    this.#isRepeating = !this.#open.has(keyOf(id))
+    socket.write(Buffer.concat([line, NEWLINE]))
+    if (this.#isInitialized) socket.write(`${INITIALIZED}\n`)
   }
 
   #fromClient(line: Buffer): void {
     if (this.#isGreeted) {
-      this.#noteLine(line)
+      this.#note(line)
       if (this.#write(line)) return
+    } else if (this.#isRefusing) {
+      for (const { id } of requestsIn(line)) this.#refuse(id, RESTARTING)
+      return
     } else this.#held.push(Buffer.from(line))
     this.#options.input.pause()
-  }
-
-  #noteLine(line: Buffer): void {
-    if (isBatch(line)) this.#noteBatch(line)
-    else this.#note(line)
   }
 
   #write(line: Buffer): boolean {
@@ -238,48 +233,28 @@ export class Relay {
   }
 
   #note(line: Buffer): void {
-    const { id, method, params } = factsOf(line)
-    if (method === 'notifications/initialized') this.#isInitialized = true
-    if (id === undefined || method === undefined) return
-    // The chunk that the line came in is not kept for one request.
-    const open = { request: { id, method }, line: Buffer.from(line) }
-    this.#open.set(keyOf(id), open)
-    this.#remember(open, params)
-  }
-
-  #noteBatch(line: Buffer): void {
-    for (const { id, method } of membersOf(line))
-      if (isId(id) && typeof method === 'string')
-        this.#open.set(keyOf(id), { request: { id, method }, line: undefined })
-  }
-
-  /** Keeps what a legacy client has set for its session. */
-  #remember(open: Line, params: Buffer | undefined): void {
-    const { method } = open.request
-    if (method === 'initialize') this.#initialize = open
-    if (method === 'logging/setLevel') this.#logLevel = open
-    if (method !== 'resources/unsubscribe' && method !== 'resources/subscribe') return
-    const uri = uriIn(params)
-    if (uri === undefined) return
-    if (method === 'resources/unsubscribe') this.#subscriptions.delete(uri)
-    if (method === 'resources/subscribe' && this.#subscriptions.size < MAX_SUBSCRIPTIONS)
-      this.#subscriptions.set(uri, open)
+    if (!isBatch(line) && factsOf(line).method === 'notifications/initialized') this.#isInitialized = true
+    for (const { id, method } of requestsIn(line)) {
+      this.#open.set(keyOf(id), id)
+      // Copied, as it would keep the whole chunk that it came in.
+      if (method === 'initialize' && !isBatch(line)) this.#initialize = { id, line: Buffer.from(line) }
+    }
   }
 
   #fromGateway(line: Buffer): void {
     if (isBatch(line)) for (const { id } of membersOf(line)) if (isId(id)) this.#open.delete(keyOf(id))
     const id = repliedTo(line)
     if (id !== undefined) {
-      const key = keyOf(id)
-      this.#open.delete(key)
-      if (this.#repeated.delete(key)) return this.#heardAgain(key, line)
+      const isOpen = this.#open.delete(keyOf(id))
+      if (!isOpen && this.#isRepeating && keyOf(id) === keyOf(this.#initialize?.id ?? ''))
+        return this.#initializedAgain(line)
     }
     this.#say(line)
   }
 
-  /** A client that was initialized before hears that its lists may be others now. */
-  #heardAgain(key: string, line: Buffer): void {
-    if (this.#initialize === undefined || key !== keyOf(this.#initialize.request.id)) return
+  /** Announces that each list may be another one at this gateway. */
+  #initializedAgain(line: Buffer): void {
+    this.#isRepeating = false
     const capabilities = capabilitiesIn(line)
     for (const list of LISTS) {
       const offered = capabilities[list]
@@ -307,6 +282,12 @@ function isId(value: unknown): value is RpcId {
   return typeof value === 'string' || typeof value === 'number'
 }
 
+/** The requests of a line, which may be a batch. */
+function requestsIn(line: Buffer): Pick<RpcRequest, 'id' | 'method'>[] {
+  const all = isBatch(line) ? membersOf(line) : [factsOf(line)]
+  return all.flatMap(({ id, method }) => (isId(id) && typeof method === 'string' ? [{ id, method }] : []))
+}
+
 /** The messages of a batch; none of what is no JSON. */
 function membersOf(line: Buffer): JsonObject[] {
   try {
@@ -314,15 +295,6 @@ function membersOf(line: Buffer): JsonObject[] {
     return Array.isArray(value) ? value.filter(isObject) : []
   } catch {
     return []
-  }
-}
-
-function uriIn(params: Buffer | undefined): string | undefined {
-  try {
-    const value: unknown = JSON.parse(String(params))
-    return isObject(value) && typeof value.uri === 'string' ? value.uri : undefined
-  } catch {
-    return undefined
   }
 }
 

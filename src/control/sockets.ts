@@ -28,6 +28,8 @@ export interface Place {
 
 /** Most bytes of a socket's address on every system. */
 const MAX_BYTES = 100
+/** Errors of a socket that nobody listens on, or whose gateway has just died. */
+const GONE: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOENT', 'ECONNRESET', 'EPIPE'])
 /** Sockets looked at when others have been left behind. */
 const MAX_SWEPT = 256
 
@@ -60,7 +62,7 @@ export async function connectSocket(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect(path)
     const fail = (error: NodeJS.ErrnoException): void => {
-      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(undefined)
+      if (GONE.has(error.code ?? '')) resolve(undefined)
       else reject(unusable(path, reasonOf(error), error))
     }
     socket.once('error', fail)

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { resolve } from 'node:path'
 import { attachSocket, connectSocket } from '../../control/sockets.ts'
 import { Relay } from '../../control/relay.ts'
-import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { ownPackage } from '../../util/version.ts'
 import { outputOf } from './own-program.ts'
 
@@ -39,11 +39,12 @@ export async function attach(flags: AttachFlags, host: NodeJS.Process): Promise<
     output: host.stdout,
     hello: { cwd: host.cwd(), profile, label },
     connect: async () => {
-      const socket = first ?? (await connectAnyhow(flags, host).catch((error: unknown) => gone(error, say)))
+      const socket = first ?? (await connectAnyhow(flags, host))
       first = undefined
       return socket
     },
     attached: ({ version }) => checkVersion(version, say),
+    gaveUp: why => say(`the gateway is gone: ${why}`),
   })
   return relay.run()
 }
@@ -93,11 +94,6 @@ function parsed(text: string): Said {
   } catch {
     return {}
   }
-}
-
-function gone(error: unknown, say: (text: string) => void): never {
-  say(`the gateway is gone: ${reasonOf(error)}`)
-  throw error
 }
 
 function checkVersion(theirs: unknown, say: (text: string) => void): void {
