@@ -187,13 +187,9 @@ export interface ListsConfig {
    */
   readonly pageSize: number
   /**
-   * How long a list waits for an upstream that is still starting, or was never listed, while no other has anything to show. What comes later is announced by `list_changed`. A call by a name that no list has waits as long for lists that are late for the first time; where all have come, such a name is unknown at once.
+   * How long the first list waits for upstreams that are still starting or were never listed; the time of each counts once, from the first who waited for it. What comes later is announced by `list_changed`, but some clients never list again. A call by a name that no list has waits as long; if all lists have come, such a name is unknown at once.
    */
   readonly grace: string | number
-  /**
-   * The same once another upstream has something to show, but never longer than `grace`.
-   */
-  readonly stragglers: string | number
   /**
    * How long a list waits for an upstream whose list is known; after that the known one is used, marked in `_meta`, and a later one announced by `list_changed`.
    */

@@ -151,7 +151,6 @@ export const NUMBER_PATHS: ReadonlySet<string> = new Set([
   '/listeners/*/port',
   '/lists/grace',
   '/lists/pageSize',
-  '/lists/stragglers',
   '/lists/wait',
   '/metrics/buckets/*',
   '/metrics/tools',

@@ -10,6 +10,9 @@ import { within } from '../util/clock.ts'
 /** Milliseconds that a greeting waits for lists that say what its client may see. */
 const WAIT_MS = 2000
 
+/** Milliseconds that a greeting waits for other upstreams, once one has been spoken to. */
+const OTHERS_MS = 1000
+
 const LISTED = ['tools', 'prompts', 'resources'] as const
 
 /** Merges the capabilities of all upstreams. One that was never reached counts for every list, as it may come back. */
@@ -57,12 +60,22 @@ function unknownCapabilities(node: UpstreamNode): JsonObject {
   return node.upstream.state === 'stopped' ? {} : { tools: {}, prompts: {}, resources: {} }
 }
 
-/** Waits until every upstream has been spoken to once, but no longer than its grace. */
-export async function known({ upstreams, grace }: Graph): Promise<void> {
-  const waiting = [...upstreams.values()].filter(
-    ({ upstream }) => upstream.server === undefined && upstream.state === 'starting',
-  )
-  if (waiting.length > 0) await Promise.all(waiting.map(({ upstream }) => grace.wait(upstream)))
+/**
+ * Waits until every upstream has been spoken to once, but no longer than its grace. As soon as one was, the others have a
+ * second: clients wait less for a greeting than for a list.
+ */
+export async function known({ upstreams, grace, clock }: Graph): Promise<void> {
+  const all = [...upstreams.values()].map(({ upstream }) => upstream)
+  const waiting = all.filter(({ server, state }) => server === undefined && state === 'starting')
+  if (waiting.length === 0) return
+  const greeted = Promise.withResolvers<void>()
+  if (all.some(({ server }) => server !== undefined)) greeted.resolve()
+  const waits = waiting.map(async upstream => {
+    await grace.wait(upstream)
+    if (upstream.server !== undefined) greeted.resolve()
+  })
+  const done = Promise.all(waits)
+  await Promise.race([done, greeted.promise.then(() => within(clock, OTHERS_MS, done))])
 }
 
 /** Merges the upstreams' instructions for a model, each under its upstream's name where several are visible; rules may hide some. */

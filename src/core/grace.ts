@@ -1,77 +1,47 @@
-import type { Kind } from '../protocol/methods.ts'
-import { parseDuration } from '../util/units.ts'
 import type { Clock, Config, Upstream } from '../api/index.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { within } from '../util/clock.ts'
+import { parseDuration } from '../util/units.ts'
+import { liveOf } from './kept-upstream.ts'
+
+/** Times at which somebody waited first: for a start (`undefined`), or for a list of a kind. */
+type FirstWaits = Map<Kind | undefined, number>
 
 /**
- * Limits the wait for an upstream that starts or lists for the first time: `lists.grace` while there is nothing to show, and
- * `lists.stragglers` as soon as there is. The time of an upstream counts from the first who waited, and not anew for each.
+ * Limits the wait for an upstream that starts, or lists for the first time, to `lists.grace`. Its time counts from the first
+ * who waited, also through a reload: one that hangs delays only the first list.
  */
 export class Grace {
   /** The whole of it, in milliseconds. */
   readonly ms: number
-  readonly #stragglersMs: number
   readonly #clock: Clock
-  readonly #since = new WeakMap<Upstream, number>()
-  /** Some upstream has been spoken to. */
-  readonly #greeted = Promise.withResolvers<void>()
-  /** Some upstream has made its first list of a kind: who was only spoken to, or has listed something else, has nothing for it. */
-  readonly #listed = new Map<Kind, PromiseWithResolvers<void>>()
+  readonly #since: WeakMap<Upstream, FirstWaits>
 
-  constructor({ lists }: Config, clock: Clock) {
+  constructor({ lists }: Config, clock: Clock, before?: Grace) {
     this.ms = parseDuration(lists.grace)
-    this.#stragglersMs = Math.min(this.ms, parseDuration(lists.stragglers))
     this.#clock = clock
+    this.#since = before === undefined ? new WeakMap<Upstream, FirstWaits>() : before.#since
   }
 
-  /** Some upstream has listed what it has of this kind. */
-  listed(kind: Kind): void {
-    this.#greeted.resolve()
-    this.#listedOf(kind).resolve()
-  }
-
-  /** Milliseconds left to wait for an upstream that starts, where nothing else can be shown. */
-  left(upstream: Upstream): number {
-    const since = this.#since.get(upstream)
+  /** Milliseconds left to wait for an upstream that starts, or for its first list of a kind. */
+  left(upstream: Upstream, kind?: Kind): number {
+    const since = this.#since.get(liveOf(upstream))?.get(kind)
     return since === undefined ? this.ms : this.ms - (this.#clock.now() - since)
   }
 
-  /** Waits for an upstream to be spoken to for the first time, as long as that is still reasonable: for a list, or to greet a client. */
-  async wait(upstream: Upstream, kind?: Kind): Promise<void> {
-    const started = upstream.start().then(() => {
-      if (upstream.server !== undefined) this.#greeted.resolve()
-    })
-    if (!this.#since.has(upstream)) this.#since.set(upstream, this.#clock.now())
-    const left = this.left(upstream)
-    const others = kind === undefined ? this.#greeted : this.#listedOf(kind)
-    if (left > 0) await this.#within(started, others.promise, { longest: left, spent: this.ms - left })
+  /** The same, which counts from now if nobody waited before. */
+  begin(upstream: Upstream, kind?: Kind): number {
+    const live = liveOf(upstream)
+    const waits = this.#since.get(live) ?? new Map<Kind | undefined, number>()
+    if (!waits.has(kind)) waits.set(kind, this.#clock.now())
+    this.#since.set(live, waits)
+    return Math.max(0, this.left(upstream, kind))
   }
 
-  /** Waits for the first list of an upstream: at most so long, and less where others have something to show. True when it came in time. */
-  within(done: Promise<unknown>, kind: Kind, { longest = this.ms, extra = 0 }): Promise<boolean> {
-    return this.#within(done, this.#listedOf(kind).promise, { longest, extra })
-  }
-
-  #listedOf(kind: Kind): PromiseWithResolvers<void> {
-    const listed = this.#listed.get(kind) ?? Promise.withResolvers<void>()
-    this.#listed.set(kind, listed)
-    return listed
-  }
-
-  #within(
-    done: Promise<unknown>,
-    others: Promise<void>,
-    { longest = this.ms, spent = 0, extra = 0 },
-  ): Promise<boolean> {
-    const shortest = Math.max(0, this.#stragglersMs - spent)
-    return new Promise(resolve => {
-      const over = (isInTime: boolean) => (): void => {
-        takeBack()
-        takeBackShort()
-        resolve(isInTime)
-      }
-      const takeBack = this.#clock.after(longest + extra, over(false))
-      const takeBackShort = this.#clock.after(shortest + extra, () => void others.then(over(false)))
-      done.then(over(true), over(true))
-    })
+  /** Waits for the first attempt to start an upstream, as long as that is still reasonable. */
+  async wait(upstream: Upstream): Promise<void> {
+    const started = upstream.start()
+    const left = this.begin(upstream)
+    if (left > 0) await within(this.#clock, left, started)
   }
 }

@@ -114,7 +114,7 @@ interface CatalogReader {
   isMissing(node: UpstreamNode, kind: Kind): boolean
   isDoubtful(kind: Kind): boolean
   /** A first list of an upstream that is late for this caller, and still worth waiting for. */
-  late(node: UpstreamNode, kind: Kind, viewer: Viewer): LateList | undefined
+  late(node: UpstreamNode): LateList | undefined
   troubles(upstream: string): Readonly<Partial<Record<Kind, string>>> | undefined
 }
 

@@ -32,6 +32,8 @@ interface GraphParts {
   readonly log: Log
   readonly clock: Clock
   readonly hide: Hide
+  /** The graph that this one replaces. */
+  readonly before?: Graph | undefined
 }
 
 /** The hooks on which a plugin may judge resources. */
@@ -78,7 +80,7 @@ export class RuntimeGraph implements Graph {
     this.log = parts.log
     this.clock = parts.clock
     this.hide = parts.hide
-    this.grace = new Grace(parts.config, parts.clock)
+    this.grace = new Grace(parts.config, parts.clock, parts.before?.grace)
     this.judgesUris = JUDGES.some(hook => parts.hooks.taps(hook).some(tap => tap.options.judgesUris === true))
     this.holdsCalls = parts.hooks.taps('dispatch').some(tap => tap.options.asks === true)
     this.#isTimed = timedIn(parts.hooks)

@@ -3,6 +3,7 @@ import { type Target, targetOf } from './target.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
 import type { Exchange, Session, Call, Route } from '../api/index.ts'
 import { within } from '../util/clock.ts'
+import { parseDuration } from '../util/units.ts'
 import type { Graph, UpstreamNode, Found } from './graph-types.ts'
 import type { LateList } from './catalog/part.ts'
 import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
@@ -22,6 +23,7 @@ const NAMED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'comple
 /** Finds the one upstream that an exchange is for, by the name or URI it carries. */
 export class Router {
   readonly #graph: Graph
+  readonly #waitMs: number
   /** Entry that was found for the name of a request before anybody judged it: a name is not looked for twice. */
   readonly #sought = new WeakMap<
     Exchange,
@@ -30,6 +32,7 @@ export class Router {
 
   constructor(graph: Graph) {
     this.#graph = graph
+    this.#waitMs = parseDuration(graph.config.lists.wait)
   }
 
   /**
@@ -187,7 +190,7 @@ export class Router {
     otherwise?: () => CatalogEntry | undefined,
   ): Promise<CatalogEntry | undefined> {
     const { session } = exchange
-    const wanted = { kinds: listsFor(kind), session, exchange }
+    const wanted = { kinds: listsFor(kind), exchange }
     const found = await findInTime(
       this.#graph,
       wanted,
@@ -203,8 +206,11 @@ export class Router {
   async #byPrefix(kind: Kind, name: string, session: Session): Promise<CatalogEntry | undefined> {
     const node = this.#prefixed(kind, name)
     if (node === undefined) return undefined
-    const part = await this.#graph.catalog.part(node.upstream.name, kind, session)
-    const entry = part?.entries.find(candidate => candidate.exposed === name)
+    const listed = this.#graph.catalog.part(node.upstream.name, kind, session)
+    // Without rules that change names, a first list that is late tells nothing new.
+    if (!mayOwn(this.#graph, node, kind) && !(await within(this.#graph.clock, this.#waitMs, listed)))
+      return unlistedEntry(kind, node.upstream.name, name.slice(node.prefix.length), node.prefix)
+    const entry = (await listed)?.entries.find(candidate => candidate.exposed === name)
     const permitted = entry === undefined ? undefined : this.#graph.catalog.permits(entry, session)
     return permitted?.exposed === name ? permitted : undefined
   }
@@ -308,14 +314,13 @@ function originOf(uri: string): string {
 /** Search for a thing of one of these kinds. */
 interface Wanted {
   readonly kinds: readonly Kind[]
-  readonly session: Session
   /** The request that looks for it; nobody waits for one that is cancelled. */
   readonly exchange: Exchange
 }
 
 /**
- * Looks for a thing, and looks again whenever a list arrives that is late for the first time, such as that of a server that
- * starts, until their grace is over. Where no list is late, that is one look.
+ * Looks for a thing, and looks again whenever a server has started that was still starting, until their grace is over. If
+ * none starts, that is one look.
  */
 async function findInTime<T>(
   graph: Graph,
@@ -351,13 +356,10 @@ async function nextOf(late: readonly LateList[], { clock }: Graph, exchange: Exc
   takeBack()
 }
 
-function lateLists(graph: Graph, { kinds, session }: Wanted): LateList[] {
-  const nodes = [...graph.upstreams.values()]
-  return kinds.flatMap(kind =>
-    nodes
-      .filter(node => mayOwn(graph, node, kind))
-      .flatMap(node => graph.catalog.late(node, kind, session) ?? []),
-  )
+function lateLists(graph: Graph, { kinds }: Wanted): LateList[] {
+  return [...graph.upstreams.values()]
+    .filter(node => kinds.some(kind => mayOwn(graph, node, kind)))
+    .flatMap(node => graph.catalog.late(node) ?? [])
 }
 
 /** Without rules that change names, the prefix says whose a name is, and a call need not wait for a list. */

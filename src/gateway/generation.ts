@@ -193,6 +193,7 @@ function assemble(
   const graph = new RuntimeGraph({
     config: loaded.config,
     ...{ hooks, upstreams, identity, seal, parking, tasks, unlisted, log, clock, hide },
+    before: before?.graph,
   })
   const names = Object.keys(loaded.config.listeners)
   const added = new Set(names.filter(name => config.listeners[name] === undefined))

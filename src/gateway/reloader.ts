@@ -173,7 +173,7 @@ export class Generations {
     const grace = new Promise<void>(resolve => {
       takeBack = around.clock.after(parseDuration(lists.grace), resolve)
     })
-    await this.#orEnd(Promise.race([startAll(next), grace])).finally(takeBack)
+    await this.#orEnd(Promise.race([startAll(next, this.#current), grace])).finally(takeBack)
     this.#refuseAtTheEnd()
     await this.makeReady(next)
     const { loaded, neighbours } = next
@@ -229,10 +229,18 @@ export class Generations {
   }
 }
 
-/** Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt. */
-export async function startAll({ graph }: Generation): Promise<void> {
+/**
+ * Starts what starts with the gateway, unless somebody has stopped it by name. Resolves when each had its first attempt, but
+ * for those that run in the generation before: they are as they were.
+ */
+export async function startAll({ graph }: Generation, before?: Generation): Promise<void> {
   const all = [...graph.upstreams.values()].map(({ upstream }) => upstream)
-  await Promise.all(all.filter(startsItself).map(upstream => upstream.start()))
+  await Promise.all(
+    all.filter(startsItself).map(async upstream => {
+      const started = upstream.start()
+      if (before === undefined || !holds(before, upstream.name, liveOf(upstream))) await started
+    }),
+  )
 }
 
 function startsItself({ state, spec, server, isRemembered }: Upstream): boolean {

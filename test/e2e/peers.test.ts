@@ -41,7 +41,7 @@ before(async () => {
   requireBuild()
   servers = await prepareRealServers()
   // Lists are asked for once here, so the first one waits for all servers.
-  const common = { version: 1, lists: { stragglers: '20s' }, upstreams: servers.upstreams }
+  const common = { version: 1, lists: { grace: '20s' }, upstreams: servers.upstreams }
   gateway = await serveHttpGateway({ ...common, listeners: { main: { type: 'http', port: 0 } } })
   pipeConfig = await writeConfig({ ...common, listeners: { pipe: { type: 'stdio' } } })
 })

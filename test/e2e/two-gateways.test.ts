@@ -19,7 +19,7 @@ const [LOCAL, REMOTE] = ['local', 'remote'].map(side => join(EXAMPLE, side, 'gat
 ]
 const PATH = `${join(PACKAGE, 'node_modules/.bin')}:${process.env.PATH ?? ''}`
 /** Lists are compared here, so the first one waits for all servers. */
-const PATIENT = ['--set', 'lists.stragglers=20s']
+const PATIENT = ['--set', 'lists.grace=20s']
 const LOCAL_TOOLS = ['list_directory', 'read_text_file', 'write_file'].map(name => `files__${name}`)
 const HAS_SHELL = process.platform !== 'win32'
 

@@ -112,7 +112,7 @@ async function configFile(name: string, listeners: object): Promise<string> {
   ])
   const upstreams = Object.fromEntries([...marked, ...more]) as object
   const file = join(folder, `${name}.json`)
-  const lists = { grace: '50s', stragglers: '50s', pageSize: 1000 }
+  const lists = { grace: '50s', pageSize: 1000 }
   await writeFile(file, JSON.stringify({ version: 1, log: { format: 'json' }, lists, listeners, upstreams }))
   return file
 }

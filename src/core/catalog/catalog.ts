@@ -213,9 +213,9 @@ export class Catalog {
     }
   }
 
-  /** A first list of an upstream that is late for this caller, and still worth waiting for. */
-  late(node: UpstreamNode, kind: Kind, session: Session): LateList | undefined {
-    return this.#parts.late(node, kind, this.#readerOf(node, kind, session))
+  /** An upstream that starts, and is still worth waiting for. */
+  late(node: UpstreamNode): LateList | undefined {
+    return this.#parts.late(node)
   }
 
   /** Problems with an upstream's lists, by kind; undefined when there are none. */

@@ -44,7 +44,7 @@ export async function fetchList(
   session: Session,
   first: PipelineCall,
 ): Promise<Payload[] | undefined> {
-  const hasWaited = await ready(graph, node, kind)
+  const hasWaited = await ready(graph, node)
   if (!offers(node, kind) || graph.unlisted.has(node.upstream, LISTS[kind].method)) return undefined
   // The time of a call counts from when it is made.
   const call = hasWaited ? listCall(graph, node, kind, session, { own: first.ownList }) : first
@@ -52,9 +52,9 @@ export async function fetchList(
 }
 
 /** Waits until the upstream has been spoken to; true if it had to. Throws when longer would make others wait for it. */
-async function ready({ grace }: Graph, { upstream }: UpstreamNode, kind: Kind): Promise<boolean> {
+async function ready({ grace }: Graph, { upstream }: UpstreamNode): Promise<boolean> {
   if (upstream.server !== undefined || upstream.state === 'stopped') return false
-  await grace.wait(upstream, kind)
+  await grace.wait(upstream)
   if (upstream.server !== undefined) return true
   const why = upstream.problem ?? 'it is still starting'
   throw gatewayError('GW_UPSTREAM_DOWN', { upstream: upstream.name, why, detail: upstream.problemDetail })

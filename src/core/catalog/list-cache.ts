@@ -38,8 +38,6 @@ interface Shelf {
   known: Part | undefined
   /** The list that took too long and is on its way still. */
   late: Promise<Outcome> | undefined
-  /** Since when no list has come that anybody could use. */
-  lateSince: number | undefined
   /** Why the last one that took too long was not taken in the end. */
   failure: Reason | undefined
   /** True for that of a connection of its own. */
@@ -109,27 +107,13 @@ export class Parts {
     )?.[1].known
   }
 
-  /** A first list of an upstream that is late, as one caller sees it; undefined where none is, or its grace is over. */
-  late(node: UpstreamNode, kind: Kind, reader: ListReader): LateList | undefined {
-    const list = this.#starting(node) ?? this.#lateList(node, kind, reader)
-    return list !== undefined && list.leftMs > 0 ? list : undefined
-  }
-
-  /** One that starts has no list on its way: it is asked when it is up. */
-  #starting({ upstream }: UpstreamNode): LateList | undefined {
-    if (upstream.server !== undefined || upstream.state !== 'starting') return undefined
+  /** An upstream that starts, and is still worth waiting for: it is asked for its list when it is up. */
+  late({ upstream }: UpstreamNode): LateList | undefined {
+    const leftMs = this.#graph.grace.left(upstream)
+    if (upstream.server !== undefined || upstream.state !== 'starting' || leftMs <= 0) return undefined
     // Whoever says too early that it has tried is waited for no less, but not asked over and over.
-    const tried = upstream.start().then(() => (upstream.state === 'starting' ? NEVER : undefined))
-    return { done: tried, leftMs: this.#graph.grace.left(upstream) }
-  }
-
-  #lateList(node: UpstreamNode, kind: Kind, reader: ListReader): LateList | undefined {
-    const { clock, grace } = this.#graph
-    for (const [key, { known, late, lateSince }] of this.#shelves.get(node)?.entries() ?? []) {
-      if (late === undefined || known !== undefined || !key.startsWith(shelfKey(kind, reader))) continue
-      return { done: late, leftMs: grace.ms - (clock.now() - (lateSince ?? 0)) }
-    }
-    return undefined
+    const done = upstream.start().then(() => (upstream.state === 'starting' ? NEVER : undefined))
+    return { done, leftMs }
   }
 
   /**
@@ -137,17 +121,13 @@ export class Parts {
    * @throws GatewayError when there is none to give.
    */
   async take(node: UpstreamNode, kind: Kind, session: Session, reader: ListReader): Promise<Part> {
-    if (lacks(node, kind)) {
-      this.#graph.grace.listed(kind)
-      return EMPTY
-    }
+    if (lacks(node, kind)) return EMPTY
     const call = listCall(this.#graph, node, kind, session, reader)
     const shelf = this.#shelf(node, kind, reader, call)
     if (shelf.late !== undefined) return this.#meanwhile(node, kind, shelf)
     const flight = settled(this.#fetch(node, kind, session, call))
     if (await this.#waits(node, kind, shelf, flight)) return this.#arrived(node, kind, shelf, await flight)
     shelf.late = flight
-    shelf.lateSince ??= this.#graph.clock.now()
     void flight.then(outcome => this.#cameLate(node, kind, shelf, outcome))
     return this.#meanwhile(node, kind, shelf)
   }
@@ -179,7 +159,7 @@ export class Parts {
     return entries
   }
 
-  /** Waits for a list; true when it came in time. One of an upstream that starts has its grace on top. */
+  /** Waits for a list; true when it came in time. One that was never listed has its grace. */
   #waits(
     { upstream }: UpstreamNode,
     kind: Kind,
@@ -188,8 +168,9 @@ export class Parts {
   ): Promise<boolean> {
     const { grace, clock } = this.#graph
     if (known !== undefined) return within(clock, this.#waitMs, flight)
-    if (upstream.server === undefined) return grace.within(flight, kind, { extra: this.#waitMs + 1 })
-    return grace.within(flight, kind, { longest: Math.max(grace.ms, this.#waitMs) })
+    // One that starts fails by itself when its grace is over, and says why.
+    if (upstream.server === undefined) return within(clock, grace.begin(upstream) + 1, flight)
+    return within(clock, Math.max(grace.begin(upstream, kind), this.#waitMs), flight)
   }
 
   #arrived(node: UpstreamNode, kind: Kind, shelf: Shelf, outcome: Outcome): Part {
@@ -203,9 +184,7 @@ export class Parts {
     }
     shelf.known = outcome.part
     shelf.failure = undefined
-    shelf.lateSince = undefined
     this.#took(node, kind, outcome.part)
-    this.#graph.grace.listed(kind)
     return outcome.part
   }
 
@@ -213,7 +192,6 @@ export class Parts {
     shelf.late = undefined
     if ('error' in outcome) return this.#failedLate(node, kind, shelf, outcome.error)
     shelf.failure = undefined
-    shelf.lateSince = undefined
     const isNew = shelf.known === undefined || !isSame(shelf.known, outcome.part)
     shelf.known = outcome.part
     this.#took(node, kind, outcome.part)
@@ -302,7 +280,7 @@ function shelfKey(kind: Kind, { viewer, own }: ListReader): string {
 }
 
 function emptyShelf(isOwn: boolean): Shelf {
-  return { known: undefined, late: undefined, lateSince: undefined, failure: undefined, isOwn }
+  return { known: undefined, late: undefined, failure: undefined, isOwn }
 }
 
 function settled(work: Promise<Part>): Promise<Outcome> {

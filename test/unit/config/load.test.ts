@@ -23,7 +23,7 @@ test('a small file gets every default, and nothing of it can be changed', async 
     maxBytes: '64MiB',
     meta: false,
   })
-  assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s', stragglers: '1s', wait: '1s' })
+  assert.deepEqual(config.lists, { pageSize: 1000, grace: '10s', wait: '1s' })
   assert.deepEqual(config.upstreams.web, {
     type: 'http',
     url: 'https://example.com',
@@ -142,7 +142,7 @@ test('later bases win over earlier ones, and the file over all of them', async t
   })
 
   assert.deepEqual(config.log, { level: 'error', format: 'json' })
-  assert.deepEqual(config.lists, { pageSize: 8, grace: '1s', stragglers: '1s', wait: '1s' })
+  assert.deepEqual(config.lists, { pageSize: 8, grace: '1s', wait: '1s' })
   assert.equal(config.shutdown.grace, '2s')
   assert.equal('extends' in config, false)
   assert.equal(files.length, 4)

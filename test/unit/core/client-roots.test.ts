@@ -80,7 +80,7 @@ async function gatewayWith(
   config: JsonObject = {},
   clock?: TestClock,
 ): Promise<TestGateway> {
-  const own = { listeners: {}, lists: { stragglers: 50 }, ...config, upstreams }
+  const own = { listeners: {}, lists: { grace: 50 }, ...config, upstreams }
   return closeAfter(t, await testGateway({ config: own, settle: false, ...(clock && { clock }) }))
 }
 

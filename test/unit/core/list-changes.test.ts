@@ -55,7 +55,7 @@ test('a server that becomes ready while a first list waits for another one is an
     await held.promise
     return { tools: [{ name: 'one', inputSchema: { type: 'object' } }] }
   })
-  const config = { lists: { grace: '30s', stragglers: '30s', wait: '30s' } }
+  const config = { lists: { grace: '30s', wait: '30s' } }
   const gateway = closeAfter(t, await testGateway({ upstreams: { web, late }, config }))
   const client = closeAfter(t, await testClient(gateway, { era: 'legacy' }))
   await client.listen()

@@ -32,7 +32,7 @@ async function besideLong(t: TestContext, pages: number, lists: JsonObject, dela
 }
 
 test('a list of less than 16 MiB over all its pages is listed', async t => {
-  const { names } = await besideLong(t, 15, { grace: '30s', stragglers: '30s', wait: '30s' })
+  const { names } = await besideLong(t, 15, { grace: '30s', wait: '30s' })
 
   assert.equal((await names()).length, 16)
 })
@@ -40,7 +40,6 @@ test('a list of less than 16 MiB over all its pages is listed', async t => {
 test('a list of more than 16 MiB is read no further and left out whole, and log and inspect say why', async t => {
   const { gateway, log, names, asked } = await besideLong(t, 64, {
     grace: '30s',
-    stragglers: '30s',
     wait: '30s',
   })
 
@@ -54,7 +53,7 @@ test('a list of more than 16 MiB is read no further and left out whole, and log 
 })
 
 test('that is said as well where nobody waited for it until it was too long', async t => {
-  const lists = { grace: '100ms', stragglers: '100ms', wait: '100ms' }
+  const lists = { grace: '100ms', wait: '100ms' }
   const { gateway, log, names } = await besideLong(t, 64, lists, 20)
 
   assert.deepEqual(await names(), ['sound__fine'])

@@ -62,7 +62,7 @@ test('a list of more than 10,000 entries is cut, and log and inspect say of whic
   const long = closeAfter(t, await testUpstream({ tools: {} }))
   const tools = Array.from({ length: 10_001 }, (_, n) => ({ name: `t${n}`, inputSchema: { type: 'object' } }))
   long.offer.methods.set('tools/list', () => ({ tools }))
-  const lists = { grace: '30s', stragglers: '30s', wait: '30s', pageSize: 10_000 }
+  const lists = { grace: '30s', wait: '30s', pageSize: 10_000 }
   const { gateway, log } = closeAfter(t, await testGateway({ upstreams: { long }, config: { lists } }))
   const client = await gateway.connect()
 

@@ -85,6 +85,27 @@ for (const era of ['legacy', 'modern'] as const) {
   })
 }
 
+test('a reload waits for no server that is as it was, though that hangs at its start', async t => {
+  const web = closeAfter(t, await testUpstream({ tools: { a: () => 'a' } }))
+  const hung = { type: 'stdio', command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] }
+  const config = (more: JsonObject = {}): JsonObject =>
+    configOf(web, {
+      lists: { grace: '15s' },
+      upstreams: { web: { type: 'http', url: web.url }, hung },
+      ...more,
+    })
+  const gateway = await createGateway(config())
+  cleanup(t, () => gateway.close())
+  await gateway.start()
+  const client = closeAfter(t, await testClient(urlOf(gateway), { era: 'legacy' }))
+  void client.request('tools/list').catch(() => undefined)
+
+  const started = performance.now()
+  for (const pageSize of [5, 6, 7]) await gateway.reload(config({ lists: { grace: '15s', pageSize } }))
+
+  assert.ok(performance.now() - started < 5000)
+})
+
 test('who has never asked for a list is not told that it changed', async t => {
   const web = closeAfter(t, await testUpstream({ tools: { a: () => 'a' } }))
   const gateway = await served(t, configOf(web))
