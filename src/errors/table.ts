@@ -302,6 +302,12 @@ export const ERRORS = {
     http: 502,
     rpc: RPC.internal,
   },
+  GW_UPSTREAM_ERROR: {
+    text: 'upstream "{upstream}" answered {method} with an error: {why}',
+    hint: "The error is the server's own; its log may say more.",
+    http: 502,
+    rpc: RPC.internal,
+  },
   GW_UPSTREAM_AUTH: {
     text: 'upstream "{upstream}" refused our credentials: {why}',
     hint: 'Check upstreams.{upstream}.headers.',

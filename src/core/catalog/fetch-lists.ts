@@ -106,8 +106,12 @@ async function fetchPage(graph: Graph, node: UpstreamNode, call: PipelineCall): 
 }
 
 function failedList({ upstream }: UpstreamNode, method: string, error: RpcError | undefined): GatewayError {
-  const why = `${method} failed: ${error?.message ?? 'it asks for input'}`
-  return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream: upstream.name, why })
+  if (error === undefined)
+    return gatewayError('GW_UPSTREAM_PROTOCOL', {
+      upstream: upstream.name,
+      why: `${method} failed: it asks for input`,
+    })
+  return gatewayError('GW_UPSTREAM_ERROR', { upstream: upstream.name, method, why: error.message })
 }
 
 /** An exchange of our own in somebody's session: many callers may wait for it, so none of them can cancel it. */
