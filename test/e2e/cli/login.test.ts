@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { chmod, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { hashOf } from '../../unit/rules/keys.ts'
 import { callAs } from '../oauth/log-in.ts'
 import { behindLogin, loggingIn, NO_BROWSER, pageOf, visit, type BehindLogin } from '../manners/places.ts'
@@ -135,7 +136,7 @@ test('the way back takes the login that was begun, from this machine, once', asy
   assert.equal(await login.exit, 0, login.stderr())
 })
 
-test('a browser is opened without a shell, with the page as its one argument', async t => {
+test('a browser is opened without a shell, and its one argument is a file that only the owner can read', async t => {
   const where = await behindLogin(t)
   const { cwd } = where
   await writeFile(
@@ -153,7 +154,10 @@ test('a browser is opened without a shell, with the page as its one argument', a
   assert.equal(await login.exit, 0, login.stderr())
   const [count, page] = readFileSync(join(cwd, 'opened'), 'utf8').split('\n')
   assert.equal(count, '1')
-  assert.match(page ?? '', /^http:\/\/127\.0\.0\.1:\d+\/authorize\?.*state=/)
+  const file = fileURLToPath(page ?? '')
+  assert.equal(statSync(file).mode & 0o777, 0o600)
+  assert.equal(statSync(dirname(file)).mode & 0o777, 0o700)
+  assert.match(readFileSync(file, 'utf8'), /url=http:\/\/127\.0\.0\.1:\d+\/authorize\?.*state=/)
 })
 
 test('a login that is over is told with the call, and what is known stays listed', async t => {
