@@ -70,7 +70,7 @@ export const ERRORS = {
   },
   GW_ADD_TRIAL: {
     text: '{upstream} does not start, so it was not added: {why}',
-    hint: 'Give it what it misses with --env-var or --header, try --no-sandbox, or add it unseen with --no-start.',
+    hint: 'Give it what it misses: {help}. Or add it unseen with --no-start.',
     exit: 4,
   },
   GW_FILE_EXISTS: {

@@ -29,6 +29,8 @@ export interface AddFlags extends ValueFlags {
   readonly registry?: string | undefined
   readonly name?: string | undefined
   readonly kind?: string | undefined
+  /** URL that the paths of an OpenAPI document are appended to. */
+  readonly server?: string | undefined
   readonly fresh?: boolean | undefined
   readonly 'no-start': boolean
   readonly 'no-sandbox': boolean
@@ -118,7 +120,10 @@ export async function planAddition(
   const answers = answersIn(flags)
   await askedFor(way.inputs, answers, terminal, host)
   const known = new Set(way.inputs.map(keyOf))
-  const made = withExtras(way.upstream(answers), answers, known)
+  const more = what === undefined ? [] : command
+  const made = withServer(withExtras(way.upstream(answers, more), answers, known), flags.server)
+  if (more.length > 0 && made.type !== 'stdio')
+    throw usage(`"${what ?? ''}" is no program, and takes no arguments`)
   const secrets = withSecretsApart(sandboxed(made, flags, terminal), name, way.inputs, answers)
   return {
     ...{ file, name, way, secrets, notes: [...versioned.notes, ...notes] },
@@ -175,6 +180,19 @@ function withExtras(
     : { ...upstream, [key]: { ...mapAt(upstream, key), ...added } }
 }
 
+function withServer(upstream: JsonObject, server: string | undefined): JsonObject {
+  if (server === undefined) return upstream
+  if (upstream.type !== 'openapi') throw usage('--server is for openapi: alone')
+  return { ...upstream, server }
+}
+
+/** What helps a server to start, by its type. */
+function helpFor({ type }: JsonObject): string {
+  if (type === 'openapi') return '--server <url>, if its document names no server of its own, or --header'
+  if (type !== 'stdio') return '--header'
+  return '--env-var, arguments of it behind --, or --no-sandbox'
+}
+
 /** Programs of strangers run in a sandbox where there is one. */
 function sandboxed(upstream: JsonObject, flags: AddFlags, { environment, cwd }: Terminal): JsonObject {
   const isWanted = upstream.type === 'stdio' && upstream.command !== 'docker' && !flags['no-sandbox']
@@ -191,7 +209,9 @@ export async function tryAddition(
 ): Promise<Trial | undefined> {
   const { edited: change, name } = adding
   const use = (source: LoadedConfig): Promise<Trial | undefined> =>
-    flags['no-start'] ? Promise.resolve(undefined) : trial(source, name, terminal)
+    flags['no-start']
+      ? Promise.resolve(undefined)
+      : trial(source, { name, help: helpFor(adding.secrets.upstream) }, terminal)
   return withSecretFiles(adding, 'for now', () => tried(change.before, change.after, terminal, use))
 }
 

@@ -6,7 +6,8 @@ import { described, type Answers, type Described, type Input } from './inputs.ts
 export interface Way {
   readonly kind: string
   readonly inputs: readonly Input[]
-  readonly upstream: (answers: Answers) => JsonObject
+  /** The entry; `more` are arguments of its owner, behind those that a registry names. */
+  readonly upstream: (answers: Answers, more?: readonly string[]) => JsonObject
   /** Command that is started, or URL that is asked, on one line. */
   readonly title: string
 }
@@ -102,8 +103,8 @@ function runnerWay(type: string, runner: Runner, { given, identifier, environmen
     kind: type,
     title: [runner.command, ...line].join(' '),
     inputs: inputsIn(environment, own),
-    upstream: answers => {
-      const rest = own.flatMap(argument => argument.words(answers))
+    upstream: (answers, more = []) => {
+      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
       return stdio(runner.command, [...line, ...separator, ...rest], environment, answers)
     },
@@ -135,12 +136,12 @@ function dockerWay({ given, identifier, environment, own }: Parts): Found {
     kind: 'oci',
     title: `docker run ${image}`,
     inputs: inputsIn(environment, [...options, ...own]),
-    upstream: answers => {
+    upstream: (answers, more = []) => {
       const names = [...environment]
         .filter(([, one]) => one.value(answers) !== undefined)
         .map(([name]) => name)
       const flags = [...names.flatMap(name => ['-e', name]), ...options.flatMap(one => one.words(answers))]
-      const rest = own.flatMap(argument => argument.words(answers))
+      const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], environment, answers)
     },
   }

@@ -19,10 +19,15 @@ export interface Trial {
 }
 
 /** Starts one upstream of a configuration, alone, and asks for its tools. @throws GatewayError GW_ADD_TRIAL */
-export async function trial(source: LoadedConfig, name: string, terminal: Terminal): Promise<Trial> {
+export async function trial(
+  source: LoadedConfig,
+  { name, help }: { readonly name: string; readonly help: string },
+  terminal: Terminal,
+): Promise<Trial> {
   const { config } = withoutTraces(source)
   const upstream = config.upstreams[name]
-  if (upstream === undefined) throw gatewayError('GW_ADD_TRIAL', { upstream: name, why: 'it is not there' })
+  if (upstream === undefined)
+    throw gatewayError('GW_ADD_TRIAL', { upstream: name, help, why: 'it is not there' })
   // Rules are not asked, and may speak of other servers: what it offers is what counts.
   const kept = Object.fromEntries(Object.entries(config).filter(([key]) => OWN.has(key))) as typeof config
   const alone = { ...kept, listeners: {}, plugins: {}, upstreams: { [name]: upstream } }
@@ -32,7 +37,7 @@ export async function trial(source: LoadedConfig, name: string, terminal: Termin
     const [status] = (await gateway.inspect()).upstreams
     if (status?.state !== 'ready')
       throw gatewayError('GW_ADD_TRIAL', {
-        upstream: name,
+        ...{ upstream: name, help },
         why: status?.problem ?? `it is ${status?.state ?? 'away'}`,
       })
     const sizes = tools.map(tool => ({ name: tool.name, tokens: tokensIn(JSON.stringify(tool)) }))

@@ -11,13 +11,14 @@ export default class Add extends GatewayCommand {
     'Comments are kept, and the file before is gateway.yaml.bak. What does not start is not added, but with --no-start.',
   ].join(' ')
   static override usage =
-    'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND [ARGS...]]'
+    'add [<what>] [--env-var <key=value>...] [--header <line>...] [--name <name>] [-- COMMAND | ARGS...]'
   static override examples = [
     'gateway add io.github.owner/server',
     'gateway add npm:@modelcontextprotocol/server-memory',
     'gateway add npm:@modelcontextprotocol/server-memory@2026.1.26',
     "gateway add https://mcp.example.com/mcp --header 'Authorization: Bearer ${WEB_TOKEN}'",
-    'gateway add openapi:./petstore.json --name pets',
+    'gateway add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes',
+    'gateway add openapi:./petstore.json --name pets --server https://petstore.example.com/v1',
     'gateway add --name notes --yes -- node ./notes.js',
   ]
   static override strict = false
@@ -48,6 +49,10 @@ export default class Add extends GatewayCommand {
       helpValue: '<name=value>',
       summary: 'A value that its registry entry asks for.',
     }),
+    server: string({
+      helpValue: '<url>',
+      summary: 'For openapi: the URL that paths are appended to. Default: the one that its document names.',
+    }),
     kind: string({
       helpValue: '<kind>',
       options: ['remote', 'npm', 'pypi', 'oci', 'nuget', 'sse'],
@@ -67,8 +72,8 @@ export default class Add extends GatewayCommand {
     const command = at === -1 ? [] : this.argv.slice(at + 1)
     const { args, flags, argv } = await this.parse(Add, before)
     const { usage } = await import('../../add/target.ts')
-    if (argv.length > 1) throw usage(`"${String(argv[1])}" is one thing too many; a command stands behind --`)
-    if (args.what !== undefined && command.length > 0) throw usage('give a name or a command, not both')
+    if (argv.length > 1)
+      throw usage(`"${String(argv[1])}" is one thing too many; a command, or arguments, stand behind --`)
     const { add } = await import('../../add/say.ts')
     return add({ what: args.what, command, flags }, this.terminal, process)
   }

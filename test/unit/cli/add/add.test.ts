@@ -248,6 +248,52 @@ test('a server is started once before it is added, and its tools are shown', asy
   assert.deepEqual(readdirSync(join(room.directory, 'secrets')), [])
 })
 
+test('a package or an image gets the arguments behind it, and keeps references in them', async t => {
+  const room = roomOf(t)
+  const entry = (name: string): unknown => (parse(room.text()) as { upstreams: JsonObject }).upstreams[name]
+  const args = ['/data', '--root', '${HOME}']
+
+  await room.add('npm:@scope/files@1.2.3', { name: 'npm' }, args)
+  await room.add('pypi:files==1.2.3', { name: 'pypi' }, args)
+  await room.add('docker:files:1.2.3', { name: 'docker' }, args)
+
+  assert.deepEqual(entry('npm'), {
+    type: 'stdio',
+    command: 'npx',
+    args: ['-y', '@scope/files@1.2.3', ...args],
+  })
+  assert.deepEqual(entry('pypi'), { type: 'stdio', command: 'uvx', args: ['files==1.2.3', ...args] })
+  assert.deepEqual(entry('docker'), {
+    type: 'stdio',
+    command: 'docker',
+    args: ['run', '--rm', '-i', 'files:1.2.3', ...args],
+  })
+  await assert.rejects(room.add('https://mcp.example.com/mcp', {}, ['x']), { code: 'GW_USAGE' })
+  await assert.rejects(room.add('openapi:a.json', {}, ['x']), { code: 'GW_USAGE' })
+})
+
+test('a document that names no server is added with the one of --server, and its hint says so', async t => {
+  const room = roomOf(t)
+  const paths = { '/pets': { get: { operationId: 'pets', responses: { 200: { description: 'all' } } } } }
+  const document = { openapi: '3.1.0', info: { title: 'Pets', version: '1' }, paths }
+  writeFileSync(join(room.directory, 'pets.json'), JSON.stringify(document))
+  const start = { 'no-start': false } as const
+
+  await assert.rejects(
+    room.add('openapi:./pets.json', start),
+    (error: GatewayError) => error.code === 'GW_ADD_TRIAL' && error.hint.includes('--server'),
+  )
+  await room.add('openapi:./pets.json', { ...start, server: 'https://pets.example.com/v1' })
+
+  const { upstreams } = parse(room.text()) as { upstreams: JsonObject }
+  assert.deepEqual(upstreams.pets, {
+    type: 'openapi',
+    document: './pets.json',
+    server: 'https://pets.example.com/v1',
+  })
+  await assert.rejects(room.add('npm:x@1.0.0', { server: 'https://pets.example.com' }), { code: 'GW_USAGE' })
+})
+
 test('nothing is written where the file would not be valid, is no file of ours, or nobody agrees', async t => {
   const broken = roomOf(t, `${WRITTEN}wrong: true\n`)
   await assert.rejects(broken.add('https://mcp.example.com/mcp'), { code: 'GW_CONFIG_INVALID' })
