@@ -207,7 +207,7 @@ async function attemptTwice(
   const first = await outcomeOf(context, live, host, beginning)
   const why = whyAgain(live, first)
   const mayTurn = why !== undefined && context.turns.take(id, limits) === undefined
-  if (mayTurn && live.journal.move(['running'], 'starting', { why: `once more: ${why}` })) {
+  if (mayTurn && live.journal.move(['starting', 'running'], 'starting', { why: `once more: ${why}` })) {
     live.journal.warn(`${id} was asked once more: ${why}`)
     return endOf(live, host, await outcomeOf(context, live, host, beginning))
   }
@@ -244,8 +244,11 @@ function whyEmpty({ stopReason, usage }: TurnEnd): string | undefined {
 }
 
 function whyPassing(error: unknown): string | undefined {
-  const mayPass = error instanceof AgentFailure && error.phase === 'prompt' && MAY_PASS.has(error.kind)
-  return mayPass ? error.message : undefined
+  if (!(error instanceof AgentFailure)) return undefined
+  const { phase, kind, details, message } = error
+  // Some agents answer so while they still close another session. A refusal without an answer is one of our own.
+  const isUnopened = phase === 'session' && kind === 'refused' && details?.code !== undefined
+  return isUnopened || (phase === 'prompt' && MAY_PASS.has(kind)) ? message : undefined
 }
 
 /** A turn in which nothing was said, done or used is none: some agents end it so when their model refuses. */

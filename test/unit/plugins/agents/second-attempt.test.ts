@@ -23,6 +23,28 @@ test('a turn that ends before anything has happened is begun once more, in anoth
   }
 })
 
+test('a session that an agent fails to open is opened once more, and one that cannot be as configured is not', async context => {
+  const answered = new AgentFailure('refused', 'session', 'session not found', { code: -32603 })
+  const ownRefusal = new AgentFailure('refused', 'session', 'agent "a" has no mode "x"')
+  for (const [failures, state, opened] of [
+    [[answered], 'completed', 2],
+    [[answered, answered], 'failed', 2],
+    [[ownRefusal], 'failed', 1],
+  ] as const) {
+    const host = new FakeHost('a', says('done'))
+    const open = host.open.bind(host)
+    let tries = 0
+    host.open = wanted => {
+      const failure = failures[tries++]
+      return failure === undefined ? open(wanted) : Promise.reject(failure)
+    }
+    const service = deskOf(context, [host])
+    const view = await settled(service, (await service.delegate(request(), ANN)).id)
+
+    assert.deepEqual([view.state, tries], [state, opened])
+  }
+})
+
 test('nothing is begun once more where the agent said something, or did', async context => {
   const spoke: Play = async turn => {
     await says('so far')(turn)
