@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { AskGateway, CommandCall } from '../api/command.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { readText } from '../config/source/read.ts'
@@ -11,6 +11,7 @@ import { openBrowser } from './output/browser.ts'
 import { table, uncut } from './output/table.ts'
 import type { Terminal } from './output/terminal.ts'
 import { inRunning, withControl, type ControlFlags } from './remote/connect.ts'
+import { stateDirectory } from './serve/state-directory.ts'
 import { withGateway, withUnstarted } from './local/ask-gateway.ts'
 
 /** Flags that a command of a plugin may have from us. */
@@ -47,9 +48,15 @@ export function callOf(
     withGateway: (which, use) => asked(which, use, flags, terminal),
     canAsk: process.stdin.isTTY,
     fillIn: async (schema, signal) => (process.stdin.isTTY ? filledIn(schema, process, signal) : undefined),
-    openBrowser: url => openBrowser(url, environment),
+    openBrowser: url => openBrowser(url, pagesOf(terminal), environment),
     onInterrupt: stop => onInterrupt(stop, process),
   }
+}
+
+/** Directory of the pages that lead a browser on, beside the state of all configurations. */
+function pagesOf(terminal: Terminal): string | undefined {
+  const state = stateDirectory({ file: 'any' }, terminal)
+  return state === undefined ? undefined : join(dirname(state), 'pages')
 }
 
 /** Larger files are not written by hand. */

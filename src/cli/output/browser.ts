@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { findProgram } from '../../util/find-program.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
-import { stateDirectory } from '../serve/state-directory.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -18,14 +17,19 @@ const MAX_AGE_MS = 300_000
 /**
  * Opens a page in the browser of whoever sits here; false where nobody does, or the URL is not for a browser. Everybody on
  * this machine can read arguments of processes, and a URL may hold a secret: the browser gets a file that leads there, which
- * only this user can read.
+ * only this user can read, in `directory`.
  */
-export function openBrowser(url: string, environment: Environment, platform = platformOf().name): boolean {
+export function openBrowser(
+  url: string,
+  directory: string | undefined,
+  environment: Environment,
+  platform = platformOf().name,
+): boolean {
   const parsed = URL.parse(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) return false
   const opener = openerOf(environment, platform)
-  const page = opener && writePage(parsed.href, environment)
-  if (opener === undefined || page === undefined) return false
+  const page = opener && directory && writePage(parsed.href, directory)
+  if (opener === undefined || !page) return false
   const [command, ...args] = opener
   const child = spawn(command, [...args, page], { stdio: 'ignore', detached: true, shell: false })
   child.on('error', () => undefined)
@@ -45,11 +49,7 @@ function openerOf(environment: Environment, platform: NodeJS.Platform): Opener |
 }
 
 /** Writes a page that leads to a URL, and returns its own; undefined if there is no place for it. */
-function writePage(url: string, environment: Environment): string | undefined {
-  const state = stateDirectory({ file: 'any' }, { environment })
-  if (state === undefined) return undefined
-  // Beside the state of all configurations.
-  const directory = join(dirname(state), 'pages')
+function writePage(url: string, directory: string): string | undefined {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
     removeOld(directory)

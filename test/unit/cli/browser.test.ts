@@ -22,14 +22,13 @@ async function home(
   await chmod(opener, 0o755)
   const env = {
     HOME: directory,
-    XDG_STATE_HOME: join(directory, 'state'),
     PATH: `${directory}:/usr/bin:/bin`,
     DISPLAY: ':9',
   }
   const read = (): Promise<string> => readFile(notes, 'utf8').catch(() => '')
   return {
     env,
-    pages: join(directory, 'state/tapgate/pages'),
+    pages: join(directory, 'pages'),
     opened: async () => {
       await until(async () => (await read()) !== '')
       return read()
@@ -38,9 +37,9 @@ async function home(
 }
 
 test('a link with a secret is in no argument: the browser gets a file that only its owner can read', async t => {
-  const { env, opened } = await home(t)
+  const { env, pages, opened } = await home(t)
 
-  assert.equal(openBrowser(LINK, env, 'linux'), true)
+  assert.equal(openBrowser(LINK, pages, env, 'linux'), true)
 
   const argument = (await opened()).trim()
   assert.doesNotMatch(argument, /secret|token|\n/)
@@ -52,12 +51,12 @@ test('a link with a secret is in no argument: the browser gets a file that only 
 
 test('pages of links that are over are removed when the next one is opened', async t => {
   const { env, pages, opened } = await home(t)
-  openBrowser(LINK, env, 'linux')
+  openBrowser(LINK, pages, env, 'linux')
   await opened()
   const [first = ''] = await readdir(pages)
   await utimes(join(pages, first), 1, 1)
 
-  openBrowser(LINK, env, 'linux')
+  openBrowser(LINK, pages, env, 'linux')
 
   const left = await readdir(pages)
   assert.equal(left.length, 1)
@@ -65,10 +64,10 @@ test('pages of links that are over are removed when the next one is opened', asy
 })
 
 test('without a display, over SSH, or without a home nothing is opened', async t => {
-  const { env } = await home(t)
+  const { env, pages } = await home(t)
 
-  assert.equal(openBrowser(LINK, { ...env, DISPLAY: '' }, 'linux'), false)
-  assert.equal(openBrowser(LINK, { ...env, SSH_CONNECTION: '1' }, 'linux'), false)
-  assert.equal(openBrowser(LINK, { PATH: env.PATH, DISPLAY: ':9' }, 'linux'), false)
-  assert.equal(openBrowser('file:///etc/passwd', env, 'linux'), false)
+  assert.equal(openBrowser(LINK, pages, { ...env, DISPLAY: '' }, 'linux'), false)
+  assert.equal(openBrowser(LINK, pages, { ...env, SSH_CONNECTION: '1' }, 'linux'), false)
+  assert.equal(openBrowser(LINK, undefined, env, 'linux'), false)
+  assert.equal(openBrowser('file:///etc/passwd', pages, env, 'linux'), false)
 })
