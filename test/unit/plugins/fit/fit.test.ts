@@ -26,7 +26,7 @@ async function serve(t: TestContext, config: JsonObject = {}) {
         [LONG]: () => 'long',
         'dotted.name': () => 'dotted',
         union: { inputSchema: ROOT_UNION, run: args => JSON.stringify(args) },
-        hopeless: { inputSchema: { type: 'string' }, run: () => 'hopeless' },
+        hopeless: { inputSchema: { type: 'object', allOf: [{ type: 'string' }] }, run: () => 'hopeless' },
       },
     }),
   )
@@ -126,7 +126,7 @@ test('the owner reads what a client is shown, and why', async t => {
     /its name has 67 characters, and the client takes 59/,
   )
   assert.equal(byName.get('web__dotted.name')?.shown, 'web__dotted_name')
-  assert.match(String(byName.get('web__hopeless')?.unfit), /takes no object/)
+  assert.match(String(byName.get('web__hopeless')?.unfit), /allOf/)
 })
 
 test('a client that names itself anew in each request makes no more lists than the table has rows', async t => {
