@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { type Kind, LISTS } from '../protocol/methods.ts'
-import { canonicalOr, withSafeIcons } from '../protocol/uri.ts'
+import { canonicalOr } from '../protocol/uri.ts'
+import { repairEntry } from '../protocol/repair/list-entry.ts'
 import type { Payload } from '../protocol/payload.ts'
 import type { RpcError } from '../protocol/rpc-error.ts'
 
@@ -35,17 +36,47 @@ export function isCalled(entry: CatalogEntry, name: string): boolean {
   return entry.exposed === name || lookupName(entry) === name
 }
 
-/** The entries of one result, as this upstream's. What is no entry is passed over. */
-export function entriesOf(payload: Payload, kind: Kind, upstream: string, prefix: string): CatalogEntry[] {
-  const { member, key } = LISTS[kind]
+/** One page of a server's list as strict clients can read it, with the names of all that they could not. */
+export interface ListPage {
+  readonly entries: CatalogEntry[]
+  /** Entries that cannot be repaired, and why. */
+  readonly withheld: readonly string[]
+  /** Optional fields of a wrong type. */
+  readonly dropped: readonly string[]
+  /** Why there is no list in it at all. */
+  readonly problem?: string
+}
+
+/** Reads the entries of one result, as this upstream's; an optional field that is wrong is left out, and an entry that has no name. */
+export function readListPage(payload: Payload, kind: Kind, upstream: string, prefix: string): ListPage {
+  const { member, key, method } = LISTS[kind]
   const list = payload.value()[member]
-  if (!Array.isArray(list)) return []
   const entries: CatalogEntry[] = []
-  for (const value of list as unknown[]) {
-    if (!isObject(value) || typeof value[key] !== 'string') continue
-    entries.push(entryOf(kind, upstream, value[key], prefix, withSafeIcons(value)))
+  const withheld: string[] = []
+  const dropped: string[] = []
+  if (!Array.isArray(list))
+    return { entries, withheld, dropped, problem: `${method} has no list "${member}"` }
+  for (const [index, value] of (list as unknown[]).entries()) {
+    const repaired = repairEntry(kind, value)
+    if ('problem' in repaired) {
+      withheld.push(`${labelOf(value, index)} (${repaired.problem})`)
+      continue
+    }
+    const { entry } = repaired
+    const original = entry[key] as string
+    entries.push(entryOf(kind, upstream, original, prefix, entry))
+    for (const field of repaired.dropped) dropped.push(`"${original.slice(0, MAX_LABEL)}": ${field}`)
   }
-  return entries
+  return { entries, withheld, dropped }
+}
+
+/** Most characters of a server's own words in a label. */
+const MAX_LABEL = 64
+
+/** Names an entry that has no name: by what it has in place of one, or by its number. */
+function labelOf(value: unknown, index: number): string {
+  const named = isObject(value) ? (value.name ?? value.title ?? value.uri) : value
+  return typeof named === 'string' ? `"${named.slice(0, MAX_LABEL)}"` : `no. ${index + 1}`
 }
 
 /** An entry as it stands before any tap: tools and prompts carry their upstream's prefix, URIs are kept. */

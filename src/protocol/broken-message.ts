@@ -19,8 +19,6 @@ const LOOK_AHEAD = 128
 const MOST_COMPARED = 2000
 /** Level of the entries of a list: message, result, list, entry. */
 const ENTRY_LEVEL = 4
-/** Deepest level that an entry is followed to: what nests deeper is no mistake, and may never end. */
-const DEEPEST = 1000
 
 /**
  * Finds the id of the request that an unreadable message answers; null where it has none, or is no answer. An id in front of a
@@ -49,8 +47,7 @@ interface Shortened {
 }
 
 /**
- * The message that answers a list method, without the entries that nest deeper than any message may. Where one nests still
- * deeper, all of it stays.
+ * The message that answers a list method, with only the names of the entries that nest deeper than any message may.
  */
 export function withoutDeepEntries(bytes: Buffer): Shortened {
   const kept: Buffer[] = []
@@ -60,7 +57,6 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
   let deepest = 0
   walk(bytes, (level, at, isOpening) => {
     if (level > deepest) deepest = level
-    if (level > DEEPEST) return true
     if (level !== ENTRY_LEVEL || bytes[at] === QUOTE) return false
     if (isOpening) {
       start = at
@@ -68,18 +64,22 @@ export function withoutDeepEntries(bytes: Buffer): Shortened {
     } else if (deepest > MAX_DEPTH && start >= 0) {
       kept.push(bytes.subarray(from, start))
       withheld.push(bytes.subarray(start, at + 1))
-      kept.push(NOTHING)
+      kept.push(nameOf(bytes.subarray(start, at + 1)))
       from = at + 1
     }
     return false
   })
-  if (deepest > DEEPEST) return { bytes, withheld: [] }
   kept.push(bytes.subarray(from))
   return { bytes: Buffer.concat(kept), withheld }
 }
 
-/** Stands where an entry stood; what is no object is no entry. */
-const NOTHING = Buffer.from('null')
+const NAME = /"(?:name|uri|uriTemplate)"\s*:\s*("[^"\\]{1,64}")/
+
+/** The name alone replaces an entry: what is no object is withheld by its name. */
+function nameOf(entry: Buffer): Buffer {
+  const [, name = 'null'] = NAME.exec(entry.toString('utf8')) ?? []
+  return Buffer.from(name)
+}
 
 /**
  * Visits the strings and brackets of a text that may be no JSON, with the level that they are on: a bracket is on its inside.

@@ -1,4 +1,4 @@
-import { type CatalogEntry, entriesOf } from '../../api/catalog-entry.ts'
+import { type CatalogEntry, type ListPage, readListPage } from '../../api/catalog-entry.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { servesTasks } from '../../protocol/era/tasks.ts'
 import type { Session, Upstream } from '../../api/index.ts'
@@ -18,7 +18,7 @@ import { within } from '../../util/clock.ts'
 import type { PipelineCall } from '../exchange.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { fetchList, lacks, listCall, MAX_PAGES } from './fetch-lists.ts'
-import { EMPTY, type LateList, type Part } from './part.ts'
+import { EMPTY, type LateList, malformedReason, type Part, summarize } from './part.ts'
 
 /** Lists kept of one upstream: by kind, caller, and what was sent along, of which one caller may send many. */
 const SHELVES = { max: 1024, share: 64 }
@@ -26,10 +26,13 @@ const SHELVES = { max: 1024, share: 64 }
 /** Entries taken from one list of one upstream. */
 const MAX_ENTRIES = 10_000
 
+/** Dropped fields that are logged once. */
+const MAX_LOGGED = 1000
+
 /** The entries of a page; two upstreams may have one page. */
 interface Parsed {
   readonly upstream: string
-  readonly entries: CatalogEntry[]
+  readonly page: ListPage
 }
 
 /** One list of one upstream, as one caller sees it. */
@@ -57,6 +60,8 @@ interface Trouble {
   readonly why: string
   readonly upstream: Upstream
   readonly wasUp: boolean
+  /** True if the upstream may have things that are not in the list. */
+  readonly isMissing: boolean
 }
 
 type Outcome = { readonly part: Part } | { readonly error: unknown }
@@ -72,6 +77,7 @@ export class Parts {
   readonly #troubles = new Map<string, Map<Kind, Trouble>>()
   /** Entries by page, for as long as somebody keeps that: many callers may have been given the same. */
   readonly #parsed = new WeakMap<Payload, Parsed>()
+  readonly #logged = new Set<string>()
   readonly #waitMs: number
 
   constructor(graph: Graph) {
@@ -89,7 +95,7 @@ export class Parts {
 
   /** Tells whether an upstream may have things that it could not list in time, or at all. */
   isMissing({ upstream }: UpstreamNode, kind: Kind): boolean {
-    return this.#troubles.get(upstream.name)?.has(kind) === true
+    return this.#troubles.get(upstream.name)?.get(kind)?.isMissing === true
   }
 
   /** Returns the last list of an upstream for these readers; undefined when there was none. */
@@ -135,28 +141,32 @@ export class Parts {
   async #fetch(node: UpstreamNode, kind: Kind, session: Session, call: PipelineCall): Promise<Part> {
     const payloads = await fetchList(this.#graph, node, kind, session, call)
     if (payloads === undefined) return EMPTY
-    const [only, second] = payloads
+    const pages = payloads.map(payload => this.#readPage(payload, kind, node))
+    const [only, second] = pages
     const entries =
-      only !== undefined && second === undefined
-        ? this.#entriesIn(only, kind, node)
-        : payloads.flatMap(page => this.#entriesIn(page, kind, node))
+      only !== undefined && second === undefined ? only.entries : pages.flatMap(page => page.entries)
     const cut = whyCut(payloads, entries.length)
+    const malformed = malformedReason(pages)
+    const dropped = pages.flatMap(page => page.dropped)
     return {
       upstream: node.upstream.name,
       payloads,
       entries: entries.length > MAX_ENTRIES ? entries.slice(0, MAX_ENTRIES) : entries,
       ...(cut === undefined ? {} : { cut }),
+      ...(malformed === undefined ? {} : { malformed }),
+      ...(dropped.length === 0 ? {} : { dropped }),
     }
   }
 
-  #entriesIn(payload: Payload, kind: Kind, node: UpstreamNode): CatalogEntry[] {
+  #readPage(payload: Payload, kind: Kind, node: UpstreamNode): ListPage {
     const upstream = node.upstream.name
     const known = this.#parsed.get(payload)
-    if (known?.upstream === upstream) return known.entries
-    const listed = entriesOf(payload, kind, upstream, node.prefix)
-    const entries = kind === 'tools' && mayBeTasks(node) ? listed.map(asOptional) : listed
-    this.#parsed.set(payload, { upstream, entries })
-    return entries
+    if (known?.upstream === upstream) return known.page
+    const listed = readListPage(payload, kind, upstream, node.prefix)
+    const page =
+      kind === 'tools' && mayBeTasks(node) ? { ...listed, entries: listed.entries.map(asOptional) } : listed
+    this.#parsed.set(payload, { upstream, page })
+    return page
   }
 
   /** Waits for a list; true when it came in time. One that was never listed has its grace. */
@@ -232,24 +242,41 @@ export class Parts {
     return { ...known, isStale: true }
   }
 
-  #note({ upstream }: UpstreamNode, kind: Kind, why: string): void {
+  #note({ upstream }: UpstreamNode, kind: Kind, why: string, isMissing = true): void {
     let troubles = this.#troubles.get(upstream.name)
     if (troubles === undefined) this.#troubles.set(upstream.name, (troubles = new Map<Kind, Trouble>()))
-    troubles.set(kind, { why, upstream, wasUp: upstream.state === 'ready' })
+    troubles.set(kind, { why, upstream, wasUp: upstream.state === 'ready', isMissing })
   }
 
-  /** A list has come: all is well, unless it is too long to be taken whole. */
-  #took(node: UpstreamNode, kind: Kind, { cut }: Part): void {
-    if (cut === undefined) return this.#isWell(node, kind)
+  /** A list has come: all is well, unless it is too long to be taken whole, or malformed. */
+  #took(node: UpstreamNode, kind: Kind, { cut, malformed, dropped }: Part): void {
+    if (dropped !== undefined) this.#logDropped(node, kind, dropped)
+    if (cut === undefined && malformed === undefined) return this.#isWell(node, kind)
     const { name } = node.upstream
-    if (this.#troubles.get(name)?.get(kind)?.why !== cut)
+    const known = this.#troubles.get(name)?.get(kind)?.why
+    const why = [cut, malformed].filter(reason => reason !== undefined).join('; ')
+    const fields = { method: LISTS[kind].method, upstream: name }
+    if (known !== why && cut !== undefined)
       this.#graph.log.warn(`a list of upstream "${name}" is cut`, {
-        method: LISTS[kind].method,
-        upstream: name,
+        ...fields,
         reason: cut,
         hint: 'let the server offer less, or split it in two upstreams',
       })
-    this.#note(node, kind, cut)
+    if (known !== why && malformed !== undefined)
+      this.#graph.log.warn(`a list of upstream "${name}" is malformed`, { ...fields, reason: malformed })
+    this.#note(node, kind, why, cut !== undefined)
+  }
+
+  #logDropped({ upstream: { name } }: UpstreamNode, kind: Kind, dropped: readonly string[]): void {
+    const reason = summarize(dropped)
+    const key = JSON.stringify([name, kind, reason])
+    if (this.#logged.has(key) || this.#logged.size >= MAX_LOGGED) return
+    this.#logged.add(key)
+    this.#graph.log.warn(`malformed fields in a list of upstream "${name}" are dropped`, {
+      method: LISTS[kind].method,
+      upstream: name,
+      reason,
+    })
   }
 
   #isWell({ upstream }: UpstreamNode, kind: Kind): void {

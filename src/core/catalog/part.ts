@@ -1,5 +1,5 @@
 import type { Payload } from '../../protocol/payload.ts'
-import { type CatalogEntry, unlistedEntry } from '../../api/catalog-entry.ts'
+import { type CatalogEntry, type ListPage, unlistedEntry } from '../../api/catalog-entry.ts'
 import type { Kind } from '../../protocol/methods.ts'
 import type { Upstream } from '../../api/index.ts'
 
@@ -12,6 +12,10 @@ export interface Part {
   readonly isStale?: boolean
   /** Why it is not all that the upstream has. */
   readonly cut?: string
+  /** Why entries of it, or all, are withheld: they are malformed. */
+  readonly malformed?: string
+  /** Fields that were dropped, as they are malformed. */
+  readonly dropped?: readonly string[]
 }
 
 /** List of an upstream that has nothing of a kind. */
@@ -83,4 +87,22 @@ export function conceivable(
 ): CatalogEntry[] {
   const isNamed = kind === 'tools' || kind === 'prompts'
   return prefix === '' && isNamed ? [unlistedEntry(kind, upstream.name, name, prefix)] : []
+}
+
+/** Entries and fields that a message names, of those that are withheld or dropped. */
+const MAX_NAMED = 5
+
+/** Why entries of a list are withheld, or there is none; undefined if all are well. */
+export function malformedReason(pages: readonly ListPage[]): string | undefined {
+  const problem = pages.find(page => page.problem !== undefined)?.problem
+  const withheld = pages.flatMap(page => page.withheld)
+  if (withheld.length === 0) return problem
+  const names = `withheld: ${summarize(withheld)}`
+  return problem === undefined ? names : `${problem}; ${names}`
+}
+
+/** Names the first ones, and says how many more there are. */
+export function summarize(all: readonly string[]): string {
+  const named = all.slice(0, MAX_NAMED).join(', ')
+  return all.length > MAX_NAMED ? `${named} and ${all.length - MAX_NAMED} more` : named
 }

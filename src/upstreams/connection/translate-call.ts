@@ -10,6 +10,7 @@ import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { parseMessage, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
 import { kindsChangedBy, METHODS, META } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
+import { repairResult } from '../../protocol/repair/result.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import type { Era } from '../../protocol/versions.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
@@ -53,7 +54,8 @@ export function answerOf(response: RpcResponse, call: Call, server: ServerSide |
   if (response.error !== undefined) return { error: response.error }
   if (response.result === undefined)
     return { error: rpcError(RPC.internal, 'the server answered with nothing') }
-  return meant(response.result, response.resultType ?? 'complete', call, server)
+  const result = repairResult(call.method, response.result)
+  return meant(result, response.resultType ?? 'complete', call, server)
 }
 
 function meant(result: Payload, resultType: string, call: Call, server: ServerSide | undefined): Answer {
