@@ -56,9 +56,16 @@ export function checkCommands(config: unknown, isFile: (path: string) => boolean
   for (const name of Object.keys(upstreams)) {
     const command =
       textAt(upstreams, name, 'type') === 'stdio' ? textAt(upstreams, name, 'command') : undefined
-    if (command === undefined || !/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) continue
+    if (command === undefined || !isCommandLine(command, isFile)) continue
     report({ pointer: `${pointerTo('/upstreams', name)}/command`, ...advice(command) })
   }
+}
+
+/** False for a path with blanks, also for one that is not there: what stands before the first blank is no program then. */
+function isCommandLine(command: string, isFile: (path: string) => boolean): boolean {
+  if (!/[\s|&;<>`$"'*?]/.test(command) || isFile(command)) return false
+  const [first = ''] = command.trim().split(/\s/)
+  return /[|&;<>`$"'*?]/.test(command) || !/[/\\]/.test(first) || isFile(first)
 }
 
 function advice(command: string): { message: string; hint: string } {
@@ -166,6 +173,11 @@ export function checkExisting(config: unknown, present: Present, report: Report)
   }
 }
 
+/** A command that holds more than a program is a mistake of its own. */
+function isMissingProgram(command: string, isMissing: (path: string) => boolean): boolean {
+  return command.includes('/') && isMissing(command) && !isCommandLine(command, path => !isMissing(path))
+}
+
 function checkServer(spec: Plain, exists: Present['path'], missing: Missing): void {
   const cwd = textAt(spec, 'cwd') ?? '.'
   if (!exists(cwd))
@@ -176,8 +188,7 @@ function checkServer(spec: Plain, exists: Present['path'], missing: Missing): vo
     )
   const isMissing = (path: string): boolean => !exists(isAbsolute(path) ? path : join(cwd, path))
   const command = textAt(spec, 'command') ?? ''
-  // A command that holds more than a program is a mistake of its own.
-  if (/^\S*\/\S*$/.test(command) && isMissing(command))
+  if (isMissingProgram(command, isMissing))
     missing('command', command, 'install it, or correct the path; it is relative to `cwd`')
   const [script] = INTERPRETER.test(command) ? listAt(spec, 'args') : []
   if (typeof script === 'string' && SCRIPT.test(script) && isMissing(script))

@@ -40,6 +40,7 @@ it('a command, a directory or a script that does not exist is a warning at its p
       upstreams: {
         fine: { type: 'stdio', command: 'node', args: ['server.mjs'] },
         command: { type: 'stdio', command: './no/such/program' },
+        blank: { type: 'stdio', command: '/no/such dir/program' },
         place: { type: 'stdio', command: 'node', args: ['server.mjs'], cwd: './absent' },
         script: { type: 'stdio', command: 'node', args: ['./sever.mjs'] },
         off: { type: 'stdio', command: './no/such', enabled: false },
@@ -51,6 +52,7 @@ it('a command, a directory or a script that does not exist is a warning at its p
   const { warnings } = await loadConfig({ cwd, environment: {} })
 
   assert.deepEqual(warnings.map(({ pointer, message }) => `${pointer} ${message}`).sort(), [
+    '/upstreams/blank/command /no/such dir/program does not exist',
     '/upstreams/command/command ./no/such/program does not exist',
     '/upstreams/place/cwd ./absent does not exist',
     '/upstreams/script/args/0 ./sever.mjs does not exist',
