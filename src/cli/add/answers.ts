@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
 import type { Terminal } from '../output/terminal.ts'
-import { type Answers, flagOf, type Input, keyOf, missing } from './inputs.ts'
+import { type Answers, flagOf, type Input, keyOf, literal, missing } from './inputs.ts'
 import { usage } from './target.ts'
 
 /** Values of flags, as they were written. */
@@ -49,7 +49,8 @@ async function answerTo(input: Input, ask: Ask): Promise<string> {
     .join('; ')
   for (;;) {
     const answer = (await ask(`${name}${about === '' ? '' : ` (${about})`}: `)).trim()
-    if (answer !== '' && (choices.length === 0 || choices.includes(answer))) return answer
+    if (answer !== '' && choices.length === 0) return answer
+    if (choices.includes(answer)) return literal(answer)
   }
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { listAt, mapAt, textAt } from '../../util/plain-data.ts'
-import { described, type Answers, type Described, type Input } from './inputs.ts'
+import { described, literal, type Answers, type Described, type Input } from './inputs.ts'
 
 /** One way of running or reaching a server. */
 export interface Way {
@@ -173,7 +173,8 @@ function argumentsOf(given: JsonObject, key: string): Argument[] {
     .filter(isObject)
     .map((one, i) => {
       const isNamed = textAt(one, 'type') === 'named'
-      const name = isNamed ? textAt(one, 'name') : undefined
+      const written = isNamed ? textAt(one, 'name') : undefined
+      const name = written === undefined ? undefined : literal(written)
       const { inputs, value } = described(one, 'arg', name ?? textAt(one, 'valueHint') ?? `${i + 1}`)
       const words = (answers: Answers): string[] => {
         const text = value(answers)

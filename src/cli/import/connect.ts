@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { convert } from './server.ts'
+import { escape } from './tokens.ts'
 
 /** Adds a server on a pipe to a client: a command of its own, or what to write into its settings. */
 interface Way {
@@ -60,28 +61,35 @@ export function isSplit(settings: JsonObject): boolean {
 }
 
 /** The configuration of a local gateway in front of a remote one, with the names as they are. */
-export function splitConfig(settings: JsonObject, remote: string, { note, leave }: Hearing): JsonObject {
+export function splitConfig(
+  settings: JsonObject,
+  remote: string,
+  directory: string,
+  { note, leave }: Hearing,
+): JsonObject {
   const locals = Object.entries(isObject(settings.localServers) ? settings.localServers : {})
   const upstreams: JsonObject = {}
   for (const [name, server] of locals) {
     if (!isObject(server)) continue
     const { workingDirectory, ...rest } = server
+    const isProject = isProjectRoot(workingDirectory)
     const converted = convert(
-      rest,
-      { placeholders: 'braces', timeout: 'either', inputs: new Map() },
+      isProject ? rest : server,
+      { placeholders: 'braces', timeout: 'either', inputs: new Map(), directory },
       { note: text => note(name, text), leave: key => leave(name, key) },
     )
     if ('why' in converted) note(name, `left out: ${converted.why}`)
-    else upstreams[name] = { ...converted.upstream, prefix: '', ...directoryOf(workingDirectory) }
+    else upstreams[name] = { ...converted.upstream, prefix: '', ...(isProject ? { cwd: 'project' } : {}) }
   }
-  const tools = Array.isArray(settings.remoteTools) ? settings.remoteTools.map(String) : undefined
+  const tools = Array.isArray(settings.remoteTools)
+    ? settings.remoteTools.map(tool => escape(String(tool)))
+    : undefined
   if (tools === undefined) return { upstreams }
   upstreams.remote = { type: 'http', url: remote, prefix: '', tools: { allow: tools } }
   return { upstreams, sessionHeaders: { upstreams: ['remote'] } }
 }
 
 /** `project_root` is where the client works. */
-function directoryOf(value: unknown): JsonObject {
-  if (typeof value !== 'string') return {}
-  return { cwd: /^\$?\{?project_?root\}?$/i.test(value) ? 'project' : value }
+function isProjectRoot(value: unknown): boolean {
+  return typeof value === 'string' && /^\$?\{?project_?root\}?$/i.test(value)
 }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
-import { basename, dirname, relative, resolve, sep } from 'node:path'
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { toYaml } from '../../config/source/plain-yaml.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
@@ -10,7 +10,7 @@ import { free, named } from './names.ts'
 import { readSettings } from './read.ts'
 import { schemaLine } from './schema-line.ts'
 import { convert } from './server.ts'
-import { tokensIn, writeTokens } from './tokens.ts'
+import { escape, tokensIn, writeTokens } from './tokens.ts'
 import { oneLine, plural } from '../../util/plain-text.ts'
 import { writeWhole } from '../../util/storage/write-whole.ts'
 import type { Terminal } from '../output/terminal.ts'
@@ -53,7 +53,7 @@ export interface Imported {
  * @throws GatewayError GW_IMPORT, GW_FILE_EXISTS
  */
 export async function importServers(options: ImportOptions): Promise<Imported> {
-  const { files, output, force, dryRun, remote, secrets, cwd } = options
+  const { files, output, force, dryRun, secrets, cwd } = options
   const target = resolve(cwd, output)
   const fromHere = relative(cwd, target).split(sep).join('/')
   const shown = fromHere.startsWith('../..') ? target : fromHere
@@ -61,12 +61,12 @@ export async function importServers(options: ImportOptions): Promise<Imported> {
   const read = await Promise.all(files.map(file => readSettings(resolve(cwd, file))))
   if (!dryRun && !force && existsSync(target)) throw gatewayError('GW_FILE_EXISTS', { file: shown })
   const parts = read.map((settings, i) =>
-    configFrom(ofProject(settings, cwd, heard.note), String(files[i]), remote, heard),
+    configFrom(ofProject(settings, cwd, heard.note), String(files[i]), options, heard),
   )
   const config = merged(parts, files, heard)
   const { tokens, upstreams } = tokensIn(
     config.upstreams as JsonObject,
-    file => `\${file:./${secrets ?? ''}/${file}}`,
+    file => `\${file:${isAbsolute(secrets ?? '') ? '' : './'}${escape(secrets ?? '')}/${file}}`,
   )
   const text = textOf(secrets === undefined ? config : { ...config, upstreams }, files, target)
   if (!dryRun) {
@@ -129,13 +129,18 @@ function merged(parts: readonly Part[], files: readonly string[], { note }: Hear
   return { ...Object.assign({}, ...parts.map(({ config }) => config)), upstreams } as JsonObject
 }
 
-function configFrom(settings: JsonObject, file: string, remote: string, hearing: Hearing): Part {
+function configFrom(
+  settings: JsonObject,
+  file: string,
+  { remote, cwd: directory }: Pick<ImportOptions, 'remote' | 'cwd'>,
+  hearing: Hearing,
+): Part {
   const { note, leave } = hearing
   const head = { version: 1, listeners: { stdio: { type: 'stdio' } } }
   if (isSplit(settings))
     return {
       format: 'local and remote tools',
-      config: { ...head, ...splitConfig(settings, remote, hearing) },
+      config: { ...head, ...splitConfig(settings, remote, directory, hearing) },
     }
   const { format, servers, inputs } = formatOf(settings, file)
   const upstreams: Record<string, JsonObject> = {}
@@ -146,7 +151,7 @@ function configFrom(settings: JsonObject, file: string, remote: string, hearing:
     }
     const converted = convert(
       server,
-      { ...format, inputs },
+      { ...format, inputs, directory },
       { note: text => note(given, text), leave: key => leave(given, key) },
     )
     if ('why' in converted) {

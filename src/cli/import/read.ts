@@ -26,12 +26,19 @@ async function textOf(file: string): Promise<string> {
     const found = await stat(file)
     if (!found.isFile()) throw new Error('it is no file')
     if (found.size > LARGEST) throw new Error(`it is larger than ${LARGEST} bytes`)
-    const text = await readFile(file, 'utf8')
-    return text.replace(/^\uFEFF/, '')
+    return decode(await readFile(file))
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     throw unreadable(file, isMissing ? 'there is no such file' : reasonOf(error))
   }
+}
+
+/** UTF-8, or the UTF-16 that programs on Windows write; without a byte order mark it is known by its zeros. */
+function decode(bytes: Buffer): string {
+  const [first, second] = bytes
+  const isLittle = (first === 0xff && second === 0xfe) || (first !== 0 && second === 0)
+  const isBig = (first === 0xfe && second === 0xff) || (first === 0 && second !== 0)
+  return new TextDecoder(isLittle ? 'utf-16le' : isBig ? 'utf-16be' : 'utf-8').decode(bytes)
 }
 
 async function parse(text: string, extension: string): Promise<unknown> {

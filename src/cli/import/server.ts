@@ -1,6 +1,9 @@
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { Inputs, Placeholders, Timeout } from './formats.ts'
-import { REWRITES } from './tokens.ts'
+import { escape, REWRITES } from './tokens.ts'
 
 /** One server of a client as one of our upstreams, or why it cannot be one. */
 type Converted = { readonly upstream: JsonObject } | { readonly why: string }
@@ -12,6 +15,7 @@ interface Draft {
   readonly spec: JsonObject
   readonly tools: { allow?: unknown; deny?: unknown }
   type: string | undefined
+  readonly directory: string
 }
 
 /** Receives notes on what becomes of an entry. */
@@ -27,17 +31,23 @@ export interface Writing {
   readonly placeholders: Placeholders
   readonly timeout: Timeout
   readonly inputs: Inputs
+  /** Directory of the project, which paths of an entry are relative to. */
+  readonly directory: string
 }
 
 /** Turns a client's entry into an upstream. */
 export function convert(server: JsonObject, writing: Writing, { note, leave }: Listening): Converted {
-  const draft: Draft = { spec: {}, tools: {}, type: undefined }
+  const draft: Draft = { spec: {}, tools: {}, type: undefined, directory: writing.directory }
   const lost: string[] = []
   const notes: string[] = []
   for (const [key, value] of Object.entries(flattened(server, lost))) {
     const ofKey: string[] = []
-    const filling = { inputs: writing.inputs, note: (text: string) => void ofKey.push(text) }
     const carry = key === 'timeout' ? TIMEOUTS[writing.timeout] : KEYS.get(key)
+    const filling = {
+      inputs: writing.inputs,
+      note: (text: string) => void ofKey.push(text),
+      disable: () => carry && (draft.spec.enabled = false),
+    }
     const rewritten = rewrite(value, text => REWRITES[writing.placeholders](text, filling))
     const isCarried = carry !== undefined && carry(rewritten, draft, lost) !== false
     if (isCarried) notes.push(...ofKey)
@@ -58,13 +68,40 @@ function finished({ spec, tools, type }: Draft, note: (text: string) => void): C
   if (typeof url === 'string') {
     const remote = without(rest, LOCAL, 'a server with a URL', note)
     if (command !== undefined) note('"command" is not for a server with a URL and was left out')
+    if (!isReachable(url)) {
+      note(`${url} is no URL of a server that a gateway reaches: write another one, and take out "enabled"`)
+      return { upstream: { type: type ?? 'http', url: NOWHERE, ...remote, enabled: false, ...filter } }
+    }
     return { upstream: { type: type ?? typeOf(url), url, ...remote, ...filter } }
   }
   if (typeof command !== 'string') return { why: 'it has neither a command nor a URL' }
   if (type !== undefined)
     note(`"type" is ${type}, which is not for a server with a command, and was left out`)
   const local = without(rest, REMOTE, 'a server with a command', note)
-  return { upstream: { type: 'stdio', command, ...local, ...filter } }
+  return { upstream: { type: 'stdio', command, ...withOwnVariables(local), ...filter } }
+}
+
+/**
+ * A server that fills in its arguments itself, from variables that its entry gives it, gets them as they are. What the
+ * client has under the same name goes through either way.
+ */
+function withOwnVariables(spec: JsonObject): JsonObject {
+  const { args, env } = spec
+  if (!Array.isArray(args) || !isObject(env)) return spec
+  const isOwn = (name: string): boolean => Object.hasOwn(env, name) && env[name] !== `\${${name}}`
+  const kept = args.map(arg =>
+    String(arg).replace(/(?<!\$)\$\{(\w+)\}/g, (whole, name: string) => (isOwn(name) ? `$${whole}` : whole)),
+  )
+  return { ...spec, args: kept }
+}
+
+/** Stands for the address of a server that is switched off. */
+const NOWHERE = 'http://localhost'
+
+/** True for an address of a transport of ours, or one that begins with a variable. */
+function isReachable(url: string): boolean {
+  const isKnown = /^((https?|wss?):\/\/|\$\{)/i.test(url) && !url.includes('$${')
+  return isKnown && !/\s/.test(url.replace(/\$\{[^}]*\}/g, 'x'))
 }
 
 const LOCAL: readonly string[] = ['args', 'env', 'cwd']
@@ -192,20 +229,43 @@ function header(name: string, value: string, { spec }: Draft): void {
 }
 
 /** Headers that are named one by one. */
-function headersFrom(write: (value: string) => string): Carry {
+function headersFrom(write: (value: string) => string | undefined): Carry {
   return (value, into, lost) => {
     if (!isObject(value)) return false
-    for (const [name, item] of Object.entries(value))
-      if (typeof item === 'object') lost.push(`headers.${name}`)
-      else header(name, write(String(item)), into)
+    for (const [name, item] of Object.entries(value)) {
+      const text = typeof item === 'object' ? undefined : write(String(item))
+      if (text === undefined) lost.push(`headers.${name}`)
+      else header(name, text, into)
+    }
     return true
   }
 }
 
+/** A name of a variable is nothing that a placeholder runs or reads. */
+function isVariable(name: unknown): name is string {
+  return typeof name === 'string' && /^[A-Za-z_]\w*$/.test(name)
+}
+
+/** A file of variables is read once, now; those of the entry itself win. */
+function ofEnvFile(value: unknown, { spec, directory }: Draft, lost: string[]): boolean {
+  if (typeof value !== 'string' || value.includes('${')) return false
+  const file = resolve(directory, value)
+  try {
+    if (statSync(file).size > MAX_ENV_FILE_BYTES) return false
+    const variables = Object.entries(parseEnv(readFileSync(file, 'utf8')))
+    const read = Object.fromEntries(variables.map(([name, text]) => [name, escape(text ?? '')]))
+    return ofMap('env', { ...read, ...(spec.env as JsonObject | undefined) }, spec, lost)
+  } catch {
+    return false
+  }
+}
+
+const MAX_ENV_FILE_BYTES = 64 * 1024
+
 /** Variables of the client's own environment that the server gets, by name. */
 function inherited(value: unknown, { spec }: Draft): boolean {
-  if (!Array.isArray(value) || value.some(name => typeof name !== 'string')) return false
-  const filled = Object.fromEntries(value.map(name => [String(name), `\${${String(name)}}`]))
+  if (!Array.isArray(value) || !value.every(isVariable)) return false
+  const filled = Object.fromEntries(value.map(name => [name, `\${${name}}`]))
   spec.env = { ...filled, ...(spec.env as JsonObject | undefined) }
   return true
 }
@@ -259,6 +319,7 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['args', ofArguments],
   ['env', to('env')],
   ['envs', to('env')],
+  ['envFile', ofEnvFile],
   ['environment', to('env')],
   ['cwd', to('cwd')],
   ['workingDirectory', to('cwd')],
@@ -270,9 +331,12 @@ const KEYS: ReadonlyMap<string, Carry> = new Map<string, Carry>([
   ['httpUrl', to('url')],
   ['headers', to('headers')],
   ['http_headers', to('headers')],
-  ['bearer_token_env_var', (value, into) => header('Authorization', `Bearer \${${String(value)}}`, into)],
+  [
+    'bearer_token_env_var',
+    (value, into) => isVariable(value) && header('Authorization', `Bearer \${${value}}`, into),
+  ],
   ['bearer_token', (value, into) => header('Authorization', `Bearer ${String(value)}`, into)],
-  ['env_http_headers', headersFrom(variable => `\${${variable}}`)],
+  ['env_http_headers', headersFrom(variable => (isVariable(variable) ? `\${${variable}}` : undefined))],
   ['requestOptions', requestOptions],
   ['env_vars', inherited],
   ['env_keys', inherited],

@@ -8,6 +8,11 @@ import type { Inputs, Placeholders } from './formats.ts'
 /** A function, as `$$` has a meaning of its own in a replacement. */
 const escaped = (): string => '$${'
 
+/** A client's text as plain text of ours. */
+export function escape(text: string): string {
+  return text.replaceAll('${', escaped)
+}
+
 /** A client's text in our form: `${VAR}`, `${VAR:-default}`, `${file:path}`, and `$${` for a plain `${`. */
 export const REWRITES: Readonly<Record<Placeholders, Rewrite>> = {
   braces: (text, filling) => {
@@ -23,11 +28,13 @@ export const REWRITES: Readonly<Record<Placeholders, Rewrite>> = {
     return inBraces(text, filling).replace(/(?<!\$)\$([A-Za-z_]\w*)/g, (_, name: string) => `\${${name}}`)
   },
   opencode: text =>
-    text
-      .replaceAll('${', escaped)
+    escape(text)
       .replace(/\{env:(\w+)\}/g, (_, name: string) => `\${${name}}`)
-      .replace(/\{file:([^}]+)\}/g, (_, path: string) => `\${file:${path}}`),
-  none: text => text.replaceAll('${', escaped),
+      .replace(
+        /\{file:([^}]+)\}/g,
+        (_, path: string) => `\${file:${path.replace(/^~(?=[/\\])/, '${HOME}')}}`,
+      ),
+  none: escape,
 }
 
 /** A secret that stood in a client's settings as it is. */
@@ -95,6 +102,8 @@ function fileFor(path: readonly string[], taken: readonly Token[]): string {
 /** Servers that were read, with notes for people. */
 interface Filling {
   readonly inputs: Inputs
+  /** The entry cannot run as it is. */
+  disable(): void
   /** Says something once. */
   note(text: string): void
 }
@@ -102,24 +111,53 @@ interface Filling {
 type Rewrite = (text: string, filling: Filling) => string
 
 function inBraces(text: string, filling: Filling): string {
-  return text.replace(/\$\{([^}]*)\}/g, (whole, inside: string) => ofBraces(whole, inside, filling))
+  return text.replace(
+    /(\$\{\{[^}]*\}\})|\$\{([^}]*)(\}|$)/g,
+    (whole, expression?: string, inside: string = '', end: string = '') =>
+      expression !== undefined || end === '' ? ofOthers(whole, filling) : ofBraces(whole, inside, filling),
+  )
 }
 
-function ofBraces(whole: string, inside: string, { note, inputs }: Filling): string {
+/** What clients fill in from the environment. A default of theirs is plain text. */
+const VARIABLE = /^(?:env:)?[A-Za-z_]\w*(?::[-?].*)?$/s
+
+/** Filled in by clients from what a gateway does not have. */
+const UNKNOWN_HERE = /^\$\{(\{|(config|command):)/
+
+const FIXED: ReadonlyMap<string, string> = new Map([
+  ['userHome', '${HOME}'],
+  ['pathSeparator', '/'],
+  ['/', '/'],
+])
+
+/** Text in which a client fills in nothing, or what cannot be filled in here: it is plain text, so that it runs nothing and reads no file. */
+function ofOthers(whole: string, { note, disable }: Filling): string {
+  if (UNKNOWN_HERE.test(whole)) {
+    note(
+      `${whole} cannot be filled in here: write the value or a variable in its place, and take out "enabled"`,
+    )
+    disable()
+  } else note(`${whole} is plain text here, as its client fills in no such thing`)
+  return escape(whole)
+}
+
+function ofBraces(whole: string, inside: string, filling: Filling): string {
   const [kind = '', name = ''] = inside.split(/:(?![-?])/, 2)
   if (kind === 'workspaceFolder' || kind === 'workspaceRoot') {
-    note(`${whole} became ".", the directory of gateway.yaml`)
+    filling.note(`${whole} became ".", the directory of gateway.yaml`)
     return '.'
   }
-  if (kind === 'userHome') return '${HOME}'
-  if (inside === 'pathSeparator' || inside === '/') return '/'
-  if (kind === 'input') {
-    const variable = variableOf(name)
-    const { fallback, said } = defaultOf(inputs.get(name))
-    note(`${whole}, which the client asks its user for, became the variable ${variable}${said}`)
-    return `\${${variable}${fallback}}`
-  }
-  return whole
+  const fixed = FIXED.get(inside)
+  if (fixed !== undefined) return fixed
+  if (kind === 'input' && !inside.includes('${')) return ofInput(whole, name, filling)
+  return VARIABLE.test(inside) ? `\${${escape(inside)}}` : ofOthers(whole, filling)
+}
+
+function ofInput(whole: string, name: string, { note, inputs }: Filling): string {
+  const variable = variableOf(name)
+  const { fallback, said } = defaultOf(inputs.get(name))
+  note(`${whole}, which the client asks its user for, became the variable ${variable}${said}`)
+  return `\${${variable}${fallback}}`
 }
 
 /** The default of what a client asks for. A secret is not written down, and braces cannot be said here. */
@@ -137,4 +175,5 @@ function variableOf(name: string): string {
     .replace(/\W+/g, '_')
     .replace(/^(?=\d)/, '_')
     .toUpperCase()
+    .replace(/^$/, 'INPUT')
 }

@@ -72,7 +72,7 @@ class Found {
     try {
       const settings = ofProject(await readSettings(file), this.#terminal.cwd, note)
       const { format, servers, inputs } = formatOf(settings, file)
-      const writing = { ...format, inputs }
+      const writing = { ...format, inputs, directory: this.#terminal.cwd }
       const taken = [...servers].filter(([given, server]) => this.#take(client, writing, given, server, note))
       if (taken.length > 0) this.files.push({ client: client.title, file, count: taken.length })
     } catch (error) {

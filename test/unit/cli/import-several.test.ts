@@ -69,6 +69,16 @@ test('it is said that tokens were copied, and how each client is told of the gat
   assert.ok(text.includes(`codex mcp add gateway -- gateway serve --stdio -c ${file}`), text)
 })
 
+test('tokens go into an absolute directory, and the configuration reads them from there', async t => {
+  const cwd = home(t)
+  const secrets = join(cwd, 'elsewhere/secrets')
+  await importServers({ ...OPTIONS, files: ['.mcp.json'], cwd, secrets })
+
+  const { config } = await loadConfig({ file: join(cwd, 'gateway.yaml'), cwd, environment: {} })
+  const { web } = config.upstreams
+  assert.equal(web?.type === 'http' && web.headers.Authorization, 'Bearer literal-token-1')
+})
+
 test('tokens go into files for the owner only, and the configuration reads them from there', async t => {
   const cwd = home(t)
   const imported = await importServers({ ...OPTIONS, files: ['.mcp.json'], cwd, secrets: 'secrets' })
