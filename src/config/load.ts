@@ -13,6 +13,7 @@ import type { Problem, ReportProblem } from './problem.ts'
 import { whyUnreadable } from './source/read.ts'
 import { gatherSections } from './source/sections.ts'
 import { withSettings } from './source/settings.ts'
+import { refuseUntrusted } from './source/trust.ts'
 import { Sources } from './source/sources.ts'
 import { parseYaml, type ParseText } from './source/yaml.ts'
 import { type MapTree, mergeTrees, type Origin, type Tree } from './source/tree.ts'
@@ -57,6 +58,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     report,
     reader.parse,
   )
+  sources.files.filter(each => each !== file || text === undefined).forEach(each => refuseUntrusted(each))
   const tree = withSettings(written, settingsFor(written, options), report, reader.parse)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)

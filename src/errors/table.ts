@@ -177,8 +177,8 @@ export const ERRORS = {
     exit: 3,
   },
   GW_CONFIG_UNTRUSTED: {
-    text: '{file} was found above the working directory, and {why}: its commands are not run unasked',
-    hint: 'Name it with --config if you trust it, or go where your own is.',
+    text: '{file} is not used: {why}, and its servers, plugins and commands would run with your rights',
+    hint: 'Read it, then let only its owner write to it and to its directory (chmod o-w), and make it yours (chown), or mount it read-only.',
     exit: 3,
   },
   GW_CONFIG_UNREADABLE: {

@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { cutFromYaml, insertedInYaml, removeFromYaml, setInYaml } from '../../config/source/edit-yaml.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
+import { refuseUntrusted } from '../../config/source/trust.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -70,6 +71,7 @@ export async function tried<T>(
   terminal: Terminal,
   use: (source: LoadedConfig) => Promise<T>,
 ): Promise<T> {
+  refuseUntrusted(path)
   const draft = join(dirname(path), `.${basename(path, '.yaml')}-${randomUUID()}.try.yaml`)
   try {
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' })

@@ -2,7 +2,6 @@ import { isPlain } from '../../util/plain-data.ts'
 import { forEntry, systemKeyring } from './keyring.ts'
 import type { Part } from './template.ts'
 import { locate, type Origin, type Tree } from './tree.ts'
-import { whyUntrusted } from './trust.ts'
 
 /** A command that prints a secret. */
 export interface SecretCommand {
@@ -33,7 +32,6 @@ export class Commands {
   readonly #outputs: Outputs
   readonly #keyring: readonly string[] | undefined
   readonly #wanted = new Map<string, SecretCommand>()
-  readonly #trust = new Map<string, string | undefined>()
 
   constructor(tree: Tree, outputs: Outputs) {
     this.#outputs = outputs
@@ -46,18 +44,12 @@ export class Commands {
   }
 
   /** @param words of the command, or the name in the keyring */
-  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string, origin: Origin): Found {
+  outputOf(kind: 'exec' | 'keyring', words: readonly string[] | string, cwd: string): Found {
     const argv = typeof words === 'string' ? this.#lookup(words) : words
     if (argv === undefined)
       return { why: 'no keyring is known here', hint: 'name its command in "secrets.keyring"' }
     const [program = ''] = argv
     if (program === '') return { why: `\${${kind}:} names nothing`, hint: `write \${${kind}:…}` }
-    const why = this.#whyUntrusted(origin)
-    if (why !== undefined)
-      return {
-        why: `no command of this file is run: ${why}`,
-        hint: 'let nobody but its owner write to it (chmod go-w)',
-      }
     if (this.#outputs === 'leave') return { text: STAND_IN, isStandIn: true }
     const key = keyOf({ argv, cwd })
     const output = this.#outputs.get(key)
@@ -72,13 +64,6 @@ export class Commands {
     const command = this.#keyring
     if (command === undefined) return undefined
     return command.some(word => word.includes('{name}')) ? forEntry(command, name) : [...command, name]
-  }
-
-  /** Reason not to run the commands of a file: commands that others may write must not run as us. */
-  #whyUntrusted(origin: Origin): string | undefined {
-    if (origin.from !== 'file') return undefined
-    if (!this.#trust.has(origin.file)) this.#trust.set(origin.file, whyUntrusted(origin.file))
-    return this.#trust.get(origin.file)
   }
 }
 

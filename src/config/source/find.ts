@@ -1,7 +1,7 @@
 import { basename, dirname, extname, join } from 'node:path'
 import { existsSync } from 'node:fs'
 import { gatewayError } from '../../errors/errors.ts'
-import { whyUntrusted } from './trust.ts'
+import { refuseUntrusted } from './trust.ts'
 import type { Finding } from '../../util/finding.ts'
 
 /** Names a configuration may have, first come first served. */
@@ -14,14 +14,13 @@ type ExplorerClass = new (options: Readonly<Record<string, unknown>>) => Explore
 
 /**
  * Looks for a configuration from a directory upwards, as far as the home directory or the root.
- * @throws GatewayError GW_CONFIG_UNTRUSTED for one above that somebody else could have put there
+ * @throws GatewayError GW_CONFIG_UNTRUSTED for one that another user could have written
  */
 export async function findConfig(directory: string, home: string | undefined): Promise<string> {
   const explorer = await makeExplorer(home)
   const found = await explorer.search(directory)
   if (found === null) throw gatewayError('GW_CONFIG_NOT_FOUND', { directory })
-  const why = dirname(found.filepath) === directory ? undefined : whyUntrusted(found.filepath)
-  if (why !== undefined) throw gatewayError('GW_CONFIG_UNTRUSTED', { file: found.filepath, why })
+  refuseUntrusted(found.filepath)
   return found.filepath
 }
 

@@ -161,8 +161,7 @@ class Filler {
     if (words === undefined) return undefined
     if (words === 'unclosed' && kind === 'exec')
       return void this.#wrong(spot, 'a quote in the command is not closed')
-    const { origin } = spot.scalar
-    const found = this.commands.outputOf(kind, words, this.#directoryOf(spot.scalar), origin)
+    const found = this.commands.outputOf(kind, words, this.#directoryOf(spot.scalar))
     if ('why' in found) return void this.#wrong(spot, found.why, found.hint)
     if (found.isStandIn === true) this.broken.add(spot.pointer)
     else this.#remember(found.text)
