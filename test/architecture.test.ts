@@ -123,9 +123,9 @@ test('environment, working directory, arguments and stdout are touched only wher
 /** Tables are as long as what they list. */
 const TABLES = /^src\/errors\/table[\w-]*\.ts$/
 
-test('a file has at most 300 lines of code', () => {
+test('a file has at most 500 lines of code', () => {
   const long = sources
-    .filter(({ file, lines }) => lines > 300 && !TABLES.test(file))
+    .filter(({ file, lines }) => lines > 500 && !TABLES.test(file))
     .map(({ file, lines }) => `${file} has ${lines}`)
 
   assert.deepEqual(long, [])

@@ -18,7 +18,9 @@ export function privatePlacesOf({
       .map(value => placeOf(resolve(directory, value), kind)),
   )
   const read = files.map(each => privateFile(dirname(each), basename(each)))
-  return [...read, ...besides(file ?? join(directory, 'gateway.yaml'), directory), ...named]
+  // What its owner accepted is no secret, but nobody else may accept anything.
+  const lock = { ...privateFile(directory, 'gateway.lock'), isCode: true }
+  return [...read, lock, ...besides(file ?? join(directory, 'gateway.yaml'), directory), ...named]
 }
 
 /** Files that another environment would read: overlays that are not in force now, and variables in a file. */

@@ -5,6 +5,7 @@ import type { GatewayOptions } from '../api/gateway.ts'
 import { Memories } from '../store/memories.ts'
 import { sealKey } from '../store/seal-key.ts'
 import { Seal } from '../core/seal.ts'
+import { ownFolders } from '../processes/sandbox/paths.ts'
 import { PrivatePlaces } from '../util/private-place.ts'
 
 /** Makes the seal of ids and cursors: with a key that outlives this process where anything does. */
@@ -26,11 +27,12 @@ export async function openState(
     means: { readonly log: Log; readonly clock: Clock },
   ]
 ): Promise<State> {
-  const [loaded, { state, fresh, beside }, { log, clock }] = given
+  const [loaded, { state, fresh, beside, environment = {} }, { log, clock }] = given
   const directory = stateDirectoryOf(loaded, state)
   const isOwn = directory !== undefined && beside !== true
   const memories = isOwn ? await Memories.open({ directory, fresh, log, clock }) : undefined
   const privatePlaces = new PrivatePlaces()
+  privatePlaces.add(ownFolders(environment))
   if (directory !== undefined) privatePlaces.add([{ directory }])
   return { memories, directory, privatePlaces }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { readdirSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import path from 'node:path'
 import { type Clock, type Config, isObject, type PrivatePlace, type Programs } from '../../../src/plugin.ts'
 import { isWithin } from './paths.ts'
@@ -33,9 +33,17 @@ interface Own {
 }
 
 /** Names that a gateway looks for by itself, in any directory that it is started in. */
-const CONFIGURATION = /^gateway(\.[a-z0-9][a-z0-9_-]*)?\.(ya?ml|json)$/
+const CONFIGURATION = /^gateway(\.[a-z0-9][a-z0-9_-]*)?\.(ya?ml|json|lock)$/
 
 const MODULE = /(\.[cm]?[jt]sx?|^package(-lock)?\.json)$/i
+
+const SCRIPT = /\.[cm]?[jt]sx?$/i
+
+const IMPORT = /(?:from|import|require)\s*\(?\s*['"](\.{1,2}\/[^'"]+)['"]/g
+
+const PYTHON_IMPORT = /^\s*(?:from|import)\s+([\w.]+)/gm
+
+const MAX_SCRIPT_BYTES = 1024 * 1024
 
 /** Folders of the state directory that tasks work in. */
 const WORKPLACES = ['worktrees', 'scratch']
@@ -95,6 +103,7 @@ function ownFiles({ config, directory, privatePlaces }: OwnFiles): Own[] {
     ...privatePlaces.map(ownPlace),
     ...filesNamedIn(config, directory).map(ownFile),
     ...Object.values(config.plugins).flatMap(({ use }) => filesOfPlugin(use, directory)),
+    ...scriptsOf(filesNamedIn(config.upstreams, directory)).map(ownFile),
   ]
 }
 
@@ -105,6 +114,37 @@ function filesOfPlugin(use: string, directory: string): Own[] {
   if (!isWithin(folder, directory)) return [ownPlace({ directory: folder, isCode: true })]
   const modules = namesIn(folder).filter(name => MODULE.test(name))
   return modules.map(name => ownFile(path.join(folder, name)))
+}
+
+/** The scripts that servers run, with what they import from files beside or below them, and so on. */
+function scriptsOf(files: readonly string[]): string[] {
+  const found = new Set(files)
+  for (const file of found)
+    for (const imported of importsOf(file)) if (found.size < MAX_FILES) found.add(imported)
+  return [...found]
+}
+
+function importsOf(file: string): string[] {
+  const isPython = file.endsWith('.py')
+  if (!isPython && !SCRIPT.test(file)) return []
+  const folder = path.dirname(file)
+  return [...textOf(file).matchAll(isPython ? PYTHON_IMPORT : IMPORT)].flatMap(([, name = '']) => {
+    const bare = isPython ? name.replace(/^\.+/, '').replaceAll('.', '/') : name
+    const endings = isPython
+      ? ['.py', '/__init__.py']
+      : ['', '.js', '.mjs', '.cjs', '.ts', '/index.js', '.json']
+    return endings
+      .map(ending => path.resolve(folder, `${bare}${ending}`))
+      .filter(candidate => statOf(candidate)?.isFile() === true)
+  })
+}
+
+function textOf(file: string): string {
+  try {
+    return (statOf(file)?.size ?? 0) > MAX_SCRIPT_BYTES ? '' : readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
 }
 
 function namesIn(folder: string): string[] {

@@ -65,17 +65,23 @@ export function repositoryOf(directory: string): string[] {
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** Directories in which every gateway of this user keeps what is its own, whatever its configuration says. */
-export function userPlaces(environment: Readonly<Record<string, string | undefined>>): PrivatePlace[] {
-  const { HOME = homedir(), TMPDIR = tmpdir(), XDG_RUNTIME_DIR } = environment
+export function userPlaces(environment: Environment): PrivatePlace[] {
+  const { TMPDIR = tmpdir() } = environment
+  const temporary = [TMPDIR, '/tmp'].map(directory => ({ directory, names: TEMPORARY }))
+  return [...temporary, ...ownFolders(environment)]
+}
+
+/** Those of them that last: state, cache, configuration and sockets. */
+export function ownFolders(environment: Environment): PrivatePlace[] {
+  const { HOME = homedir(), XDG_RUNTIME_DIR, LOCALAPPDATA } = environment
   const { XDG_STATE_HOME = path.join(HOME, '.local/state') } = environment
   const { XDG_CACHE_HOME = path.join(HOME, '.cache'), XDG_CONFIG_HOME = path.join(HOME, '.config') } =
     environment
-  const own = [XDG_RUNTIME_DIR, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME]
-  return [
-    ...[TMPDIR, '/tmp'].map(directory => ({ directory, names: TEMPORARY })),
-    ...own.flatMap(directory =>
-      directory !== undefined && path.isAbsolute(directory) ? [{ directory, names: OWN }] : [],
-    ),
-  ]
+  const own = [XDG_RUNTIME_DIR, LOCALAPPDATA, XDG_STATE_HOME, XDG_CACHE_HOME, XDG_CONFIG_HOME]
+  return own.flatMap(directory =>
+    directory !== undefined && path.isAbsolute(directory) ? [{ directory, names: OWN }] : [],
+  )
 }

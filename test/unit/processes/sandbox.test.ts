@@ -6,6 +6,8 @@ import { randomUUID } from 'node:crypto'
 import { homedir, tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { privatePlacesOf } from '../../../src/config/index.ts'
+import { parseConfig } from '../../../src/gateway/load-config.ts'
 import { launchOf } from '../../../src/processes/launch.ts'
 import { sandboxArguments } from '../../../src/processes/sandbox/sandbox.ts'
 import { processesWith } from '../../fixtures/processes.ts'
@@ -255,3 +257,18 @@ async function sandboxed(
   const { upstream } = await bench(t, spec)
   return async (name: string, args = {}) => textOf(await upstream.dispatch(toolCall(name, args)))
 }
+
+it('a sandboxed server neither sees nor makes what it was accepted with, though it writes all around it', t => {
+  const directory = directoryWith(t, { 'gateway.yaml': '', 'gateway.lock': '{}', 'a/b': '' })
+  const config = parseConfig({ version: 1, listeners: {}, upstreams: {} }, { directory })
+  const places = privatePlacesOf({ ...config, directory })
+  const site = { ...SITE, directory, cwd: directory, places }
+
+  const view = sandboxArguments({ ...NOTHING, write: ['.'] }, site)
+
+  assert.ok(view.includes(`${directory}/a`))
+  assert.ok(!view.includes(`${directory}/gateway.lock`))
+  assert.deepEqual(view.slice(view.indexOf(directory) - 1).slice(0, 2), ['--tmpfs', directory])
+  const sealed = view.some((word, i) => word === '--remount-ro' && view[i + 1] === directory)
+  assert.ok(sealed)
+})

@@ -19,6 +19,7 @@ import { Protected } from '../../../../plugins/agents/sandbox/gateway-files.ts'
 import { Scratch } from '../../../../plugins/agents/containment.ts'
 import { loadConfig, privatePlacesOf } from '../../../../src/config/index.ts'
 import { clientOptions, programsFor } from './sandbox/kit.ts'
+import { ownFolders } from '../../../../src/processes/sandbox/paths.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const YAML = `version: 1
@@ -26,6 +27,7 @@ extends: base.yaml
 upstreams:
   own: { type: stdio, command: ./server.mjs, args: ['--file=rules.json'] }
   other: { type: stdio, command: node, args: [main.mjs], cwd: sub }
+  snake: { type: stdio, command: python3, args: [sub/tool.py] }
 audit: { file: audit.log }
 state: { directory: state }
 rateLimit: { state: quota, rules: { all: { perMinute: 5 } } }
@@ -41,7 +43,12 @@ const FILES = {
   '.env': 'A=b',
   'server.mjs': '',
   'rules.json': '{}',
-  'sub/main.mjs': '',
+  'sub/main.mjs': "import './lib/a.mjs'",
+  'sub/lib/a.mjs': "export * from '../b.js'",
+  'sub/b.js': '',
+  'sub/tool.py': 'from helper import x\n',
+  'sub/helper.py': '',
+  'gateway.lock': '{}',
   'plugins/mine.mjs': '',
   'plugins/deep/helper.mjs': '',
   'flat.mjs': '',
@@ -59,25 +66,27 @@ const FILES = {
 const ABSENT = [
   'gateway.dev.yml',
   'sub/gateway.yaml',
+  'sub/gateway.lock',
   'state/new',
   'plugins/new.mjs',
   '.env.local',
   'tasks.db-wal',
   'audit.log.2',
   'quota/new',
+  '.local/state/tapgate/another/seal.key',
 ]
 
 async function aWorld(t: TestContext) {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'own-files-')))
   cleanup(t, () => rmSync(directory, { recursive: true, force: true }))
-  for (const folder of ['sub', 'plugins/deep', 'state', 'quota', 'node_modules/packaged'])
+  for (const folder of ['sub/lib', 'plugins/deep', 'state', 'quota', 'node_modules/packaged'])
     mkdirSync(join(directory, folder), { recursive: true })
   writeFileSync(join(directory, 'gateway.yaml'), YAML)
   for (const [name, text] of Object.entries(FILES)) writeFileSync(join(directory, name), text)
   const environment = { HOME: directory }
   const loaded = await loadConfig({ cwd: directory, environment, env: 'prod', file: 'gateway.yaml' })
   const state = join(directory, 'state')
-  const privatePlaces = [...privatePlacesOf(loaded), { directory: state }]
+  const privatePlaces = [...ownFolders(environment), ...privatePlacesOf(loaded), { directory: state }]
   const own = new Protected({ ...loaded, state, privatePlaces })
   const client = { readFiles: true, writeFiles: true }
   const { handlers } = await clientSide({ ...clientOptions(directory, client), own })
