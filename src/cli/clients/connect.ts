@@ -1,4 +1,6 @@
-import { readFile, unlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { readFile, realpath, unlink } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, sep } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -62,6 +64,7 @@ export async function planFor(client: Client, options: ConnectOptions): Promise<
     }
   try {
     const before = await readSettingsFile(file)
+    await refuseOutside(file, scope, terminal.cwd)
     const editor = editorOf(client)
     const text = before.text ?? ''
     const present = await editor.read(text, values.name)
@@ -80,6 +83,16 @@ export async function planFor(client: Client, options: ConnectOptions): Promise<
   } catch (error) {
     return { client, file, problem: reasonOf(error) }
   }
+}
+
+/** A link of a project must not lead to other files of its user. @throws Error in words */
+async function refuseOutside(file: string, scope: ConnectOptions['scope'], directory: string): Promise<void> {
+  if (scope === 'user') return
+  let place = file
+  while (!existsSync(place)) place = dirname(place)
+  const path = relative(await realpath(directory), await realpath(place))
+  if (path.split(sep)[0] === '..' || isAbsolute(path))
+    throw new Error('it leads out of the project by a link')
 }
 
 /** True where the entry is as `gateway connect` has written it. */

@@ -350,3 +350,22 @@ test('tabs, CRLF and a byte order mark stay', async t => {
   assert.doesNotMatch(text, /[^\r]\n/)
   assert.match(text, /\r\n\t\t"gateway": \{/)
 })
+
+test('the settings of a project that are elsewhere, by a link, are left alone', async t => {
+  const { home: place, options } = await home(t)
+  const project = join(place, 'project')
+  await mkdir(join(place, 'elsewhere'))
+  await mkdir(project)
+  await writeFile(join(place, 'elsewhere/.mcp.json'), '{}')
+  await symlink(join(place, 'elsewhere/.mcp.json'), join(project, '.mcp.json'))
+  await symlink(join(place, 'elsewhere'), join(project, '.vscode'))
+  const terminal = silentTerminal({ cwd: project, environment: { HOME: place } })
+
+  for (const name of ['claude-code', 'vscode']) {
+    const plan = await planFor(clientNamed(name), { ...options, scope: 'project', terminal })
+    assert.ok(plan.problem !== undefined && plan.after === undefined, name)
+  }
+  await rm(join(project, '.vscode'))
+  const plan = await planFor(clientNamed('vscode'), { ...options, scope: 'project', terminal })
+  assert.ok(plan.after !== undefined)
+})
