@@ -1183,7 +1183,7 @@ export interface UpstreamOAuthConfig {
    */
   readonly scopes?: readonly string[]
   /**
-   * The authorization server, to the letter. Must be one of those that the server names, where it names any. Default: the first of them.
+   * The authorization server; overrides what the server names. Default: the first that the server names, else its own origin.
    */
   readonly issuer?: string
   /**

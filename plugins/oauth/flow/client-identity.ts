@@ -7,6 +7,7 @@ import type {
 import { isObject, reasonOf, type JsonObject } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
 import type { ClientIdentity, Vault } from '../types.ts'
+import { isSameIssuer } from './discovery.ts'
 import type { Wire } from './wire.ts'
 
 /** The client of the configuration. */
@@ -86,7 +87,7 @@ async function configured(
 ): Promise<ClientIdentity> {
   const elsewhere =
     client.issuer ?? (await host.vault.list()).find(one => one.client.id === client.id)?.issuer
-  if (elsewhere !== undefined && elsewhere !== server.issuer)
+  if (elsewhere !== undefined && !isSameIssuer(elsewhere, server.issuer))
     throw refused(host, server, redirectUri, `the configured client "${client.id}" is one of ${elsewhere}`)
   const { id, secret } = client
   return { id, method: methodOf(client, server), redirectUri, ...(secret === undefined ? {} : { secret }) }

@@ -47,48 +47,51 @@ const MAX_SAID = 400
 /** Finds the authorization server of an upstream; `metadata` is the URL of its challenge, where it named one. */
 export async function discover(host: DiscoveryHost, metadata: string | undefined): Promise<Discovered> {
   const about = await resourceMetadata(host, metadata)
-  const issuer = issuerOf(host, about.servers)
+  const issuer = host.issuer ?? about.servers[0] ?? new URL(host.url).origin
   return { resource: about.resource, server: await serverMetadata(host, issuer), scopes: about.scopes }
 }
 
-/** The metadata of an authorization server (RFC 8414, or OpenID Connect). Its issuer is the one asked for, byte for byte. */
+/** Fetches the metadata of an authorization server (RFC 8414, or OpenID Connect), which must be that of the issuer. */
 export async function serverMetadata(host: DiscoveryHost, issuer: string): Promise<AuthorizationServer> {
   const found = await firstDocument(host, serverUrls(issuer))
   if (found === undefined) throw unusable(host, `${issuer} has no metadata`)
-  if (found.issuer !== issuer)
-    throw unusable(
-      host,
-      `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(found.issuer)}`,
-    )
-  return found as unknown as AuthorizationServer
+  const { origin } = URL.parse(issuer) ?? { origin: issuer }
+  const { issuer: named } = found.document
+  const isIssuer = isSameIssuer(named, issuer) || (found.isAtRoot && isSameIssuer(named, origin))
+  if (!isIssuer)
+    throw unusable(host, `the metadata of ${issuer} is that of another issuer, ${JSON.stringify(named)}`)
+  return found.document as unknown as AuthorizationServer
+}
+
+/** Compares issuers without the slash at the end and the case of scheme and host, which Google's servers mix. */
+export function isSameIssuer(one: unknown, other: string): boolean {
+  return typeof one === 'string' && (one === other || normalizeIssuer(one) === normalizeIssuer(other))
+}
+
+function normalizeIssuer(issuer: string): string {
+  const [, origin = '', rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)(.*)$/is.exec(issuer) ?? []
+  return origin === '' ? issuer : origin.toLowerCase() + rest.replace(/\/$/, '')
 }
 
 async function resourceMetadata(host: DiscoveryHost, named: string | undefined): Promise<ResourceMetadata> {
-  const urls = named === undefined ? resourceUrls(host.url) : [named]
-  const found = await firstDocument(host, urls)
-  // Servers of 2025-03-26 are their own authorization server, and say nothing of a resource. Of most APIs only their owners know.
-  if (found === undefined && named === undefined) {
-    const servers = [host.issuer ?? new URL(host.url).origin]
-    return { resource: canonicalResource(host.url), servers, scopes: undefined }
-  }
-  if (found === undefined) throw unusable(host, `${named ?? ''} has no metadata of the resource`)
-  const { resource } = found
+  const pointer = named === undefined ? undefined : URL.parse(named, host.url)?.href
+  const found = await firstDocument(host, [
+    ...(pointer === undefined ? [] : [pointer]),
+    ...resourceUrls(host.url),
+  ])
+  // Servers of 2025-03-26 are their own authorization server. Most APIs publish no metadata of the resource.
+  const own = host.issuer ?? new URL(host.url).origin
+  if (found === undefined) return { resource: canonicalResource(host.url), servers: [own], scopes: undefined }
+  const { resource, scopes_supported, authorization_servers } = found.document
   if (typeof resource !== 'string' || !covers(resource, host.url))
     throw unusable(host, `its metadata is that of another resource, ${JSON.stringify(resource)}`)
-  const scopes = textsIn(found.scopes_supported)
+  const scopes = textsIn(scopes_supported)
+  const servers = textsIn(authorization_servers)
   return {
     resource,
-    servers: textsIn(found.authorization_servers),
+    servers: servers.length === 0 ? [own] : servers,
     scopes: scopes.length === 0 ? undefined : scopes,
   }
-}
-
-function issuerOf(host: DiscoveryHost, named: readonly string[]): string {
-  const [first] = named
-  if (first === undefined) throw unusable(host, 'its metadata names no authorization server')
-  if (host.issuer === undefined) return first
-  if (named.includes(host.issuer)) return host.issuer
-  throw unusable(host, `it names ${first} as its authorization server, and the configuration ${host.issuer}`)
 }
 
 function resourceUrls(url: string): string[] {
@@ -100,36 +103,60 @@ function resourceUrls(url: string): string[] {
 function serverUrls(issuer: string): string[] {
   const { origin, pathname } = URL.parse(issuer) ?? { origin: issuer, pathname: '' }
   const path = pathname.replace(/\/$/, '')
-  if (path === '') return [`${origin}${WELL_KNOWN_SERVER}`, `${origin}${WELL_KNOWN_OPENID}`]
+  const atRoot = [`${origin}${WELL_KNOWN_SERVER}`, `${origin}${WELL_KNOWN_OPENID}`]
+  if (path === '') return atRoot
   return [
     `${origin}${WELL_KNOWN_SERVER}${path}`,
     `${origin}${WELL_KNOWN_OPENID}${path}`,
     `${origin}${path}${WELL_KNOWN_OPENID}`,
+    ...atRoot,
   ]
 }
 
-/** The first of the documents that is there. */
-async function firstDocument(host: DiscoveryHost, urls: readonly string[]): Promise<JsonObject | undefined> {
-  for (const url of urls) {
+interface FoundDocument {
+  readonly document: JsonObject
+  /** True if it was found at the root of the origin, whatever the path of what was looked for. */
+  readonly isAtRoot: boolean
+}
+
+/** Fetches the first of the documents that exists. A failing place is skipped, and reported if no other has the document. */
+async function firstDocument(
+  host: DiscoveryHost,
+  urls: readonly string[],
+): Promise<FoundDocument | undefined> {
+  let failure: GatewayError | undefined
+  for (const url of new Set(urls)) {
     const document = await documentAt(host, url)
-    if (document !== undefined) return document
+    if (document instanceof GatewayError) failure ??= document
+    else if (document !== undefined) return { document, isAtRoot: isAtRoot(url) }
   }
+  if (failure !== undefined) throw failure
   return undefined
 }
 
-async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject | undefined> {
+function isAtRoot(url: string): boolean {
+  return [WELL_KNOWN_SERVER, WELL_KNOWN_OPENID].includes(new URL(url).pathname)
+}
+
+/** The document, undefined if there is none, or the failure after which another place may be asked. */
+async function documentAt(host: DiscoveryHost, url: string): Promise<JsonObject | GatewayError | undefined> {
   let response: Response
   try {
     response = await host.fetchFrom(url, { headers: { accept: 'application/json' } })
   } catch (cause) {
     if (cause instanceof GatewayError) throw unusable(host, cause.message, cause)
-    throw unusable(host, `${url} cannot be fetched (${reasonOf(cause)})`, cause)
+    return unusable(host, `${url} cannot be fetched (${reasonOf(cause)})`, cause)
   }
-  if (response.status >= 500) throw unusable(host, `${url} answers HTTP ${response.status}`)
+  if (response.status >= 500) return unusable(host, `${url} answers HTTP ${response.status}`)
   if (response.status !== 200) return undefined
   // Many sites answer every path with a page of theirs.
   const value: unknown = await response.json().catch(() => undefined)
-  return isObject(value) ? value : undefined
+  return isObject(value) ? withoutNulls(value) : undefined
+}
+
+/** A copy in which a member that is null is absent. */
+export function withoutNulls(value: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 }
 
 function textsIn(value: unknown): string[] {

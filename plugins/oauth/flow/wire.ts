@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
 import type { importPKCS8 } from 'jose'
 import type * as Lib from 'oauth4webapi'
-import { GatewayError, reasonOf } from '../../../src/plugin.ts'
+import { GatewayError, isObject, reasonOf } from '../../../src/plugin.ts'
 import type { ClientIdentity, NewGrant } from '../types.ts'
 import { scopesOf } from './challenge.ts'
-import type { FetchFrom } from './discovery.ts'
+import { type FetchFrom, withoutNulls } from './discovery.ts'
 
 type Library = typeof Lib
 
@@ -41,10 +41,11 @@ export class Wire {
     const { customFetch, allowInsecureRequests } = this.lib
     return {
       [allowInsecureRequests]: true,
-      [customFetch]: (url: string, init: Lib.CustomFetchOptions<string, unknown>) => {
+      [customFetch]: async (url: string, init: Lib.CustomFetchOptions<string, unknown>) => {
         const { method, headers, body } = init
         const text = body as string | URLSearchParams | undefined
-        return this.#fetchFrom(url, { method, headers, body: text, signal: init.signal ?? undefined })
+        const options = { method, headers, body: text, signal: init.signal ?? undefined }
+        return dropNulls(await this.#fetchFrom(url, options))
       },
       ...(signal === undefined ? {} : { signal }),
       ...(more === undefined ? {} : { additionalParameters: more }),
@@ -73,6 +74,23 @@ export class Wire {
     const { importPKCS8: read } = await import('jose')
     const path = isAbsolute(file) ? file : join(this.#directory, file)
     return read(await readFile(path, 'utf8'), algorithm)
+  }
+}
+
+/** The same answer, with members that are null left out: many servers write null for what they do not give. */
+async function dropNulls(response: Response): Promise<Response> {
+  if (response.body === null) return response
+  const text = await response.text()
+  const { status, statusText, headers } = response
+  return new Response(withoutNullsIn(text), { status, statusText, headers })
+}
+
+function withoutNullsIn(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? JSON.stringify(withoutNulls(value)) : text
+  } catch {
+    return text
   }
 }
 

@@ -3,7 +3,7 @@ import { isAbsolute, join } from 'node:path'
 import type { AuthorizationServer, ClientAuth, TokenEndpointResponse } from 'oauth4webapi'
 import { GatewayError, reasonOf, type Clock, type Log } from '../../../src/plugin.ts'
 import { oauthError } from '../errors.ts'
-import type { Discovered } from '../flow/discovery.ts'
+import { isSameIssuer, type Discovered } from '../flow/discovery.ts'
 import { within } from '../flow/scopes.ts'
 import { configuredIdentity, keySpecOf, type OAuthSpec, type UpstreamFlow } from '../flow/upstream-flow.ts'
 import { whyFailed, type Wire } from '../flow/wire.ts'
@@ -140,7 +140,7 @@ export class Requests {
     client: Client,
   ): Promise<{ readonly client: { readonly client_id: string }; readonly auth: ClientAuth }> {
     if (client === undefined) return { client: { client_id: '-' }, auth: nobody }
-    if (client.issuer !== undefined && client.issuer !== server.issuer)
+    if (client.issuer !== undefined && !isSameIssuer(client.issuer, server.issuer))
       throw this.#refused(`the configured client "${client.id}" is one of ${client.issuer}, and of no other`)
     const auth = await wire.authOf(configuredIdentity(client, server), keySpecOf(client))
     return { client: { client_id: client.id }, auth }
