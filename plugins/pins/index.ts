@@ -60,8 +60,9 @@ export const pins: Plugin<Mode> = {
     hooks.starting.tap(({ upstream, spec }) => starts.refusal(upstream, spec))
 
     // Ahead of all that renames, describes or hides: what is judged is what the server said.
-    hooks.catalog.tap({ stage: 'trace' }, (entries, { kind }) =>
-      isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined,
+    hooks.catalog.tap(
+      { stage: 'trace', judgesUris: [...modes.values()].some(mode => mode !== 'warn') },
+      (entries, { kind }) => (isPinnedKind(kind) ? entries.map(entry => judge.judge(entry)) : undefined),
     )
     hooks.instructions.tap({ stage: 'trace' }, all => judge.instructions(all))
     hooks.explain.tap((steps, { entry }) => {

@@ -1,4 +1,5 @@
-import type { Facts } from './facts.ts'
+import { normalizeAuthority } from '../../src/plugin.ts'
+import { type Facts, ResourceFacts } from './facts.ts'
 import type { FittingRules, Rule } from './rules.ts'
 
 /** Verdict on a call. A refusal names its rule; none where no rule of `allow` was true. */
@@ -80,12 +81,24 @@ export class Judge {
   /** The value of a rule, or the strict one where it has none. */
   #is(rule: Rule, { facts }: Case, strict: boolean): boolean {
     try {
-      return rule.expression.evaluate(facts)
+      const result = rule.expression.evaluate(facts)
+      // A server may read another spelling of a URI as the same resource: a restriction holds for both.
+      const other =
+        rule.effect === 'allow' || result !== (rule.effect === 'require') ? undefined : normalize(facts)
+      return other === undefined ? result : rule.expression.evaluate(other)
     } catch (error) {
       this.#failed(rule, error)
       return strict
     }
   }
+}
+
+/** The same facts with the normalized URI of their resource; undefined if it is the same one. */
+function normalize(facts: Facts): Facts | undefined {
+  if (!(facts.resource instanceof ResourceFacts)) return undefined
+  const [uri, original] = [facts.resource.uri, facts.resource.original].map(normalizeAuthority)
+  if (uri === facts.resource.uri && original === facts.resource.original) return undefined
+  return { ...facts, resource: new ResourceFacts(uri, original) }
 }
 
 /** The scopes of a rule that a caller lacks; undefined for a rule that has none. */

@@ -1,5 +1,5 @@
 import { globs } from '../util/globs.ts'
-import { canonicalPattern, canonicalUri, foldedUri } from './uri.ts'
+import { canonicalPattern, canonicalUri, foldedUri, normalizeAuthority } from './uri.ts'
 
 /** Longest URI that is compared with a template, and longest template. */
 const MAX_LENGTH = 4096
@@ -32,7 +32,9 @@ export function forbidsUris(patterns: string | readonly string[]): Test {
   return uri => {
     if (matches(uri)) return true
     const own = canonicalForm(uri)
-    return (own !== uri && matches(own)) || matches(foldedUri(own))
+    return (
+      (own !== uri && matches(own)) || matches(foldedUri(own)) || matches(foldedUri(normalizeAuthority(own)))
+    )
   }
 }
 

@@ -96,7 +96,8 @@ function joined(
 
 /** With its slashes; a port that is not there needs no colon. */
 function authorityOf(authority = ''): string | undefined {
-  return spelled(authority, IN_AUTHORITY)?.replace(/:$/, '')
+  // A server that reads the host alone would find another resource than a rule.
+  return authority.includes('@') ? undefined : spelled(authority, IN_AUTHORITY)?.replace(/:$/, '')
 }
 
 function canonicalPath(path: string): string | undefined {
@@ -188,6 +189,18 @@ export function foldedUri(text: string): string {
   if (scheme === '') return text
   const host = authority === '//' && scheme !== 'file:' ? '' : authority.toLowerCase()
   return scheme + host + path.replace(/\/{2,}/g, '/').replace(host === '' ? /(?<=.)\/$/ : /\/$/, '') + rest
+}
+
+/**
+ * A URI of a custom scheme with its authority as a server may read it: without user, port and a dot at the end, and in lower
+ * case. Rules that forbid check this form, too.
+ */
+export function normalizeAuthority(uri: string): string {
+  const [, scheme = '', authority = '', rest = ''] =
+    /^([a-z][a-z0-9+.-]*:)\/\/([^/?#]*)(.*)$/is.exec(uri) ?? []
+  if (authority === '' || WEB.has(scheme.slice(0, -1).toLowerCase())) return uri
+  const host = authority.replace(/^.*@/s, '').replace(/:\d*$/, '').replace(/\.$/, '')
+  return `${scheme.toLowerCase()}//${host.toLowerCase()}${rest}`
 }
 
 /** Tells whether a browser may be sent to a URL: http and https only, as others may run code or read files. */
