@@ -21,6 +21,14 @@ export const commands: PluginCommands = {
       call.print(listed, () => lines(listed, call))
     },
   },
+  'approvals show': {
+    summary: 'Print a call that waits, with all of its arguments.',
+    description: 'Exit codes: 0 printed, 1 no such call waits any more.',
+    examples: ['gateway approvals show k3J9xQ2b7Zpw'],
+    args: ID,
+    gateway: 'running',
+    run: show,
+  },
   'approvals approve': {
     summary: 'Let a call run that waits, once.',
     description: 'Exit codes: 0 it runs, 1 no such call waits any more.',
@@ -37,6 +45,17 @@ export const commands: PluginCommands = {
     gateway: 'running',
     run: call => decide(call, 'approvals.deny', 'denied'),
   },
+}
+
+async function show(call: CommandCall): Promise<number> {
+  const { approvals } = await call.withGateway('running', ask => ask('approvals.show', { id: call.args.id }))
+  const row = (Array.isArray(approvals) ? approvals : []).find(isObject)
+  call.print(row ?? {}, () =>
+    row === undefined
+      ? ['no such call waits']
+      : Object.entries(row).map(([name, value]) => `${name}: ${oneLine(String(value))}`),
+  )
+  return row === undefined ? NONE : 0
 }
 
 async function decide(call: CommandCall, verb: string, word: string): Promise<number> {

@@ -1,9 +1,9 @@
 import { findingsOf, inForce, type JsonObject, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { AcrossReplicas } from './across-replicas.ts'
 import { type ApproveConfig, Approver } from './approver.ts'
+import { summarizeArguments, writeArguments } from './arguments-text.ts'
 import { check } from './check.ts'
 import { type Decisions, type OpenCall, ownDecisions, WaitingCalls } from './waiting-calls.ts'
-import { argumentsText } from './form.ts'
 import { Journal } from './journal.ts'
 import { Webhook } from './webhook.ts'
 
@@ -21,7 +21,7 @@ const found = findingsOf(HEALTH)
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
-  sharedVerbs: ['approvals.list'],
+  sharedVerbs: ['approvals.list', 'approvals.show'],
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
@@ -42,6 +42,12 @@ export const approve: Plugin<ApproveConfig> = {
     hooks.close.tap(() => journal.forget())
     hooks.stopping.tap(() => waiting.end('the gateway is stopping'))
     verbs(api, decisions, async () => replicas?.list() ?? { approvals: waiting.calls.map(rowOf) })
+    hooks.control.for('approvals.show').tap({ looks: true }, async ({ id }) => {
+      const own = waiting.calls.find(call => call.id === id)
+      if (own !== undefined) return { approvals: [{ ...rowOf(own), arguments: writeArguments(own.request) }] }
+      const { approvals = [] } = (await replicas?.list()) ?? {}
+      return { approvals: approvals.filter(row => row.id === id) }
+    })
     if (callback !== undefined && webhook !== undefined)
       hooks.http.for(callback).tap(request => webhook.answer(request, decisions))
     hooks.health.tap(findings => {
@@ -120,7 +126,7 @@ function rowOf({ id, digest, request, since, until }: OpenCall): Record<string, 
     upstream: call.upstream,
     issuer,
     subject,
-    arguments: argumentsText(request),
+    arguments: summarizeArguments(request),
     since: new Date(since).toISOString(),
     until: new Date(until).toISOString(),
   }

@@ -8,6 +8,7 @@ import {
   type PluginApi,
   reasonOf,
 } from '../../src/plugin.ts'
+import { shownArguments, summarizeArguments } from './arguments-text.ts'
 import type { Decision, Decisions, OpenCall } from './waiting-calls.ts'
 
 type WebhookConfig = NonNullable<NonNullable<Config['approve']>['webhook']>
@@ -93,7 +94,8 @@ function told({ id, digest, request, until }: OpenCall): JsonObject {
     method: call.method,
     upstream: call.upstream,
     principal: { issuer, subject, client },
-    arguments: call.params?.arguments ?? {},
+    arguments: shownArguments(request),
+    text: summarizeArguments(request),
     expiresAt: new Date(until).toISOString(),
   }
 }

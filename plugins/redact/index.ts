@@ -1,5 +1,7 @@
 import {
   type Answer,
+  type Approval,
+  type ApprovalRequest,
   type Call,
   type Dispatch,
   type Exchange,
@@ -51,6 +53,7 @@ export const redact: Plugin<RedactOptions> = {
     const counts = slot.gateway(() => new Map<string, number>())
     const work = new Work(rules, counts, api)
 
+    if (rules.has('arguments')) hooks.approval.tap({ stage: 'trace' }, request => work.hide(request))
     if (rules.has('arguments'))
       hooks.dispatch.tap(
         { phase: 'other' },
@@ -104,6 +107,25 @@ class Work {
       throw error
     }
     return next(call)
+  }
+
+  /** Hides from people what is redacted; a call that would be refused needs no approval. */
+  hide(request: ApprovalRequest): Approval | undefined {
+    const given = request.call.params?.arguments
+    if (!isObject(given)) return undefined
+    let shown = JSON.stringify(given)
+    for (const redactor of this.#rules.for(nameOf(request.call.exchange), 'arguments')) {
+      const tally: Tally = new Map()
+      const next = redactor.json(shown, tally)
+      if (tally.size === 0) continue
+      if (redactor.action === 'refuse') {
+        const found = [...tally.keys()].join(', ')
+        return { granted: false, answer: refusal(redactError('GW_REDACT_ARGUMENTS', { found })) }
+      }
+      shown = next
+    }
+    request.shown = JSON.parse(shown)
+    return undefined
   }
 
   /** Redacts the headers that repeat what arguments hold. */

@@ -256,6 +256,8 @@ export interface ApprovalRequest {
   readonly rules: string
   /** Name by which the client knows the thing that is called. */
   readonly name: string
+  /** The arguments as people are shown them, where a tap of `approval` hides a part: by default those of the call. */
+  shown?: unknown
   /** Says what became another one meanwhile: the rules, or the definition of the tool; undefined for nothing. */
   readonly changed: () => string | undefined
 }

@@ -1,0 +1,81 @@
+import { type ApprovalRequest, isObject, oneLine } from '../../src/plugin.ts'
+
+/** Characters of all values together; each value gets its share, and at least `MIN_VALUE`. */
+const MAX_TEXT = 2000
+const MIN_VALUE = 60
+/** Characters of the name of one argument. */
+const MAX_KEY = 120
+
+/** Characters that nobody sees, or that change how others are read: in JSON each may stand as its escape. */
+const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u115f\u1160\u3164\uffa0]|(?! )\p{Zs}/gu
+const WORD = /[\p{L}\p{M}\p{N}]+/gu
+const ASCII_LETTER = /[a-z]/i
+const LATIN = /\p{Script=Latin}/u
+/** Letters of other alphabets that look like Latin ones. */
+const CONFUSABLE = /^[авекмнорстухіјѕԁԛԝһӏґαβεηικμνορτυχγωօսոհցɡ\p{N}\p{M}]+$/iu
+
+/** Returns the arguments as a person is shown them: without what a plugin hides, such as `redact`. */
+export function shownArguments({ call, shown }: ApprovalRequest): unknown {
+  return shown ?? call.params?.arguments ?? {}
+}
+
+/** Writes all of the arguments on one line, with characters that hide or imitate others as their escapes. */
+export function writeArguments(request: ApprovalRequest): string {
+  return markUnusual(JSON.stringify(shownArguments(request)))
+}
+
+/** The same, with both ends of long values, and every top-level key. */
+export function summarizeArguments(request: ApprovalRequest): string {
+  const shown = shownArguments(request)
+  if (!isObject(shown)) return cut(writeArguments(request), MAX_TEXT)
+  const whole = writeArguments(request)
+  if (whole.length <= MAX_TEXT) return whole
+  const members = Object.entries(shown).map(
+    ([key, value]) =>
+      [cut(markUnusual(JSON.stringify(key)), MAX_KEY), markUnusual(JSON.stringify(value))] as const,
+  )
+  const share = findShare(members.map(([, value]) => value.length))
+  return `{${members.map(([key, value]) => `${key}:${cut(value, share)}`).join(',')}}`
+}
+
+/** The length up to which each value is shown, so that all of them fit: short values leave their room to long ones. */
+function findShare(lengths: readonly number[]): number {
+  let room = MAX_TEXT
+  let left = lengths.length
+  for (const length of lengths.toSorted((one, other) => one - other)) {
+    if (length * left > room) break
+    room -= length
+    left--
+  }
+  return left === 0 ? MAX_TEXT : Math.max(MIN_VALUE, Math.floor(room / left))
+}
+
+function cut(text: string, max: number): string {
+  if (text.length <= max) return text
+  const half = Math.floor(max / 2)
+  return `${text.slice(0, half)}… ${text.length - 2 * half} characters …${text.slice(-half)}`
+}
+
+function markUnusual(json: string): string {
+  return oneLine(json.replace(INVISIBLE, escape).replace(WORD, markLookAlikes))
+}
+
+/** Escapes the letters of a word that imitate Latin ones: in a word of two alphabets, or one that only looks Latin. */
+function markLookAlikes(word: string): string {
+  let text = ''
+  const isMixed = ASCII_LETTER.test(word) || CONFUSABLE.test(word)
+  for (const character of word) {
+    const isAscii = character <= '\u007f'
+    const isFont = !isAscii && /^[a-z0-9]+$/i.test(character.normalize('NFKC'))
+    const isForeign = !isAscii && isMixed && /\p{L}/u.test(character) && !LATIN.test(character)
+    text += isFont || isForeign || character === 'ɡ' ? escape(character) : character
+  }
+  return text
+}
+
+function escape(characters: string): string {
+  let text = ''
+  for (let at = 0; at < characters.length; at++)
+    text += `\\u${characters.charCodeAt(at).toString(16).padStart(4, '0')}`
+  return text
+}
