@@ -20,12 +20,14 @@ const LEGACY_ONLY = rpcError(RPC.unsupportedVersion, 'Unsupported protocol versi
   requested: MODERN_VERSION,
 })
 
+const NO_DISCOVERY = rpcError(RPC.methodNotFound, 'Method not found: server/discover')
+
 /** Answers a modern request: a conversation of its own, which ends when the client goes away. */
 export async function answerModern(read: Read, request: RpcRequest): Promise<void> {
   const { context, headers, reply } = read
   const envelope = envelopeProblem(request.params)
   if (envelope !== undefined) return refuseAs(read, 400, envelope, request.id)
-  const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers)
+  const problem = requestProblem(request, headers.passed) ?? eraProblem(context, headers, request.method)
   if (problem !== undefined) return refuseAs(read, statusOf(problem, 'modern'), problem, request.id)
 
   const inbound = new InboundRequest(request, 'modern', originOf(headers), reply)
@@ -54,10 +56,15 @@ function requestProblem(
 }
 
 /** Refuses single requests where they would lose what is kept for a session: clients of both eras are sent to legacy sessions. */
-function eraProblem(context: HttpContext, { label, profile }: RequestHeaders): RpcError | undefined {
+function eraProblem(
+  context: HttpContext,
+  { label, profile }: RequestHeaders,
+  method: string,
+): RpcError | undefined {
   const { modern, because } = context.settings.offered(profile)
   if (label !== undefined && modern !== 'none') return undefined
-  if (modern !== 'all') return LEGACY_ONLY
+  // Some clients fail on -32022 instead of falling back, so a probe is answered as by a server that knows no other era.
+  if (modern !== 'all') return method === 'server/discover' ? NO_DISCOVERY : LEGACY_ONLY
   if (because.length > 0 && !context.hasToldOfLoss) tellOfLoss(context, because)
   return undefined
 }

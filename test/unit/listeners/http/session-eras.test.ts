@@ -52,6 +52,35 @@ test('a profile without such a server offers both eras, and one may say otherwis
   )
 })
 
+test('a probe is answered as by a server that knows no other era, so that every client falls back', async t => {
+  const { url } = await counting(t, {})
+  const version = '2026-07-28'
+  const post = async (method: string, headers = {}): Promise<[number, unknown]> => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': version,
+      'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const reply = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': version,
+        'mcp-method': method,
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta } }),
+    })
+    const { error } = (await reply.json()) as { error?: { code: number } }
+    return [reply.status, error?.code]
+  }
+
+  assert.deepEqual(await post('server/discover'), [404, -32601])
+  assert.deepEqual(await post('tools/list'), [400, -32022])
+  assert.deepEqual(await post('server/discover', LABEL), [200, undefined])
+})
+
 /** A gateway in front of a server that counts its calls. */
 async function counting(t: TestContext, listener: JsonObject) {
   const logged: string[] = []
