@@ -1,5 +1,13 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto'
-import { type Config, conversationKey, type Plugin, type Session, type Upstream } from '../../src/plugin.ts'
+import {
+  type Config,
+  conversationKey,
+  METHODS,
+  type Plugin,
+  principalKey,
+  type Session,
+  type Upstream,
+} from '../../src/plugin.ts'
 import { check } from './check.ts'
 
 /** Secrets that identities of labelled conversations are made with. An upstream outlives a configuration that says nothing new of it. */
@@ -28,8 +36,14 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
       if (secret === undefined) return
       const { session } = call.exchange
       // The caller's own name for the session stays here: an upstream learns a name of ours.
-      call.headers[header] = session.label === undefined ? identity.get(session) : identityOf(session, secret)
+      call.headers[header] = nameOf(session, call.method, secret)
     })
+    const nameOf = (session: Session, method: string, secret: Buffer): string => {
+      if (session.label !== undefined) return identityOf(conversationKey(session), secret)
+      // A modern request is a session of its own, and lists are of no conversation: one name for all lists of a caller.
+      const isList = session.client.era === 'modern' && METHODS.get(method)?.to === 'list'
+      return isList ? identityOf(`lists ${principalKey(session.principal)}`, secret) : identity.get(session)
+    }
     hooks.explain.tap((steps, { call }) => {
       if (call === undefined || !own.has(call.upstream)) return undefined
       const text = `${header} names the conversation of the caller`
@@ -42,8 +56,8 @@ export const sessionHeaders: Plugin<NonNullable<Config['sessionHeaders']>> = {
 }
 
 /** The same name for all requests of one label of one principal, without a table of them. Nobody without the secret can guess it. */
-function identityOf(session: Session, secret: Buffer): string {
-  const bytes = createHmac('sha256', secret).update(conversationKey(session)).digest().subarray(0, 16)
+function identityOf(key: string, secret: Buffer): string {
+  const bytes = createHmac('sha256', secret).update(key).digest().subarray(0, 16)
   // Version 8, variant 10: a UUID of our own making (RFC 9562).
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x80
   bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
