@@ -265,7 +265,7 @@ export const ERRORS = {
   },
   GW_UPSTREAM_START: {
     text: 'upstream "{upstream}" did not start: {why}',
-    hint: 'Run its command or open its URL by hand; its stderr is in the log.',
+    hint: 'Run its command or open its URL by hand; its stderr is in the log. If it answers initialize only, set era: legacy.',
     exit: 4,
     http: 502,
     rpc: RPC.internal,

@@ -42,6 +42,7 @@ const READ = [
   'content-type',
   'date',
   'keep-alive',
+  'location',
   'mcp-session-id',
   'www-authenticate',
   'retry-after',

@@ -21,6 +21,8 @@ import type { Connection } from './connection/connection.ts'
 import { ClientInterest, UNSUBSCRIBE } from './subscriptions/client-interest.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { McpUpstreamConfig } from './transport.ts'
+import type { RpcError } from '../protocol/rpc-error.ts'
+import { isSessionError } from './http/http-failures.ts'
 import { isLegacy, isModern } from '../protocol/versions.ts'
 
 const PART = 'server'
@@ -166,6 +168,8 @@ export class McpUpstream implements Upstream {
     use.hold()
     try {
       const answer = await this.#interest.answer(call, connection)
+      if ('error' in answer && isSessionLost(answer.error, connection))
+        return await this.#renewSession(connection, call, answer)
       return 'error' in answer && this.#isDoubted(answer.error.code, call.method, connection)
         ? await this.#heal(connection, call, answer)
         : answer
@@ -213,6 +217,11 @@ export class McpUpstream implements Upstream {
   async #heal(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
     if (!(await this.#doubt.isConfirmed(connection))) return answer
     this.#startAnew()
+    return REPEATABLE.has(call.method) ? this.#again(call) : answer
+  }
+
+  async #renewSession(connection: Connection, call: Call, answer: Answer): Promise<Answer> {
+    this.#connections.replace(connection, 'it has forgotten our session')
     return REPEATABLE.has(call.method) ? this.#again(call) : answer
   }
 
@@ -320,6 +329,11 @@ class Remembered {
     this.#seenAt = now
     this.#memory.write(PART, { server, seenAt: now })
   }
+}
+
+/** True if an answer says that the server has forgotten the session of its connection. */
+function isSessionLost(error: RpcError, { transport }: Connection): boolean {
+  return transport.hasSession === true && isSessionError(error)
 }
 
 function isServerSide(value: unknown): value is ServerSide {

@@ -37,6 +37,8 @@ interface SupervisorHost {
 const REPLACE_MS = 1000
 /** After this long a start for which there was no room is tried again. */
 const NO_ROOM_RETRY_MS = 1000
+/** Shortest pause between two tries of a remote server that calls wait for. */
+const HASTENED_MS = 1000
 /** One that needs a login is tried by a call at most once in this time. */
 const NEEDS_AUTH_MS = 1000
 const NO_ROOM: Pause = { ms: NO_ROOM_RETRY_MS, note: undefined }
@@ -59,6 +61,7 @@ export class Supervisor {
   #starting: Promise<void> | undefined
   #failure: GatewayError | undefined
   #dueAt = 0
+  #failedAt = -Infinity
   #readyAt = 0
   #replacedAt = -Infinity
   #takeBackRetry: (() => void) | undefined
@@ -115,6 +118,7 @@ export class Supervisor {
 
   /** The live connection, waited for while a start is under way. Rejects with a GatewayError when there is none. */
   async ready(): Promise<Connection> {
+    if (this.state === 'failed' && !this.#host.isProcess) this.#hasten()
     const attempt = this.#isDue() ? this.#attempt() : this.#starting
     await attempt
     if (this.connection !== undefined) return this.connection
@@ -160,6 +164,16 @@ export class Supervisor {
     this.#leaving.retire(connection, { why })
     log.info('connecting anew', { why })
     void this.#attempt()
+  }
+
+  /** A call needs the server: the next try comes a second after the last one at most, whatever the pause. */
+  #hasten(): void {
+    const { clock, retries } = this.#host
+    const dueAt = Math.max(clock.now(), this.#failedAt + HASTENED_MS)
+    if (this.#starting !== undefined || dueAt >= this.#dueAt || !retries()) return
+    this.#dueAt = dueAt
+    this.#takeBackRetry?.()
+    this.#takeBackRetry = clock.after(dueAt - clock.now(), () => void this.#attempt())
   }
 
   #isDue(): boolean {
@@ -313,6 +327,7 @@ export class Supervisor {
     const isRefused = failure.code === 'GW_UPSTREAM_BUSY'
     const { ms, note } = isRefused ? NO_ROOM : this.#restarts.pause(clock.now())
     this.#failure = failure
+    this.#failedAt = clock.now()
     this.#dueAt = isRefused ? -Infinity : clock.now() + ms
     this.#takeBackRetry?.()
     this.#takeBackRenewal?.()

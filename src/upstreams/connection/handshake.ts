@@ -62,20 +62,29 @@ export async function shakeHands(options: HandshakeOptions): Promise<Connection>
 }
 
 async function probe(options: HandshakeOptions, connection: Connection): Promise<Connection> {
-  const discovery = discover(connection, options)
+  let failure: unknown
+  const discovery = discover(connection, options).catch((error: unknown) => {
+    if (options.era !== 'auto' || !mayBeLegacy(error)) throw error
+    failure = error
+    return undefined
+  })
   const first = await inTime(discovery, connection, options)
+  const isDoubtful = first === 'late' || failure !== undefined
   if (first !== 'late' && first !== undefined) return opened(connection, first, options)
   if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, connection)
   // Some servers exit on anything that is not `initialize`: once more, in their language.
   const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
-    return await initialize(survivor, options)
+    return await initialize(survivor, options, isDoubtful && connection.transport.streams)
   } catch (error) {
+    // A slow modern server over HTTP may still answer; a process has had its time.
     const late =
       isRefusal(error) && survivor === connection
-        ? await Promise.race([discovery, Promise.resolve(undefined)])
+        ? await (connection.transport.streams
+            ? discovery
+            : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
-    if (late === undefined) throw error
+    if (late === undefined) throw isRefusal(error) ? (failure ?? error) : error
     return opened(connection, late, options)
   }
 }
@@ -100,18 +109,24 @@ function opened(connection: Connection, server: ServerSide, { memory }: Handshak
   return connection
 }
 
-/** The outcome of the probe, or 'late' when a server on a pipe has had its time. Over HTTP silence proves nothing. */
+/** Returns the outcome of the probe, or 'late' if the server did not answer in time. */
 async function inTime<T>(
   discovery: Promise<T>,
   connection: Connection,
   { clock, probeMs, era }: HandshakeOptions,
 ): Promise<T | 'late'> {
-  if (connection.transport.streams || era !== 'auto') return discovery
+  if (era !== 'auto') return discovery
   let disarm = (): void => undefined
   const late = new Promise<'late'>(resolve => {
     disarm = clock.after(probeMs, () => resolve('late'))
   })
   return Promise.race([discovery, late]).finally(disarm)
+}
+
+/** True if an answer to the probe came from no modern server, or if none came: the server may still answer `initialize`. */
+function mayBeLegacy(error: unknown): boolean {
+  if (!(error instanceof GatewayError)) return false
+  return error.fields.status !== undefined || error.code === 'GW_UPSTREAM_CLOSED'
 }
 
 /** Asks a server to describe itself; undefined for one that is not modern. Rejects where nothing can be told. */
@@ -143,7 +158,12 @@ function modernSide({ result }: RpcResponse): ServerSide | undefined {
   return serverSide('modern', version as string, meta[META.serverInfo] ?? said.serverInfo, said)
 }
 
-async function initialize(connection: Connection, options: HandshakeOptions): Promise<Connection> {
+/** `isDoubtful` if the probe failed in a way that may pass: the next connection probes again. */
+async function initialize(
+  connection: Connection,
+  options: HandshakeOptions,
+  isDoubtful = false,
+): Promise<Connection> {
   const params = {
     protocolVersion: LATEST_LEGACY_VERSION,
     capabilities: options.capabilities,
@@ -164,7 +184,7 @@ async function initialize(connection: Connection, options: HandshakeOptions): Pr
   connection.opened(serverSide('legacy', version, answer.serverInfo, answer), options.capabilities)
   await connection.notify('notifications/initialized')
   connection.transport.listen()
-  if (options.era === 'auto') options.memory.learn('legacy')
+  if (options.era === 'auto' && !isDoubtful) options.memory.learn('legacy')
   return connection
 }
 

@@ -2,6 +2,7 @@ import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import { ClientError, type ReplyHeaders } from '../../http-client/port.ts'
 import { visible } from '../../util/log.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import { RPC } from '../../protocol/rpc-error.ts'
 
 /** All that known servers say of a session they do not know where they answer 400, and the protocol wants 404. */
 const FORMS: ReadonlySet<string> = new Set([
@@ -28,6 +29,8 @@ export interface StatusReply {
   readonly challenge?: string | undefined
   /** When it wants to be asked again. */
   readonly retryAfterMs?: number | undefined
+  /** Target of a redirect. */
+  readonly location?: string | undefined
 }
 
 /** Bodies of refusals are read to this length. */
@@ -49,7 +52,7 @@ export function statusFailure(upstream: string, reply: StatusReply): GatewayErro
     return gatewayError('GW_UPSTREAM_PROTOCOL', {
       upstream,
       status,
-      why: `it redirects (HTTP ${status}); redirects are not followed, so configure the final URL`,
+      why: `it redirects${redirectTarget(reply.location)} (HTTP ${status}), which is followed within one origin only: configure the final URL`,
     })
   }
   if (status < 300)
@@ -59,6 +62,12 @@ export function statusFailure(upstream: string, reply: StatusReply): GatewayErro
       detail: said(body),
     })
   return gatewayError('GW_UPSTREAM_PROTOCOL', { upstream, status, ...reason })
+}
+
+/** Names the target of a redirect, without its parameters, which may be secret. */
+export function redirectTarget(location: string | undefined): string {
+  const target = location?.split(/[?#]/)[0]
+  return target === undefined ? '' : ` to ${visible(target, 200)}`
 }
 
 /** A server's words beside a status, for the owner's eyes. */
@@ -118,9 +127,33 @@ export function retryAfterMs(headers: ReplyHeaders): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 0), LONGEST_MS)
 }
 
-/** True where the body of a 400 says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
-export function isSessionUnknown(body: string): boolean {
-  const said = messageIn(body)
+const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.invalidRequest])
+
+const SESSION_GONE =
+  /^(?=.*\bsession\b).*(not found|no valid|unknown|expired|invalid|no longer|does not exist|terminated|closed|not initialized)/i
+
+/** True if an error status says that the server has forgotten our session. */
+export function isSessionForgotten(status: number, body: string): boolean {
+  if (status === 404) return !body.includes('-32601')
+  return status === 410 || isSessionUnknown(body)
+}
+
+/** True if a JSON-RPC error says that the server has forgotten our session. */
+export function isSessionError({
+  code,
+  message,
+}: {
+  readonly code: unknown
+  readonly message: unknown
+}): boolean {
+  return SESSION_CODES.has(code) && typeof message === 'string' && SESSION_GONE.test(message)
+}
+
+/** True where the body of a refusal says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
+function isSessionUnknown(body: string): boolean {
+  const error = errorIn(body)
+  if (isObject(error) && isSessionError({ code: error.code, message: error.message })) return true
+  const said = messageIn(body, error)
     .trim()
     .toLowerCase()
     .replace(/^bad request: /, '')
@@ -128,14 +161,19 @@ export function isSessionUnknown(body: string): boolean {
   return FORMS.has(said)
 }
 
-/** The message of a JSON-RPC error, or a text that is no JSON. */
-function messageIn(body: string): string {
-  let value: unknown
+const NO_JSON = Symbol('no JSON')
+
+function errorIn(body: string): unknown {
   try {
-    value = JSON.parse(body)
+    const value: unknown = JSON.parse(body)
+    return isObject(value) && value.jsonrpc === '2.0' ? value.error : undefined
   } catch {
-    return body
+    return NO_JSON
   }
-  const error = isObject(value) && value.jsonrpc === '2.0' ? value.error : undefined
+}
+
+/** The message of a JSON-RPC error, or a text that is no JSON. */
+function messageIn(body: string, error: unknown): string {
+  if (error === NO_JSON) return body
   return isObject(error) && typeof error.message === 'string' ? error.message : ''
 }

@@ -14,7 +14,7 @@ import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
 import { openClient } from './open-client.ts'
 import { addCallHeaders, standingHeaders, targetOf } from './request.ts'
 import type { Position } from './response-body.ts'
-import { isSessionUnknown } from './http-failures.ts'
+import { isSessionForgotten } from './http-failures.ts'
 import { StandingStream } from './standalone-stream.ts'
 
 /** Requests and streams open at once; more wait for their turn. */
@@ -86,6 +86,10 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     this.#server = server
   }
 
+  get hasSession(): boolean {
+    return this.#hadSession
+  }
+
   listen(): void {
     if (this.#server?.era !== 'legacy') return
     this.#stream = new StandingStream({
@@ -128,9 +132,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   }
 
   isSessionLost(method: string, status: number, body: string): boolean {
-    if (!this.#hadSession || method === 'initialize') return false
-    // Many servers answer 400 where the protocol wants 404.
-    return (status === 404 && !body.includes('-32601')) || (status === 400 && isSessionUnknown(body))
+    return this.#hadSession && method !== 'initialize' && isSessionForgotten(status, body)
   }
 
   resume(pending: Pending, position: Position): boolean {

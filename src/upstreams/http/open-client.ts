@@ -5,6 +5,7 @@ import type { HttpTransport } from '../../http-client/port.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { UndiciClient } from '../../http-client/undici-client.ts'
 import { readTls } from '../tls-files.ts'
+import { tolerant } from './tolerant-client.ts'
 import { authorized } from './authorized-client.ts'
 
 const CONNECT_MS = 5000
@@ -14,7 +15,7 @@ export type Reach = Pick<HttpUpstreamConfig, 'url' | 'proxy' | 'tls' | 'http2'>
 
 /** The HTTP client of an upstream; with the credentials of its authorizer, where it has one. */
 export function openClient(reach: Reach, context: UpstreamContext, connections: number): HttpTransport {
-  return authorized(plainClient(reach, context, connections), context)
+  return authorized(tolerant(plainClient(reach, context, connections), reach.url), context)
 }
 
 /** The fast client, or the one on undici where proxies, certificates or HTTP/2 are wanted. */

@@ -61,7 +61,7 @@ export function standingHeaders(
   configured: Readonly<Record<string, string>>,
   agent: string,
 ): Record<string, string> {
-  const headers: Record<string, string> = { 'user-agent': agent }
+  const headers: Record<string, string> = { 'user-agent': agent, 'accept-encoding': 'identity' }
   for (const [name, value] of Object.entries(configured)) {
     const lower = name.toLowerCase()
     if (!OWNED.has(lower)) headers[lower] = value

@@ -57,7 +57,7 @@ export class Reply extends PacedReader implements ReplyHandler {
   #body: Body | undefined
   #hold: ReplyHold | undefined
   #status = 0
-  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs'> = {}
+  #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
   /** True while a large text waits for its caller's turn. */
   #isWaiting = false
@@ -92,7 +92,12 @@ export class Reply extends PacedReader implements ReplyHandler {
       return this.#fail(
         `it compresses its replies (${String(headers['content-encoding'])}), which was not asked for`,
       )
-    if (!isFine) this.#refusal = { challenge: challengeIn(headers), retryAfterMs: retryAfterMs(headers) }
+    if (!isFine)
+      this.#refusal = {
+        challenge: challengeIn(headers),
+        retryAfterMs: retryAfterMs(headers),
+        location: headers.location,
+      }
     if (isFine) this.#host.greeted(this.#pending.method, headers)
     if (!isFine) this.#body = new WholeBody(limit, text => this.#refused(text))
     else if (isEventStream(headers)) this.#body = this.#events(limit)
@@ -188,7 +193,7 @@ export class Reply extends PacedReader implements ReplyHandler {
         why: `it has forgotten our session (HTTP ${status})`,
         sessionLost: true,
         // Refused at the listener; what was taken up again had been let in once.
-        unheard: status === 404 && this.#position.eventId === undefined,
+        unheard: (status === 404 || status === 410) && this.#position.eventId === undefined,
       })
       return events.failed(this.#pending, error)
     }

@@ -14,8 +14,9 @@ import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import {
   brokenFailure,
-  isSessionUnknown,
+  isSessionForgotten,
   MAX_REFUSAL,
+  redirectTarget,
   said,
   SHOWN_BODY,
   statusFailure,
@@ -166,7 +167,7 @@ export class SseTransport implements Transport {
     const { status, body } = receipt
     if (status < 300) return
     // The stream is its session: one that the server does not know any more is of no use.
-    const isForgotten = status === 404 || (status === 400 && isSessionUnknown(body))
+    const isForgotten = status === 404 || isSessionForgotten(status, body)
     this.#events.failed(
       pending,
       isForgotten
@@ -291,13 +292,14 @@ class EventStream implements ReplyHandler {
   onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void {
     this.#flow = new Valve(carrier)
     this.#wasted = this.#host.wasted(this.#flow)
-    if (status !== 200) this.#refused(status, challengeIn(headers))
+    if (status !== 200) this.#refused(status, headers)
     else if (!isEventStream(headers))
       this.end({ why: 'it answers GET with something that is no event stream' }, status)
   }
 
-  #refused(status: number, challenge: string | undefined): void {
-    const why = `it answers GET with HTTP ${status}`
+  #refused(status: number, headers: ReplyHeaders): void {
+    const challenge = challengeIn(headers)
+    const why = `it answers GET with HTTP ${status}${redirectTarget(headers.location)}`
     this.#refusal = new WholeBody(MAX_REFUSAL, text =>
       this.end({ why, detail: said(text.toString('utf8', 0, SHOWN_BODY), challenge) }, status),
     )
