@@ -69,13 +69,30 @@ async function probe(options: HandshakeOptions, connection: Connection): Promise
     return undefined
   })
   const first = await inTime(discovery, connection, options)
-  const isDoubtful = first === 'late' || failure !== undefined
   if (first !== 'late' && first !== undefined) return opened(connection, first, options)
   if (options.era === 'modern') return refuse(options, first === 'late' ? await discovery : first, connection)
+  const isDoubtful = first === 'late' || failure !== undefined
+  return fallBack(
+    { connection, discovery, failure, isDoubtful: isDoubtful && connection.transport.streams },
+    options,
+  )
+}
+
+interface Probed {
+  readonly connection: Connection
+  readonly discovery: Promise<ServerSide | undefined>
+  /** Failure of the probe, if it may come from a legacy server. */
+  readonly failure: unknown
+  readonly isDoubtful: boolean
+}
+
+/** Initializes a connection whose probe brought no modern server. */
+async function fallBack(probed: Probed, options: HandshakeOptions): Promise<Connection> {
+  const { connection, discovery, isDoubtful } = probed
   // Some servers exit on anything that is not `initialize`: once more, in their language.
   const survivor = connection.closedBecause === undefined ? connection : options.open()
   try {
-    return await initialize(survivor, options, isDoubtful && connection.transport.streams)
+    return await initialize(survivor, options, isDoubtful)
   } catch (error) {
     // A slow modern server over HTTP may still answer; a process has had its time.
     const late =
@@ -84,7 +101,7 @@ async function probe(options: HandshakeOptions, connection: Connection): Promise
             ? discovery
             : Promise.race([discovery, Promise.resolve(undefined)]))
         : undefined
-    if (late === undefined) throw isRefusal(error) ? (failure ?? error) : error
+    if (late === undefined) throw isRefusal(error) ? (probed.failure ?? error) : error
     return opened(connection, late, options)
   }
 }

@@ -10,7 +10,6 @@ import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { authorized } from './authorized-client.ts'
 import { brokenFailure, MAX_REFUSAL, refusedHere, retryAfterMs, unreachable } from './http-failures.ts'
-import { tolerant } from './tolerant-client.ts'
 import { plainClient } from './open-client.ts'
 import { addCallHeaders, queryOf } from './request.ts'
 
@@ -25,17 +24,13 @@ export function openUpstreamHttp(reach: UpstreamReach, context: UpstreamContext)
     ...(proxy === undefined ? {} : { proxy }),
     ...(tls === undefined ? {} : { tls }),
   }
-  const client = tolerant(plainClient(way, context, CONNECTIONS), url)
+  const client = plainClient(way, context, CONNECTIONS)
   const { name, version } = context.gateway
   return {
     request: request =>
       new Promise((resolve, reject) => {
         const own = withAccount(context, request.call)
-        const headers = {
-          'user-agent': `${name}/${version}`,
-          'accept-encoding': 'identity',
-          ...request.headers,
-        }
+        const headers = { 'user-agent': `${name}/${version}`, ...request.headers }
         addCallHeaders(headers, request.call.headers, request.headers)
         const { method, body, call } = request
         const path = withParameters(request.path, queryOf({}, own))

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
@@ -14,10 +16,7 @@ import {
   said,
 } from '../../fixtures/http-peer.ts'
 import { bench, callOf, httpSpec, sseSpec, textOf, toolCall } from '../../fixtures/upstream-bench.ts'
-import { answerTo, oldServer } from './network-upstream.ts'
-import type { ServerResponse } from 'node:http'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { answerTo, oldServer } from '../transports/network-upstream.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { HandClock } from '../../fixtures/hand-clock.ts'
 
