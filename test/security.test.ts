@@ -4,19 +4,12 @@ import { test } from 'node:test'
 
 const ROOT = new URL('../', import.meta.url)
 
-test('every row of the table in SECURITY.md names a test or a proof that exists, or says that it is not shown', () => {
-  const rows = readFileSync(new URL('SECURITY.md', ROOT), 'utf8')
-    .split('\n')
-    .filter(line => /^\| [A-Z]\d+ /.test(line))
-    .map(line => line.split('|').map(cell => cell.trim()))
+test('every test that docs/threat-model.md names exists', () => {
+  const text = readFileSync(new URL('docs/threat-model.md', ROOT), 'utf8')
+  const files = [...text.matchAll(/`(test\/[^`]+)`/g)].map(([, file]) => file ?? '')
 
-  const wrong = rows.filter(([, , , shownBy = '', figure = '']) => {
-    const files = [...shownBy.matchAll(/`([^`]+)`/g)].map(([, file]) => file ?? '')
-    return files.length === 0
-      ? !/not (shown|built)/.test(figure)
-      : files.some(file => !existsSync(new URL(file, ROOT)))
-  })
+  const missing = files.filter(file => !existsSync(new URL(file, ROOT)))
 
-  assert.equal(rows.length, 61)
-  assert.deepEqual(wrong, [])
+  assert.ok(files.length > 30)
+  assert.deepEqual(missing, [])
 })
