@@ -31,12 +31,6 @@ export interface Options {
   readonly others: ReadonlySet<Other>
   /** Says whether the other gateways are measured beside this one. */
   readonly hasPeers: boolean
-  /** Says whether the result is kept: that of a full run is, that of a part in the place of that part. */
-  readonly isKept: boolean
-  readonly isPartial: boolean
-  /** Writes BENCHMARKS.md from what is kept; alone, nothing is measured. */
-  readonly isWritten: boolean
-  readonly isOnlyWritten: boolean
   /** Milliseconds of a soak, which is all that is done then. */
   readonly soakMs: number | undefined
   readonly isJson: boolean
@@ -71,9 +65,7 @@ const FLAGS = {
   quick: { type: 'boolean' },
   full: { type: 'boolean' },
   peers: { type: 'boolean' },
-  write: { type: 'boolean' },
   json: { type: 'boolean' },
-  save: { type: 'boolean' },
   'no-pin': { type: 'boolean' },
   only: { type: 'string' },
   flights: { type: 'string' },
@@ -90,9 +82,7 @@ type Flags = ReturnType<typeof parseArgs<{ options: typeof FLAGS }>>['values']
 export function readOptions(args: readonly string[]): Options {
   const { values: flags } = parseArgs({ args: [...args], options: FLAGS })
   const mode = modeOf(flags)
-  const { only, flights, gateway, profile } = flags
-  const isPartial = [only, flights, gateway, profile].some(flag => flag !== undefined)
-  const isKept = flags.save === true || (!isPartial && mode === 'full')
+  const { only, gateway, profile } = flags
   return {
     mode,
     pace: paceOf(mode, flags),
@@ -106,10 +96,6 @@ export function readOptions(args: readonly string[]): Options {
     settleMs: SETTLE_MS[mode],
     others: chosenOthers(mode, only?.split(',')),
     hasPeers: flags.peers === true,
-    isKept,
-    isPartial,
-    isWritten: isKept || flags.write === true,
-    isOnlyWritten: flags.write === true && args.length === 1,
     soakMs: flags.soak === undefined ? undefined : millisOf('soak', flags.soak),
     isJson: flags.json === true,
     isPinned: flags['no-pin'] !== true,

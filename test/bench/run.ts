@@ -4,7 +4,7 @@
  * `--peers` measures other gateways beside this one. `--only small,list` measures the works whose key contains one of
  * these, `--flights 1,16` with so many in flight, `--rounds 3` so often, `--within 4m` as often as time allows; start-up, memory, profiles and in-process figures
  * are part of whole runs, and `--only memory,start-up,in-process,profiles` of others. `--json` prints the result instead
- * of tables. Full runs are kept in results/latest.json; with `--save` others are too, a part in the place of that part, and BENCHMARKS.md and its plots are written from what is kept; `--write` alone does only that.
+ * of tables.
  * `--soak 10m` keeps a gateway busy with everything and watches its memory. `--no-pin` leaves it to the system which core
  * runs what. `--gateway <launcher>` measures another build, `--profile <directory>` writes CPU profiles of the gateways,
  * for profile.ts.
@@ -20,8 +20,7 @@ import { readOptions, type Options } from './options.ts'
 import { Pins } from './setup/pin.ts'
 import { print } from './output/print.ts'
 import { measureProfiles } from './profile/profiles.ts'
-import { writeReport } from './output/report.ts'
-import { keep, machine, merged, type Result } from './output/result.ts'
+import { machine, type Result } from './output/result.ts'
 import { Rivals } from './rivals.ts'
 import type { RoadResult } from './road.ts'
 import { soak } from './soak.ts'
@@ -32,15 +31,13 @@ import { Workshop, type WorkshopOptions } from './setup/workshop.ts'
 const options = readOptions(process.argv.slice(2))
 const remarks: string[] = []
 if (options.soakMs !== undefined) await withAll(options, all => soak(all, options.soakMs ?? 0))
-else if (!options.isOnlyWritten) {
+else {
   const result = await withAll(options, all => measureAll(options, all))
   say('')
-  if (options.isKept) keep('latest', options.isPartial ? merged(result) : result)
   if (options.isJson) console.log(JSON.stringify(result, undefined, 2))
   else print(result)
   if (failuresOf(result) > 0) process.exitCode = 1
 }
-if (options.isWritten) console.log(await writeReport())
 
 /** Everything that a run starts, ended when it is done. */
 async function withAll<T>(

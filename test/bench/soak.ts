@@ -2,20 +2,8 @@
 import { groups, stdioUpstream } from './setup/gateways.ts'
 import type { Ask } from './load/messages.ts'
 import { usageOf } from './load/usage.ts'
-import { keep, machine, type Machine } from './output/result.ts'
 import { slopeOf } from './statistics.ts'
 import { Workshop, type Subject, type WorkshopOptions } from './setup/workshop.ts'
-
-/** Outcome of one soak. */
-export interface SoakResult extends Machine {
-  readonly ms: number
-  /** Number of calls were answered. */
-  readonly calls: number
-  /** Memory over time: minutes since its start, and MB. */
-  readonly samples: readonly (readonly [minutes: number, rss: number])[]
-  /** MB per minute, over its second half: in the first, code is compiled and the heap takes its size. */
-  readonly slope: number
-}
 
 const PACE = 300
 const SLICE_MS = 5000
@@ -45,7 +33,7 @@ const MIX: readonly { readonly ask: Ask; readonly concurrency: number; readonly 
   { ask: { era: 'legacy', method: 'tools/list' }, concurrency: 8, pace: 100 },
 ]
 
-/** Runs for `ms`, prints the memory each minute, and keeps the result. */
+/** Runs for `ms`, prints the memory each minute, and the growth. */
 export async function soak(all: WorkshopOptions, ms: number): Promise<void> {
   const workshop = new Workshop(all)
   const web = Object.values(groups(await workshop.serverUrl(), 1, 100))[0] ?? stdioUpstream()
@@ -57,10 +45,8 @@ export async function soak(all: WorkshopOptions, ms: number): Promise<void> {
   all.pins.subject(gateway.pid)
   const { calls, samples } = await busy(all, gateway, ms)
   const settled = samples.filter(([minutes]) => minutes * 60_000 >= ms * WARM_SHARE)
-  const result: SoakResult = { ...machine(), ms, calls, samples, slope: slopeOf(settled) }
-  keep('soak', result)
   console.log(
-    `${calls.toLocaleString('en')} calls; ${result.slope.toFixed(3)} MB per minute over the second half`,
+    `${calls.toLocaleString('en')} calls; ${slopeOf(settled).toFixed(3)} MB per minute over the second half`,
   )
 }
 
@@ -68,7 +54,7 @@ async function busy(
   { load }: WorkshopOptions,
   { target, pid }: Subject,
   ms: number,
-): Promise<Pick<SoakResult, 'calls' | 'samples'>> {
+): Promise<{ calls: number; samples: [minutes: number, rss: number][] }> {
   const samples: [number, number][] = []
   const began = performance.now()
   let calls = 0

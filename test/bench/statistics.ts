@@ -27,12 +27,6 @@ export function medians(rounds: readonly Measured[]): Measured {
   }
 }
 
-/** The round with the least processor time: what others take from the machine makes it more, never less. */
-export function cheapest(rounds: readonly Measured[]): Measured {
-  const [first] = rounds.toSorted((a, b) => (a.cpu ?? 0) - (b.cpu ?? 0))
-  return first ?? medians(rounds)
-}
-
 /** Slope of the line with the least squares: the growth of y with each unit of x. */
 export function slopeOf(points: readonly (readonly [x: number, y: number])[]): number {
   const mean = (of: (point: readonly [number, number]) => number): number =>

@@ -2,11 +2,10 @@
 //   --cells GLOB        only cells whose name matches, such as "v1>*/http/gateway"
 //   --requirement ID    only this requirement (repeatable)
 //   --jobs N            cells at a time; default 2
-//   --no-write          leave COMPLIANCE.md alone
+//   --no-write          leave docs/compliance.md alone
 import { setMaxListeners } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { format } from 'prettier'
 import { verdictOf, readKnownFailures } from './known-failures.ts'
 import { allCells, nameOf } from './matrix/cells.ts'
 import { documentOf, failuresOf, tableOf } from './report.ts'
@@ -35,8 +34,8 @@ console.log(tableOf(reports))
 console.log(failuresOf(reports))
 console.log(verdict.text)
 if (values.write && isWhole) {
-  const file = new URL('../../COMPLIANCE.md', import.meta.url)
-  await writeFile(file, await format(documentOf(reports, verdict), { parser: 'markdown', printWidth: 110 }))
+  const file = new URL('../../docs/compliance.md', import.meta.url)
+  await writeFile(file, documentOf(reports, verdict))
 }
 process.exit(verdict.ok ? 0 : 1)
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem, type as system } from 'node:os'
 import type { PluginCost } from '../alone/plugins-alone.ts'
 import { benchFile } from '../setup/children.ts'
@@ -10,7 +10,6 @@ import type { Mode } from '../options.ts'
 import type { ProfileResult } from '../profile/profiles.ts'
 import type { RoadResult } from '../road.ts'
 import type { StartResult } from '../start-up.ts'
-import { WORKS } from '../works.ts'
 
 /** All that was measured with, on and when. */
 export interface Machine {
@@ -75,49 +74,4 @@ function commitOf(): string {
   } catch {
     return 'unknown'
   }
-}
-
-/** Keeps something that was measured, as a file of this name beside the last ones. */
-export function keep(name: string, result: object): void {
-  mkdirSync(benchFile('results'), { recursive: true })
-  writeFileSync(benchFile(`results/${name}.json`), `${JSON.stringify(result, round, 2)}\n`)
-}
-
-/** All that was kept, with the parts that this run has in the place of those. */
-export function merged(part: Result): Result {
-  const whole = kept<Result>('latest')
-  if (whole === undefined) return part
-  const isNew = ({ key, concurrency }: WorkResult): boolean =>
-    part.works.some(work => work.key === key && work.concurrency === concurrency)
-  const either = <T>(now: readonly T[], before: readonly T[]): readonly T[] => (now.length > 0 ? now : before)
-  const order = new Map(WORKS.map(({ key }, nth) => [key, nth]))
-  const placeOf = ({ key, concurrency }: WorkResult): number => (order.get(key) ?? 0) * 1000 + concurrency
-  const works = [...whole.works.filter(work => !isNew(work)), ...part.works]
-  return {
-    ...part,
-    works: works.toSorted((a, b) => placeOf(a) - placeOf(b)),
-    starts: either(part.starts, whole.starts),
-    memory: either(part.memory, whole.memory),
-    road: either(part.road, whole.road),
-    plugins: either(part.plugins ?? [], whole.plugins ?? []),
-    profiles: either(part.profiles, whole.profiles),
-    peers: either(part.peers, whole.peers),
-    remarks: [...new Set([...whole.remarks, ...part.remarks])],
-    seconds: whole.seconds + part.seconds,
-    load: Math.max(whole.load ?? 0, part.load),
-  }
-}
-
-/** All that was kept last; undefined where nothing was. */
-export function kept<T>(name: string): T | undefined {
-  try {
-    return JSON.parse(readFileSync(benchFile(`results/${name}.json`), 'utf8')) as T
-  } catch {
-    return undefined
-  }
-}
-
-/** Four digits are more than any of this is worth, and keep the file readable. */
-function round(_key: string, value: unknown): unknown {
-  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value
 }

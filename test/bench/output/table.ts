@@ -22,7 +22,7 @@ function columns(head: readonly string[], rows: readonly (readonly string[])[], 
 }
 
 /** CPU comes first: the machine's noise disturbs it least. */
-export const HEAD = [
+const HEAD = [
   'work, in flight',
   'through',
   'CPU µs',
@@ -132,12 +132,4 @@ export function sharesTable({ title, parts }: ProfileResult): string {
     .filter(({ share }) => share >= 0.01)
     .map(({ name, share }) => [name, (share * 100).toFixed(1)])
   return columns([`small call, ${title}, 16 in flight: time in`, '%'], rows, 1)
-}
-
-/** A table of Markdown; a bar in a cell is no border. */
-export function markdown(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  const border = head.map((_, column) => (column === 0 ? '---' : '--:'))
-  return [line(head), line(border), ...rows.map(line)].join('\n')
 }

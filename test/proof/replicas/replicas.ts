@@ -3,17 +3,13 @@
  * SDKs and both eras call without a pause while replicas are killed, stopped, cut off and restarted, and Redis is restarted, slow
  * and stopped. What was lost, mixed up and begun anew is counted. Then the official suite through both, and what it all costs.
  *
- *     npm run proof -- replicas [chaos|nginx|conformance|costs] [part of the name of what happens] [--write]
- *
- * `--write` puts what it costs into docs/capacity.md.
+ *     npm run proof -- replicas [chaos|nginx|conformance|costs] [part of the name of what happens]
  */
-import { writeCapacity } from './capacity.ts'
 import { chaos } from './chaos.ts'
 import { conformance } from './conformance.ts'
 import { costs, printFigures } from './costs.ts'
 
-const isWritten = process.argv.includes('--write')
-const [part = 'all', phase = ''] = process.argv.slice(2).filter(word => word !== '--write')
+const [part = 'all', phase = ''] = process.argv.slice(2)
 const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   chaos: () => chaos('haproxy', phase),
   nginx: () => chaos('nginx', phase || 'rolling'),
@@ -21,7 +17,6 @@ const PARTS: Readonly<Record<string, () => Promise<boolean>>> = {
   costs: async () => {
     const found = await costs()
     printFigures(found)
-    if (isWritten) await writeCapacity(found)
     return true
   },
 }

@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { betterOf, excessesOf } from '../../bench/excess.ts'
 import type { Measured } from '../../bench/load/messages.ts'
-import type { WorkResult } from '../../bench/measure.ts'
-import { cheapest, median, medians, slopeOf } from '../../bench/statistics.ts'
-import { markdown, subjectCells } from '../../bench/output/table.ts'
+import { median, medians, slopeOf } from '../../bench/statistics.ts'
+import { subjectCells } from '../../bench/output/table.ts'
 
 function measured(cpu: number | undefined, rps = 1000): Measured {
   return { calls: 10, rps, p50: 1, p95: 2, p99: 3, cpu, rss: 100 }
-}
-
-function work(key: string, cpus: Readonly<Record<string, number | undefined>>): WorkResult {
-  const subjects = Object.entries(cpus).map(([label, cpu]) => ({ label, measured: measured(cpu) }))
-  return { key, title: key, concurrency: 16, subjects }
 }
 
 test('the median of an even number of rounds lies between the two in the middle', () => {
@@ -60,36 +53,4 @@ test('a subject is compared with no gateway by its throughput and with the yards
   assert.deepEqual(subjectCells(all[2], all).slice(-2), ['0.50', '0.75'])
   assert.deepEqual(subjectCells(all[1], all).slice(-2), ['0.50', ''])
   assert.match(subjectCells(all[3], all)[1] ?? '', /^failed: no session/)
-})
-
-test('a bar in a cell does not end the cell', () => {
-  assert.equal(markdown(['a', 'b'], [['x|y', '1']]), '| a | b |\n| --- | --: |\n| x\\|y | 1 |')
-})
-
-test('a budget is exceeded by what is more than four times as dear as usual, compared with the yardstick', () => {
-  const usual = [work('small', { raw: 40, 'gateway, 0 plugins': 40, 'gateway, all plugins': 60 })]
-  const slowMachine = [work('small', { raw: 120, 'gateway, 0 plugins': 120, 'gateway, all plugins': 240 })]
-  assert.deepEqual(
-    excessesOf(slowMachine, usual, 16).map(({ isOver }) => isOver),
-    [false, false],
-  )
-  const regression = [work('small', { raw: 40, 'gateway, 0 plugins': 161, 'gateway, all plugins': 60 })]
-  assert.deepEqual(
-    excessesOf(regression, usual, 16).map(({ isOver }) => isOver),
-    [true, false],
-  )
-  assert.deepEqual(excessesOf([work('new', { raw: 1, 'gateway, 0 plugins': 9 })], usual, 16), [])
-})
-
-test('of two tries the better counts, and of rounds the cheapest', () => {
-  const usual = [work('small', { raw: 40, 'gateway, 0 plugins': 40 })]
-  const [bad, good] = [400, 50].map(cpu =>
-    excessesOf([work('small', { raw: 40, 'gateway, 0 plugins': cpu })], usual, 16),
-  )
-  for (const [now, before] of [
-    [bad, good],
-    [good, bad],
-  ])
-    assert.deepEqual(betterOf(now ?? [], before ?? []), good)
-  assert.equal(cheapest([measured(9), measured(3), measured(5)]).cpu, 3)
 })
