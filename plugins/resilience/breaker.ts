@@ -56,6 +56,8 @@ export class Breaker {
   /** Calls that began before the last change say nothing about what came after it. */
   #epoch = 1
   #failures = 0
+  /** Tool of the last timeout, until something is answered. */
+  #lateTool: unknown = undefined
   /** Rests in a row. */
   #rests = 0
   #closedAt = -Infinity
@@ -94,6 +96,7 @@ export class Breaker {
   answered(ticket: number, wasSlow: boolean): void {
     if (ticket !== this.#epoch) return
     this.#failures = 0
+    this.#lateTool = undefined
     if (this.state === 'probing') this.#close('the probe was answered')
     else if (this.#limits.latency > 0 && !wasSlow) this.#slow.add(this.#host.clock.now(), false)
   }
@@ -106,6 +109,14 @@ export class Breaker {
     if (this.state === 'probing') this.#open(`the probe failed: ${why}`, detail)
     else if (this.#failures >= this.#limits.failures)
       this.#open(`${this.#failures} failures in a row: ${why}`, detail)
+  }
+
+  /** Counts a timeout. Timeouts of one tool in a row count once: a slow tool does not show that the others fail. */
+  timedOut(ticket: number, tool: unknown, why: string): void {
+    const isRepeated = tool !== undefined && tool === this.#lateTool && this.state === 'closed'
+    if (isRepeated) return
+    if (ticket === this.#epoch) this.#lateTool = tool
+    this.failed(ticket, why)
   }
 
   /** A call has passed the limit of what is slow. */
@@ -128,6 +139,7 @@ export class Breaker {
   heal(): void {
     if (this.state !== 'closed') this.#close('the upstream came up anew')
     this.#failures = 0
+    this.#lateTool = undefined
     this.#slow.forget()
   }
 
@@ -155,6 +167,7 @@ export class Breaker {
     this.detail = detail
     this.opened++
     this.#failures = 0
+    this.#lateTool = undefined
     this.#epoch++
     this.#slow.forget()
     log.warn('the upstream is given a rest', {

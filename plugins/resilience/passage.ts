@@ -186,7 +186,8 @@ export class Passage implements Waiter, AskWatcher {
     if (this.#phase === 'waiting') return this.#end(bulkhead.busy(noTurn))
     if (this.#phase === 'returning') return this.#giveUp(bulkhead.busy(noTurn), NO_TURN_AGAIN)
     const why = `no answer within ${ms} ms`
-    if (this.#phase === 'away') bulkhead.breaker?.failed(this.#ticket, why)
+    const tool = call.method === 'tools/call' ? call.params?.name : undefined
+    if (this.#phase === 'away') bulkhead.breaker?.timedOut(this.#ticket, tool, why)
     this.#end(resilienceError('GW_TIMEOUT', { upstream: call.upstream, method: call.method, ms }), why)
   }
 

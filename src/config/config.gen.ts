@@ -755,7 +755,7 @@ export interface UpstreamLimitsConfig {
  */
 export interface BreakerConfig {
   /**
-   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Errors that the server chose to answer do not count, nor does 429.
+   * Failures in a row that open it: it could not be reached, broke off, timed out, or answered HTTP 5xx. Timeouts of one tool in a row count once. Errors that the server chose to answer do not count, nor does 429.
    */
   readonly failures: number
   /**

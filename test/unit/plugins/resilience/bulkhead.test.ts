@@ -166,6 +166,29 @@ test('errors that the server chose to answer, refusals of callers and 429 leave 
   }
 })
 
+test('a tool that always times out keeps the breaker closed for the others; a server that hangs opens it', async () => {
+  const { dispatch, call, clock, status } = await bulkhead({ breaker: BREAKER }, hangs)
+  const timeOut = async (method: string, name: string): Promise<unknown> => {
+    const answers = Promise.allSettled([dispatch(call(method, name))])
+    clock.pass(30_000)
+    return codes(await answers)
+  }
+  for (let time = 0; time < 10; time++) assert.deepEqual(await timeOut('tools/call', 'slow'), ['GW_TIMEOUT'])
+  assert.equal((status().breaker as JsonObject).state, 'closed')
+
+  for (const tool of ['a', 'b', 'c', 'd']) await timeOut('tools/call', tool)
+  assert.equal((status().breaker as JsonObject).state, 'open')
+})
+
+test('timeouts of other methods than tool calls open the breaker', async () => {
+  const { dispatch, call, clock, status } = await bulkhead({ breaker: BREAKER }, hangs)
+  const answers = Promise.allSettled(Array.from({ length: 5 }, () => dispatch(call('prompts/get'))))
+  clock.pass(30_000)
+  await answers
+
+  assert.equal((status().breaker as JsonObject).state, 'open')
+})
+
 test('calls that hang open the breaker as soon as they are slow; a tool known to take long does not', async () => {
   const breaker = { ...BREAKER, latency: '2s' }
   const spec = { breaker, timeout: '30s', tools: { timeout: { build: '5m' } } }
