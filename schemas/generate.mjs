@@ -1,5 +1,5 @@
-// Writes everything that follows from base.json and the schemas of the plugins; with --check, only says what is stale; with
-// --validator, writes only what is not committed.
+// Writes everything that is generated from base.json and the schemas of the plugins. With --check, reports stale committed
+// files; with --uncommitted, writes only what is not committed.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { keyTable } from './generate/keys.mjs'
 import { keyReference } from './generate/reference.mjs'
@@ -11,32 +11,32 @@ import { writePage } from '../scripts/page.ts'
 const root = new URL('../', import.meta.url)
 const schema = await wholeSchema(root)
 
-const outputs = {
-  'src/config/config.gen.ts': () => types(schema),
-  'src/config/keys.gen.ts': () => keyTable(schema),
-  'docs/reference/config.md': () => keyReference(schema),
-}
-
-const validatorFile = new URL('src/config/generated/validator.gen.ts', root)
-if (!process.argv.includes('--check')) {
-  await mkdir(new URL('./', validatorFile), { recursive: true })
-  await writeFile(validatorFile, validator(schema))
-  await writePage()
-  await writeFile(new URL('schemas/gateway.json', root), `${JSON.stringify(schema, null, 2)}\n`)
-}
-if (process.argv.includes('--validator')) process.exit()
-
-const stale = []
-for (const [file, make] of Object.entries(outputs)) {
-  const text = await make()
-  const present = await readFile(new URL(file, root), 'utf8').catch(() => undefined)
-  if (present !== text) stale.push([file, text])
-}
+const reference = new URL('docs/reference/config.md', root)
 
 if (process.argv.includes('--check')) {
-  for (const [file] of stale) console.error(`${file} is stale – run npm run gen`)
-  if (stale.length > 0) process.exitCode = 1
+  if (await isStale()) {
+    console.error('docs/reference/config.md is stale – run npm run gen')
+    process.exitCode = 1
+  }
 } else {
-  for (const [file, text] of stale) await writeFile(new URL(file, root), text)
-  console.log(stale.length === 0 ? 'everything is fresh' : `wrote ${stale.map(([file]) => file).join(', ')}`)
+  await writeUncommitted()
+  if (!process.argv.includes('--uncommitted') && (await isStale())) {
+    await writeFile(reference, keyReference(schema))
+    console.log('wrote docs/reference/config.md')
+  }
+}
+
+async function isStale() {
+  const present = await readFile(reference, 'utf8').catch(() => undefined)
+  return present !== keyReference(schema)
+}
+
+/** Writes what the build makes and git ignores. */
+async function writeUncommitted() {
+  await mkdir(new URL('src/config/generated/', root), { recursive: true })
+  await writeFile(new URL('src/config/generated/validator.gen.ts', root), validator(schema))
+  await writeFile(new URL('src/config/config.gen.ts', root), await types(schema))
+  await writeFile(new URL('src/config/keys.gen.ts', root), await keyTable(schema))
+  await writeFile(new URL('schemas/gateway.json', root), `${JSON.stringify(schema, null, 2)}\n`)
+  await writePage()
 }

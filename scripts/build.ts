@@ -15,7 +15,7 @@ const FILES = [
 const BUILT = 'dist/.built'
 
 const STEPS = [
-  ['schemas/generate.mjs', '--validator'],
+  ['schemas/generate.mjs', '--uncommitted'],
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   ['scripts/bundle.ts'],
   ['scripts/man.ts'],
