@@ -1,7 +1,7 @@
 import { type Connection, type Gateway, createGateway } from '../../../src/index.ts'
 import type { Plugin, Principal } from '../../../src/plugin.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
-import { telling } from '../lifecycle/telling-upstream.ts'
+import { telling } from './telling-upstream.ts'
 
 export interface Interleaved {
   readonly turns: number

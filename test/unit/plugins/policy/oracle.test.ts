@@ -11,7 +11,6 @@ test('generated policies decide as another implementation of CEL does, rule by r
     assert.equal(difference(one), undefined)
   })
 
-  // As many as there is time for; `npm run proof -- policy` has no limit.
   fc.assert(property, { numRuns: 1000, interruptAfterTimeLimit: 20_000 })
 
   assert.ok(compared > 50, `only ${compared} were compared`)
