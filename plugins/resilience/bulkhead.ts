@@ -73,7 +73,7 @@ export class Bulkhead implements PassageHost {
             clock,
             log,
             random,
-            probeMs: Math.max(settings.timeout, PROBE_MS),
+            probeMs: Math.max(settings.timeout.idle, PROBE_MS),
             opened: () => this.turns.clear(waiter => waiter.pushedOut()),
           })
   }
@@ -82,8 +82,16 @@ export class Bulkhead implements PassageHost {
   run(call: Call, next: Dispatch): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const own = ownTimeout(this.#settings, call)
-      const ms = own ?? this.#settings.timeout
-      new Passage({ call, next, bulkhead: this, ms, isPatient: own !== undefined, resolve, reject }).start()
+      const timeout = own ?? this.#settings.timeout
+      new Passage({
+        call,
+        next,
+        bulkhead: this,
+        timeout,
+        isPatient: own !== undefined,
+        resolve,
+        reject,
+      }).start()
     })
   }
 

@@ -8,9 +8,12 @@ const BY = 'resilience'
 export function explainBulkhead(call: Call, settings: Settings, bulkhead: Bulkhead): ExplainStep[] {
   const { breaker, turns } = bulkhead
   const { concurrency } = settings.turns
-  const ms = ownTimeout(settings, call) ?? settings.timeout
+  const { idle: ms, total } = ownTimeout(settings, call) ?? settings.timeout
   const parts = [
     ms > 0 ? `it has ${ms} ms` : 'it has no deadline',
+    ...(total > ms
+      ? [`with progress ${total === Infinity ? 'as long as it takes' : `up to ${total} ms`}`]
+      : []),
     ...(concurrency > 0 ? [`${turns.running} of ${concurrency} turns are taken`] : []),
     triesOf(call, settings),
   ]

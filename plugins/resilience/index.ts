@@ -21,8 +21,8 @@ const WITHOUT_OUTPUT = 'The log of the gateway says more'
 const known = new WeakMap<Upstream, Bulkhead>()
 
 /**
- * Keeps the trouble of one upstream from all others: a deadline for every call that nothing extends but a client that
- * thinks, turns with a bounded queue, a breaker, and retries of what is safe to repeat.
+ * Keeps the trouble of one upstream from all others: a deadline for every call, which a client that thinks extends and, if
+ * configured, progress; turns with a bounded queue, a breaker, and retries of what is safe to repeat.
  */
 export const resilience: Plugin = {
   name: 'resilience',

@@ -14,6 +14,7 @@ import type { Asking } from './asking.ts'
 import type { Breaker } from './breaker.ts'
 import { resilienceError } from './errors.ts'
 import { type Failure, failureOf, type Retries } from './retries.ts'
+import type { Timeout } from './settings.ts'
 import type { Turns, Waiter } from './turns.ts'
 
 /** The parts of a bulkhead that its calls share. */
@@ -45,8 +46,7 @@ interface PassageInit {
   readonly call: Call
   readonly next: Dispatch
   readonly bulkhead: PassageHost
-  /** Milliseconds for it all; 0 means no limit. */
-  readonly ms: number
+  readonly timeout: Timeout
   /** True for a tool that is known to take long, so that it is never slow. */
   readonly isPatient: boolean
   readonly resolve: (answer: Answer) => void
@@ -83,8 +83,10 @@ export class Passage implements Waiter, AskWatcher {
   #endPause: (() => void) | undefined = undefined
   /** Lets the reply of its client go on; false keeps it back. */
   #goOn: ((isUnderWay: boolean) => void) | undefined = undefined
-  /** Milliseconds of its time that were left when its client was asked. */
-  #leftMs = 0
+  /** Times of the clock at which it expires, unless there is progress, and at which it expires anyway. */
+  #dueAt = Infinity
+  #latestAt = Infinity
+  #stoppedAt = 0
   #ticket = 0
   #attempt = 0
   #wasSlow = false
@@ -101,12 +103,14 @@ export class Passage implements Waiter, AskWatcher {
 
   /** Starts it. The time counts from the arrival of the request, but for one whose client was asked something first. */
   start(): void {
-    const { ms, bulkhead, call } = this.#init
-    if (ms > 0) {
+    const { timeout, bulkhead, call } = this.#init
+    if (timeout.idle > 0) {
       const now = bulkhead.clock.now()
-      const at = (call.exchange.touched ? now : call.exchange.startedAt) + ms
-      if (at <= now) return this.expired()
-      this.#setDeadline(at)
+      const from = call.exchange.touched ? now : call.exchange.startedAt
+      this.#dueAt = from + timeout.idle
+      this.#latestAt = from + timeout.total
+      if (this.#dueAt <= now) return this.expired()
+      this.#setDeadline()
     }
     call.exchange.watchAsks(this)
     this.#enter()
@@ -140,7 +144,10 @@ export class Passage implements Waiter, AskWatcher {
     const { turns, clock, asking, patience } = this.#init.bulkhead
     if (this.#phase !== 'asking') return undefined
     asking.leave(this.caller)
-    this.#setDeadline(clock.now() + this.#leftMs)
+    const askedMs = clock.now() - this.#stoppedAt
+    this.#dueAt += askedMs
+    this.#latestAt += askedMs
+    this.#setDeadline()
     if (turns.takes(this)) {
       this.#goesOn()
       return undefined
@@ -149,6 +156,13 @@ export class Passage implements Waiter, AskWatcher {
     turns.comesBack(this)
     this.#patience = patience.set(this, clock.now() + STUCK_MS)
     return new Promise(resolve => (this.#goOn = resolve))
+  }
+
+  /** Its server reports progress: the idle time begins again. */
+  progressed(): void {
+    const { timeout, bulkhead } = this.#init
+    const at = Math.min(bulkhead.clock.now() + timeout.idle, this.#latestAt)
+    if (this.#phase === 'away') this.#dueAt = Math.max(this.#dueAt, at)
   }
 
   pushedOut(): void {
@@ -179,9 +193,11 @@ export class Passage implements Waiter, AskWatcher {
     this.#goesOn()
   }
 
-  /** Its time is over. */
+  /** Its time is over, unless there was progress since the alarm was set. */
   expired(): void {
-    const { ms, bulkhead, call } = this.#init
+    const { timeout, bulkhead, call } = this.#init
+    if (this.#dueAt > bulkhead.clock.now()) return this.#setDeadline()
+    const ms = this.#dueAt === this.#latestAt ? timeout.total : timeout.idle
     const noTurn = `no turn within ${ms} ms`
     if (this.#phase === 'waiting') return this.#end(bulkhead.busy(noTurn))
     if (this.#phase === 'returning') return this.#giveUp(bulkhead.busy(noTurn), NO_TURN_AGAIN)
@@ -243,17 +259,17 @@ export class Passage implements Waiter, AskWatcher {
     this.#goOn = undefined
   }
 
-  #setDeadline(at: number): void {
-    const { ms, bulkhead } = this.#init
-    if (ms > 0) this.#deadline = bulkhead.deadlines(ms).set(this, at)
+  #setDeadline(): void {
+    const { timeout, bulkhead } = this.#init
+    if (timeout.idle > 0) this.#deadline = bulkhead.deadlines(timeout.idle).set(this, this.#dueAt)
   }
 
   /** Lets nothing ring while its client is asked. */
   #stopTime(): void {
-    const { ms, bulkhead } = this.#init
+    const { timeout, bulkhead } = this.#init
+    this.#stoppedAt = bulkhead.clock.now()
     if (this.#deadline !== undefined) {
-      this.#leftMs = this.#deadline.at - bulkhead.clock.now()
-      bulkhead.deadlines(ms).take(this.#deadline)
+      bulkhead.deadlines(timeout.idle).take(this.#deadline)
       this.#deadline = undefined
     }
     if (this.#slow !== undefined) bulkhead.slow.take(this.#slow)
@@ -292,8 +308,7 @@ export class Passage implements Waiter, AskWatcher {
     const { bulkhead, call } = this.#init
     const { breaker, retries, clock } = bulkhead
     if (retries === undefined || breaker?.isShut === true || this.#phase !== 'away') return undefined
-    const leftMs = this.#deadline === undefined ? Infinity : this.#deadline.at - clock.now()
-    return retries.pauseMs(call, failure, this.#attempt, leftMs)
+    return retries.pauseMs(call, failure, this.#attempt, this.#dueAt - clock.now())
   }
 
   /** Gives its turn to others until the next try. */
@@ -333,10 +348,10 @@ export class Passage implements Waiter, AskWatcher {
 
   /** Leaves nothing behind; true when it has a turn to give back. */
   #close(): boolean {
-    const { bulkhead, call, ms } = this.#init
+    const { bulkhead, call, timeout } = this.#init
     const phase = this.#phase
     this.#phase = 'over'
-    if (this.#deadline !== undefined) bulkhead.deadlines(ms).take(this.#deadline)
+    if (this.#deadline !== undefined) bulkhead.deadlines(timeout.idle).take(this.#deadline)
     this.#unwatch()
     this.#stopWaiting()
     call.exchange.unwatchAsks(this)

@@ -94,7 +94,7 @@ export interface Ask {
 /** A client's reply to what a server asked of it: the result, or the error that it answered with. */
 export type AskReply = { result: JsonObject } | { error: RpcError }
 
-/** Hears when the client of a request is asked. */
+/** Receives client requests of an exchange and, optionally, progress of its server. */
 export interface AskWatcher {
   /** The client begins to be asked: whatever takes its part in the request waits for it. */
   askingBegins(): void
@@ -103,6 +103,8 @@ export interface AskWatcher {
    * reply back, as what asked has ended.
    */
   askingEnds(): Promise<boolean> | undefined
+  /** The server reports progress. */
+  progressed?(): void
 }
 
 /** Destination of an exchange. `params` are the parameters as that upstream knows them. */
@@ -162,7 +164,7 @@ export interface Exchange {
   emit(notification: Notification): void
   /** Asks under way: while there are any, somebody thinks. */
   readonly asking: number
-  /** Tells `watcher` of asks from now on, until `unwatchAsks`. Costs nothing while nobody is asked. */
+  /** Notifies `watcher` of client requests and progress from now on, until `unwatchAsks`. Costs nothing without them. */
   watchAsks(watcher: AskWatcher): void
   unwatchAsks(watcher: AskWatcher): void
   /** True if the client was asked or told anything about it before its answer: then it must not be begun anew. */

@@ -181,6 +181,8 @@ export class PipelineExchange implements Exchange {
   }
 
   emit(notification: Notification): void {
+    if (notification.method === 'notifications/progress')
+      for (const watcher of this.#watchers()) watcher.progressed?.()
     if (this.#heir !== undefined) return this.#heir.#hear(notification)
     if (this.#onward !== undefined)
       return this.#carrier.emit(this, notification, told => this.#onward?.emit(told))

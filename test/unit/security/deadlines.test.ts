@@ -14,9 +14,14 @@ const SAYING_MS = 120
 const CALLS = 10
 const TOOL = { name: 'x', inputSchema: { type: 'object' } }
 
-async function before(t: TestContext, handle: Handle, era: 'modern' | 'legacy') {
+async function before(
+  t: TestContext,
+  handle: Handle,
+  era: 'modern' | 'legacy',
+  timeout: unknown = EARLY_MS + LAST_MS,
+) {
   const server = await peer(t, (era === 'modern' ? modern : legacy)(handle))
-  const web = { type: 'http', url: server.url, era, timeout: EARLY_MS + LAST_MS, breaker: false }
+  const web = { type: 'http', url: server.url, era, timeout, breaker: false }
   // A clock that is moved on looks like a loop that is late.
   const clock = new TestClock()
   const gateway = closeAfter(t, await testGateway({ config: { upstreams: { web }, overload: false }, clock }))
@@ -56,6 +61,35 @@ describe('the deadline of a call', () => {
           assert.deepEqual(codes, Array(count).fill('GW_TIMEOUT'))
         }
       })
+
+  for (const era of ['modern', 'legacy'] as const)
+    it(`is extended by progress of a ${era} server up to a total`, async t => {
+      const timeout = { idle: LAST_MS, total: 5 * LAST_MS }
+      const { server, clock, client } = await before(
+        t,
+        (heard, response) => {
+          if (heard.message.method === 'tools/call') ENDLESS['progress without an end']?.(heard, response)
+          else result(response, heard, { tools: [TOOL] })
+        },
+        era,
+        timeout,
+      )
+      let code: unknown
+      const params = { name: 'web__x', arguments: {}, _meta: { progressToken: 'p' } }
+      const call = client.request('tools/call', params).then(({ error }) => {
+        code = (error?.data as { code?: string } | undefined)?.code
+      })
+      await until(() => server.of('tools/call').length === 1, 'the call is there')
+      for (let passed = 0; passed < timeout.total - LAST_MS; passed += LAST_MS / 2) {
+        await pause(SAYING_MS)
+        clock.pass(LAST_MS / 2)
+        assert.equal(code, undefined)
+      }
+
+      clock.pass(LAST_MS)
+      await call
+      assert.equal(code, 'GW_TIMEOUT')
+    })
 })
 
 describe('a client that gives a call up', () => {

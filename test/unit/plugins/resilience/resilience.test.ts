@@ -51,6 +51,65 @@ test('a tool may have a time of its own, by its own name', async () => {
   await assert.rejects(slow, /within 300000 ms/)
 })
 
+test('progress extends a timeout with idle and total, up to the total', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: { idle: '60s', total: '10m' } })
+  const exchange = exchangeOf('tools/call')
+  const call = callOf('web', 'tools/call', { name: 'slow' }, exchange)
+  const reasons: string[] = []
+  call.onCancel(reason => reasons.push(reason))
+
+  const answer = dispatch(call)
+  for (let minute = 0; minute < 10; minute++) {
+    clock.pass(59_000)
+    exchange.emit({ method: 'notifications/progress', params: { progressToken: 1, progress: minute } })
+  }
+  clock.pass(9_999)
+  assert.deepEqual(reasons, [])
+  clock.pass(1)
+
+  await assert.rejects(answer, {
+    code: 'GW_TIMEOUT',
+    fields: { upstream: 'web', method: 'tools/call', ms: 600_000 },
+  })
+  assert.equal(clock.armed, 0)
+})
+
+for (const [timeout, method, ms] of [
+  [{ idle: '60s', total: '10m' }, 'notifications/message', 60_000],
+  ['60s', 'notifications/progress', 60_000],
+  [{ idle: 0, total: '5m' }, 'notifications/progress', 300_000],
+  [{ idle: '60s', total: '20s' }, 'notifications/progress', 20_000],
+] as const)
+  test(`${method} does not extend a timeout of ${JSON.stringify(timeout)}`, async () => {
+    const { clock, dispatch } = await upstreamWithDeadline({ tools: { timeout: { slow: timeout } } })
+    const exchange = exchangeOf('tools/call')
+
+    const answer = dispatch(callOf('web', 'tools/call', { name: 'slow' }, exchange))
+    clock.pass(ms - 1)
+    exchange.emit({ method, params: {} })
+    clock.pass(1)
+
+    await assert.rejects(answer, {
+      code: 'GW_TIMEOUT',
+      fields: { upstream: 'web', method: 'tools/call', ms },
+    })
+    assert.equal(clock.armed, 0)
+  })
+
+test('without a total a call may take as long as there is progress', async () => {
+  const { clock, dispatch } = await upstreamWithDeadline({ timeout: { idle: '60s', total: 0 } })
+  const exchange = exchangeOf('tools/call')
+
+  const answer = dispatch(callOf('web', 'tools/call', { name: 'slow' }, exchange))
+  for (let minute = 0; minute < 100; minute++) {
+    exchange.emit({ method: 'notifications/progress', params: {} })
+    clock.pass(59_999)
+  }
+  clock.pass(1)
+
+  await assert.rejects(answer, { code: 'GW_TIMEOUT' })
+})
+
 test('an answer in time disarms the deadline', async () => {
   const { clock, dispatch } = await upstreamWithDeadline({ timeout: 10 }, async () => resultOf({ ok: true }))
 
