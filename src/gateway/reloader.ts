@@ -14,22 +14,9 @@ import { parseDuration } from '../util/units.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
 import { WorkBeside } from './work-beside.ts'
-import { systemClock } from '../util/clock.ts'
-import { collectGarbage, giveMemoryBack } from '../util/process/collect-garbage.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
-/** V8 makes the heap smaller where little was allocated in the last seconds. */
-const QUIET_MS = 10_000
-/**
- * Reloads that follow each other sooner than that: after so many of them garbage is collected without waiting. Meanwhile V8's
- * compilers and old generations take memory from libc, which hardly gives any of it back.
- */
-const IN_A_ROW = 10
-/** Up to here its pages are given back as well, which takes several collections. */
-const FEW_BYTES = 64 * 1024 * 1024
-/** A larger heap may have so much in use that to look through it would hold up calls; its traffic has it collected. */
-const MOST_BYTES = 192 * 1024 * 1024
 /** An old generation gets this long for what is still under way in it. */
 const DRAIN_MS = 30_000
 const DRAIN_POLL_MS = 20
@@ -278,37 +265,6 @@ async function stopAllBut(generation: Generation, kept: Generation): Promise<voi
   const keep = new Set([...kept.graph.upstreams.values()].map(({ upstream }) => liveOf(upstream)))
   const gone = [...generation.graph.upstreams.values()].filter(({ upstream }) => !keep.has(liveOf(upstream)))
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
-}
-
-interface Reloading {
-  on(event: 'reloaded', listener: () => void): () => void
-}
-
-/**
- * Gives back what reloads leave. Generations die too old for V8's small collections, which it answers with more room for
- * young objects, and keeps that: only a full collection makes the heap smaller, and who does nothing else waits for one for ever.
- */
-export function collectAfterReloads(
-  gateway: Reloading,
-  clock: Clock = systemClock,
-  collect: () => void = collectSmall,
-): void {
-  let inARow = 0
-  let takeBack: (() => void) | undefined
-  gateway.on('reloaded', () => {
-    takeBack?.()
-    takeBack = clock.after(QUIET_MS, () => {
-      inARow = 0
-      collect()
-    })
-    if (++inARow % IN_A_ROW === 0) collect()
-  })
-}
-
-function collectSmall(): void {
-  const { heapUsed } = process.memoryUsage()
-  if (heapUsed <= FEW_BYTES) giveMemoryBack()
-  else if (heapUsed <= MOST_BYTES) collectGarbage()
 }
 
 /** Differences of the next generation. */

@@ -17,8 +17,6 @@ export interface Platform {
   readonly hasSandbox: boolean
   /** A parent can set limits for what it starts. */
   readonly hasLimits: boolean
-  /** Variables `MALLOC_…` set up the allocator, where it is glibc's. */
-  readonly hasMalloc: boolean
 }
 
 const UNIX = {
@@ -29,7 +27,6 @@ const UNIX = {
   hasProc: false,
   hasSandbox: false,
   hasLimits: true,
-  hasMalloc: false,
 }
 const WINDOWS = {
   path: path.win32,
@@ -39,15 +36,12 @@ const WINDOWS = {
   hasProc: false,
   hasSandbox: false,
   hasLimits: false,
-  hasMalloc: false,
 }
 
 /** The system that this runs on, or another one. */
 export function platformOf(name: NodeJS.Platform = process.platform): Platform {
   if (name === 'win32') return { name, ...WINDOWS }
-  return name === 'linux'
-    ? { name, ...UNIX, hasProc: true, hasSandbox: true, hasMalloc: true }
-    : { name, ...UNIX }
+  return name === 'linux' ? { name, ...UNIX, hasProc: true, hasSandbox: true } : { name, ...UNIX }
 }
 
 const PIPES = '\\\\.\\pipe\\'

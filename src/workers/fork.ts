@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream'
 import { Socket } from 'node:net'
 import type { Port } from './ipc/control-channel.ts'
 import { MARK_VARIABLE, marked } from '../processes/environment.ts'
-import { mallocVariables } from '../util/process/malloc.ts'
 
 /** Program that workers are started as; it knows that it is a worker. */
 export interface Program {
@@ -116,5 +115,5 @@ export function markedFor(
   environment: Readonly<Record<string, string | undefined>>,
   mark: string,
 ): Record<string, string> {
-  return { ...mallocVariables(environment), ...marked({}, environment[MARK_VARIABLE], mark) }
+  return { ...marked({}, environment[MARK_VARIABLE], mark) }
 }

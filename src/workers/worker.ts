@@ -2,7 +2,6 @@ import { rmSync } from 'node:fs'
 import type { Gate, JsonObject, Log, Upstream, UpstreamConfig, UpstreamContext } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import { collectAfterReloads } from '../gateway/reloader.ts'
 import { type Gateway, makeGateway } from '../gateway/gateway.ts'
 import type { Inside } from '../gateway/process-hooks.ts'
 import { deepFreeze } from '../util/plain-data.ts'
@@ -159,7 +158,6 @@ class Worker {
     const inside = this.#inside(beginning, made => (held.gate = made))
     const log = this.#options.log.child({ worker: number })
     const gateway = await makeGateway(loaded, { log, environment }, inside)
-    collectAfterReloads(gateway)
     this.#running = { gateway, gate, become }
     await gateway.start()
     const pipe = gateway.listeners.find(({ type }) => type === 'stdio')

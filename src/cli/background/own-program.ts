@@ -3,7 +3,6 @@ import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
 import { foldersIn } from '../../util/platform.ts'
-import { mallocVariables } from '../../util/process/malloc.ts'
 import type { Terminal } from '../output/terminal.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
@@ -15,7 +14,7 @@ export function startApart(
 ): ChildProcess {
   return spawn(host.execPath, [String(host.argv[1]), ...args], {
     cwd,
-    env: { ...mallocVariables(host.env), ...host.env },
+    env: { ...host.env },
     detached: true,
     stdio: ['ignore', output, output],
     windowsHide: true,

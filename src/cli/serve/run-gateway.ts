@@ -43,7 +43,7 @@ export async function runGateway(
   const accident = reportStrays(host, log)
   onHangUp(host, hangUp)
   const release = stayAlive()
-  const leaveV8 = tuneV8()
+  tuneV8()
   let later: NodeJS.Timeout | undefined
   let isOver = false
   try {
@@ -56,7 +56,6 @@ export async function runGateway(
     clearTimeout(later)
     await gateway.close()
     await stopped?.()
-    leaveV8()
     release()
   }
 }

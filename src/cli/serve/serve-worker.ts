@@ -12,7 +12,7 @@ export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Pro
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const { runWorker } = await import('../../workers/worker.ts')
   const release = stayAlive()
-  const leaveV8 = tuneV8()
+  tuneV8()
   const code = await runWorker({
     host,
     log,
@@ -22,7 +22,6 @@ export async function serveWorker(terminal: Terminal, host: NodeJS.Process): Pro
       follow(loaded)
     },
   })
-  leaveV8()
   release()
   return code
 }

@@ -1,7 +1,6 @@
 import { flushCompileCache } from 'node:module'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { collectAfterReloads } from '../../gateway/reloader.ts'
 import { type KeptReading, type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
@@ -73,7 +72,6 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
     void control.follow(current)
   }
   logReloads(gateway, { log, cwd, loaded })
-  collectAfterReloads(gateway)
   const settled = (isOver: () => boolean): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()

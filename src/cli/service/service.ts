@@ -10,7 +10,6 @@ import { backgroundOf } from '../background/start.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
-import { mallocVariables } from '../../util/process/malloc.ts'
 
 /** The flags of `gateway service`. */
 export interface ServiceFlags {
@@ -64,7 +63,6 @@ export async function serviceOf(
     ],
     directory: dirname(config),
     environment: {
-      ...mallocVariables(environment, platformOf(kind.platform)),
       ...Object.fromEntries(
         Object.entries(environment).flatMap(([variable, value]) =>
           value !== undefined && value !== '' && PASSED.test(variable) ? [[variable, value]] : [],

@@ -1,4 +1,4 @@
-type Collect = (how?: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void
+type Collect = () => void
 
 let collect: Collect | undefined
 
@@ -7,15 +7,6 @@ export function collectGarbage(): boolean {
   collect ??= fullCollection()
   collect?.()
   return collect !== undefined
-}
-
-/**
- * Collects all garbage and gives the pages back in which it was, which V8 otherwise keeps for the next time that it needs
- * some: after 350 reloads 68 MiB of 166. Takes several times as long as a plain collection.
- */
-export function giveMemoryBack(): void {
-  collect ??= fullCollection()
-  collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
 function fullCollection(): Collect | undefined {

@@ -116,23 +116,6 @@ test('of many gateways that are started at once one stays', async t => {
   assert.equal((JSON.parse(stdout) as unknown[]).length, 1)
 })
 
-test('a gateway in the background gives memory back, unless its owner has said how', { skip }, async t => {
-  const at = await place(t, { upstreams: { who: server } })
-  const variables = async (own: Record<string, string>): Promise<string[]> => {
-    await gateway(['up'], { ...at, env: { ...at.env, ...own } })
-    const all = readFileSync(`/proc/${await pidOf(at)}/environ`, 'utf8').split('\0')
-    await gateway(['down'], at)
-    return all.filter(one => one.startsWith('MALLOC_')).sort()
-  }
-
-  assert.deepEqual(await variables({}), [
-    'MALLOC_ARENA_MAX=1',
-    'MALLOC_MMAP_THRESHOLD_=1048576',
-    'MALLOC_TRIM_THRESHOLD_=16777216',
-  ])
-  assert.deepEqual(await variables({ MALLOC_ARENA_MAX: '2' }), ['MALLOC_ARENA_MAX=2'])
-})
-
 test('up, status and down say what they did, and status fails when nothing runs', async t => {
   const at = await place(t, { upstreams: { who: server } })
 

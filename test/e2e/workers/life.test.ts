@@ -3,7 +3,6 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { closeAfter, testClient, testUpstream } from '../../../src/testing/index.ts'
-import { mallocVariables } from '../../../src/util/process/malloc.ts'
 import { processesWith } from '../../fixtures/processes.ts'
 import { directory, gateway } from '../cli/run.ts'
 import { everything, skipOne, twoWorkers, until, placeOf, type Running } from './setting.ts'
@@ -74,15 +73,6 @@ test('two workers live and die as one gateway', async t => {
     const { upstreams } = await running.ps()
     const own = upstreams.find(({ name }) => name === 'own')
     assert.equal(own?.runtime?.instances.length, 3, 'one that all share for lists, and two')
-  })
-
-  await t.test('workers give memory back as a gateway in the background does', async t => {
-    if (process.platform !== 'linux') return t.skip('glibc is of Linux')
-    const ways = Object.keys(mallocVariables(process.env))
-    for (const { pid } of (await running.ps()).workers) {
-      const variables = await readFile(`/proc/${pid}/environ`, 'utf8')
-      for (const name of ways) assert.ok(variables.includes(`\0${name}=`), name)
-    }
   })
 
   await t.test('a worker that is killed takes its own sessions with it, and nothing else', async t => {

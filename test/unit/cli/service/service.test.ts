@@ -161,19 +161,6 @@ test('the variable that is missing for a place is the one that this system has',
   })
 })
 
-test('a service gives memory back as a gateway in the background does, unless its owner has said how', async t => {
-  const { terminal } = await home(t)
-  const textWith = async (environment: object, platform: string): Promise<string> => {
-    const own = { ...terminal, environment: { ...terminal.environment, ...environment } }
-    return (await serviceOf({ platform }, own, process)).text
-  }
-  assert.match(await textWith({}, 'linux'), /^Environment="MALLOC_TRIM_THRESHOLD_=16777216"$/m)
-  const own = await textWith({ MALLOC_ARENA_MAX: '2' }, 'linux')
-  assert.match(own, /^Environment="MALLOC_ARENA_MAX=2"$/m)
-  assert.doesNotMatch(own, /MALLOC_TRIM/)
-  assert.doesNotMatch(await textWith({}, 'darwin'), /MALLOC/)
-})
-
 test('a file of somebody else with that name is left, and a dry run writes nothing', async t => {
   const { terminal, path } = await home(t)
   const flags = { platform: 'linux', json: true, 'dry-run': true }
