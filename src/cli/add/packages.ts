@@ -106,7 +106,7 @@ function runnerWay(type: string, runner: Runner, { given, identifier, environmen
     upstream: (answers, more = []) => {
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
       const separator = rest.length > 0 && runner.separator !== undefined ? [runner.separator] : []
-      return stdio(runner.command, [...line, ...separator, ...rest], environment, answers)
+      return stdio(runner.command, [...line, ...separator, ...rest], valuesOf(environment, answers))
     },
   }
 }
@@ -137,23 +137,41 @@ function dockerWay({ given, identifier, environment, own }: Parts): Found {
     title: `docker run ${image}`,
     inputs: inputsIn(environment, [...options, ...own]),
     upstream: (answers, more = []) => {
-      const names = [...environment]
-        .filter(([, one]) => one.value(answers) !== undefined)
-        .map(([name]) => name)
-      const flags = [...names.flatMap(name => ['-e', name]), ...options.flatMap(one => one.words(answers))]
+      const chosen = options.flatMap(one => one.words(answers).slice(1))
+      const settings = [...valuesOf(environment, answers).map(pair => pair.join('=')), ...chosen]
+      const { flags, env } = dockerVariables(settings)
       const rest = [...own.flatMap(argument => argument.words(answers)), ...more]
-      return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], environment, answers)
+      return stdio('docker', ['run', '--rm', '-i', ...flags, image, ...rest], env)
     },
   }
 }
 
+/** Variables that the docker client reads itself. */
+const DOCKER_READS =
+  /^(DOCKER_|BUILDKIT_|BUILDX_|CONTAINER_|XDG_|SSL_CERT_|SSH_|OTEL_|GODEBUG$|(HTTPS?|ALL|NO)_PROXY$)/i
+
+/** Variables of a container, as `NAME=value`: docker takes the values from its environment, as all users can read its arguments. */
+function dockerVariables(settings: readonly string[]): {
+  readonly flags: readonly string[]
+  readonly env: readonly Setting[]
+} {
+  const env: Setting[] = []
+  const flags = settings.flatMap(setting => {
+    const [, name = '', value = ''] = /^([A-Za-z_]\w{0,199})=(.*)$/s.exec(setting) ?? []
+    if (name === '' || LOADS_CODE.test(name) || DOCKER_READS.test(name)) return ['-e', setting]
+    env.push([name, value])
+    return ['-e', name]
+  })
+  return { flags, env }
+}
+
+type Setting = readonly [name: string, value: string]
+
 function stdio(
   command: string,
   args: readonly string[],
-  environment: ReadonlyMap<string, Described>,
-  answers: Answers,
+  env: readonly Setting[],
 ): JsonObject {
-  const env = valuesOf(environment, answers)
   return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
 }
 
@@ -267,7 +285,7 @@ function headersOf(given: JsonObject): ReadonlyMap<string, Described> | string {
   return headers
 }
 
-function valuesOf(all: ReadonlyMap<string, Described>, answers: Answers): (readonly [string, string])[] {
+function valuesOf(all: ReadonlyMap<string, Described>, answers: Answers): Setting[] {
   return [...all].flatMap(([name, one]) => {
     const value = one.value(answers)
     return value === undefined ? [] : [[name, value] as const]

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { add, remove, search } from '../../../../src/cli/add/say.ts'
 import type { AddFlags } from '../../../../src/cli/add/add.ts'
+import { packageWay } from '../../../../src/cli/add/packages.ts'
 import { nameFrom, targetOf } from '../../../../src/cli/add/target.ts'
 import { loadConfig } from '../../../../src/config/index.ts'
 import type { GatewayError } from '../../../../src/errors/errors.ts'
@@ -270,6 +271,42 @@ test('a package or an image gets the arguments behind it, and keeps references i
   })
   await assert.rejects(room.add('https://mcp.example.com/mcp', {}, ['x']), { code: 'GW_USAGE' })
   await assert.rejects(room.add('openapi:a.json', {}, ['x']), { code: 'GW_USAGE' })
+})
+
+test('values of a container stand in the environment of docker, and not in its arguments', () => {
+  const option = (name: string, value: string): JsonObject => ({
+    ...{ type: 'named', name, value },
+    variables: { secret: { isSecret: true, isRequired: true } },
+  })
+  const way = packageWay({
+    ...{ registryType: 'oci', identifier: 'files', version: '1.2.3' },
+    environmentVariables: [{ name: 'API_KEY' }, { name: 'DOCKER_HOST', value: 'tcp://evil:2375' }],
+    runtimeArguments: [
+      option('-e', 'TOKEN={secret}'),
+      option('--env', 'URL=db://{secret}?a=b'),
+      option('-e', 'LD_PRELOAD=/lib/x.so'),
+      option('-e', 'https_proxy=http://evil'),
+      option('-e', 'LANG'),
+    ],
+  })
+  const answers = new Map([
+    ['env API_KEY', '${API_KEY}'],
+    ['arg secret', '${file:secrets/secret}'],
+  ])
+
+  assert.ok('upstream' in way)
+  const { args, env } = way.upstream(answers)
+  assert.deepEqual(env, {
+    API_KEY: '${API_KEY}',
+    TOKEN: '${file:secrets/secret}',
+    URL: 'db://${file:secrets/secret}?a=b',
+  })
+  const names = ['API_KEY', 'DOCKER_HOST=tcp://evil:2375', 'TOKEN', 'URL', 'LD_PRELOAD=/lib/x.so']
+  assert.deepEqual(args, [
+    ...['run', '--rm', '-i'],
+    ...[...names, 'https_proxy=http://evil', 'LANG'].flatMap(name => ['-e', name]),
+    'files:1.2.3',
+  ])
 })
 
 test('a document that names no server is added with the one of --server, and its hint says so', async t => {
