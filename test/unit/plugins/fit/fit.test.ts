@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { CLIENTS, Profiles } from '../../../../plugins/fit/profiles.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { connectV1 } from '../../../peers/sdk-v1-client.ts'
+import { connectV2 } from '../../../peers/sdk-v2-client.ts'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../../src/testing/index.ts'
 
 const LONG = 'synchronize_all_customer_data_across_multiple_regional_systems'
@@ -76,6 +79,32 @@ test('a client that takes everything, and one where fit is off, are shown what t
       (await toolsOf(client)).map(({ name }) => name),
       plain,
     )
+})
+
+const SCHEMA_2020 = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  properties: {
+    address: { $ref: '#/$defs/address' },
+    contact: { allOf: [{ type: 'object' }, { $ref: '#/$defs/address' }], unevaluatedProperties: false },
+    by: { if: { type: 'string' }, then: { minLength: 1 }, else: { type: 'integer' } },
+  },
+  allOf: [{ anyOf: [{ required: ['address'] }, { required: ['contact'] }] }],
+  additionalProperties: false,
+  $defs: { address: { $anchor: 'here', type: 'object', properties: { street: { type: 'string' } } } },
+}
+
+test('a client outside the table is shown schemas as the server lists them', async t => {
+  const tools = { whole: { inputSchema: SCHEMA_2020, outputSchema: SCHEMA_2020, run: () => 'whole' } }
+  const web = closeAfter(t, await testUpstream({ tools }))
+  const { url } = closeAfter(t, await testGateway({ upstreams: { web } }))
+  const connected = [connectV1({ url }), connectV2({ url }, 'legacy'), connectV2({ url }, 'modern')]
+
+  for (const client of await Promise.all(connected)) {
+    cleanup(t, () => client.close())
+    const [tool] = (await client.listTools()).tools
+    assert.deepEqual([tool?.inputSchema, tool?.outputSchema], [SCHEMA_2020, SCHEMA_2020])
+  }
 })
 
 test('a client behind a bridge is known by its own name', async t => {
