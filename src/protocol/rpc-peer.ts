@@ -31,6 +31,12 @@ export class RpcPeer<Sent, Received = never> {
     return true
   }
 
+  /** Finds the request of ours that an id names. */
+  find(id: unknown): Sent | undefined {
+    const known = keyIn(this.sent, id)
+    return known === undefined ? undefined : this.sent.get(known)
+  }
+
   /** Takes the request that an answer is for; undefined when nobody waits for it. */
   answered(id: unknown): Sent | undefined {
     return take(this.sent, id)
@@ -66,10 +72,25 @@ export class RpcPeer<Sent, Received = never> {
 }
 
 function take<T>(table: InFlight<T>, id: unknown): T | undefined {
-  if (typeof id !== 'number' && typeof id !== 'string') return undefined
-  const request = table.get(id)
-  if (request !== undefined) table.delete(id)
+  const known = keyIn(table, id)
+  if (known === undefined) return undefined
+  const request = table.get(known)
+  table.delete(known)
   return request
+}
+
+/** The id of an entry as it is known here; many peers echo a number as a text, or the other way round. */
+function keyIn(table: InFlight<unknown>, id: unknown): RpcId | undefined {
+  if (typeof id !== 'number' && typeof id !== 'string') return undefined
+  if (table.has(id)) return id
+  const other = otherType(id)
+  return table.has(other) ? other : undefined
+}
+
+/** The id in the other JSON type. */
+export function otherType(id: RpcId): RpcId {
+  if (typeof id === 'number') return String(id)
+  return /^(0|-?[1-9]\d{0,14})$/.test(id) ? Number(id) : id
 }
 
 /** A table is made anew after this many deletions, or as many as it has entries. */

@@ -4,12 +4,11 @@ import { replyIdOf } from '../../protocol/broken-message.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import {
   type Malformed,
-  type RpcId,
   type RpcResponse,
   encodeNotification,
   parseMessage,
 } from '../../protocol/jsonrpc.ts'
-import { RpcPeer } from '../../protocol/rpc-peer.ts'
+import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
 import { release } from '../../transport/gathered.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'
 import { Scheduler } from '../serialization/scheduler.ts'
@@ -247,7 +246,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   #answered(response: RpcResponse, of: Pending | undefined): void {
-    const pending = response.id === null && response.error !== undefined ? of : this.#sent(response.id)
+    const pending = response.id === null && response.error !== undefined ? of : this.peer.find(response.id)
     if (pending === undefined || !pending.open || (of !== undefined && of !== pending)) {
       if (response.id !== null) {
         this.#cancelled.answered(response.id)
@@ -260,17 +259,11 @@ export class Connection implements ConnectionEvents, IncomingSide {
     pending.resolve(response)
   }
 
-  /** Finds the request that an id answers; servers echo a number as a text, or the other way round. */
-  #sent(id: RpcId | null): Pending | undefined {
-    if (id === null) return undefined
-    return this.peer.sent.get(id) ?? this.peer.sent.get(otherType(id))
-  }
-
   /** A reply that is refused fails its call at once, wherever its id stands, and leaves nothing; the connection lives on. */
   #malformed({ error }: Malformed, bytes: Buffer, of: Pending | undefined): void {
     const { name: upstream, drops } = this.host
     if (this.server === undefined) this.stray ??= bytes.toString('utf8', 0, 200)
-    const pending = this.#sent(replyIdOf(bytes))
+    const pending = this.peer.find(replyIdOf(bytes))
     if (pending === undefined || (of !== undefined && of !== pending)) return drops.garbage(bytes)
     const list = shortenedList(pending.method, bytes, this.server?.era, drops)
     if (list !== undefined) return this.#answered(list, of)
@@ -326,12 +319,6 @@ class ConnectionUse {
   get idleSince(): number | undefined {
     return this.inFlight > 0 ? undefined : this.endedAt
   }
-}
-
-/** The id in the other JSON type. */
-function otherType(id: RpcId): RpcId {
-  if (typeof id === 'number') return String(id)
-  return /^\d{1,15}$/.test(id) ? Number(id) : id
 }
 
 /** The failure of a request whose connection has ended. */

@@ -41,8 +41,7 @@ export class IncomingNotifications {
 
   #progressed(params: JsonObject | undefined, of: Pending | undefined): boolean {
     const { peer } = this.#side
-    const token = params?.progressToken
-    const pending = typeof token === 'number' ? peer.sent.get(token) : undefined
+    const pending = peer.find(params?.progressToken)
     const known = clientToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
       return this.#dropped('progress')
@@ -76,8 +75,7 @@ export class IncomingNotifications {
   #subscribed(method: string, params: JsonObject | undefined): Pending | undefined {
     const { streams, server, peer } = this.#side
     if (streams || server?.era !== 'modern') return undefined
-    const id = subscriptionOf(method, params)
-    const owner = typeof id === 'number' ? peer.sent.get(id) : undefined
+    const owner = peer.find(subscriptionOf(method, params))
     return owner?.onNotification === undefined ? undefined : owner
   }
 }

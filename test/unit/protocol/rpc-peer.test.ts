@@ -28,10 +28,22 @@ describe('requests of ours', () => {
     assert.equal(it.answered(1), undefined)
   })
 
-  it('are not answered by an id of another type, or by none', () => {
+  it('are answered by a number that was echoed as a text, and by a text that was echoed as a number', () => {
+    const it = peer()
+    const [number, text, both] = [{ name: 'number' }, { name: 'text' }, { name: 'both' }]
+    it.send(1, number)
+    it.send('2', text)
+    it.send('1', both)
+    assert.equal(it.answered('1'), both)
+    assert.equal(it.answered('1'), number)
+    assert.equal(it.answered(2), text)
+    assert.equal(it.sent.size, 0)
+  })
+
+  it('are not answered by an id of another value, or by none', () => {
     const it = peer()
     it.send(1, { name: 'one' })
-    for (const id of ['1', null, undefined, { id: 1 }, [1]]) assert.equal(it.answered(id), undefined)
+    for (const id of ['01', ' 1', '1.0', '', null, undefined, { id: 1 }, [1]]) assert.equal(it.answered(id), undefined)
     assert.equal(it.sent.size, 1)
   })
 
@@ -72,6 +84,8 @@ describe('requests of the other side', () => {
     assert.equal(it.answers(7, request), false)
     assert.equal(it.cancelled(7), undefined)
     assert.equal(it.cancelled({ id: 7 }), undefined)
+    it.receive(8, request)
+    assert.equal(it.cancelled('8'), request)
   })
 
   it('get no late answer of one that had the same id', () => {
