@@ -69,6 +69,12 @@ export class Envelope implements JsonReader {
   #typeEnd = -1
   /** True where the result says `"isError": true`: a tool's own failure. */
   isToolError = false
+  /** True where a member of the result has a type that results of most methods do not have there. */
+  hasWrongType = false
+  /** True where its structured content is no object, as that of modern servers may be. */
+  hasWrongStructure = false
+  /** True where the result has a list of blocks, messages or contents, or what stands for one. */
+  hasList = false
   /** Place of the object that is `params.arguments`; -1 where there is none. */
   argumentsStart = -1
   argumentsEnd = -1
@@ -82,7 +88,7 @@ export class Envelope implements JsonReader {
     for (let place = 0; place < KEYS.length; place++) this.#starts[place] = -1
     this.#typeStart = -1
     this.#members = this.#noted = this.#unparsed = 0
-    this.isToolError = false
+    this.isToolError = this.hasWrongType = this.hasWrongStructure = this.hasList = false
     this.argumentsStart = this.argumentsEnd = -1
     return checkJson(bytes, this)
   }
@@ -188,8 +194,20 @@ export class Envelope implements JsonReader {
     if (isName(this.#bytes, nameStart, nameEnd, RESULT_TYPE)) {
       this.#typeStart = start
       this.#typeEnd = end
-    } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR))
+    } else if (isName(this.#bytes, nameStart, nameEnd, IS_ERROR)) {
       this.isToolError = equals(this.#bytes, start, end, TRUE)
+      this.hasWrongType ||= !this.isToolError && !equals(this.#bytes, start, end, FALSE)
+    } else if (equals(this.#bytes, nameStart, nameEnd, STRUCTURED))
+      this.hasWrongStructure = this.#bytes[start] !== OPEN_OBJECT
+    else this.#nestedMember(nameStart, nameEnd, start)
+  }
+
+  #nestedMember(nameStart: number, nameEnd: number, start: number): void {
+    for (const { name, begins } of NESTED) {
+      if (!equals(this.#bytes, nameStart, nameEnd, name)) continue
+      this.hasList ||= begins === OPEN_ARRAY
+      this.hasWrongType ||= this.#bytes[start] !== begins
+    }
   }
 
   #parameter(nameStart: number, nameEnd: number, start: number, end: number): void {
@@ -237,6 +255,15 @@ const ARGUMENTS = Buffer.from('arguments')
 const RESULT_TYPE = Buffer.from('resultType')
 const IS_ERROR = Buffer.from('isError')
 const TRUE = Buffer.from('true')
+const FALSE = Buffer.from('false')
+const STRUCTURED = Buffer.from('structuredContent')
+/** Members of results that are a list or an object. */
+const NESTED = Object.entries({
+  content: OPEN_ARRAY,
+  messages: OPEN_ARRAY,
+  contents: OPEN_ARRAY,
+  _meta: OPEN_OBJECT,
+}).map(([name, begins]) => ({ name: Buffer.from(name), begins }))
 /** The name that is compared. */
 const unescaped = new PlainText(SHORT)
 

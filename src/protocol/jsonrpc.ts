@@ -256,13 +256,10 @@ function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
   const slice = bytes.subarray(start, envelope.end('result'))
   const resultType = era === 'legacy' ? undefined : textOf(envelope.resultType())
-  return {
-    kind: 'response',
-    id,
-    result: Payload.raw(slice, era, envelope.isToolError),
-    resultType,
-    error: undefined,
-  }
+  const result = Payload.raw(slice, era, envelope.isToolError)
+  if (envelope.hasWrongType || !envelope.hasList || (envelope.hasWrongStructure && era !== 'modern'))
+    result.isUnusual = true
+  return { kind: 'response', id, result, resultType, error: undefined }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -23,6 +23,8 @@ export class Payload {
    * has said the same again; without one it is as fresh as its `ttlMs` says.
    */
   freshUntil: number | undefined = undefined
+  /** True where it came with a member of a type that results of most methods do not have there, or without any list. */
+  isUnusual = false
   #bytes: Buffer | undefined
   #value: JsonObject | undefined
   #isToolError: boolean | undefined

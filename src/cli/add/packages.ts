@@ -167,11 +167,7 @@ function dockerVariables(settings: readonly string[]): {
 
 type Setting = readonly [name: string, value: string]
 
-function stdio(
-  command: string,
-  args: readonly string[],
-  env: readonly Setting[],
-): JsonObject {
+function stdio(command: string, args: readonly string[], env: readonly Setting[]): JsonObject {
   return { type: 'stdio', command, args, ...(env.length === 0 ? {} : { env: Object.fromEntries(env) }) }
 }
 

@@ -3,13 +3,13 @@ import { keyText } from '../json/members.ts'
 import { OPEN_ARRAY, OPEN_OBJECT, scanArray, scanObject } from '../json/scan.ts'
 import { Payload } from '../payload.ts'
 
-/** Methods whose results clients validate, and that are passed on as bytes. */
-const METHODS: ReadonlySet<string> = new Set([
-  'tools/call',
-  'tasks/result',
-  'prompts/get',
-  'resources/read',
-  'completion/complete',
+/** Methods whose results clients validate, and that are passed on as bytes, each with the list in its result. */
+const METHODS: ReadonlyMap<string, string | undefined> = new Map([
+  ['tools/call', 'content'],
+  ['tasks/result', 'content'],
+  ['prompts/get', 'messages'],
+  ['resources/read', 'contents'],
+  ['completion/complete', undefined],
 ])
 /** Members that hold a list of blocks, and those of a block that hold one more. */
 const LISTS: readonly string[] = ['content', 'messages', 'contents']
@@ -20,14 +20,15 @@ const NULLS = [Buffer.from(':null'), Buffer.from(': null')]
 const FIRST_OF_NULL = 0x6e
 
 /**
- * The result without members that are null where the specification has none: null means absent. The very same result if it has
- * none, which two searches in its bytes tell most of the time.
+ * The result without members that are null where the specification has none, as null means absent, and without optional members of a
+ * wrong type; a list that is absent is empty. The very same result if it has none, which two searches in its bytes tell most of the time.
  */
 export function repairResult(method: string, result: Payload): Payload {
   if (!METHODS.has(method)) return result
   const bytes = result.bytes()
-  if (!mayHaveNull(bytes) || !hasNull(bytes, result)) return result
-  return Payload.of(withoutNulls(result.value(), result), result.era).madeOf(result)
+  const isUnusual = result.isUnusual && METHODS.get(method) !== undefined
+  if (!isUnusual && (!mayHaveNull(bytes) || !hasNull(bytes, result))) return result
+  return Payload.of(repaired(method, result), result.era).madeOf(result)
 }
 
 function mayHaveNull(bytes: Buffer): boolean {
@@ -70,13 +71,34 @@ function hasNullMember(block: Buffer): boolean {
   return isFound
 }
 
-function withoutNulls(value: JsonObject, result: Payload): JsonObject {
+function repaired(method: string, result: Payload): JsonObject {
+  const value = result.value()
+  const list = METHODS.get(method)
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
-    if (member === null && isDropped(key, result)) return LISTS.includes(key) ? [[key, []]] : []
-    if (!LISTS.includes(key) || !Array.isArray(member)) return [[key, member]]
-    return [[key, (member as unknown[]).map(withoutNullMembers)]]
+    if (key === list) return [[key, listOf(key, member).map(withoutNullMembers)]]
+    if (member === null && isDropped(key, result)) return []
+    return isOfWrongType(key, member, result) ? [] : [[key, member]]
   })
+  if (list !== undefined && !Object.hasOwn(value, list) && isComplete(value)) members.push([list, []])
   return Object.fromEntries(members)
+}
+
+/** False for a task that was made, or a question. */
+function isComplete({ resultType = 'complete', task }: JsonObject): boolean {
+  return resultType === 'complete' && !isObject(task)
+}
+
+/** A list whose only entry stands alone, or a text that stands for a block, is one nevertheless. */
+function listOf(key: string, member: unknown): readonly unknown[] {
+  if (Array.isArray(member)) return member
+  if (key === 'content' && typeof member === 'string') return [{ type: 'text', text: member }]
+  return isObject(member) ? [member] : []
+}
+
+function isOfWrongType(key: string, member: unknown, { era }: Payload): boolean {
+  if (key === 'isError') return typeof member !== 'boolean'
+  // A modern server may have structured content of any type.
+  return (key === '_meta' || (key === 'structuredContent' && era !== 'modern')) && !isObject(member)
 }
 
 function withoutNullMembers(block: unknown): unknown {

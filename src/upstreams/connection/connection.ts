@@ -2,12 +2,7 @@ import type { Answer, Call, Clock, Notification, ServerSide } from '../../api/in
 import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
 import { replyIdOf } from '../../protocol/broken-message.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
-import {
-  type Malformed,
-  type RpcResponse,
-  encodeNotification,
-  parseMessage,
-} from '../../protocol/jsonrpc.ts'
+import { type Malformed, type RpcResponse, encodeNotification, parseMessage } from '../../protocol/jsonrpc.ts'
 import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
 import { release } from '../../transport/gathered.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'

@@ -12,7 +12,10 @@ export function replies({ id, method, params }: Said): string[] {
     return [write({ id: flipped(id), error: { code: -32601, message: 'Method not found' } })]
   const { progressToken } = params?._meta as { progressToken: number }
   return [
-    write({ method: 'notifications/progress', params: { progressToken: flipped(progressToken), progress: 1 } }),
+    write({
+      method: 'notifications/progress',
+      params: { progressToken: flipped(progressToken), progress: 1 },
+    }),
     ...[ASKED, String(ASKED + 1)].flatMap(ask => [
       write({ id: ask, method: 'elicitation/create', params: { message: 'well?', requestedSchema: {} } }),
       write({ method: 'notifications/cancelled', params: { requestId: flipped(ask) } }),

@@ -22,6 +22,27 @@ const RESULTS: readonly JsonObject[] = [
   })),
 ]
 
+/** Results with members of a wrong type, each with what clients get of its members. */
+const WRONG_TYPES: readonly (readonly [JsonObject, JsonObject])[] = [
+  ...['yes', 1, []].map(isError => [{ content: [TEXT], isError }, { content: [TEXT] }] as const),
+  ...['x', true, []].map(_meta => [{ content: [TEXT], _meta }, { content: [TEXT] }] as const),
+  ...['ok', TEXT].map(
+    content =>
+      [
+        { content, isError: true },
+        { content: [TEXT], isError: true },
+      ] as const,
+  ),
+  [{ content: 7 }, { content: [] }],
+  [
+    { isError: 'no', _meta: 1, content: [{ ...TEXT, _meta: null }], structuredContent: { a: null } },
+    { content: [TEXT], structuredContent: { a: null } },
+  ],
+]
+const WRONG_STRUCTURES = ['x', 1, true, []].map(
+  structuredContent => [{ content: [TEXT], structuredContent }, { content: [TEXT] }] as const,
+)
+
 for (const era of ['legacy', 'modern'] as const) {
   const frame = era === 'legacy' ? {} : { resultType: 'complete' }
   const lists: Readonly<Record<string, unknown>> = {
@@ -29,6 +50,38 @@ for (const era of ['legacy', 'modern'] as const) {
     'prompts/list': { prompts: [{ name: 'prompt' }] },
     'resources/list': { resources: [{ uri: 'bad://one', name: 'one' }] },
   }
+
+  test(`results of a ${era} server may have members of a wrong type`, async t => {
+    let result: JsonObject = {}
+    const bad = rawServer(method => lists[method] ?? { ...frame, ...result }, era)
+    const { peers } = await startMalformed(t, { servers: { bad } })
+
+    for (const [sent, expected] of [...WRONG_TYPES, ...(era === 'legacy' ? WRONG_STRUCTURES : [])]) {
+      result = sent
+      await peers.each(async client => {
+        const { content, isError, structuredContent } = await client.callTool({
+          name: 'bad__tool',
+          arguments: {},
+        })
+        const got = JSON.parse(JSON.stringify({ content, isError, structuredContent })) as JsonObject
+        assert.deepEqual(got, expected, JSON.stringify(sent))
+      })
+    }
+    result = { messages: { role: 'user', content: TEXT }, _meta: [] }
+    const prompts = await peers.each(client => client.getPrompt({ name: 'bad__prompt' }))
+    for (const { messages } of prompts.values()) assert.equal(messages.length, 1)
+    const freshness = era === 'legacy' ? {} : { ttlMs: 0, cacheScope: 'private' }
+    result = { ...freshness, contents: { uri: 'bad://one', text: 'x' }, _meta: 'x' }
+    const read = await peers.each(client => client.readResource({ uri: 'bad://one' }))
+    for (const { contents } of read.values()) assert.equal(contents.length, 1)
+  })
+
+  test(`a result of a ${era} server may lack its content`, async t => {
+    const bad = rawServer(method => lists[method] ?? { ...frame, isError: false }, era)
+    const { peers } = await startMalformed(t, { servers: { bad } })
+
+    await peers.each(async client => void (await client.callTool({ name: 'bad__tool', arguments: {} })))
+  })
 
   test(`results of a ${era} server may have members that are null`, async t => {
     let result: JsonObject = {}
@@ -84,5 +137,5 @@ test('a server may echo ids as text', async t => {
   const { peers } = await startMalformed(t, { servers: { bad } })
 
   for (const { tools } of (await peers.useGood()).values()) assert.equal(tools.length, 3)
-  await peers.each(client => client.callTool({ name: 'bad__tool', arguments: {} }))
+  await peers.each(async client => void (await client.callTool({ name: 'bad__tool', arguments: {} })))
 })
