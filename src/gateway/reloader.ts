@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ConfigChanges, Differences } from '../api/gateway.ts'
-import type { Clock, Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
+import type { Notification, Session, Upstream, UpstreamState } from '../api/index.ts'
 import type { Config, LoadedConfig } from '../config/index.ts'
 import { parseConfig } from './load-config.ts'
 import { tellDifferences } from '../core/notifications/list-changes.ts'

@@ -41,7 +41,7 @@ for (const [name, rules] of Object.entries(RULES))
           }),
           'completion/complete': () => ({ completion: { values: ['x'] } }),
         },
-      } as never),
+      }),
     )
     const gateway = closeAfter(
       t,

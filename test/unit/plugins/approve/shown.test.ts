@@ -55,7 +55,7 @@ async function show(t: TestContext, given: JsonObject, config: object = {}): Pro
   const { result } = await client.request('tools/call', params)
   const [ask] = Object.values(result?.inputRequests as Record<string, { params: { message: string } }>)
   const row = await listedBy(gateway)
-  const { approvals } = await gateway.gateway.control('approvals.show', { id: row.id } as never)
+  const { approvals } = await gateway.gateway.control('approvals.show', { id: row.id })
   while (bodies.length === 0) await new Promise(resolve => setImmediate(resolve))
   return {
     form: ask?.params.message ?? '',
