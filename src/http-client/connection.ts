@@ -1,7 +1,16 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net'
 import type { Clock, PeerProof } from '../api/index.ts'
 import { BodyPump } from './body-pump.ts'
-import { type BodyStream, type Carrier, ClientError, type ReplyHandler } from './port.ts'
+import {
+  type BodyStream,
+  type Carrier,
+  ClientError,
+  type ClientRequest,
+  type Detour,
+  type HttpTransport,
+  isOdd,
+  type ReplyHandler,
+} from './port.ts'
 import { writeTogether } from '../util/written.ts'
 import { linesOf, type ReplyHead } from './reply-head.ts'
 import { type ReaderEars, ReplyReader } from './reply-parser.ts'
@@ -12,6 +21,8 @@ export interface ConnectionHost {
   readonly origin: Origin
   readonly clock: Clock
   readonly connectMs: number
+  readonly client: HttpTransport
+  readonly detour: Detour | undefined
   /** Tells that the connection has come about. */
   connected(connection: Connection): void
   /** Tells that the connection has brought a reply, and can take another request. */
@@ -76,6 +87,10 @@ export class Connection implements Carrier, ReaderEars {
   readonly #socket: Socket
   readonly #takeBackTimeout: () => void
   #handler: ReplyHandler | undefined
+  /** Reads the reply in place of the handler. */
+  #detour: ReplyHandler | undefined
+  /** The request whose reply is awaited, if a detour may need it. */
+  #request: ClientRequest | undefined
   #isConnected = false
   #isOver = false
   #error: Error | undefined
@@ -107,11 +122,12 @@ export class Connection implements Carrier, ReaderEars {
   }
 
   /** Writes a request; false when it was given up in the last moment, and nothing was written. */
-  send(text: Sendable, handler: ReplyHandler): boolean {
+  send(text: Sendable, handler: ReplyHandler, request: ClientRequest): boolean {
     this.#handler = handler
     this.#head = undefined
     handler.onSend(this)
     if (this.#handler !== handler) return false
+    if (this.#host.detour !== undefined) this.#request = request
     this.#reader.expect(typeof text === 'string' && text.startsWith('HEAD '))
     if (typeof text === 'string') this.#socket.write(text, 'latin1')
     else if (Buffer.isBuffer(text)) this.#socket.write(text)
@@ -149,20 +165,37 @@ export class Connection implements Carrier, ReaderEars {
   }
 
   head(head: ReplyHead): void {
+    const { status, headers } = head
     this.#head = head
     this.#handler?.onLines?.(linesOf(head))
-    this.#handler?.onHead(head.status, head.headers, this)
+    if (this.#request !== undefined && isOdd(status, headers)) this.#turnOff(head, this.#request)
+    const handler = this.#detour ?? this.#handler
+    handler?.onHead(status, headers, this)
+  }
+
+  #turnOff({ status, headers }: ReplyHead, request: ClientRequest): void {
+    const { client, detour } = this.#host
+    const handler = this.#handler
+    if (handler !== undefined)
+      this.#detour = detour?.({ status, headers, request, handler, client, carrier: this })
+  }
+
+  /** Takes the handler, or what reads in its place, off the connection. */
+  #release(): ReplyHandler | undefined {
+    const handler = this.#detour ?? this.#handler
+    this.#handler = this.#detour = this.#request = undefined
+    return handler
   }
 
   body(bytes: Buffer): void {
-    this.#handler?.onBody(bytes, this)
+    const handler = this.#detour ?? this.#handler
+    handler?.onBody(bytes, this)
   }
 
   end(isClean: boolean): void {
-    const handler = this.#handler
+    const handler = this.#release()
     const head = this.#head
     const isSent = this.#pump?.isDone !== false
-    this.#handler = undefined
     this.#pump?.stop()
     this.#pump = undefined
     if (!isSent || !isClean || head?.keepsAlive !== true) this.#close()
@@ -226,7 +259,9 @@ export class Connection implements Carrier, ReaderEars {
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)))
     }
-    if (handler !== undefined && handler === this.#handler) handler.onRead?.(began, this)
+    if (handler === undefined || handler !== this.#handler) return
+    const reader = this.#detour ?? handler
+    reader.onRead?.(began, this)
   }
 
   #ended(): void {
@@ -235,8 +270,7 @@ export class Connection implements Carrier, ReaderEars {
 
   #fail(error: Error): void {
     if (this.#isOver) return
-    const handler = this.#handler
-    this.#handler = undefined
+    const handler = this.#release()
     this.#close(this.#isConnected ? undefined : error)
     handler?.onError(error)
   }

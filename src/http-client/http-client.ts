@@ -13,6 +13,7 @@ import {
   ClientError,
   type ClientRequest,
   destroyed,
+  type Detour,
   type HttpTransport,
   MAX_WAITING,
   type ReplyHandler,
@@ -36,6 +37,8 @@ interface HttpClientOptions {
   readonly connectMs: number
   /** Most connections that are kept while nobody uses them; all of them by default. */
   readonly idle?: number | undefined
+  /** Finds another reader for odd replies. */
+  readonly detour?: Detour | undefined
   /** A socket of this machine that is connected to, whatever host the URL names. */
   readonly socketPath?: string | undefined
   /** Proof that both ends give of themselves, where that is more than a certificate for the host; the URL begins with `https:` then. */
@@ -45,6 +48,7 @@ interface HttpClientOptions {
 interface Waiting {
   readonly text: Sendable
   readonly handler: ReplyHandler
+  readonly request: ClientRequest
 }
 
 const SWEEP_MS = 1000
@@ -78,6 +82,8 @@ export class HttpClient implements HttpTransport {
       origin: this.#origin,
       clock: options.clock,
       connectMs: options.connectMs,
+      client: this,
+      detour: options.detour,
       connected: connection => this.#connected(connection),
       ready: connection => this.#ready(connection),
       gone: (connection, error) => this.#gone(connection, error),
@@ -93,7 +99,7 @@ export class HttpClient implements HttpTransport {
     } catch (error) {
       return handler.onError(error as Error)
     }
-    this.#waiting.push({ text, handler })
+    this.#waiting.push({ text, handler, request })
     this.#open(this.#waiting.length - this.#idle.length)
     this.#schedule()
   }
@@ -162,7 +168,7 @@ export class HttpClient implements HttpTransport {
     while (!connection.isOver) {
       const next = this.#waiting.shift()
       if (next === undefined) break
-      if (connection.send(next.text, next.handler)) return
+      if (connection.send(next.text, next.handler, next.request)) return
     }
     if (connection.isOver) return
     if (this.#idle.length < (this.#options.idle ?? Infinity)) this.#rest(connection)

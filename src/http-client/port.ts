@@ -24,6 +24,8 @@ export interface ClientRequest {
   readonly stream?: BodyStream | undefined
   /** The call that it carries, for whoever puts credentials on it. */
   readonly exchange?: Exchange | undefined
+  /** Redirects that led to this request. */
+  readonly redirects?: number
 }
 
 /** The body of a request that comes from elsewhere. Nothing is read of it before there is a connection, and no more than the server takes. */
@@ -67,7 +69,10 @@ export interface Carrier {
 
 /** Hears what comes of one request: `onSend`, `onHead`, `onBody` for each piece, then `onEnd` – or `onError`, once, at any time. */
 export interface ReplyHandler {
-  /** A connection is there, and the request is written next. A request that never gets here was never sent. */
+  /**
+   * A connection is there, and the request is written next. A request that never gets here was never sent. Comes again if another
+   * carrier takes over.
+   */
   onSend(carrier: Carrier): void
   /** All headers of a reply, names and values in turn, for whoever hands it on; right before `onHead`. */
   onLines?(lines: readonly string[]): void
@@ -79,6 +84,25 @@ export interface ReplyHandler {
   onRead?(began: number, carrier: Carrier): void
   onEnd(): void
   onError(error: Error): void
+}
+
+/** A reply that may need another reader than the handler of its request. */
+export interface OddReply {
+  readonly status: number
+  readonly headers: ReplyHeaders
+  readonly request: ClientRequest
+  readonly handler: ReplyHandler
+  readonly carrier: Carrier
+  /** Sent the request. */
+  readonly client: HttpTransport
+}
+
+/** Returns what reads a redirect or an encoded reply in place of its handler; undefined if the handler does. */
+export type Detour = (reply: OddReply) => ReplyHandler | undefined
+
+/** True if a reply is one that a detour is asked for. */
+export function isOdd(status: number, headers: ReplyHeaders): boolean {
+  return status === 307 || status === 308 || headers['content-encoding'] !== undefined
 }
 
 type ClientErrorCode =

@@ -7,10 +7,13 @@ import {
   ClientError,
   type ClientRequest,
   destroyed,
+  type Detour,
   type HttpTransport,
+  isOdd,
   MAX_HEAD,
   MAX_INTERIM,
   MAX_WAITING,
+  type OddReply,
   READ_HEADERS,
   type ReplyHandler,
   type ReplyHeaders,
@@ -38,6 +41,8 @@ export interface UndiciClientOptions {
   readonly tls?: TlsMaterial | undefined
   /** Offers HTTP/2 to servers over TLS. */
   readonly http2: boolean
+  /** Finds another reader for odd replies. */
+  readonly detour?: Detour | undefined
 }
 
 /**
@@ -46,6 +51,7 @@ export interface UndiciClientOptions {
  */
 export class UndiciClient implements HttpTransport {
   readonly #origin: string
+  readonly #detour: Detour | undefined
   readonly #ready: Promise<void>
   #dispatcher: Dispatcher | undefined
   /** Requests from before undici was there. */
@@ -57,6 +63,7 @@ export class UndiciClient implements HttpTransport {
 
   constructor({ origin }: URL, options: UndiciClientOptions) {
     this.#origin = origin
+    this.#detour = options.detour
     this.#ready = import('undici')
       .then(undici => this.#loaded(dispatcherFor(undici, origin, options)))
       .catch((error: unknown) => this.#failed(error as Error))
@@ -94,7 +101,9 @@ export class UndiciClient implements HttpTransport {
 
   #send(dispatcher: Dispatcher, request: ClientRequest, handler: ReplyHandler): void {
     const { method, path, body, stream } = request
-    const reply = new UndiciReply(handler, this.#waiting)
+    const detour = (odd: Head, carrier: Carrier): ReplyHandler | undefined =>
+      this.#detour?.({ ...odd, request, handler, carrier, client: this })
+    const reply = new UndiciReply(handler, this.#waiting, detour)
     try {
       // A stream may be silent for hours.
       const silent = { headersTimeout: 0, bodyTimeout: 0 }
@@ -143,10 +152,16 @@ function trustOfProxy(ca: string | undefined): { ca?: string[] } {
   return { ca: [ca, ...process.getBuiltinModule('node:tls').getCACertificates('default')] }
 }
 
+type Head = Pick<OddReply, 'status' | 'headers'>
+type FindDetour = (odd: Head, carrier: Carrier) => ReplyHandler | undefined
+
 /** One request on undici. */
 class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   readonly #handler: ReplyHandler
   readonly #waiting: { count: number }
+  readonly #detour: FindDetour
+  /** Reads the reply: the handler, or a detour in its place. */
+  #reader: ReplyHandler
   #controller: Dispatcher.DispatchController | undefined
   #interim = 0
   #isOver = false
@@ -155,8 +170,9 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   #readBytes = 0
   #readMs = 0
 
-  constructor(handler: ReplyHandler, waiting: { count: number }) {
-    this.#handler = handler
+  constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindDetour) {
+    this.#handler = this.#reader = handler
+    this.#detour = detour
     this.#waiting = waiting
     waiting.count++
   }
@@ -165,7 +181,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     if (this.#isOver || handler !== this.#handler) return
     this.#over()
     this.#controller?.abort(why)
-    handler.onError(why)
+    this.#reader.onError(why)
   }
 
   pause(): void {
@@ -190,7 +206,9 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
     if (this.#isOver) return
     if (status >= 200) {
       this.#handler.onLines?.(linesOf(headers))
-      this.#handler.onHead(status, known(headers), this)
+      const head = known(headers)
+      if (isOdd(status, head)) this.#reader = this.#detour({ status, headers: head }, this) ?? this.#handler
+      this.#reader.onHead(status, head, this)
     } else if (status === 101 || ++this.#interim > MAX_INTERIM)
       this.abort(this.#handler, new ClientError('MALFORMED', `HTTP ${status} was not asked for`))
   }
@@ -198,26 +216,26 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
     if (this.#isOver) return
     const began = performance.now()
-    this.#handler.onBody(bytes, this)
+    this.#reader.onBody(bytes, this)
     const now = performance.now()
     this.#readBytes += bytes.length
     this.#readMs += now - began
     if (this.#readBytes < LARGE || this.#isOver) return
     const ms = this.#readMs
     this.#readBytes = this.#readMs = 0
-    this.#handler.onRead?.(now - ms, this)
+    this.#reader.onRead?.(now - ms, this)
   }
 
   onResponseEnd(): void {
     if (this.#isOver) return
     this.#over()
-    this.#handler.onEnd()
+    this.#reader.onEnd()
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     if (this.#isOver) return
     this.#over()
-    this.#handler.onError(clientError(error))
+    this.#reader.onError(clientError(error))
   }
 
   #over(): void {
