@@ -13,6 +13,7 @@ import { forOwner, GatewayError, needsAuth, ownerProblemOf } from '../errors/err
 import { METHODS } from '../protocol/methods.ts'
 import { cancelledAnswer } from './connection/translate-call.ts'
 import { EraDoubt } from './connection/handshake.ts'
+import { SessionDoubt } from './connection/session-doubt.ts'
 import { Connections } from './connections.ts'
 import { isPerProject } from './connection-pool.ts'
 import { type Connect, Supervisors } from './supervisor-factory.ts'
@@ -57,6 +58,7 @@ export class McpUpstream implements Upstream {
   readonly #supervisors: Supervisors
   readonly #connections: Connections
   readonly #doubt: EraDoubt
+  readonly #sessionDoubt: SessionDoubt
   readonly #interest: ClientInterest
   readonly #remembered: Remembered
   readonly #refusals: Refusals
@@ -68,6 +70,7 @@ export class McpUpstream implements Upstream {
     this.#context = context
     this.#tlsFiles = tlsFingerprint(spec, context)
     this.#doubt = new EraDoubt(context)
+    this.#sessionDoubt = new SessionDoubt(context.clock)
     this.#interest = new ClientInterest(
       context,
       session => this.#connections.home(session),
@@ -235,17 +238,22 @@ export class McpUpstream implements Upstream {
     // A socket that ended before its answer says nothing of the connection. Whether to call again is not for us to say.
     if (stale === true) throw error
     if (sessionLost === true) this.#connections.replace(connection, String(error.fields.why))
-    else {
-      if (
-        typeof status !== 'number' ||
-        !this.#isDoubtedByStatus(status, connection) ||
-        !(await this.#doubt.isConfirmed(connection))
-      )
-        throw error
-      this.#startAnew()
-    }
+    else if (!(await this.#isRenewed(connection, status))) throw error
     if (unheard !== true && !REPEATABLE.has(call.method)) throw error
     return this.#again(call)
+  }
+
+  /** Starts anew if a status turns out to be of a lost session, or of a server that has become another one. */
+  async #isRenewed(connection: Connection, status: unknown): Promise<boolean> {
+    if (typeof status !== 'number') return false
+    if (await this.#sessionDoubt.isConfirmed(connection)) {
+      this.#connections.replace(connection, `it refuses our session (HTTP ${status})`)
+      return true
+    }
+    if (!this.#isDoubtedByStatus(status, connection) || !(await this.#doubt.isConfirmed(connection)))
+      return false
+    this.#startAnew()
+    return true
   }
 
   #startAnew(): void {
@@ -333,7 +341,7 @@ class Remembered {
 
 /** True if an answer says that the server has forgotten the session of its connection. */
 function isSessionLost(error: RpcError, { transport }: Connection): boolean {
-  return transport.hasSession === true && isSessionError(error)
+  return transport.session !== undefined && isSessionError(error, transport.session)
 }
 
 function isServerSide(value: unknown): value is ServerSide {

@@ -21,8 +21,8 @@ export interface Transport {
   readonly pid: number | undefined
   /** True where each request has a stream of its own (HTTP); false where all share one pipe. */
   readonly streams: boolean
-  /** True if the server has given the connection a session. */
-  readonly hasSession?: boolean
+  /** The session that the server has given the connection. */
+  readonly session?: string | undefined
   /** The last lines of the server's stderr, for the detail of errors. */
   readonly lastWords?: string | undefined
   /** Sends a request; throws a GatewayError when it cannot even be queued. */

@@ -2,9 +2,9 @@ import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import { ClientError, type ReplyHeaders } from '../../http-client/port.ts'
 import { visible } from '../../util/log.ts'
 import { isObject } from '../../protocol/json/json.ts'
-import { RPC } from '../../protocol/rpc-error.ts'
+import { RPC, type RpcError } from '../../protocol/rpc-error.ts'
 
-/** All that known servers say of a session they do not know where they answer 400, and the protocol wants 404. */
+/** What servers say of a session that they do not know where the protocol wants 404; in lower case, without its id. */
 const FORMS: ReadonlySet<string> = new Set([
   'no valid session id provided',
   'invalid session id',
@@ -12,6 +12,13 @@ const FORMS: ReadonlySet<string> = new Set([
   'session not found',
   'session terminated',
   'unknown session',
+  'unknown session id',
+  'session does not exist',
+  'session expired',
+  'session has expired',
+  'session id not found',
+  'session is no longer valid',
+  'session not initialized',
   'no transport found for sessionid',
 ])
 
@@ -129,51 +136,37 @@ export function retryAfterMs(headers: ReplyHeaders): number | undefined {
 
 const SESSION_CODES: ReadonlySet<unknown> = new Set([RPC.legacyNoSession, RPC.invalidRequest])
 
-const SESSION_GONE =
-  /^(?=.*\bsession\b).*(not found|no valid|unknown|expired|invalid|no longer|does not exist|terminated|closed|not initialized)/i
-
 /** True if an error status says that the server has forgotten our session. */
-export function isSessionForgotten(status: number, body: string): boolean {
+export function isSessionForgotten(status: number, body: string, session?: string): boolean {
   if (status === 404) return !body.includes('-32601')
-  return status === 410 || isSessionUnknown(body)
+  return status === 410 || saysSessionGone(messageIn(body), session)
 }
 
 /** True if a JSON-RPC error says that the server has forgotten our session. */
-export function isSessionError({
-  code,
-  message,
-}: {
-  readonly code: unknown
-  readonly message: unknown
-}): boolean {
-  return SESSION_CODES.has(code) && typeof message === 'string' && SESSION_GONE.test(message)
+export function isSessionError({ code, message }: RpcError, session: string): boolean {
+  return SESSION_CODES.has(code) && saysSessionGone(message, session)
 }
 
-/** True where the body of a refusal says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
-function isSessionUnknown(body: string): boolean {
-  const error = errorIn(body)
-  if (isObject(error) && isSessionError({ code: error.code, message: error.message })) return true
-  const said = messageIn(body, error)
-    .trim()
+/** True if a text says that, and nothing else. A call that makes a server speak of sessions must not end the session of all. */
+function saysSessionGone(message: string, session = ''): boolean {
+  const text = message
+    .replace(session, '')
     .toLowerCase()
-    .replace(/^bad request: /, '')
+    .replace(/["'`:\s]+/g, ' ')
+    .trim()
+    .replace(/^bad request /, '')
     .replace(/\.$/, '')
-  return FORMS.has(said)
-}
-
-const NO_JSON = Symbol('no JSON')
-
-function errorIn(body: string): unknown {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isObject(value) && value.jsonrpc === '2.0' ? value.error : undefined
-  } catch {
-    return NO_JSON
-  }
+  return FORMS.has(text)
 }
 
 /** The message of a JSON-RPC error, or a text that is no JSON. */
-function messageIn(body: string, error: unknown): string {
-  if (error === NO_JSON) return body
+function messageIn(body: string): string {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return body
+  }
+  const error = isObject(value) && value.jsonrpc === '2.0' ? value.error : undefined
   return isObject(error) && typeof error.message === 'string' ? error.message : ''
 }

@@ -86,8 +86,8 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     this.#server = server
   }
 
-  get hasSession(): boolean {
-    return this.#hadSession
+  get session(): string | undefined {
+    return this.#session
   }
 
   listen(): void {
@@ -132,7 +132,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   }
 
   isSessionLost(method: string, status: number, body: string): boolean {
-    return this.#hadSession && method !== 'initialize' && isSessionForgotten(status, body)
+    return this.#hadSession && method !== 'initialize' && isSessionForgotten(status, body, this.#session)
   }
 
   resume(pending: Pending, position: Position): boolean {

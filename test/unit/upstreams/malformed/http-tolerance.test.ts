@@ -58,7 +58,7 @@ describe('a server of the legacy era is found, whatever it says to the probe', (
 describe('a session that the server has forgotten is made again', () => {
   const texts = ['Session not found', 'Invalid session ID', 'Bad Request: No valid session ID provided']
   const bodies: JsonObject[] = texts.map(message => ({ code: -32001, message }))
-  bodies.push({ code: -32600, message: 'Session abc has expired' })
+  bodies.push({ code: -32600, message: 'Session session-1 has expired' })
   for (const status of [200, 400, 401, 403, 404, 409, 410, 500, 503])
     for (const error of bodies)
       it(`HTTP ${status}: ${JSON.stringify(error)}`, async t => {
@@ -77,17 +77,67 @@ describe('a session that the server has forgotten is made again', () => {
         assert.equal(server.of('initialize').length, 2)
       })
 
-  it('not by a tool that fails with another error', async t => {
+  const OF_TOOLS: [status: number, code: number, message: string][] = [
+    [200, -32602, 'Session not found'],
+    [200, -32600, 'Session "work" not found'],
+    [200, -32001, 'The database says: session expired'],
+    [200, -32600, 'session login-7 has expired'],
+    [400, -32600, 'Invalid browser session'],
+    [400, -32001, 'No valid session of the user'],
+  ]
+  for (const [status, code, message] of OF_TOOLS)
+    it(`not by a tool that fails with HTTP ${status}, ${code} ${message}`, async t => {
+      const server = await peer(
+        t,
+        legacy((heard, response) => refusal(response, status, heard, code, message)),
+      )
+      const { upstream } = await bench(t, httpSpec(server.url))
+
+      await upstream.dispatch(toolCall('a'))
+      const before = server.of('initialize').length
+      for (let n = 0; n < 3; n++) assert.ok('error' in (await upstream.dispatch(toolCall('a'))))
+      assert.equal(server.of('initialize').length, before)
+    })
+
+  for (const status of [401, 403, 409, 500, 502, 503])
+    it(`after a pause, if HTTP ${status} goes on without a known word`, async t => {
+      const clock = new HandClock()
+      const sessions = new Set<string>()
+      const fine = legacy((heard, response) => result(response, heard, said('ok')), sessions)
+      const server = await peer(t, (heard, response) => {
+        const session = heard.headers['mcp-session-id']
+        if (session === undefined || sessions.has(String(session))) fine(heard, response)
+        else json(response, status, { error: 'no' })
+      })
+      const { upstream } = await bench(t, httpSpec(server.url), { clock })
+      await upstream.dispatch(callOf('tools/list'))
+      sessions.clear()
+
+      await assert.rejects(upstream.dispatch(callOf('tools/list')))
+      clock.pass(1000)
+
+      assert.equal(textOf(await upstream.dispatch(callOf('tools/list'))), 'ok')
+      assert.equal(server.of('initialize').length, 2)
+    })
+
+  it('not if a ping shows that it lives on', async t => {
+    const clock = new HandClock()
     const server = await peer(
       t,
-      legacy((heard, response) => refusal(response, 200, heard, -32602, 'Session not found')),
+      legacy((heard, response) =>
+        heard.message.method === 'ping' ? result(response, heard, {}) : json(response, 500, {}),
+      ),
     )
-    const { upstream } = await bench(t, httpSpec(server.url))
+    const { upstream } = await bench(t, httpSpec(server.url), { clock })
 
-    assert.ok('error' in (await upstream.dispatch(toolCall('a'))))
+    await assert.rejects(upstream.dispatch(toolCall('a')))
     const before = server.of('initialize').length
-    assert.ok('error' in (await upstream.dispatch(toolCall('a'))))
+    for (let n = 0; n < 4; n++) {
+      clock.pass(1000)
+      await assert.rejects(upstream.dispatch(toolCall('a')))
+    }
     assert.equal(server.of('initialize').length, before)
+    assert.ok(server.of('ping').length > 0)
   })
 })
 
