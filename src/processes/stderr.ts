@@ -2,6 +2,7 @@ import type { Clock, Log, LogLine, UpstreamLogs } from '../api/index.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
 import type { Hide } from '../util/secrets.ts'
 import { visible } from '../util/log.ts'
+import { withoutSequences } from '../util/plain-text.ts'
 import { type FailedStarts, StartLog } from './start-log.ts'
 
 /** Bytes that are kept of each upstream. */
@@ -80,7 +81,7 @@ export class Stderr {
 
   /** The last lines, for the detail of an error; undefined when there are none. */
   get lastWords(): string | undefined {
-    const last = lastWordsIn(this.#options.hide(this.#kept.toString('utf8')))
+    const last = lastWordsIn(this.#options.hide(withoutSequences(this.#kept.toString('utf8'))))
     return last === '' ? undefined : visible(last, SHOWN)
   }
 
@@ -94,7 +95,7 @@ export class Stderr {
     }
     if (++this.#count > LOGGED_PER_SECOND) this.#suppressed++
     if (this.#count > KEPT_PER_SECOND) return
-    const text = visible(this.#options.hide(line), LONGEST_LINE)
+    const text = visible(this.#options.hide(withoutSequences(line)), LONGEST_LINE)
     if (this.#count <= LOGGED_PER_SECOND) (this.#start ?? log).info(text)
     this.#keep(text)
   }

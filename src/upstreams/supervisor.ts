@@ -11,6 +11,7 @@ import { LeavingConnections } from './leaving-connections.ts'
 import { closedError, type Connection } from './connection/connection.ts'
 import { Restarts, type Pause } from './restart-policy.ts'
 import { visible } from '../util/log.ts'
+import { withoutSequences } from '../util/plain-text.ts'
 
 /** Dependencies of a supervisor: the upstream that it belongs to. */
 interface SupervisorHost {
@@ -243,7 +244,7 @@ export class Supervisor {
     const { stray, transport } = this.#opening ?? {}
     const why = `no handshake within ${this.#host.startupMs} ms`
     if (stray === undefined || transport?.streams === true) return { why, detail: transport?.lastWords }
-    const detail = visible(this.#host.hide(stray), 200)
+    const detail = visible(this.#host.hide(withoutSequences(stray)), 200)
     return { why: `${why}: it wrote a line on stdout that is no JSON`, detail }
   }
 

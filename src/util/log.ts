@@ -1,3 +1,4 @@
+import { withoutSequences } from './plain-text.ts'
 import { type Hide, hideIn, Secrets } from './secrets.ts'
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const
@@ -58,13 +59,15 @@ function line(
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(
-      ([key, value]) => ` ${key}=${typeof value === 'string' ? quoted(value) : JSON.stringify(value, plain)}`,
+      ([key, value]) =>
+        ` ${key}=${typeof value === 'string' ? quoted(withoutSequences(value)) : JSON.stringify(value, plain)}`,
     )
-  return `${now.slice(11, 23)} ${level.padEnd(5)} ${message}${tail.join('')}`
+  return `${now.slice(11, 23)} ${level.padEnd(5)} ${withoutSequences(message)}${tail.join('')}`
 }
 
 function plain(_key: string, value: unknown): unknown {
-  return value instanceof Error ? (value.stack ?? value.message) : value
+  if (value instanceof Error) return withoutSequences(value.stack ?? value.message)
+  return typeof value === 'string' ? withoutSequences(value) : value
 }
 
 function quoted(text: string): string {
@@ -92,7 +95,8 @@ export function hidingLog(log: Logger, hide: Hide): Logger {
   }
 }
 
-/** Text of a peer as it may stand in a log or an error: control characters escaped, cut to `limit`. */
-export function visible(text: string, limit: number): string {
+/** Text of a peer as it may stand in a log or an error: without colours, control characters escaped, cut to `limit`. */
+export function visible(said: string, limit: number): string {
+  const text = withoutSequences(said)
   return printable(text.length > limit ? `${text.slice(0, limit)}…` : text)
 }

@@ -27,7 +27,7 @@ describe('what a server writes on its stderr', { concurrency: 4 }, () => {
     assert.ok(Math.abs((first?.at ?? 0) - Date.now()) < 10_000)
     assert.deepEqual(
       heard.map(({ text }) => text),
-      ['\\u001b[31msecond'],
+      ['second'],
     )
   })
 
@@ -104,10 +104,7 @@ describe('what is no message on a stdout', { concurrency: 4 }, () => {
     assert.equal(upstream.state, 'ready')
     const said = logs.filter(line => line.message === 'most of what it sends is no message')
     assert.equal(said.length, 1)
-    assert.ok(
-      String(said[0]?.fields.sample).startsWith('\\u001b[1m{') &&
-        String(said[0]?.fields.sample).length <= 210,
-    )
+    assert.ok(String(said[0]?.fields.sample).startsWith('{') && String(said[0]?.fields.sample).length <= 210)
   })
 
   it('is over ten seconds later', () => {
