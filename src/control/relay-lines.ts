@@ -1,6 +1,8 @@
 import { jsonOf } from '../util/plain-data.ts'
 import type { RpcId } from '../protocol/jsonrpc.ts'
 
+/** A whole number whose digits count, as far as one is read. */
+const LONG_ID = /^-?\d{1,99}$/
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
@@ -30,9 +32,17 @@ export function factsOf(line: Buffer): LineFacts {
 
 /** An id or a method as it may be; nothing for what may not. */
 function plain(key: 'id' | 'method', value: Buffer): LineFacts {
-  const read = jsonOf(value.toString('utf8'))
-  if (typeof read === 'string') return { [key]: read }
-  return key === 'id' && typeof read === 'number' ? { id: read } : {}
+  const read = key === 'id' ? parseId(value.toString('utf8')) : jsonOf(value.toString('utf8'))
+  return typeof read === 'string' || key === 'id' ? { [key]: read } : {}
+}
+
+/** The id that a text writes; undefined for any other value. */
+export function parseId(text: string): RpcId | undefined {
+  const read = jsonOf(text)
+  if (typeof read === 'string') return read
+  if (typeof read !== 'number') return undefined
+  const isLong = Number.isInteger(read) && !Number.isSafeInteger(read) && LONG_ID.test(text.trim())
+  return isLong ? BigInt(text.trim()) : read
 }
 
 /** Visits the members of an object; false where the bytes are none. */

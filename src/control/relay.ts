@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { encodeError, isBatch, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
+import { encodeError, encodeId, isBatch, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { factsOf } from './relay-lines.ts'
+import { factsOf, parseId } from './relay-lines.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
@@ -275,7 +275,7 @@ export class Relay {
 }
 
 function keyOf(id: RpcId): string {
-  return JSON.stringify(id)
+  return encodeId(id)
 }
 
 function isId(value: unknown): value is RpcId {
@@ -318,7 +318,7 @@ function repliedTo(line: Buffer): RpcId | undefined {
 
 function idIn(start: string): RpcId | undefined {
   const text = REPLY.exec(start)?.[1]
-  return text === undefined ? undefined : (JSON.parse(text) as RpcId)
+  return text === undefined ? undefined : parseId(text)
 }
 
 function capabilitiesIn(line: Buffer): JsonObject {

@@ -20,6 +20,7 @@ import type { PhaseTimes } from '../api/exchange.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { withoutNulls } from '../protocol/client-nulls.ts'
 import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
 import { heardBy, KeptNotifications } from './client-requests/kept-notifications.ts'
 import type { PhaseClock, Stay } from '../hooks/phase-clock.ts'
@@ -93,7 +94,7 @@ export class PipelineExchange implements Exchange {
     this.session = session
     this.principal = inbound.principal ?? session.principal
     this.method = inbound.method
-    this.params = inbound.params
+    this.params = withoutNulls(inbound.method, inbound.params)
     this.headers = inbound.headers ?? NO_HEADERS
     this.via = inbound.via ?? 'in-process'
     this.bytes = inbound.bytes ?? 0

@@ -6,6 +6,7 @@ import { paramsText, rememberSource, unreadPieces } from './params-as-written.ts
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
 import type { Era } from './versions.ts'
+import { BOM_LENGTH, hasBom, withoutBom } from './json/bom.ts'
 import { ByteText, lengthOf, type Written } from '../util/written.ts'
 import { checkJson } from './json/check.ts'
 import { putUnread, UnreadArguments } from './unread-arguments.ts'
@@ -16,8 +17,12 @@ const TAIL = Buffer.from('}')
 
 const NO_ARGUMENTS = Buffer.from('{}')
 
-/** Id of a JSON-RPC request. */
-export type RpcId = string | number
+const LONG_ID = /^-?\d+$/
+/** Most characters of an id that is a number: to read and to write a longer one takes time. */
+const MAX_ID_DIGITS = 100
+
+/** Id of a JSON-RPC request; a whole number that a `number` cannot hold exactly is a `bigint`. */
+export type RpcId = string | number | bigint
 
 export interface RpcRequest {
   readonly kind: 'request'
@@ -75,10 +80,11 @@ function always(): boolean {
 }
 
 function read(
-  bytes: Buffer,
+  received: Buffer,
   era: Era | undefined,
   mayHold: (values: number) => boolean,
 ): Message | undefined {
+  const bytes = withoutBom(received)
   if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
     const values = envelope.scan(bytes)
@@ -99,13 +105,22 @@ function refusedAs({ isSyntax, message }: ScanError): Malformed {
 
 /** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
 export function isBatch(bytes: Buffer): boolean {
+  return opensWith(bytes, OPEN_ARRAY)
+}
+
+/** Tells whether the first character of a text opens a JSON object. */
+export function isObjectText(bytes: Buffer): boolean {
+  return opensWith(bytes, OPEN_OBJECT)
+}
+
+function opensWith(bytes: Buffer, bracket: number): boolean {
   const at = skipBlank(bytes)
-  return at < bytes.length && bytes[at] === OPEN_ARRAY
+  return at < bytes.length && bytes[at] === bracket
 }
 
 /** Index of the first byte that may mean something. By an index, as an iterator would cost as much as the rest. */
 function skipBlank(bytes: Buffer): number {
-  let at = 0
+  let at = hasBom(bytes) ? BOM_LENGTH : 0
   while (at < bytes.length && (bytes[at] as number) <= 0x20) at++
   return at
 }
@@ -188,8 +203,17 @@ export function encodeNotification(method: string, params: JsonObject | undefine
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
 }
 
-function encodeId(id: RpcId): string {
-  return typeof id === 'number' ? String(id) : JSON.stringify(id)
+/** An id as JSON text. */
+export function encodeId(id: RpcId): string {
+  return typeof id === 'string' ? JSON.stringify(id) : String(id)
+}
+
+/** Parts of the language that its types do not name yet. */
+const Exact = JSON as unknown as { rawJSON(text: string): object }
+
+/** An id as a member of what `JSON.stringify` writes. */
+export function idAsJson(id: RpcId): string | number | object {
+  return typeof id === 'bigint' ? Exact.rawJSON(String(id)) : id
 }
 
 /** Of the message that is being read. */
@@ -205,7 +229,7 @@ function interpret(bytes: Buffer, era: Era | undefined): Message {
 
 function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   const method = envelope.method()
-  const params = readParams(bytes)
+  const params = readParams(bytes) ?? undefined
   const known = id ?? null
   if (envelope.has('result') || envelope.has('error'))
     return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
@@ -219,7 +243,7 @@ function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   return { kind: 'request', id, method, params, bytes: bytes.length }
 }
 
-/** The parameters, with how they were written where JavaScript would write them otherwise. */
+/** The parameters, null included, with how they were written where JavaScript would write them otherwise. */
 function readParams(bytes: Buffer): unknown {
   if (envelope.hasLargeArguments) return largeParams(bytes)
   const params = envelope.value('params')
@@ -269,7 +293,16 @@ function textOf(value: unknown): string | undefined {
 function readId(): RpcId | null | undefined {
   const id = envelope.id()
   if (typeof id === 'string' || (typeof id === 'number' && isExact(id))) return id
-  return id === null ? null : undefined
+  return id === null ? null : readLongId()
+}
+
+/** A whole number that JavaScript would change; undefined for any other value. */
+function readLongId(): bigint | undefined {
+  if (!envelope.has('id')) return undefined
+  const text = envelope.bytes('id')
+  if (text.length > MAX_ID_DIGITS) return undefined
+  const digits = text.toString('latin1')
+  return LONG_ID.test(digits) ? BigInt(digits) : undefined
 }
 
 /** A whole number that JavaScript would change cannot be given back as it came. */

@@ -81,15 +81,15 @@ function take<T>(table: InFlight<T>, id: unknown): T | undefined {
 
 /** The id of an entry as it is known here; many peers echo a number as a text, or the other way round. */
 function keyIn(table: InFlight<unknown>, id: unknown): RpcId | undefined {
-  if (typeof id !== 'number' && typeof id !== 'string') return undefined
-  if (table.has(id)) return id
+  const known = table.known(id)
+  if (known !== undefined || (typeof id !== 'number' && typeof id !== 'string')) return known
   const other = otherType(id)
   return table.has(other) ? other : undefined
 }
 
 /** The id in the other JSON type. */
 export function otherType(id: RpcId): RpcId {
-  if (typeof id === 'number') return String(id)
+  if (typeof id !== 'string') return String(id)
   return /^(0|-?[1-9]\d{0,14})$/.test(id) ? Number(id) : id
 }
 
@@ -134,6 +134,23 @@ export class InFlight<T> {
   clear(): void {
     this.#entries = NO_ENTRIES
     this.#deleted = 0
+  }
+
+  /** The id of an entry as it is known here, for a value out of parameters; undefined for one of no entry. */
+  known(id: unknown): RpcId | undefined {
+    if (typeof id === 'string' || typeof id === 'number') {
+      if (this.#entries.has(id)) return id
+      if (Number.isInteger(id) && !Number.isSafeInteger(id)) return this.#rounded(id as number)
+    }
+    return undefined
+  }
+
+  /** A long id that reached us rounded, unless there are two of them. */
+  #rounded(id: number): RpcId | undefined {
+    const [found, other] = [...this.#entries.keys()].filter(
+      key => typeof key === 'bigint' && Number(key) === id,
+    )
+    return other === undefined ? found : undefined
   }
 
   /** The one that came first. */

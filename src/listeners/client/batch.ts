@@ -1,5 +1,6 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
 import { HeldBytes, Hold } from '../../transport/backlog.ts'
+import { withoutBom } from '../../protocol/json/bom.ts'
 import { inOnePiece, lengthOf, type Written } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
@@ -20,7 +21,8 @@ export function ownRoom(): BatchRoom {
 }
 
 /** The messages of a JSON-RPC batch (2025-03-26), or the error that answers the whole of it. */
-export function parseBatch(bytes: Buffer): readonly Message[] | RpcError {
+export function parseBatch(received: Buffer): readonly Message[] | RpcError {
+  const bytes = withoutBom(received)
   const spans: (readonly [start: number, end: number])[] = []
   try {
     scanArray(bytes, (start, end) => {

@@ -8,6 +8,7 @@ import {
   encodeError,
   encodeNotification,
   encodeResult,
+  idAsJson,
   writeResult,
   type RpcId,
 } from '../../protocol/jsonrpc.ts'
@@ -59,8 +60,8 @@ export function errorFor(error: RpcError, reader: Reader, method?: string): RpcE
 /** The last answer of a `subscriptions/listen`: with its id on the result, and graceful when it is we who end it. */
 export function listenAnswer(answer: Answer, id: RpcId, isOurs: boolean): Answer {
   if ('result' in answer)
-    return { result: Payload.of(stampSubscription(answer.result.value(), id), answer.result.era) }
-  return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, id)) } : answer
+    return { result: Payload.of(stampSubscription(answer.result.value(), idAsJson(id)), answer.result.era) }
+  return isOurs ? { result: Payload.of(stampSubscription({ resultType: 'complete' }, idAsJson(id))) } : answer
 }
 
 /** The answer of a request that ends because the gateway stops; the same as for those that come too late. */

@@ -18,7 +18,7 @@ import type {
 } from '../../api/index.ts'
 import { stampSubscription } from '../../protocol/era/modern.ts'
 import { newestReader, type Reader } from '../../protocol/versions.ts'
-import { encodeError, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
+import { encodeError, idAsJson, type RpcId, type RpcRequest } from '../../protocol/jsonrpc.ts'
 import { type Written } from '../../util/written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
@@ -128,7 +128,7 @@ export class InboundRequest implements Inbound {
 
   emit({ method, params }: Notification): void {
     if (this.isCancelled) return
-    const stamped = this.isListen ? stampSubscription(params, this.id) : params
+    const stamped = this.isListen ? stampSubscription(params, idAsJson(this.id)) : params
     const message = encodeNotificationFor({ method, params: stamped }, this.#reader)
     if (message !== undefined) this.writer.notify(message)
   }
@@ -277,8 +277,8 @@ export class OpenRequests {
   /** Takes `notifications/cancelled`, which ends the request with strictly that id; `initialize` cannot be cancelled. */
   cancel(params: JsonObject | undefined): void {
     const { requestId, reason } = params ?? {}
-    if (typeof requestId !== 'string' && typeof requestId !== 'number') return
-    const request = this.#peer.received.get(requestId)
+    const id = this.#peer.received.known(requestId)
+    const request = id === undefined ? undefined : this.#peer.received.get(id)
     if (request === undefined || request.method === 'initialize') return
     request.isCancelled = true
     request.cancel(typeof reason === 'string' ? reason : 'the client cancelled it')

@@ -11,7 +11,7 @@ import type {
   Via,
 } from '../../api/index.ts'
 import { ANONYMOUS } from '../../plugin.ts'
-import { encodeError, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
+import { encodeError, encodeId, isBatch, parseMessage } from '../../protocol/jsonrpc.ts'
 import type { Message, RpcId, RpcNotification, RpcRequest } from '../../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Arrived, Channel } from '../../transport/channel.ts'
@@ -187,7 +187,7 @@ export class DuplexConnection {
     const admitted = this.#era.admit(request)
     if ('refused' in admitted) return this.#refuse(request.id, admitted.refused, writer)
     if ('pong' in admitted)
-      return writer.finish(200, `{"jsonrpc":"2.0","id":${JSON.stringify(request.id)},"result":{}}`)
+      return writer.finish(200, `{"jsonrpc":"2.0","id":${encodeId(request.id)},"result":{}}`)
     const client = admitted.as === 'modern' ? this.#session.recall(admitted.client) : undefined
     const running = this.#inbound(request, admitted.as, client, writer, arrived)
     const session = this.#session.find(admitted.as, admitted.client)

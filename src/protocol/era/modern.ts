@@ -75,7 +75,10 @@ export function toModernError(error: RpcError): RpcError {
 }
 
 /** A notification of a `subscriptions/listen` stream, stamped with the id of the listen. */
-export function stampSubscription(params: JsonObject | undefined, listenId: string | number): JsonObject {
+export function stampSubscription(
+  params: JsonObject | undefined,
+  listenId: string | number | object,
+): JsonObject {
   const meta = isObject(params?._meta) ? params._meta : {}
   return { ...params, _meta: { ...meta, [META.subscriptionId]: listenId } }
 }

@@ -1,6 +1,6 @@
 import { gatewayError } from '../../errors/errors.ts'
 import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
-import { OPEN_OBJECT } from '../../protocol/json/scan.ts'
+import { isObjectText } from '../../protocol/jsonrpc.ts'
 import { callerKey } from '../../plugin.ts'
 import { SMALL } from '../../transport/backlog.ts'
 import { loopTurns } from '../../transport/loop-turns.ts'
@@ -197,7 +197,7 @@ export class Reply extends PacedReader implements ReplyHandler {
       })
       return events.failed(this.#pending, error)
     }
-    if (this.#isAnswerable() && text[0] === OPEN_OBJECT) events.received(text, this.#pending)
+    if (this.#isAnswerable() && isObjectText(text)) events.received(text, this.#pending)
     if (this.#pending.open)
       events.failed(this.#pending, statusFailure(upstream, { status, body, ...this.#refusal }))
   }

@@ -55,7 +55,8 @@ export class CancelledCalls {
 
   /** The server has answered it after all. */
   answered(id: RpcId): void {
-    if (this.#calls.delete(id)) this.#gone()
+    // An id of ours may be echoed as a text.
+    if (this.#calls.delete(id) || this.#calls.delete(Number(id))) this.#gone()
   }
 
   clear(): void {

@@ -43,7 +43,7 @@ describe('requests of ours', () => {
   it('are not answered by an id of another value, or by none', () => {
     const it = peer()
     it.send(1, { name: 'one' })
-    for (const id of ['01', ' 1', '1.0', '', null, undefined, { id: 1 }, [1]])
+    for (const id of ['01', ' 1', '1.0', '', 1n, null, undefined, { id: 1 }, [1]])
       assert.equal(it.answered(id), undefined)
     assert.equal(it.sent.size, 1)
   })
