@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { lengthOf, inLines, writeTogether, type Written } from '../util/written.ts'
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
-import { LineSplitter } from '../transport/line-splitter.ts'
+import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
 import { readInTurns } from '../transport/read-in-turns.ts'
 import { logSlow, Valve, Wasted } from '../transport/wasted.ts'
 import { descendantsOf } from './cleanup/process-tree.ts'
@@ -25,6 +25,8 @@ interface ProcessOptions extends Spawning {
   readonly clock: Clock
   readonly table: ProcessTable
   onLine(line: Buffer): void
+  /** Gets both ends of a line that was too long; a process without this is stopped by such a line. */
+  onSkipped?(line: SkippedLine): void
   /** Gets all it writes instead, of a program that is not talked to. */
   onOutput?(chunk: Buffer, from: 'stdout' | 'stderr'): void
   /** Called when something that was written to its stdin has left: there is more room than before. */
@@ -78,7 +80,7 @@ export class ServerProcess {
       maxLine: options.maxLine,
       ownsChunks: true,
       onLine: line => options.onLine(line),
-      onTooLong: () => this.giveUp(`it wrote a line longer than ${options.maxLine} bytes to stdout`),
+      ...this.#onTooLong(options),
     })
     this.#flush = () => this.#write()
     // The event `drain` would not do: it does not follow a small write that waits in front of a full pipe.
@@ -98,6 +100,11 @@ export class ServerProcess {
       this.#takeBackRecord = options.clock.after(RECORD_MS, () => this.#record())
     }
     this.#exited = new Promise(resolve => this.#observe(resolve))
+  }
+
+  #onTooLong({ maxLine, onSkipped }: ProcessOptions): Partial<ConstructorParameters<typeof LineSplitter>[0]> {
+    if (onSkipped !== undefined) return { onSkipped }
+    return { onTooLong: () => this.giveUp(`it wrote a line longer than ${maxLine} bytes to stdout`) }
   }
 
   get pid(): number | undefined {

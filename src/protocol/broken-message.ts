@@ -11,6 +11,7 @@ import type { RpcId } from './jsonrpc.ts'
 
 /** A name, and what follows it where it is an id. */
 const ID = /^"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*[,}]/
+const ID_AT_END = /"id"\s*:\s*(-?\d{1,15}|"[^"\\]{0,64}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/
 const METHOD = /^"method"\s*:/
 const OUTCOME = /^"(?:result|error)"\s*:/
 /** Longest text that is compared with them. */
@@ -25,8 +26,31 @@ const ENTRY_LEVEL = 4
  * result is enough: the rest, which may be long, is not read.
  */
 export function replyIdOf(bytes: Buffer): RpcId | null {
+  const { id, isCall } = readEnvelope(bytes)
+  return isCall ? null : id
+}
+
+/**
+ * Finds the id of the request that a message answers of which only both ends are known: undefined if it is no answer, null if
+ * its id is unknown. Many servers write the result first and the id last; the last bracket closes the message itself.
+ */
+export function skippedReplyId(head: Buffer, tail: Buffer): RpcId | null | undefined {
+  const { id, isCall, isAnswer } = readEnvelope(head)
+  if (isCall || !isAnswer) return undefined
+  const last = ID_AT_END.exec(tail.toString('latin1'))?.[1]
+  return id ?? (last === undefined ? null : (JSON.parse(last) as RpcId))
+}
+
+interface EnvelopeFacts {
+  readonly id: RpcId | null
+  readonly isCall: boolean
+  readonly isAnswer: boolean
+}
+
+function readEnvelope(bytes: Buffer): EnvelopeFacts {
   let id: RpcId | null = null
   let isCall = false
+  let isAnswer = false
   let left = MOST_COMPARED
   walk(bytes, (level, at) => {
     if (level !== 1 || bytes[at] !== QUOTE) return false
@@ -35,9 +59,10 @@ export function replyIdOf(bytes: Buffer): RpcId | null {
     const found = ID.exec(text)?.[1]
     if (found !== undefined) id ??= JSON.parse(found) as RpcId
     isCall ||= METHOD.test(text)
-    return isCall || (id !== null && OUTCOME.test(text))
+    isAnswer ||= OUTCOME.test(text)
+    return isCall || (id !== null && isAnswer)
   })
-  return isCall ? null : id
+  return { id, isCall, isAnswer }
 }
 
 /** A list without the entries that nest too deep, and where in the text those stood. */

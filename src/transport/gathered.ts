@@ -23,6 +23,11 @@ export class Gathered {
     this.#ownsChunks = ownsChunks
   }
 
+  /** The bytes that have come so far, which stay here. */
+  peek(): Buffer {
+    return this.#memory.subarray(0, this.length)
+  }
+
   /** Takes memory for so many bytes together. */
   reserve(length: number): void {
     if (length <= this.#memory.length) return

@@ -1,7 +1,19 @@
+import { BOM_LENGTH, hasBom } from '../protocol/json/bom.ts'
 import { Gathered } from './gathered.ts'
 
 const NEWLINE = 0x0a
 const RETURN = 0x0d
+
+/** What is kept of a line that is too long to be read. */
+export interface SkippedLine {
+  readonly head: Buffer
+  readonly tail: Buffer
+}
+
+/** Bytes that are kept of the beginning of such a line, and of its end. */
+const HEAD_BYTES = 1024
+const TAIL_BYTES = 256
+const NOTHING = Buffer.alloc(0)
 
 interface LineSplitterOptions {
   /** Most bytes of one line, its end not counted. */
@@ -9,7 +21,9 @@ interface LineSplitterOptions {
   /** Gets each line that is not empty, without its end and without a byte order mark. The bytes stay as they are. */
   onLine(line: Buffer): void
   /** Runs once per line that is too long, as soon as it is, with the bytes seen so far. The rest of it is skipped. */
-  onTooLong(bytes: number): void
+  onTooLong?(bytes: number): void
+  /** Gets the beginning and the end of a line that was skipped, when the next one begins. */
+  onSkipped?(line: SkippedLine): void
   /** True where nobody else holds the chunks: then the memory of those that were copied is given back at once. */
   readonly ownsChunks?: boolean
 }
@@ -19,7 +33,7 @@ export class LineSplitter {
   readonly #options: LineSplitterOptions
   /** The beginning of a line whose end has not come. */
   readonly #begun: Gathered
-  #skipping = false
+  #skipped: SkippedLine | undefined
 
   constructor(options: LineSplitterOptions) {
     this.#options = options
@@ -38,37 +52,48 @@ export class LineSplitter {
 
   /** The stream has ended: what is left is the last line. */
   end(): void {
-    this.#close(Buffer.alloc(0))
+    this.#close(NOTHING)
   }
 
   #close(rest: Buffer): void {
-    if (this.#skipping) {
-      this.#skipping = false
-      return
-    }
-    const length = this.#begun.length + rest.length
+    if (this.#skipped !== undefined) return this.#endSkipping(rest)
     const text = trimmed(this.#begun.length === 0 ? rest : this.#begun.take(rest))
-    if (text.length > this.#options.maxLine) return this.#giveUp(length, false)
-    if (text.length > 0) this.#options.onLine(text)
+    if (text.length > this.#options.maxLine) {
+      this.#skip(text)
+      this.#endSkipping(NOTHING)
+    } else if (text.length > 0) this.#options.onLine(text)
   }
 
   #keep(rest: Buffer): void {
-    if (this.#skipping || rest.length === 0) return
-    const length = this.#begun.length + rest.length
+    if (rest.length === 0) return
+    if (this.#skipped !== undefined) this.#skipped = withEnd(this.#skipped, rest)
     // One byte more may still be the carriage return of a line that fits.
-    if (length > this.#options.maxLine + 1) return this.#giveUp(length, true)
-    this.#begun.push(rest)
+    else if (this.#begun.length + rest.length > this.#options.maxLine + 1) this.#skip(rest)
+    else this.#begun.push(rest)
   }
 
-  #giveUp(bytes: number, skipping: boolean): void {
+  #skip(rest: Buffer): void {
+    const begun = this.#begun.peek()
+    const head = Buffer.concat([begun.subarray(0, HEAD_BYTES), rest.subarray(0, HEAD_BYTES)])
+    const bytes = begun.length + rest.length
+    this.#skipped = withEnd(withEnd({ head, tail: NOTHING }, begun), rest)
     this.#begun.forget()
-    this.#skipping = skipping
-    this.#options.onTooLong(bytes)
+    this.#options.onTooLong?.(bytes)
+  }
+
+  #endSkipping(rest: Buffer): void {
+    const skipped = this.#skipped && withEnd(this.#skipped, rest)
+    this.#skipped = undefined
+    if (skipped !== undefined) this.#options.onSkipped?.(skipped)
   }
 }
 
+function withEnd({ head, tail }: SkippedLine, more: Buffer): SkippedLine {
+  return { head, tail: Buffer.concat([tail, more.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES) }
+}
+
 function trimmed(line: Buffer): Buffer {
-  const start = line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf ? 3 : 0
+  const start = hasBom(line) ? BOM_LENGTH : 0
   const end = line[line.length - 1] === RETURN ? line.length - 1 : line.length
   return start === 0 && end === line.length ? line : line.subarray(start, Math.max(start, end))
 }

@@ -10,6 +10,8 @@ const WHAT = {
   response: 'dropped a response that nobody waits for',
   progress: 'dropped progress of an unknown token',
   excess_progress: 'dropped progress beyond 20 a second for a call',
+  excess_message: 'dropped log messages beyond 100 a second for a call',
+  oversize: 'skipped a message that is too long',
   message: 'dropped a log message that belongs to no request',
   request: 'dropped a request that this era does not have, or that was made already',
   ask: 'refused a request that cannot be told whose it is',
@@ -57,7 +59,7 @@ export class Drops {
     this.#counts[what] = count
     if (!/^10*$/.test(String(count))) return
     const fields = { count, ...(sample === undefined ? undefined : { sample: visible(sample(), 200) }) }
-    if (what === 'garbage' || what === 'entry') this.#log.warn(WHAT[what], fields)
+    if (what === 'garbage' || what === 'entry' || what === 'oversize') this.#log.warn(WHAT[what], fields)
     else this.#log.debug(WHAT[what], fields)
   }
 }

@@ -42,10 +42,20 @@ export interface Transport {
   close(): Promise<void>
 }
 
+/** Both ends of a message that was longer than a key of its upstream allows. */
+export interface SkippedMessage {
+  readonly head: Buffer
+  readonly tail: Buffer
+  readonly limit: number
+  readonly key: string
+}
+
 /** Events of a transport, for its connection. */
 export interface TransportEvents {
   /** One message, whose bytes are the connection's from then on, and the request on whose stream it came, where streams tell. */
   received(bytes: Buffer, of: Pending | undefined): void
+  /** A message was too long to be read, and the next one can be. */
+  skipped?(message: SkippedMessage): void
   /** One request failed on its way; the others live on. */
   failed(pending: Pending, error: Error): void
   /** The stream of what belongs to no request has been away, and may have missed something. */
@@ -83,6 +93,8 @@ export class Pending {
   behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */
   progress: { add(params: JsonObject): boolean; flush(): void } | undefined = undefined
+  /** Bounds its log messages; made with the first one. */
+  messages: { add(notification: Notification): boolean; flush(): void } | undefined = undefined
   /** Takes the notifications of a subscription. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 

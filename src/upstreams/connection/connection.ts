@@ -1,6 +1,6 @@
 import type { Answer, Call, Clock, Notification, ServerSide } from '../../api/index.ts'
 import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
-import { replyIdOf } from '../../protocol/broken-message.ts'
+import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { type Malformed, type RpcResponse, encodeNotification, parseMessage } from '../../protocol/jsonrpc.ts'
 import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
@@ -10,6 +10,7 @@ import { Scheduler } from '../serialization/scheduler.ts'
 import {
   type ConnectionHost,
   Pending,
+  type SkippedMessage,
   type Subscription,
   type ConnectionEvents,
   type Transport,
@@ -117,9 +118,9 @@ export class Connection implements ConnectionEvents, IncomingSide {
     return this.transport.streams
   }
 
-  onlyCall(): Call | undefined {
+  onlyCall(): Pending | undefined {
     if (this.#calls !== 1 || this.#cancelled.size > 0) return undefined
-    return this.peer.sent.values().find(({ call }) => call !== undefined)?.call
+    return this.peer.sent.values().find(({ call }) => call !== undefined)
   }
 
   reply(text: string): void {
@@ -171,6 +172,22 @@ export class Connection implements ConnectionEvents, IncomingSide {
     }
   }
 
+  /** Fails the request that it answers, or the only one there is; all others live on. */
+  skipped({ head, tail, limit, key }: SkippedMessage): void {
+    const { name, drops } = this.host
+    drops.count('oversize', () => head.toString('utf8', 0, 400))
+    const id = skippedReplyId(head, tail)
+    if (id === undefined) return
+    const pending = id === null ? this.#onlyPending() : this.peer.find(id)
+    if (pending === undefined) return
+    const what = `a reply of upstream "${name}" (see its ${key})`
+    this.failed(pending, gatewayError('GW_TOO_LARGE', { what, limit }))
+  }
+
+  #onlyPending(): Pending | undefined {
+    return this.peer.sent.size === 1 ? this.peer.sent.first() : undefined
+  }
+
   #take(bytes: Buffer, of: Pending | undefined): void {
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
@@ -206,6 +223,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
     pending.stopWatching?.()
     // The newest progress that was held back goes out before the answer.
     pending.progress?.flush()
+    pending.messages?.flush()
     if (this.peer.sent.get(pending.id) === pending) {
       this.peer.sent.delete(pending.id)
       if (pending.call !== undefined) this.#calls--

@@ -7,6 +7,8 @@ import { clientToken, isGlobal, subscriptionOf, withoutSubscription } from './tr
 
 /** Progress of one call that is passed on within any second. */
 const MAX = 20
+/** The same for its log messages. */
+const MAX_MESSAGES = 100
 const WITHIN_MS = 1000
 
 /** Notifications of a server, each on its way to the call, the subscription or the clients that it is for. */
@@ -35,7 +37,7 @@ export class IncomingNotifications {
     if (method === 'notifications/message') return this.#logged(notification, of)
     if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
     else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
-    else of.call.exchange.emit(notification)
+    else return this.#paced(notification, of)
     return true
   }
 
@@ -60,10 +62,23 @@ export class IncomingNotifications {
 
   /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
   #logged(notification: Notification, of: Pending | undefined): boolean {
-    const call = of !== undefined || this.#side.streams ? of?.call : this.#side.onlyCall()
-    if (call === undefined) return this.#dropped('message')
-    call.exchange.emit(notification)
-    return true
+    const pending = of !== undefined || this.#side.streams ? of : this.#side.onlyCall()
+    return pending?.call === undefined ? this.#dropped('message') : this.#paced(notification, pending)
+  }
+
+  /** Passes a message of a call to its client, unless too many have been. */
+  #paced(notification: Notification, pending: Pending): boolean {
+    pending.messages ??= this.#messagesOf(pending)
+    return pending.messages.add(notification)
+  }
+
+  #messagesOf({ call }: Pending): MessageLimit {
+    const { clock, drops } = this.#side.host
+    return new MessageLimit(
+      clock,
+      notification => call?.exchange.emit(notification),
+      () => drops.count('excess_message'),
+    )
   }
 
   #dropped(what: 'progress' | 'message'): false {
@@ -77,6 +92,55 @@ export class IncomingNotifications {
     if (streams || server?.era !== 'modern') return undefined
     const owner = peer.find(subscriptionOf(method, params))
     return owner?.onNotification === undefined ? undefined : owner
+  }
+}
+
+/** Bounds the messages of one call other than its progress. Those beyond it are dropped, and one message says how many. */
+export class MessageLimit {
+  readonly #clock: Clock
+  readonly #pass: (notification: Notification) => void
+  readonly #dropped: () => void
+  #startedAt = -Infinity
+  #count = 0
+  #drops = 0
+  /** Level of the last log message that was dropped: one that the client wants to see. */
+  #level: unknown = 'warning'
+  #stopTimer: (() => void) | undefined
+
+  /** `dropped` is called for each one that is not passed on. */
+  constructor(clock: Clock, pass: (notification: Notification) => void, dropped: () => void) {
+    this.#clock = clock
+    this.#pass = pass
+    this.#dropped = dropped
+  }
+
+  /** Takes the next one; false if it was dropped. */
+  add(notification: Notification): boolean {
+    const now = this.#clock.now()
+    if (now - this.#startedAt >= WITHIN_MS) {
+      this.flush()
+      this.#startedAt = now
+      this.#count = 0
+    }
+    if (++this.#count <= MAX_MESSAGES) {
+      this.#pass(notification)
+      return true
+    }
+    this.#drops++
+    this.#level = notification.params?.level ?? this.#level
+    this.#dropped()
+    this.#stopTimer ??= this.#clock.after(this.#startedAt + WITHIN_MS - now, () => this.flush())
+    return false
+  }
+
+  /** Reports what was dropped, as the call ends or the second is over. */
+  flush(): void {
+    this.#stopTimer?.()
+    this.#stopTimer = undefined
+    if (this.#drops === 0) return
+    const data = `${this.#drops} messages dropped: a call may send ${MAX_MESSAGES} a second`
+    this.#drops = 0
+    this.#pass({ method: 'notifications/message', params: { level: this.#level, logger: 'gateway', data } })
   }
 }
 

@@ -41,7 +41,7 @@ export interface IncomingSide {
   /** The session whose roots the server was sent last; undefined while it has not asked. */
   roots: { readonly of: string | undefined } | undefined
   /** The client's call that waits for its answer, when there is exactly one. */
-  onlyCall(): Call | undefined
+  onlyCall(): Pending | undefined
   reply(text: string): void
 }
 
@@ -164,7 +164,7 @@ export class IncomingRequests {
   #likely(request: RpcRequest): Exchange | undefined {
     const { scheduler } = this.#side
     const pending = scheduler?.only(request.method)
-    const call = scheduler === undefined ? this.#side.onlyCall() : pending?.call
+    const call = scheduler === undefined ? this.#side.onlyCall()?.call : pending?.call
     if (call === undefined) scheduler?.refused(request.method)
     else if (isMeant(call.exchange, request, pending !== undefined && scheduler?.asks(pending) === true))
       return call.exchange

@@ -142,6 +142,7 @@ function startProcess({ spec, around, events, onDrain, ...given }: Start): Serve
     clock,
     table,
     onLine: line => events.received(line, undefined),
+    onSkipped: line => events.skipped?.({ ...line, limit: parseSize(spec.maxLine), key: 'maxLine' }),
     onDrain,
     onEnd: reason => {
       unwatch()

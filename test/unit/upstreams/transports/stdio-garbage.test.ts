@@ -54,13 +54,29 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
     assert.deepEqual(silent.emitted, [])
   })
 
-  it('is restarted when it writes a line that is too long, and its calls fail with the reason', async t => {
-    const { upstream } = await bench(t, { ...badServer('huge-line', '--bytes', '200000'), maxLine: '64KiB' })
+  for (const end of ['id-last', 'id-first'])
+    it(`loses the one call whose answer is a line too long, and lives on: ${end}`, async t => {
+      const spec = { ...badServer('huge-line', '--bytes', '200000', '--only', 'huge', '--end', end) }
+      const { upstream, states } = await bench(t, { ...spec, maxLine: '64KiB' })
+      await upstream.start()
+      const { pid } = upstream
 
-    await assert.rejects(upstream.dispatch(toolCall('echo', {})), /line longer than 65536 bytes/)
+      const calls = await Promise.allSettled(
+        ['a', 'huge', 'b'].map(message => upstream.dispatch(toolCall('echo', { message }))),
+      )
 
-    await until(() => upstream.state === 'ready', 'it comes back')
-  })
+      assert.deepEqual(
+        calls.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
+      const [, lost] = calls
+      assert.ok(lost?.status === 'rejected' && lost.reason instanceof GatewayError)
+      assert.equal(lost.reason.code, 'GW_TOO_LARGE')
+      assert.match(lost.reason.message, /maxLine/)
+      assert.equal(upstream.pid, pid)
+      assert.ok(!states.includes('failed'))
+      assert.deepEqual(upstream.dropped, { oversize: 1 })
+    })
 
   it('may write a line of exactly the limit', async t => {
     const { upstream } = await bench(t, { ...badServer('huge-line', '--bytes', '65536'), maxLine: '64KiB' })

@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setImmediate as turn } from 'node:timers/promises'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { type TestContext, test } from 'node:test'
+import { WebSocketServer } from 'ws'
+import type { JsonObject } from '../../../../src/protocol/json/json.ts'
+import { testClient } from '../../../../src/testing/index.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
+import { type RawServer, rawServer, startMalformed } from '../../../fixtures/malformed-upstream.ts'
+
+/** One way to write an answer; `$N` is the id, `$S` the same as a text, `$X` 70,000 letters. */
+interface Variant {
+  readonly server: string
+  readonly pieces: readonly string[]
+  /** Content type of an HTTP answer. */
+  readonly type?: string
+  /** Error code of a call that cannot be answered; absent if it is. */
+  readonly fails?: string
+}
+
+const BOM = '\uFEFF'
+const IDS = ['$N', '$S']
+const BOMS = ['', BOM]
+const BATCH = 16
+
+/** Answers that say "ok", with the id in front or at the end, and spaces between all. */
+function answers(space: string): string[] {
+  const [version, result] = ['"jsonrpc":"2.0"', '"result":{"content":[{"type":"text","text":"ok"}]}']
+  return IDS.flatMap(id => [
+    `{${[version, `"id":${space}${id}`, result].join(`${space},${space}`)}}`,
+    `{${[result, version, `"id"${space}:${id}`].join(`,${space}`)}${space}}`,
+  ])
+}
+
+/** The text whole, and in pieces that cut all there is to cut. */
+function cuts(whole: string): (readonly string[])[] {
+  return [[whole], whole.match(/\$\w|[^$]{1,3}/gs) ?? []]
+}
+
+function httpBodies(): Variant[] {
+  const spaces = ['', ' ', '\t', '\r\n', '\n \n']
+  const texts = spaces.flatMap(space =>
+    BOMS.flatMap(bom => answers(space).map(answer => bom + space + answer + space)),
+  )
+  return texts.flatMap(cuts).map(pieces => ({ server: 'json', type: 'application/json', pieces }))
+}
+
+function events(server: string): Variant[] {
+  const before = ['', ': comment\n\n', '\n\n', 'data:\n\n', 'event: other\ndata: {}\n\n', 'data: garbage\n\n']
+  const ends = ['\n', '\r\n']
+  const texts = before.flatMap(first =>
+    BOMS.flatMap(bom =>
+      answers(' ').flatMap(answer => {
+        const data = `${first}event: message\ndata: ${bom}${answer}\n\n`
+        return ends.map(end => data.replaceAll('\n', end))
+      }),
+    ),
+  )
+  const split = answers('').map(answer => `data: ${answer.replace(',', ',\ndata:')}\n\n`)
+  const whole = [...texts, ...split].map((text, index) => cuts(text)[index % 2] ?? [])
+  return whole.map(pieces => ({ server, type: 'text/event-stream', pieces }))
+}
+
+function frames(): Variant[] {
+  const before = ['garbage', '[]', '42', '{"jsonrpc":"2.0","id":99999,"result":{}}', '']
+  return before.flatMap(first =>
+    ['', '\n'].flatMap(space =>
+      BOMS.flatMap(bom =>
+        answers(space).map(answer => ({ server: 'ws', pieces: [first, bom + space + answer] })),
+      ),
+    ),
+  )
+}
+
+function lines(): Variant[] {
+  const garbage = [
+    '',
+    'Server is running!\n',
+    '\n\r\n',
+    '{"jsonrpc":"2.0","id":\n',
+    '$X\n',
+    '{"method":"notifications/message","params":{"level":"info","data":"$X"},"jsonrpc":"2.0"}\n',
+  ]
+  const texts = garbage.flatMap(noise =>
+    BOMS.flatMap(bom =>
+      answers('\t').flatMap(answer => ['\n', '\r\n'].map(end => `${noise}${bom}${answer}${end}${noise}`)),
+    ),
+  )
+  return texts.map((line, index) => cuts(line)[index % 2] ?? []).map(pieces => ({ server: 'stdio', pieces }))
+}
+
+/** Answers that are longer than `maxLine`. */
+function longLines(): Variant[] {
+  const texts = answers('').map(answer => `${answer.replace('ok', '$X')}\n`)
+  return texts
+    .flatMap(line => [line, line.replace('\n', '\r\n')])
+    .map(line => ({ server: 'stdio', pieces: [line], fails: 'GW_TOO_LARGE' }))
+}
+
+const VARIANTS = [
+  ...httpBodies(),
+  ...events('events'),
+  ...events('sse'),
+  ...frames(),
+  ...lines(),
+  ...longLines(),
+]
+
+test('answers in every frame that servers write are matched, and cost no other server', async t => {
+  assert.ok(VARIANTS.length >= 400, `${VARIANTS.length} variants`)
+  const { gateway, peers } = await startMalformed(t, {
+    servers: { json: framed, events: framed },
+    upstreams: {
+      stdio: {
+        type: 'stdio',
+        command: process.execPath,
+        args: [fileURLToPath(new URL('framed-server.mjs', import.meta.url))],
+        maxLine: '64KiB',
+        era: 'legacy',
+      },
+      sse: { type: 'sse', url: await sseServer(t) },
+      ws: { type: 'ws', url: await wsServer(t), era: 'legacy' },
+    },
+  })
+  await peers.useGood()
+  const client = await testClient(gateway, { era: 'legacy' })
+  cleanup(t, () => client.close())
+
+  for (let from = 0; from < VARIANTS.length; from += BATCH)
+    await Promise.all(
+      VARIANTS.slice(from, from + BATCH).map(async ({ server, pieces, type, fails }) => {
+        const params = { name: `${server}__frame`, arguments: { pieces, type } }
+        const { result, error } = await client.request('tools/call', params)
+        const shown = `${server} ${JSON.stringify(pieces.join(''))}: ${JSON.stringify(error)}`
+        if (fails === undefined) assert.equal(contentOf(result), 'ok', shown)
+        else assert.ok(JSON.stringify(error ?? result).includes(fails), shown)
+      }),
+    )
+
+  await peers.useGood()
+})
+
+function contentOf(result: unknown): unknown {
+  const { content } = (result ?? {}) as { content?: { text?: unknown }[] }
+  return content?.[0]?.text
+}
+
+function render(piece: string, id: unknown): string {
+  return piece.replaceAll('$N', String(id)).replaceAll('$S', `"${String(id)}"`)
+}
+
+const handshake = rawServer(method => (method === 'tools/list' ? { tools: TOOLS } : undefined))
+const TOOLS = [{ name: 'frame', inputSchema: { type: 'object' } }]
+
+const framed: RawServer = async (request, response) => {
+  const { message } = request
+  if (message?.method !== 'tools/call') return handshake(request, response)
+  const { pieces, type } = argumentsOf(message.params)
+  response.writeHead(200, { 'content-type': type })
+  await writeAll(response, pieces, message.id)
+  response.end()
+}
+
+function argumentsOf(params: JsonObject | undefined): { pieces: string[]; type: string } {
+  return params?.arguments as { pieces: string[]; type: string }
+}
+
+async function writeAll(response: ServerResponse, pieces: readonly string[], id: unknown): Promise<void> {
+  for (const piece of pieces) {
+    response.write(render(piece, id))
+    if (pieces.length > 1) await turn()
+  }
+}
+
+interface Said {
+  readonly id?: number
+  readonly method: string
+  readonly params?: JsonObject
+}
+
+function answerTo({ id, method, params }: Said): string | undefined {
+  if (id === undefined) return undefined
+  const results: Record<string, unknown> = {
+    initialize: {
+      protocolVersion: params?.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'framed', version: '1' },
+    },
+    'tools/list': { tools: TOOLS },
+  }
+  const result = results[method]
+  const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result }
+  return JSON.stringify({ jsonrpc: '2.0', id, ...outcome })
+}
+
+async function sseServer(t: TestContext): Promise<string> {
+  let stream: ServerResponse | undefined
+  let last = Promise.resolve()
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      stream = response
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('event: endpoint\ndata: /post\n\n')
+      return
+    }
+    void text(request).then(body => {
+      const said = JSON.parse(body) as Said
+      response.writeHead(202).end()
+      const answer = answerTo(said)
+      const pieces =
+        said.method === 'tools/call' ? argumentsOf(said.params).pieces : [`data: ${answer ?? ''}\n\n`]
+      // Pieces of two answers must not be mixed.
+      last = last.then(() => (stream === undefined ? undefined : writeAll(stream, pieces, said.id)))
+    })
+  })
+  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
+  cleanup(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/sse`
+}
+
+async function wsServer(t: TestContext): Promise<string> {
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'mcp' })
+  server.on('connection', socket => {
+    socket.on('message', data => {
+      const said = JSON.parse(String(data as Buffer)) as Said
+      if (said.method === 'tools/call')
+        for (const piece of argumentsOf(said.params).pieces) socket.send(render(piece, said.id))
+      else {
+        const answer = answerTo(said)
+        if (answer !== undefined) socket.send(answer)
+      }
+    })
+  })
+  await new Promise(resolve => server.once('listening', resolve))
+  cleanup(t, () => {
+    for (const socket of server.clients) socket.terminate()
+    server.close()
+  })
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/ws`
+}
