@@ -33,7 +33,7 @@ export function factsOf(line: Buffer): LineFacts {
 /** An id or a method as it may be; nothing for what may not. */
 function plain(key: 'id' | 'method', value: Buffer): LineFacts {
   const read = key === 'id' ? parseId(value.toString('utf8')) : jsonOf(value.toString('utf8'))
-  return typeof read === 'string' || key === 'id' ? { [key]: read } : {}
+  return read !== undefined && (typeof read === 'string' || key === 'id') ? { [key]: read } : {}
 }
 
 /** The id that a text writes; undefined for any other value. */

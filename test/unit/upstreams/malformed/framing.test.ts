@@ -228,7 +228,7 @@ async function wsServer(t: TestContext): Promise<string> {
   const server = new WebSocketServer({ host: '127.0.0.1', port: 0, handleProtocols: () => 'mcp' })
   server.on('connection', socket => {
     socket.on('message', data => {
-      const said = JSON.parse(String(data as Buffer)) as Said
+      const said = JSON.parse(String(data)) as Said
       if (said.method === 'tools/call')
         for (const piece of argumentsOf(said.params).pieces) socket.send(render(piece, said.id))
       else {

@@ -65,10 +65,7 @@ describe('a server that misbehaves on its pipe', { concurrency: 4 }, () => {
         ['a', 'huge', 'b'].map(message => upstream.dispatch(toolCall('echo', { message }))),
       )
 
-      assert.deepEqual(
-        calls.map(({ status }) => status),
-        ['fulfilled', 'rejected', 'fulfilled'],
-      )
+      assert.equal(calls.map(({ status }) => status).join(), 'fulfilled,rejected,fulfilled')
       const [, lost] = calls
       assert.ok(lost?.status === 'rejected' && lost.reason instanceof GatewayError)
       assert.equal(lost.reason.code, 'GW_TOO_LARGE')
