@@ -2,7 +2,6 @@ import type {
   Answer,
   Ask,
   AskReply,
-  Call,
   Exchange,
   Notification,
   ServerSide,
