@@ -1,12 +1,4 @@
-import type {
-  Answer,
-  Ask,
-  AskReply,
-  Exchange,
-  Notification,
-  ServerSide,
-  Session,
-} from '../../api/index.ts'
+import type { Answer, Ask, AskReply, Exchange, Notification, ServerSide, Session } from '../../api/index.ts'
 import { callerKey } from '../../api/principal.ts'
 import { reasonOf } from '../../errors/errors.ts'
 import { replyFor } from '../../protocol/era/client-requests.ts'
