@@ -47,6 +47,8 @@ export class Catalog {
     onForget: () => (this.#hasForgotten = true),
   })
   readonly #reported = new Set<string>()
+  /** Upstreams that still start and were left out of a list, until one line names them all. */
+  readonly #starting = new Set<string>()
   /** Set once a view was let go: clients may have seen it, and nobody can compare with it any more. */
   #hasForgotten = false
   readonly #partial = new Set<Kind>()
@@ -186,6 +188,7 @@ export class Catalog {
   }
 
   #view(key: string, kind: Kind, session: Session, settled: readonly (Part | undefined)[]): View {
+    this.#reportStarting(kind)
     const parts = settled.filter(part => part !== undefined)
     const identity: unknown[] = parts.flatMap<unknown>(({ isStale, payloads }) =>
       isStale === true ? [...payloads, isStale] : payloads,
@@ -208,7 +211,8 @@ export class Catalog {
     } catch (error) {
       if (node.upstream.spec.onFailure === 'fail') throw error
       // One that was stopped, be it with the gateway, is not missed.
-      if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
+      if (node.upstream.state === 'starting') this.#starting.add(name)
+      else if (node.upstream.state !== 'stopped') this.#report(name, kind, error)
       return undefined
     }
   }
@@ -265,6 +269,16 @@ export class Catalog {
       upstream: name,
       code,
       reason: ownerReasonOf(error),
+    })
+  }
+
+  #reportStarting(kind: Kind): void {
+    const upstreams = [...this.#starting].filter(name => this.#isNew(name))
+    this.#starting.clear()
+    if (upstreams.length === 0) return
+    this.#graph.log.warn('upstreams that are still starting are left out of the lists', {
+      method: LISTS[kind].method,
+      upstreams,
     })
   }
 
