@@ -62,7 +62,7 @@ function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] 
   const why = ownerProblemOf(upstream) ?? 'it does not say why'
   const lists = Object.entries(catalog.troubles(name) ?? {})
   return [
-    ...(state === 'failed' ? [fixable('upstream-failed', upstream, { why })] : []),
+    ...(hasFailed(upstream) ? [fixable('upstream-failed', upstream, { why })] : []),
     ...(state === 'needs_auth' ? [finding('upstream-needs-login', { upstream: name, detail: why })] : []),
     ...(state === 'stopped' ? [finding('upstream-stopped', { upstream: name })] : []),
     ...(degraded === undefined ? [] : [fixable('upstream-degraded', upstream, { why: degraded })]),
@@ -71,6 +71,11 @@ function findingsAbout(upstream: Upstream, { catalog }: Graph): HealthFinding[] 
       : [finding('upstream-lists', { upstream: name, why: lists.map(one => one.join(': ')).join('; ') })]),
     ...restarted(upstream),
   ]
+}
+
+/** Reports whether its last start failed, also while the next one is under way. */
+function hasFailed({ state, problem }: Upstream): boolean {
+  return state === 'failed' || (state === 'starting' && problem !== undefined)
 }
 
 /** Advice for servers that are no process of ours, and so have no output here. */

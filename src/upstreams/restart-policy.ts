@@ -43,7 +43,7 @@ export class Restarts {
     if (!this.#isBounded) return { ms, note: undefined }
     if (this.#failures.length < MOST_IN_A_ROW) return { ms: Math.max(ms, this.#wait(now)), note: undefined }
     const seconds = Math.ceil((now - (this.#failures[0] ?? now)) / 1000)
-    const note = `it was started ${MOST_IN_A_ROW} times in ${seconds} s and did not last; next try in 5 min`
+    const note = `it keeps ending, for ${seconds} s now; next try in 5 min`
     return { ms: PROBE_MS, note }
   }
 

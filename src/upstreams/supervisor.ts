@@ -203,7 +203,8 @@ export class Supervisor {
   async #run(): Promise<void> {
     const isQuiet = this.state === 'needs_auth'
     if (this.state !== 'idle' && !isQuiet) this.restarts++
-    if (this.connection === undefined && !isQuiet) this.#become('starting', undefined)
+    // The problem stays until it is ready: a server that never answers is starting most of the time.
+    if (this.connection === undefined && !isQuiet) this.#become('starting', this.problem, this.problemDetail)
     try {
       await this.#open()
     } catch (error) {
