@@ -49,7 +49,7 @@ test('a server that never answered initialize is a finding from its first deadli
 
 test('one line names all servers that were left out of a list as they were starting', async t => {
   const clock = new TestClock()
-  const web = closeAfter(t, await testUpstream({ tools: { run: 'ran' } }))
+  const web = closeAfter(t, await testUpstream({ tools: { run: () => 'ran' } }))
   const late = { ...(await silentServer(t)), era: 'legacy', startupTimeout: '1h' }
   const config = { upstreams: { a: late, b: late, c: late }, overload: false }
   const gateway = closeAfter(t, await testGateway({ config, upstreams: { web }, clock, settle: false }))
