@@ -28,6 +28,7 @@ export async function expression(name: string, source: string): Promise<Detector
   const pattern = RE2JS.compile(source)
   return {
     name,
+    checksNumbers: true,
     find(text) {
       const matcher = pattern.matcher(text)
       const spans = []

@@ -1,3 +1,5 @@
+import { findInWindows, matches } from './spans.ts'
+
 /** A text as it reads once what is escaped in it is decoded, with the places that its characters came from. */
 interface View {
   readonly text: string
@@ -23,8 +25,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   num: '#',
 }
 
+/** Escapes that are decoded in one step. */
+const ESCAPES_PER_STEP = 1000
+
 /** The text with one layer of escapes decoded; undefined where there is none. */
-export function unescaped(text: string): View | undefined {
+export function* unescaped(text: string): Generator<void, View | undefined> {
   if (!MAY_ESCAPE.test(text)) return undefined
   const places: number[] = [] // pairs: a place in the new text, and the one that it came from
   let decoded = ''
@@ -35,6 +40,7 @@ export function unescaped(text: string): View | undefined {
     decoded += meaning(escape)
     done = index + escape.length
     places.push(decoded.length, done)
+    if (places.length % (4 * ESCAPES_PER_STEP) === 0) yield
   }
   if (done === 0) return undefined
   return { text: decoded + text.slice(done), source: at => sourceOf(places, at) }
@@ -82,33 +88,41 @@ const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:(?:\r?\n|\\n|\\r\\n)[A-Za-z0-9+/_-]{4,})*
 const HEX = /(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){8,}(?![0-9A-Za-z])/g
 
 /** Runs of base64 and of hexadecimal digits that decode to text. */
-export function encodedRuns(text: string): Run[] {
+export function* encodedRuns(text: string): Generator<void, Run[]> {
   const runs: Run[] = []
-  for (const { 0: run, index } of text.matchAll(HEX)) {
+  for (const { from, to } of yield* findInWindows(text, part => matches(part, HEX, ''))) {
+    const run = text.slice(from, to)
     const decoded = Buffer.from(run, 'hex').toString('latin1')
     const isUpper = run === run.toUpperCase()
     const encode = (bytes: string): string => {
       const hex = Buffer.from(bytes, 'latin1').toString('hex')
       return isUpper ? hex.toUpperCase() : hex
     }
-    if (isText(decoded)) runs.push({ from: index, to: index + run.length, decoded, skipped: 0, encode })
+    if (isText(decoded)) runs.push({ from, to, decoded, skipped: 0, encode })
+    yield
   }
-  for (const { 0: run, index } of text.matchAll(BASE64)) runs.push(...base64Runs(run, index))
+  for (const { from, to } of yield* findInWindows(text, part => matches(part, BASE64, ''))) {
+    for (const run of yield* base64Runs(text.slice(from, to), from)) runs.push(run)
+    yield
+  }
   return runs
 }
 
 /** A run may begin with characters that are none of the encoding: it is tried at each of four places. */
-function base64Runs(run: string, from: number): Run[] {
-  const plain = run.replace(/\r?\n|\\r?\\?n/g, found => ' '.repeat(found.length))
+function* base64Runs(run: string, from: number): Generator<void, Run[]> {
+  const plain = /[\n\\]/.test(run) ? run.replace(/\r?\n|\\r?\\?n/g, found => ' '.repeat(found.length)) : run
   const isForUrls = /[-_]/.test(run)
   const encode = (bytes: string): string => {
     const text = Buffer.from(bytes, 'latin1').toString(isForUrls ? 'base64url' : 'base64')
     return run.endsWith('=') || isForUrls ? text : text.replace(/=+$/, '')
   }
-  return [0, 1, 2, 3].flatMap(skipped => {
+  const runs: Run[] = []
+  for (const skipped of [0, 1, 2, 3]) {
+    yield
     const decoded = Buffer.from(plain.slice(skipped), 'base64').toString('latin1')
-    return isText(decoded) ? [{ from, to: from + run.length, decoded, skipped, encode }] : []
-  })
+    if (isText(decoded)) runs.push({ from, to: from + run.length, decoded, skipped, encode })
+  }
+  return runs
 }
 
 /** Bytes at random have a control character in nine. */

@@ -14,6 +14,12 @@ export const ERRORS = {
     http: 403,
     rpc: RPC.internal,
   },
+  GW_REDACT_SIZE: {
+    text: 'the message is larger than the {bytes} bytes in which redact looks for what must not pass',
+    hint: 'Ask for less; or raise redact.maxBytes, or set redact.oversized: pass, in gateway.yaml.',
+    http: 413,
+    rpc: RPC.invalidParams,
+  },
 } as const
 
 export const redactError = errorsOf(ERRORS)

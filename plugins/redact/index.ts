@@ -2,20 +2,24 @@ import {
   type Answer,
   type Approval,
   type ApprovalRequest,
+  type Ask,
   type Call,
   type Dispatch,
   type Exchange,
   type ExplainStep,
   type Figure,
+  finish,
   GatewayError,
   isObject,
   type JsonObject,
   type Notification,
+  parseSize,
   Payload,
   type Plugin,
   type PluginApi,
   refuse,
   RPC,
+  runInTurns,
 } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS, redactError } from './errors.ts'
@@ -30,6 +34,8 @@ const ANSWERED = [
   'completion/complete',
   'tasks/get',
   'tasks/result',
+  'tasks/list',
+  'tasks/cancel',
 ]
 const ASKED: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'completion/complete'])
 /** Headers that repeat arguments (`x-mcp-header`). */
@@ -40,6 +46,41 @@ const TOLD = [
   'notifications/tasks/status',
   'notifications/tasks',
 ]
+/** A notification is checked without a pause: a longer one counts as too large. */
+const MAX_NOTIFICATION_BYTES = 256 * 1024
+
+const RELATED_TASK = '_meta/io.modelcontextprotocol/related-task/taskId'
+/** Members of a task that the gateway or a machine reads. */
+const TASK_MEMBERS = ['taskId', 'ttl', 'ttlMs', 'pollInterval', 'pollIntervalMs']
+
+/** Paths of members that steer the protocol, by what holds them; elsewhere a member of such a name is checked like any other. */
+const KEEPS = {
+  arguments: new Set<string>(),
+  result: new Set(['ttlMs']),
+  error: new Set(['code']),
+  input: new Set(['requestState']),
+  request: new Set([RELATED_TASK]),
+  task: new Set([
+    RELATED_TASK,
+    ...TASK_MEMBERS.flatMap(name => [name, `task/${name}`, `tasks/${name}`]),
+    'requestState',
+  ]),
+  notification: new Set([RELATED_TASK, 'progressToken', 'progress', 'total']),
+} as const
+
+/** JSON text on its way, and what it belongs to. */
+interface Message {
+  readonly json: string
+  readonly kind: keyof typeof KEEPS
+  readonly exchange: Exchange | undefined
+  /** False if only people are shown it: finds are not counted. */
+  readonly isNoted?: boolean
+}
+
+type MaybePromise<T> = T | Promise<T>
+
+/** Stands for a detector in figures and the audit if a text was not checked. */
+const TOO_LARGE = 'too-large'
 
 /** Takes secrets and personal data out of what clients send and servers answer. */
 export const redact: Plugin<RedactOptions> = {
@@ -68,6 +109,7 @@ export const redact: Plugin<RedactOptions> = {
         (notification, { direction, exchange }) =>
           direction === 'client' ? work.told(notification, exchange) : undefined,
       )
+      hooks.clientRequest.tap({ stage: 'trace' }, (ask, exchange) => work.asked(ask, exchange))
     }
     hooks.explain.tap((steps, { exchange }) => [
       ...steps,
@@ -83,11 +125,29 @@ class Work {
   readonly #rules: Rules
   readonly #counts: Map<string, number>
   readonly #api: PluginApi<RedactOptions>
+  readonly #maxBytes: number
 
   constructor(rules: Rules, counts: Map<string, number>, api: PluginApi<RedactOptions>) {
     this.#rules = rules
     this.#counts = counts
     this.#api = api
+    this.#maxBytes = parseSize(api.options.maxBytes)
+  }
+
+  /** Hides from people what is redacted; a call that would be refused needs no approval. */
+  async hide(request: ApprovalRequest): Promise<Approval | undefined> {
+    const given = request.call.params?.arguments
+    if (!isObject(given)) return undefined
+    const json = JSON.stringify(given)
+    const { exchange } = request.call
+    try {
+      const changed = await this.#change({ json, kind: 'arguments', exchange, isNoted: false })
+      request.shown = JSON.parse(changed ?? json)
+      return undefined
+    } catch (error) {
+      if (error instanceof GatewayError) return { granted: false, answer: refusal(error) }
+      throw error
+    }
   }
 
   /** Sends a call on without what was found in its arguments, or refuses it. */
@@ -97,7 +157,7 @@ class Work {
     const given = params?.[member]
     if (params === undefined || !isObject(given)) return next(call)
     try {
-      const changed = this.#changed(JSON.stringify(given), exchange, 'arguments', 'GW_REDACT_ARGUMENTS')
+      const changed = await this.#change({ json: JSON.stringify(given), kind: 'arguments', exchange })
       if (changed !== undefined) {
         call.params = { ...params, [member]: JSON.parse(changed) as unknown }
         this.#headers(call)
@@ -109,82 +169,86 @@ class Work {
     return next(call)
   }
 
-  /** Hides from people what is redacted; a call that would be refused needs no approval. */
-  hide(request: ApprovalRequest): Approval | undefined {
-    const given = request.call.params?.arguments
-    if (!isObject(given)) return undefined
-    let shown = JSON.stringify(given)
-    for (const redactor of this.#rules.for(nameOf(request.call.exchange), 'arguments')) {
-      const tally: Tally = new Map()
-      const next = redactor.json(shown, tally)
-      if (tally.size === 0) continue
-      if (redactor.action === 'refuse') {
-        const found = [...tally.keys()].join(', ')
-        return { granted: false, answer: refusal(redactError('GW_REDACT_ARGUMENTS', { found })) }
-      }
-      shown = next
-    }
-    request.shown = JSON.parse(shown)
-    return undefined
-  }
-
   /** Redacts the headers that repeat what arguments hold. */
   #headers({ headers, exchange }: Call): void {
     for (const [name, value] of Object.entries(headers)) {
       if (!name.startsWith(MIRRORED)) continue
       const redactors = this.#rules.for(nameOf(exchange), 'arguments')
-      headers[name] = redactors.reduce((text, redactor) => redactor.text(text, new Map()), value)
+      headers[name] = redactors.reduce((text, redactor) => finish(redactor.text(text, new Map())), value)
     }
   }
 
   /** The answer without what was found in it, be it a result, an error, a question or a task. */
-  answer(answer: Answer, exchange: Exchange): Answer | undefined {
-    if ('error' in answer) {
-      const changed = this.#result(JSON.stringify(answer.error), exchange)
-      return changed === undefined
-        ? undefined
-        : { ...answer, error: JSON.parse(changed) as (typeof answer)['error'] }
-    }
+  answer(answer: Answer, exchange: Exchange): MaybePromise<Answer | undefined> {
+    if ('error' in answer)
+      return mapped(
+        this.#change({ json: JSON.stringify(answer.error), kind: 'error', exchange }),
+        changed => ({ ...answer, error: JSON.parse(changed) as (typeof answer)['error'] }),
+      )
     const payload = 'result' in answer ? answer.result : 'input' in answer ? answer.input : answer.task
-    const changed = this.#result(payload.bytes().toString('utf8'), exchange)
-    if (changed === undefined) return undefined
-    const made = Payload.raw(Buffer.from(changed), payload.era)
-    if ('result' in answer) return { result: made }
-    return 'input' in answer ? { input: made } : { task: made }
+    const kind = 'input' in answer ? 'input' : 'task' in answer || isOfTask(exchange) ? 'task' : 'result'
+    return mapped(this.#change({ json: payload.bytes().toString('utf8'), kind, exchange }), changed => {
+      const made = Payload.raw(Buffer.from(changed), payload.era)
+      if ('result' in answer) return { result: made }
+      return 'input' in answer ? { input: made } : { task: made }
+    })
+  }
+
+  /** Takes what is found out of a server's request to a client; refused, it reaches no client. */
+  async asked(ask: Ask, exchange: Exchange): Promise<Answer | undefined> {
+    if (ask.params === undefined) return undefined
+    try {
+      const json = JSON.stringify(ask.params)
+      const changed = await this.#change({ json, kind: 'request', exchange })
+      if (changed !== undefined) ask.params = JSON.parse(changed) as JsonObject
+      return undefined
+    } catch (error) {
+      if (error instanceof GatewayError) return refusal(error)
+      throw error
+    }
   }
 
   /** The notification without what was found in it; dropped where a rule refuses. */
-  told(notification: Notification, exchange: Exchange | undefined): Notification | 'drop' | undefined {
-    const { params } = notification
+  told({ method, params }: Notification, exchange: Exchange | undefined): Notification | 'drop' | undefined {
     if (params === undefined) return undefined
     try {
-      const changed = this.#result(JSON.stringify(params), exchange)
-      return changed === undefined
+      const kind = method.startsWith('notifications/tasks') ? 'task' : 'notification'
+      const message: Message = { json: JSON.stringify(params), kind, exchange }
+      const changed = this.#isPassed(message, Math.min(this.#maxBytes, MAX_NOTIFICATION_BYTES))
         ? undefined
-        : { ...notification, params: JSON.parse(changed) as JsonObject }
+        : finish(this.#changed(message))
+      return changed === undefined ? undefined : { method, params: JSON.parse(changed) as JsonObject }
     } catch (error) {
       if (error instanceof GatewayError) return 'drop'
       throw error
     }
   }
 
-  #result(json: string, exchange: Exchange | undefined): string | undefined {
-    return this.#changed(json, exchange, 'results', 'GW_REDACT_RESULT')
+  /** JSON text without what was found in it; undefined where nothing was. @throws GatewayError where a rule refuses. */
+  #change(message: Message): MaybePromise<string | undefined> {
+    return this.#isPassed(message, this.#maxBytes) ? undefined : runInTurns(this.#changed(message))
   }
 
-  /** JSON text without what was found in it; undefined where nothing was. @throws GatewayError where a rule refuses. */
-  #changed(
-    json: string,
-    exchange: Exchange | undefined,
-    direction: Direction,
-    code: keyof typeof ERRORS,
-  ): string | undefined {
+  /** True if the text is not checked: no rule is about it, or it is larger than is checked. @throws GatewayError if it is refused then. */
+  #isPassed({ json, kind, exchange }: Message, maxBytes: number): boolean {
+    const direction = directionOf(kind)
+    if (this.#rules.for(nameOf(exchange), direction).length === 0) return true
+    if (json.length * 3 <= maxBytes || Buffer.byteLength(json) <= maxBytes) return false
+    const { oversized } = this.#api.options
+    this.#note(new Map([[TOO_LARGE, 1]]), oversized, direction, exchange)
+    if (oversized === 'refuse') throw redactError('GW_REDACT_SIZE', { bytes: maxBytes })
+    return true
+  }
+
+  *#changed({ json, kind, exchange, isNoted }: Message): Generator<void, string | undefined> {
+    const direction = directionOf(kind)
     let changed = json
     for (const redactor of this.#rules.for(nameOf(exchange), direction)) {
       const tally: Tally = new Map()
-      const next = redactor.json(changed, tally)
+      const next = yield* redactor.json(changed, tally, KEEPS[kind])
       if (tally.size === 0) continue
-      this.#note(tally, redactor.action, direction, exchange)
+      if (isNoted !== false) this.#note(tally, redactor.action, direction, exchange)
+      const code = direction === 'arguments' ? 'GW_REDACT_ARGUMENTS' : 'GW_REDACT_RESULT'
       if (redactor.action === 'refuse') throw redactError(code, { found: [...tally.keys()].join(', ') })
       changed = next
     }
@@ -199,6 +263,20 @@ class Work {
     const fields = { direction, ...Object.fromEntries(tally) }
     this.#api.record({ kind: 'redaction', name: nameOf(exchange) ?? '', outcome: action, exchange, fields })
   }
+}
+
+function directionOf(kind: Message['kind']): Direction {
+  return kind === 'arguments' ? 'arguments' : 'results'
+}
+
+function isOfTask({ method }: Exchange): boolean {
+  return method.startsWith('tasks/')
+}
+
+function mapped<T, U>(value: MaybePromise<T | undefined>, map: (value: T) => U): MaybePromise<U | undefined> {
+  if (value instanceof Promise)
+    return value.then(settled => (settled === undefined ? undefined : map(settled)))
+  return value === undefined ? undefined : map(value)
 }
 
 /** The tool, prompt or resource of a request, as its client calls it. */

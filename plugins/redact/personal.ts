@@ -32,19 +32,19 @@ const MOST_DIGITS = 19
 /** Numbers of payment cards, by their first digits, lengths and check digit (Luhn). */
 export const card: Detector = {
   name: 'card',
+  checksNumbers: true,
   find(text) {
     const spans: Span[] = []
-    for (const run of text.matchAll(DIGITS)) spans.push(...cardsIn(run[0], run.index))
+    for (const run of text.matchAll(DIGITS)) addCards(run[0], run.index, spans)
     return spans
   },
   mask: lastFour,
 }
 
-/** Begins and ends where a group of digits does. */
-function cardsIn(run: string, offset: number): Span[] {
-  if (run.length < FEWEST_CARD_DIGITS) return []
+/** Adds the cards in a run of digits: each begins and ends with a group. */
+function addCards(run: string, offset: number, spans: Span[]): void {
+  if (run.length < FEWEST_CARD_DIGITS) return
   const groups = [...run.matchAll(/\d+/g)]
-  const spans: Span[] = []
   for (let first = 0; first < groups.length; first++) {
     const last = lastGroup(groups, first)
     if (last === undefined) continue
@@ -56,11 +56,11 @@ function cardsIn(run: string, offset: number): Span[] {
     })
     first = last
   }
-  return spans
 }
 
 /** The group with which a card ends that begins with another; undefined where none begins there. */
 function lastGroup(groups: readonly RegExpExecArray[], first: number): number | undefined {
+  if (!/^[2-6]/.test(groups[first]?.[0] ?? '')) return undefined
   let digits = ''
   for (let at = first; at < groups.length && digits.length < MOST_DIGITS; at++) {
     digits += groups[at]?.[0] ?? ''
@@ -77,7 +77,7 @@ export function isCard(digits: string): boolean {
 function luhn(digits: string): number {
   let sum = 0
   for (let at = 0; at < digits.length; at++) {
-    const digit = Number(digits.at(-1 - at))
+    const digit = digits.charCodeAt(digits.length - 1 - at) - 48
     const twice = at % 2 === 1 ? digit * 2 : digit
     sum += twice > 9 ? twice - 9 : twice
   }

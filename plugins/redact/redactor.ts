@@ -1,7 +1,8 @@
 import { encodedRuns, unescaped, type Run } from './encodings.ts'
 import { isJsonText, withStrings } from './json-text.ts'
 import { isCard } from './personal.ts'
-import { merged, type Detector, type Span } from './spans.ts'
+import { finish } from '../../src/plugin.ts'
+import { findInWindows, merged, type Detector, type Span } from './spans.ts'
 
 /** Action on what is found. */
 export type Action = 'replace' | 'mask' | 'refuse'
@@ -15,6 +16,8 @@ const DEEPEST = 3
 
 /** Shorter texts hold nothing that any detector finds. */
 const SHORTEST = 6
+
+const NOTHING: ReadonlySet<string> = new Set()
 
 /** Part of a text with what takes its place. */
 interface Change {
@@ -50,62 +53,80 @@ export class Redactor {
   }
 
   /** The text without what was found, the same one where nothing was. JSON in it stays JSON. */
-  text(text: string, tally: Tally, depth = 0): string {
+  *text(text: string, tally: Tally, depth = 0): Generator<void, string> {
     if (text.length < SHORTEST) return text
-    if (depth < DEEPEST && isJsonText(text)) return this.json(text, tally, depth + 1)
+    if (depth < DEEPEST && isJsonText(text)) return yield* this.json(text, tally, NOTHING, depth + 1)
     const found: Span[] = []
     const runs: PlacedRun[] = []
-    for (const layer of layersOf(text)) {
-      found.push(...this.#find(layer))
-      if (depth < DEEPEST) runs.push(...encodedRuns(layer.text).map(run => ({ ...run, at: layer.at })))
+    for (const layer of yield* layersOf(text)) {
+      yield* this.#find(layer, found)
+      if (depth >= DEEPEST) continue
+      for (const run of yield* encodedRuns(layer.text)) runs.push({ ...run, at: layer.at })
     }
     if (found.length === 0 && runs.length === 0) return text
-    return this.#changed(text, merged(found), runs, tally, depth)
+    return yield* this.#changed(text, merged(found), runs, tally, depth)
   }
 
-  #find({ text, at }: Layer): Span[] {
-    return this.#detectors.flatMap(one =>
-      one.find(text).map(({ from, to, detector }) => ({ from: at(from), to: at(to), detector })),
-    )
+  *#find({ text, at }: Layer, spans: Span[]): Generator<void, void> {
+    for (const one of this.#detectors)
+      for (const { from, to, detector } of yield* findInWindows(text, part => one.find(part)))
+        spans.push({ from: at(from), to: at(to), detector })
   }
 
   /** JSON text without what was found in its strings, names and numbers; every other number keeps its text. */
-  json(json: string, tally: Tally, depth = 0): string {
-    const hasCards = this.#byName.has('card')
+  *json(
+    json: string,
+    tally: Tally,
+    keeps: ReadonlySet<string> = NOTHING,
+    depth = 0,
+  ): Generator<void, string> {
     let names = 0
-    return withStrings(json, {
-      string: text => this.text(text, tally, depth),
+    const { text, number } = { text: this.text.bind(this), number: this.#number.bind(this) }
+    return yield* withStrings(json, {
+      keeps,
+      string: found => text(found, tally, depth),
       // Two names that hold the same kind of thing must not become one.
-      name: text => {
-        const name = this.text(text, tally, depth)
-        return name === text || names++ === 0 ? name : `${name} ${names}`
+      *name(found) {
+        const name = yield* text(found, tally, depth)
+        return name === found || names++ === 0 ? name : `${name} ${names}`
       },
-      number: text => {
-        if (!hasCards || !isCard(text)) return text
-        count(tally, 'card')
-        return '0'
-      },
+      number: found => number(found, tally),
     })
   }
 
-  #changed(
+  #number(text: string, tally: Tally): string {
+    for (const { name, checksNumbers, find } of this.#detectors) {
+      if (checksNumbers !== true || !(name === 'card' ? isCard(text) : find(text).length > 0)) continue
+      count(tally, name)
+      return '0'
+    }
+    return text
+  }
+
+  *#changed(
     text: string,
     spans: readonly Span[],
     runs: readonly PlacedRun[],
     tally: Tally,
     depth: number,
-  ): string {
-    const changes: Change[] = spans.map(({ from: found, to, detector }) => {
+  ): Generator<void, string> {
+    const isTaken = new Uint8Array(runs.length === 0 ? 0 : text.length)
+    const changes: Change[] = []
+    for (const { from: found, to, detector } of spans) {
       count(tally, detector)
       const from = startOf(text, found)
-      return { from, to, text: this.#inPlaceOf(text.slice(from, to), detector) }
-    })
+      isTaken.fill(1, from, to)
+      changes.push({ from, to, text: this.#inPlaceOf(text.slice(from, to), detector) })
+      yield
+    }
     for (const run of runs) {
       const [from, to] = [run.at(run.from), run.at(run.to)]
-      if (changes.some(change => change.from < to && from < change.to)) continue
-      const decoded = this.text(run.decoded, tally, depth + 1)
+      if (isTaken.subarray(from, to).includes(1)) continue
+      const decoded = yield* this.text(run.decoded, tally, depth + 1)
+      yield
       if (decoded === run.decoded) continue
       const start = text.slice(from, run.at(run.from + run.skipped))
+      isTaken.fill(1, from, to)
       changes.push({ from, to, text: start + run.encode(decoded) })
     }
     return withChanges(text, changes)
@@ -118,11 +139,11 @@ export class Redactor {
 }
 
 /** The text as it is, and then with one layer of escapes after the other taken off. */
-function layersOf(text: string): Layer[] {
+function* layersOf(text: string): Generator<void, Layer[]> {
   const layers: Layer[] = [{ text, at: place => place }]
   for (let last = layers[0]; last !== undefined && layers.length < MOST_LAYERS; last = layers.at(-1)) {
     const { at } = last
-    const view = unescaped(last.text)
+    const view = yield* unescaped(last.text)
     if (view === undefined) break
     layers.push({ text: view.text, at: place => at(view.source(place)) })
   }
@@ -143,7 +164,7 @@ function count(tally: Tally, detector: string): void {
 
 /** Finding without escapes, so that a mask is made of its letters. */
 function plain(found: string): string {
-  return (layersOf(found).at(-1)?.text ?? found).replace(/["\\]/g, '')
+  return (finish(layersOf(found)).at(-1)?.text ?? found).replace(/["\\]/g, '')
 }
 
 function withChanges(text: string, changes: readonly Change[]): string {

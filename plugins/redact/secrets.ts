@@ -56,6 +56,8 @@ const KEYS: readonly string[] = [
 ]
 const KEY = new RegExp(`(?<![A-Za-z0-9])(?:${KEYS.join('|')})`, 'g')
 
+const REST_OF_TOKEN = /[A-Za-z0-9_-]*/y
+
 const JWT = /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,}/g
 const BEARER = /(?<![A-Za-z])[Bb]earer\s{1,4}[A-Za-z0-9._~+/-]{20,}=*/g
 
@@ -132,9 +134,9 @@ export const urlPassword: Detector = {
 
 /** A token that is longer than its form says goes on: its tail must not stay. */
 function endOfToken(text: string, from: number): number {
-  let to = from
-  while (to < text.length && /[A-Za-z0-9_-]/.test(text.charAt(to))) to++
-  return to
+  REST_OF_TOKEN.lastIndex = from
+  REST_OF_TOKEN.test(text)
+  return REST_OF_TOKEN.lastIndex
 }
 
 function maskedKey(found: string): string {

@@ -29,9 +29,10 @@ export async function settingFor(
   t: TestContext,
   server: { url: string } & AsyncDisposable,
   plugins: readonly Plugin<never>[] = [],
+  more: JsonObject = {},
 ): Promise<Setting> {
   closeAfter(t, server)
-  const config = { upstreams: { t: { type: 'http', url: server.url, prefix: '' } } }
+  const config = { upstreams: { t: { type: 'http', url: server.url, prefix: '' } }, ...more }
   const gateway = closeAfter(t, await testGateway({ config, plugins }))
   const client = async (era: 'modern' | 'legacy', capabilities: JsonObject): Promise<TestClient> =>
     closeAfter(t, await testClient(gateway, { era, capabilities }))
@@ -48,9 +49,10 @@ export async function taskSetting(
   t: TestContext,
   era: 'modern' | 'legacy',
   plugins: readonly Plugin<never>[] = [],
+  more: JsonObject = {},
 ): Promise<Setting & { server: TestUpstream }> {
   const server = await taskServer(era)
-  return { ...(await settingFor(t, server, plugins)), server }
+  return { ...(await settingFor(t, server, plugins, more)), server }
 }
 
 /** All that a client calls as a task, in the way of its era, and the id that it is told. */

@@ -38,6 +38,14 @@ async function scene(
           },
         },
         echo: args => JSON.stringify(args),
+        odd: () => ({
+          content: [{ type: 'text', text: JSON.stringify({ taskId: MAIL, requestState: [MAIL] }) }],
+          structuredContent: { employee: 123456, half: 1.5 },
+          nextCursor: MAIL,
+          taskId: MAIL,
+          progressToken: MAIL,
+          requestState: MAIL,
+        }),
       },
       prompts: { letter: () => `Dear ${MAIL}` },
       resources: { 'crm://1': `mail: ${MAIL}` },
@@ -181,3 +189,47 @@ test('a configuration that names no detector, or an expression that is none, is 
   await refused({ rules: [{ detect: ['x'] }], expressions: { x: '(?<=a)b' } }, /redact\.expressions\.x/)
   await refused({ rules: [] }, /rules/)
 })
+
+for (const era of ERAS)
+  test(`a ${era} client gets nothing through members that elsewhere steer the protocol`, async t => {
+    const { client } = await scene(t, { rules: [{ detect: ['email'] }] }, {}, era)
+
+    const { result } = await client.request('tools/call', { name: 'crm__odd', arguments: {} })
+
+    assert.doesNotMatch(JSON.stringify(result), /ann@/)
+    assert.equal((result?.structuredContent as JsonObject).half, 1.5)
+  })
+
+test('an expression of the owner is looked for in numbers, but not in the code of an error', async t => {
+  const rules = [{ detect: ['staff'], in: ['arguments', 'results'] }]
+  const { client, crm } = await scene(t, { rules, expressions: { staff: '[0-9]{5,6}' } })
+
+  const { result } = await client.request('tools/call', { name: 'crm__odd', arguments: {} })
+  const failed = await client.request('tools/call', { name: 'crm__fail', arguments: { by: 654321, n: 12 } })
+
+  assert.deepEqual(result?.structuredContent, { employee: 0, half: 1.5 })
+  assert.equal(failed.error?.code, -32603)
+  assert.deepEqual(crm.received('tools/call')[1]?.params?.arguments, { by: 0, n: 12 })
+})
+
+for (const oversized of ['refuse', 'pass'])
+  test(`a message larger than maxBytes: ${oversized}`, async t => {
+    const rules = [{ detect: ['email'], in: ['arguments', 'results'] }]
+    const { client, crm } = await scene(t, { rules, maxBytes: 1000, oversized })
+    const long = `${MAIL} ${'x'.repeat(1000)}`
+
+    const { error, result } = await client.request('tools/call', {
+      name: 'crm__echo',
+      arguments: { long },
+    })
+    const small = await client.request('tools/call', { name: 'crm__find', arguments: {} })
+
+    assert.doesNotMatch(JSON.stringify(small), /ann@/)
+    if (oversized === 'refuse') {
+      assert.equal((error?.data as JsonObject).code, 'GW_REDACT_SIZE')
+      assert.deepEqual(
+        crm.received('tools/call').map(({ params }) => params?.name),
+        ['find'],
+      )
+    } else assert.match(JSON.stringify(result), /ann@/)
+  })
