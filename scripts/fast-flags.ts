@@ -3,7 +3,7 @@ import { COMMANDS } from '../src/cli/commands.ts'
 
 /** By command, the flags that only oclif's way knows. */
 const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
-  serve: ['workers', 'as-worker', 'detach'],
+  serve: ['detach'],
   validate: [],
   wrap: [],
   attach: ['print-shim'],

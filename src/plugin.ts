@@ -24,12 +24,10 @@ import type {
   Exchange,
   Fetch,
   Handles,
-  ProcessRole,
   SharedStore,
   Log,
   Programs,
   Session,
-  TextReply,
   Notification,
 } from './api/index.ts'
 import type { CatalogEntry } from './api/catalog-entry.ts'
@@ -85,8 +83,7 @@ export interface PluginApi<Options = unknown> {
   /** Asks the taps of `rank` how well candidates fit a query; undefined where nobody says. */
   rank(query: string, candidates: readonly CatalogEntry[]): Promise<readonly number[] | undefined>
   /**
-   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin. Of several
-   * processes it runs on all that it concerns.
+   * Runs one of the verbs of the gateway's owner, as the control socket does: `ps`, `upstream.restart`, or one of a plugin.
    * From taps alone: while plugins are set up there is no gateway to steer. It has all rights: ask first whose wish it is.
    */
   control(verb: string, params?: JsonObject): Promise<JsonObject>
@@ -104,12 +101,10 @@ export interface PluginApi<Options = unknown> {
   /** Directory for what outlives this process, in files of the plugin's own; it may not exist yet. Undefined where nothing outlives it. */
   readonly state: string | undefined
   /**
-   * Memory that this gateway has in common with other processes that are the same gateway: workers of one host, or replicas.
+   * Memory that this gateway has in common with other processes that are the same gateway: replicas.
    * Undefined where it is one process, and so nothing need be shared. The same for as long as it serves this generation.
    */
   readonly shared?: SharedStore | undefined
-  /** Part of this process in a gateway of several (`serve --workers`). */
-  readonly role: ProcessRole
   /** A place for state on each exchange: `const started = slot.exchange(() => clock.now())`. */
   readonly slot: {
     exchange<T>(init: (exchange: Exchange) => T): Slot<Exchange, T>
@@ -162,43 +157,6 @@ export interface Plugin<Options = unknown> {
   checkTools?(config: unknown, known: KnownTools, report: Report): void
   /** Its commands: `() => import('./commands.js')`, a file that exports `commands` and imports little. */
   readonly commands?: () => Promise<{ readonly commands: PluginCommands }>
-  /**
-   * Where it runs in a gateway of several processes (`serve --workers`): `replica`, the default, in each that clients reach; `shared`
-   * in the one too that has the servers which all share.
-   */
-  readonly scope?: 'replica' | 'shared'
-  /**
-   * First-party plugins only: the part of its options that one of several processes gets, the first of which has number 1, or
-   * why there cannot be several. `state` is the directory that the whole gateway has for what outlives it.
-   */
-  share?(
-    options: Options,
-    processes: number,
-    number: number,
-    state: string | undefined,
-  ): { readonly options: unknown } | { readonly refused: string }
-  /**
-   * First-party plugins only: options of its section for the processes of one gateway on this machine, where the file has none.
-   * `directory` is theirs alone, and has room for sockets.
-   */
-  amongProcesses?(place: { readonly directory: string }): unknown
-  /**
-   * First-party plugins only: not undefined for a server that one of several processes has for all. With `tokens` that one must
-   * know the tokens with which callers came.
-   */
-  ownership?(spec: Config['upstreams'][string]): { readonly tokens: boolean } | undefined
-  /** First-party plugins only: verbs of `control` that, of several processes, the one with the shared servers answers for all. */
-  readonly ownerVerbs?: readonly string[]
-  /** First-party plugins only: verbs of `control` that any one of several processes answers for all, as all would say the same. */
-  readonly sharedVerbs?: readonly string[]
-  /** First-party plugins only: with `host` its `api.shared` is that of the processes of one machine, whatever replicas share. */
-  readonly shares?: 'host'
-  /** First-party plugins only: a path where the answers of all processes become one. */
-  readonly merge?: {
-    path(options: Options): string
-    /** Makes one answer of those that came, by the name of the process. */
-    answers(replies: ReadonlyMap<string, TextReply>): TextReply
-  }
   /** First-party plugins only: directories where what it starts may write. A configuration that lies there is not reloaded by itself. */
   writes?(options: Options): readonly string[]
   /** First-party plugins only: true where what it keeps in `state` is for gateways beside it too, such as that of a command. */
@@ -335,7 +293,6 @@ export type {
   PluginCommand,
   PluginCommands,
 } from './api/command.ts'
-export type * from './api/moves.ts'
 export type * from './api/neighbours.ts'
 export type {
   Answer,
@@ -393,7 +350,6 @@ export type {
   ServerSide,
   Session,
   SessionInit,
-  ProcessRole,
   TextReply,
   Upstream,
   UpstreamConfig,

@@ -11,25 +11,11 @@ export const agents: Plugin<AgentsConfig> = {
   errors: ERRORS,
   writes,
   commands: () => import('./commands.ts'),
-  scope: 'shared',
-  shares: 'host',
-  ownership: ({ type }) => (isOfAgents(type) ? { tokens: false } : undefined),
-  ownerVerbs: ['list', 'probe', 'route', 'run', 'tasks', 'status', 'output', 'reply', 'cancel'].map(
-    verb => `agents.${verb}`,
-  ),
   async setup(api) {
-    if (api.role === 'worker' && api.shared !== undefined) {
-      const { joinAgents } = await import('./among-workers.ts')
-      return joinAgents(api, api.shared)
-    }
     const { setUp } = await import('./setup.ts')
     const { openRuntime } = await import('./runtime.ts')
     setUp(api, openRuntime)
   },
-}
-
-function isOfAgents(type: string): boolean {
-  return type === 'agents'
 }
 
 /** The directories where tasks work, and those that a sandbox lets agents write to. */

@@ -2,7 +2,6 @@ import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tas
 import type { PluginApi } from '../../src/plugin.ts'
 import { UPSTREAM, withAgents } from './added.ts'
 import { allAgents } from './load-agents.ts'
-import { shareTokens } from './mcp/callback-elsewhere.ts'
 import { CallbackTokens, openCallback } from './mcp/callback.ts'
 import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
 import { CallPatience } from './mcp/patience.ts'
@@ -26,15 +25,14 @@ const ANSWERED = 0.7
 export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): void {
   const { options, hooks, slot, clock } = api
   const agents = allAgents(api)
-  const kept = slot.gateway(() => newKept(api))
+  const kept = slot.gateway(newKept)
   const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
   const { callers, foreground, patience } = kept
   const service = (): TaskService => runtime.service
   const begun = (task: string, caller: Caller): void => callers.note(task, caller)
   const parts: McpParts = { service, clock, foreground, patience, callers, begun }
 
-  const isPrimary = api.role === 'primary'
-  hooks.configure.tap(config => withAgents(config, options, isPrimary ? [] : agents))
+  hooks.configure.tap(config => withAgents(config, options, agents))
   hooks.createUpstream.for(UPSTREAM).tap((spec, context) => new AgentsUpstream(spec, context, parts, runtime))
   hooks.ready.tap(() => runtime.adopt(api, agents))
   // After all who know how long clients wait.
@@ -43,16 +41,15 @@ export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): v
   )
   hooks.stopping.tap(graceMs => void clock.after(graceMs * ANSWERED, () => foreground.end()))
   hooks.figures.tap(figures => [...figures, ...runtime.figures()])
-  if (!isPrimary && agents.some(({ callback }) => callback !== undefined))
+  if (agents.some(({ callback }) => callback !== undefined))
     openCallback(hooks, kept.callbackTokens, UPSTREAM)
   answerVerbs(hooks, parts)
 }
 
-function newKept({ role, shared }: PluginApi<AgentsConfig>): Kept {
+function newKept(): Kept {
   const callers = new Callers()
   const callbackTokens = new CallbackTokens(task => callers.identityOf(task))
   callers.callbackTokens = callbackTokens
-  if (role === 'primary' && shared !== undefined) shareTokens(callbackTokens, shared)
   return {
     runtime: undefined,
     callers,

@@ -21,7 +21,6 @@ const found = findingsOf(HEALTH)
 export const approve: Plugin<ApproveConfig> = {
   name: 'approve',
   claims: { section: 'approve' },
-  sharedVerbs: ['approvals.list', 'approvals.show'],
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),

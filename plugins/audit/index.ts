@@ -25,10 +25,7 @@ type AuditOptions = NonNullable<Config['audit']>
 export const audit: Plugin<AuditOptions> = {
   name: 'audit',
   claims: { section: 'audit', records: true },
-  // The process of shared servers and agents has events that are no exchange.
-  scope: 'shared',
   errors: ERRORS,
-  share,
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, slot, clock } = api
@@ -82,18 +79,6 @@ export const audit: Plugin<AuditOptions> = {
     })
   },
 }
-
-/** Several processes cannot write to one file, nor to one chain. */
-function share(options: AuditOptions): { options: AuditOptions } | { refused: string } {
-  const { file, chain } = options
-  if (file?.includes('{pid}') === true) return { options }
-  if (file !== undefined) return { refused: ONE_WRITER }
-  return chain ? { refused: ONE_CHAIN } : { options }
-}
-
-const ONE_WRITER =
-  'audit.file is written by one process: put {pid} in its name, so that each worker has its own'
-const ONE_CHAIN = 'audit.chain needs an audit.file with {pid} in its name: all workers share stderr'
 
 function linesOf({ options, hide, clock }: PluginApi<AuditOptions>): Lines {
   return new Lines({

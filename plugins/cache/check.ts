@@ -35,7 +35,7 @@ function checkShared(config: unknown, report: Report): void {
     report({
       pointer: '/cache/shared',
       message: 'is never used, as there is no "cluster"',
-      hint: 'give "cluster" its "redis" and "keys"; workers of one host keep what they have each for itself',
+      hint: 'give "cluster" its "redis" and "keys"',
       severity: 'warning',
       on: 'key',
     })

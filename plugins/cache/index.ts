@@ -41,8 +41,6 @@ export const cache: Plugin<Config['cache']> = {
   name: 'cache',
   claims: { section: 'cache', upstream: ['cache'] },
   check,
-  share,
-  sharedVerbs: ['cache.purge'],
   commands: () => import('./commands.ts'),
   async setup({ options, config, hooks, clock, log, shared, slot }) {
     if (options === false) return
@@ -93,12 +91,12 @@ async function othersOf(shared: SharedStore, clock: Clock, slot: PluginApi['slot
   return slot.gateway(() => new Others(shared, clock))
 }
 
-/** Answers that replicas share; nothing is loaded where they do not. Workers of one host keep what they have each for itself. */
+/** Answers that replicas share; nothing is loaded where they do not. */
 async function sharingOf(
   options: CacheConfig,
   { store, ...means }: { store: SharedStore | undefined } & Pick<PluginApi, 'clock' | 'config' | 'slot'>,
 ): Promise<Sharing | undefined> {
-  if ((options.shared ?? false) === false || store?.spans !== 'hosts') return undefined
+  if ((options.shared ?? false) === false || store === undefined) return undefined
   const { Sharing: Made } = await import('./shared/sharing.ts')
   return new Made(options.shared, { store, ...means })
 }
@@ -124,19 +122,6 @@ function hear(
   close.tap(() => {
     if (isUsed) others.stop()
   })
-}
-
-/** Gives each of several processes a cache of its own, with its part of the bounds. */
-function share(options: Config['cache'], processes: number): { options: Config['cache'] } {
-  if (options === false) return { options }
-  const { maxEntries, maxBytes } = options
-  return {
-    options: {
-      ...options,
-      maxEntries: Math.floor(maxEntries / processes),
-      maxBytes: Math.floor(parseSize(maxBytes) / processes),
-    },
-  }
 }
 
 /** All that the cache of one configuration keeps. */

@@ -1,23 +1,16 @@
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+)):(\d{1,5})$/
-const SOCKET = 'unix:'
 const MOST_PORT = 65_535
 
 /** Place at which a replica takes requests. */
-export type Reach = { readonly socketPath: string } | { readonly host: string; readonly port: number }
+export interface Reach {
+  readonly host: string
+  readonly port: number
+}
 
 /** The parts of `host:port`, or of `[address]:port`; undefined for anything else. */
-export function hostAndPort(text: string): { readonly host: string; readonly port: number } | undefined {
+export function hostAndPort(text: string): Reach | undefined {
   const [, six, host = six, port] = ADDRESS.exec(text) ?? []
   return host === undefined || Number(port) > MOST_PORT ? undefined : { host, port: Number(port) }
-}
-
-/** The same of an entry of the directory; undefined for what is no address. */
-export function reachOf(text: string): Reach | undefined {
-  return text.startsWith(SOCKET) ? { socketPath: text.slice(SOCKET.length) } : hostAndPort(text)
-}
-
-export function socketAddress(path: string): string {
-  return SOCKET + path
 }
 
 /** True for a host at which nobody can be reached, as it stands for every address of a machine. */

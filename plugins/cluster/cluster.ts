@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { type BesideOthers, canonical, type Clock, type Config, type Log } from '../../src/plugin.ts'
 import { hostAndPort, isLoopback } from './address.ts'
 import { Directory, type Entry, type Shared } from './directory.ts'
@@ -11,25 +10,12 @@ import { Replicas } from './neighbours.ts'
 import { News } from './news.ts'
 import { Replica } from './replica.ts'
 import { Sessions } from './sessions.ts'
-import type { SharingStore, Store } from './store/store.ts'
+import type { Store } from './store/store.ts'
 import { RedisShared } from './shared/redis-shared.ts'
 import { ReplicaTls } from './tls.ts'
 import { Vouchers } from './vouchers.ts'
 
 export type ClusterConfig = NonNullable<Config['cluster']>
-
-/** Options of replicas that are processes of one machine, which no file has. */
-export interface HostOptions {
-  readonly name: string
-  readonly keys: ClusterConfig['keys']
-  /** Directory of the sockets at which they hand on to each other. */
-  readonly sockets: string
-}
-
-/** True where the memory of the process that started them is what the replicas share. */
-export function isOfHost(options: ClusterConfig | HostOptions): options is HostOptions {
-  return 'sockets' in options
-}
 
 /** Sections that say where a replica runs, and not what it is. */
 const OF_ONE_HOST = new Set(['cluster', 'listeners', 'state', 'log', 'audit'])
@@ -58,19 +44,19 @@ export class Cluster {
   readonly neighbours: Replicas
   readonly entrance: Entrance
   readonly store: Store
-  /** Store that plugins of all replicas share; undefined where it is the memory of the process that started them. */
-  readonly shared: RedisShared | undefined
+  /** Store that plugins of all replicas share. */
+  readonly shared: RedisShared
   /** Undefined where requests are handed on without. */
   readonly tls: ReplicaTls | undefined
-  /** Changes of lists and resources, told to each other; undefined where processes of one machine hear enough by themselves. */
-  readonly news: News | undefined
+  /** Changes of lists and resources, told to each other. */
+  readonly news: News
   /** Events of sessions; undefined where their owner alone keeps them. */
   readonly events: KeptEvents | undefined
   /** True once its last user has stopped it. */
   hasEnded = false
   /** Replicas at the last look, this one among them. */
   others: readonly Entry[] = []
-  readonly #options: ClusterConfig | HostOptions
+  readonly #options: ClusterConfig
   readonly #clock: Clock
   readonly #version: string
   #config = ''
@@ -80,7 +66,7 @@ export class Cluster {
   #forget: (() => void)[] = []
 
   constructor(
-    options: ClusterConfig | HostOptions,
+    options: ClusterConfig,
     store: Store,
     { clock, log, version, directory: place, Events }: Means,
   ) {
@@ -90,16 +76,15 @@ export class Cluster {
     this.#version = version
     this.store = store
     const ring = new KeyRing(options.name, options.keys)
-    const files = tlsOf(options)
-    const tls = files === undefined ? undefined : new ReplicaTls(options.name, files, place)
+    const tls = options.tls === undefined ? undefined : new ReplicaTls(options.name, options.tls, place)
     this.tls = tls
     const listeners = new Map<string, BesideOthers>()
     const shared: Shared = { store, ring, clock, keys: storeKeys(options.name) }
     const vouchers = new Vouchers(ring)
     this.ring = ring
     const sharers = (): number => this.others.length
-    this.shared = isSharing(store) ? new RedisShared({ name: options.name, store, ring, sharers }) : undefined
-    this.news = this.shared === undefined ? undefined : new News(this.shared, clock)
+    this.shared = new RedisShared({ name: options.name, store, ring, sharers })
+    this.news = new News(this.shared, clock)
     this.directory = new Directory(shared)
     this.replica = new Replica(shared, log, {
       lapsed: () => this.sessions.lookAgain(),
@@ -108,7 +93,7 @@ export class Cluster {
     })
     const epochOf = (session: string): number | undefined => this.sessions.epochOf(session)
     const kept = { name: options.name, ring, clock, epochOf }
-    this.events = isSharing(store) && Events !== undefined ? new Events({ ...kept, store }) : undefined
+    this.events = Events === undefined ? undefined : new Events({ ...kept, store })
     const { events } = this
     this.sessions = new Sessions(shared, { log, listeners, events, me: () => this.replica.id })
     const every = (ms: number, run: () => void): (() => void) => this.#every(ms, run)
@@ -130,10 +115,9 @@ export class Cluster {
   }
 
   /** @throws GatewayError GW_CLUSTER_CHANGED where more than its keys is another, GW_CLUSTER_TLS */
-  become(options: ClusterConfig | HostOptions, config: Config, directory: string): void {
+  become(options: ClusterConfig, config: Config, directory: string): void {
     if (!isSameBut(this.#options, options)) throw clusterError('GW_CLUSTER_CHANGED')
-    const tls = tlsOf(options)
-    if (tls !== undefined) this.tls?.become(tls, directory)
+    if (options.tls !== undefined) this.tls?.become(options.tls, directory)
     if (canonical(options.keys) !== this.#keys) {
       this.sessions.writeAgain()
       this.events?.writeAgain()
@@ -144,39 +128,31 @@ export class Cluster {
     this.replica.describe({ config: this.#config })
   }
 
-  /** Opens the entrance, and enters the directory, where it is a replica. Goes on without Redis where that is away. */
-  async start(isReplica: boolean): Promise<void> {
+  /** Opens the entrance, and enters the directory. Goes on without Redis where that is away. */
+  async start(): Promise<void> {
     this.#users++
     if (this.#isStarted) return
     this.#isStarted = true
     await this.store.connect()
-    if (isReplica) {
-      const address = await this.#enter()
-      const started = Date.now()
-      await this.replica.start({ address, started, version: this.#version, config: this.#config })
-    }
+    const address = await this.#enter()
+    const started = Date.now()
+    await this.replica.start({ address, started, version: this.#version, config: this.#config })
     this.#forget.push(this.#every(LOOK_MS, () => void this.look()))
-    if (isReplica) this.news?.start()
+    this.news.start()
     await this.look()
   }
 
   /** Opens the entrance. Resolves with the address that others find it at. */
   async #enter(): Promise<string> {
     const options = this.#options
-    if (isOfHost(options)) return this.entrance.start({ path: join(options.sockets, this.replica.id) })
     const bound = await this.entrance.start(hostAndPort(options.listen) ?? { host: '127.0.0.1', port: 0 })
     return options.address ?? bound
-  }
-
-  /** True where the replicas are processes of one machine. */
-  get isOfHost(): boolean {
-    return isOfHost(this.#options)
   }
 
   /** The address at which it takes what is handed on where others can listen to that; undefined where nobody can. */
   get plainAddress(): string | undefined {
     const options = this.#options
-    if (isOfHost(options) || this.tls !== undefined) return undefined
+    if (this.tls !== undefined) return undefined
     const { listen, address = listen } = options
     const isOfMachine = [listen, address].every(one => isLoopback(hostAndPort(one)?.host ?? ''))
     return isOfMachine ? undefined : address
@@ -209,7 +185,7 @@ export class Cluster {
     this.hasEnded = true
     for (const forget of this.#forget) forget()
     this.neighbours.stop()
-    this.news?.stop()
+    this.news.stop()
     await this.replica.leave()
     this.entrance.stop()
     this.store.close()
@@ -235,20 +211,11 @@ export class Cluster {
   }
 }
 
-function isSharing(store: Store): store is SharingStore {
-  return 'subscribe' in store
-}
-
 /** True where nothing but keys and names of files differs. */
-function isSameBut(one: ClusterConfig | HostOptions, other: ClusterConfig | HostOptions): boolean {
-  const without = ({ keys: _, ...rest }: ClusterConfig | HostOptions): string =>
-    canonical({ ...rest, tls: tlsOf(rest) !== undefined })
+function isSameBut(one: ClusterConfig, other: ClusterConfig): boolean {
+  const without = ({ keys: _, ...rest }: ClusterConfig): string =>
+    canonical({ ...rest, tls: rest.tls !== undefined })
   return without(one) === without(other)
-}
-
-/** Between processes of one machine nobody listens. */
-function tlsOf(options: object): ClusterConfig['tls'] {
-  return 'tls' in options ? (options as ClusterConfig).tls : undefined
 }
 
 function ofAllHosts(config: Config): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { BoundedMap, isObject, type Clock } from '../../src/plugin.ts'
-import { type Reach, reachOf } from './address.ts'
+import { hostAndPort, type Reach } from './address.ts'
 import type { KeyRing } from './key-ring.ts'
 import type { StoreKeys } from './keys.ts'
 import { ROSTER } from './store/scripts.ts'
@@ -14,7 +14,7 @@ const MOST = 1000
 /** One replica, as it says of itself. */
 export interface Entry {
   readonly id: string
-  /** Address at which the replica takes requests that are handed on, as `host:port` or `unix:` and a path. */
+  /** Address at which the replica takes requests that are handed on, as `host:port`. */
   readonly address: string
   /** In milliseconds since 1970. */
   readonly started: number
@@ -118,7 +118,7 @@ export class Directory {
     const entry = entryOf(ring.read('directory', lease))
     const isItsOwn = entry?.id === id
     if (lease !== '' && !isItsOwn) this.forged++
-    const reach = isItsOwn ? reachOf(entry.address) : undefined
+    const reach = isItsOwn ? hostAndPort(entry.address) : undefined
     const known = { lease, entry: isItsOwn ? entry : undefined, reach, at: clock.now() }
     this.#known.set(id, known)
     if (known.entry !== undefined) this.#seen.set(id, known)

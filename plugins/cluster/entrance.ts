@@ -1,4 +1,3 @@
-import { chmod } from 'node:fs/promises'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -13,7 +12,7 @@ import {
   RPC,
   type ServeWork,
 } from '../../src/plugin.ts'
-import { addressOf, socketAddress } from './address.ts'
+import { addressOf } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
 import type { Problem, VouchedBody, Vouchers } from './vouchers.ts'
@@ -96,18 +95,16 @@ export class Entrance {
   }
 
   /** Opens it. Resolves with the address at which it is found. */
-  async start(place: { host: string; port: number } | { path: string }): Promise<string> {
-    const named = 'path' in place ? socketAddress(place.path) : addressOf(place.host, place.port)
+  async start({ host, port }: { host: string; port: number }): Promise<string> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', (cause: Error) =>
-        reject(clusterError('GW_CLUSTER_LISTEN', { address: named, why: cause.message, cause })),
+        reject(
+          clusterError('GW_CLUSTER_LISTEN', { address: addressOf(host, port), why: cause.message, cause }),
+        ),
       )
-      this.#server.listen({ ...place, exclusive: true }, resolve)
+      this.#server.listen({ host, port, exclusive: true }, resolve)
     })
-    if (!('path' in place)) return addressOf(place.host, (this.#server.address() as AddressInfo).port)
-    // Only this user may hand on.
-    await chmod(place.path, 0o600)
-    return named
+    return addressOf(host, (this.#server.address() as AddressInfo).port)
   }
 
   stop(): void {

@@ -41,7 +41,7 @@ export const HEALTH = {
   'cluster-store-away': {
     level: 'warning',
     text: 'what replicas share does not answer: sessions of other replicas cannot be looked up, none is adopted, and each replica allows its part of a limit',
-    fix: 'Look at Redis and at cluster.redis, or at the primary of --workers',
+    fix: 'Look at Redis and at cluster.redis',
   },
   'cluster-store-refuses': {
     level: 'error',

@@ -1,18 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
 import { LIST_CHANGES, ownPackage, type Config, type Plugin, type PluginApi } from '../../src/plugin.ts'
 import { check } from './check.ts'
-import type { Cluster, HostOptions } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
 import { ERRORS, HEALTH } from './errors.ts'
 import type { KeptEvents } from './events/kept-events.ts'
 import type { News } from './news.ts'
-import { shareOf } from './share.ts'
-import type { Store } from './store/store.ts'
 
 type ClusterConfig = NonNullable<Config['cluster']>
 
-/** Name of the socket at which the processes of one machine find their store. */
-const STORE = 'store'
 /** Notifications of servers that replicas tell each other. */
 const NEWS = [...LIST_CHANGES, 'notifications/resources/updated']
 /** Requests of a client that make its session what it is. */
@@ -27,24 +21,9 @@ export const cluster: Plugin<ClusterConfig> = {
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),
-  scope: 'shared',
   reads: ({ cluster: own }) => (own?.tls === undefined ? [] : [own.tls.cert, own.tls.key, own.tls.ca]),
-  share: (options, processes, number) => shareOf(options, processes, number),
-  amongProcesses: ({ directory }): HostOptions => ({
-    name: 'processes',
-    keys: [{ id: 'start', key: randomBytes(32).toString('base64') }],
-    sockets: directory,
-  }),
   async setup(api) {
-    const { hooks, config, options, role, clock, directory, slot } = api
-    const isPrimary = role === 'primary'
-    if (isPrimary && 'sockets' in options) {
-      const { sockets } = options as HostOptions
-      const { KeptStore } = await import('./store/primary-store.ts')
-      const kept = slot.gateway(() => new KeptStore(clock))
-      hooks.ready.tap(() => kept.start(join(sockets, STORE)))
-      return
-    }
+    const { hooks, config, options, directory } = api
     const { figuresOf, findingsAbout, replicasOf } = await import('./status.ts')
     const made = await clusterOf(api)
     let isUsed = false
@@ -53,13 +32,11 @@ export const cluster: Plugin<ClusterConfig> = {
     hooks.ready.tap(() => {
       made.become(options, config, directory)
       isUsed = true
-      return made.start(!isPrimary)
+      return made.start()
     })
     hooks.close.tap(() => (isUsed ? made.stop() : made.closeUnused()))
-    // No client comes to the primary of several processes: it shares what the others do, and is no replica.
-    if (isPrimary) return
     hooks.neighbours.tap(() => made.neighbours)
-    if (made.news !== undefined) tellNews(api, made.news)
+    tellNews(api, made.news)
     if (isAdoptable(config)) hooks.settled.tap({ methods: TELLING }, exchange => made.sessions.note(exchange))
     hooks.sessionEnd.tap((session, reason) => made.sessions.ended(session, reason))
     hooks.draining.tap(delayMs => made.drain(delayMs))
@@ -91,7 +68,8 @@ async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
   const kept = slot.gateway((): { cluster?: Cluster } => ({}))
   if (kept.cluster?.hasEnded === false) return kept.cluster
   const Events = await eventsFor(options)
-  const store = await storeFor(api)
+  const { RedisStore } = await import('./store/redis-store.ts')
+  const store = await RedisStore.make({ redis: options.redis, directory, clock, log })
   const { version } = ownPackage()
   try {
     return (kept.cluster = new Made(options, store, { clock, log, version, directory, Events }))
@@ -104,17 +82,6 @@ async function clusterOf(api: PluginApi<ClusterConfig>): Promise<Cluster> {
 /** The place for events of sessions that all replicas find; undefined where each owner keeps its own. */
 async function eventsFor(options: ClusterConfig): Promise<typeof KeptEvents | undefined> {
   return options.events === 'redis' ? (await import('./events/kept-events.ts')).KeptEvents : undefined
-}
-
-/** Memory that the replicas share: of the process that started them, where they are of one machine, or else Redis. */
-async function storeFor({ options, clock, log, directory }: PluginApi<ClusterConfig>): Promise<Store> {
-  if ('sockets' in options) {
-    const { sockets } = options as HostOptions
-    const { PrimaryStore } = await import('./store/primary-store.ts')
-    return new PrimaryStore(join(sockets, STORE), clock)
-  }
-  const { RedisStore } = await import('./store/redis-store.ts')
-  return RedisStore.make({ redis: options.redis, directory, clock, log })
 }
 
 /** False where a server keeps state for each session that another replica could not go on with. */

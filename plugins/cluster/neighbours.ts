@@ -62,8 +62,6 @@ type TakenOver = { readonly where: Whereabouts } | { readonly owner: string }
 export class Replicas implements Neighbours {
   /** Requests that were given to others. */
   handedOn = 0
-  /** Connections that follow the session of their client: given to others, and taken from them. */
-  readonly connections = { given: 0, taken: 0 }
   readonly events: EventCopies | undefined
   /** Does what others ask of this process; undefined before anybody can. */
   serveWork: ServeWork | undefined
@@ -110,10 +108,6 @@ export class Replicas implements Neighbours {
       },
       work: place => this.#work(place),
     }
-  }
-
-  moved(how: 'given' | 'taken'): void {
-    this.connections[how]++
   }
 
   joinWork(serve: ServeWork): Required<Sought>['work'] {
@@ -241,9 +235,8 @@ export class Replicas implements Neighbours {
     const { replica, vouchers, directory, tls, log } = this.#around
     this.handedOn++
     return {
-      place: owner,
       address,
-      tls: 'host' in address ? tls?.to(address.host) : undefined,
+      tls: tls?.to(address.host),
       voucher: (request: IncomingMessage, handed: Handed) =>
         vouchers.write(request, handed, replica.id, owner),
       vouch: (body: Buffer) => vouchers.writeWork(body, replica.id, owner),

@@ -13,7 +13,6 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
   const entries = await cluster.look()
   return {
     self: replica.id,
-    sharedIn: cluster.isOfHost ? 'the primary' : 'Redis',
     store: store.isUp ? 'up' : 'away',
     ...(store.refusal === undefined ? {} : { refusal: store.refusal }),
     sessions: sessions.size,
@@ -21,8 +20,6 @@ export async function replicasOf(cluster: Cluster): Promise<JsonObject> {
     handedOn: neighbours.handedOn,
     taken: entrance.taken,
     refused: entrance.refused,
-    connectionsGiven: neighbours.connections.given,
-    connectionsTaken: neighbours.connections.taken,
     forged: directory.forged,
     fenced: replica.fenced,
     ...(events === undefined ? {} : { events: eventsIn(events) }),
@@ -82,22 +79,12 @@ export function figuresOf(cluster: Cluster): Figure[] {
     ),
     counter('cluster_taken', 'Requests that other replicas gave to this one.', entrance.taken),
     counter('cluster_refused', 'Requests that were handed on and not taken.', entrance.refused),
-    counter(
-      'cluster_connections_given',
-      'Idle connections given to the process that has the session of their client.',
-      neighbours.connections.given,
-    ),
-    counter(
-      'cluster_connections_taken',
-      'Connections that other processes gave to this one.',
-      neighbours.connections.taken,
-    ),
     counter('cluster_forged', 'Entries of the directory that no replica has written.', directory.forged),
     counter('cluster_adopted', 'Sessions that this replica went on with.', sessions.adopted),
     counter(
       'cluster_news',
       'Changes of lists and resources that other replicas told of, and no server of this one.',
-      cluster.news?.heardOfOthers ?? 0,
+      cluster.news.heardOfOthers,
     ),
     counter('cluster_fenced', 'Times that this replica had to take another id.', replica.fenced),
     ...(cluster.events === undefined ? [] : figuresOfEvents(cluster.events)),
@@ -123,14 +110,6 @@ function counter(name: string, help: string, value: number): Figure {
 
 type Row = Entry & { readonly isSelf: boolean }
 
-/** Replicas as several processes tell of them, each of them once. */
-export function eachOnce(status: JsonObject): JsonObject {
-  const rows = new Map<string, Row>()
-  for (const row of status.replicas as readonly Row[])
-    rows.set(row.id, { ...row, isSelf: row.isSelf || rows.get(row.id)?.isSelf === true })
-  return { ...status, replicas: [...rows.values()] }
-}
-
 /** Rows of a table for people. */
 export function linesOf(status: JsonObject, now: number): string[] {
   const replicas = status.replicas as readonly Row[]
@@ -143,16 +122,8 @@ export function linesOf(status: JsonObject, now: number): string[] {
   ])
   const table = [['replica', 'address', 'version', 'configuration', 'up'], ...rows]
   const widths = table[0]?.map((_, column) => Math.max(...table.map(row => row[column]?.length ?? 0))) ?? []
-  const { sharedIn, store, sessions, adopted, handedOn, taken, refused, fenced, events } = status
-  const { connectionsGiven: given, connectionsTaken: got } = status
-  // Replicas of several machines have no connections to give to each other.
-  const moved =
-    Number(given) + Number(got) > 0
-      ? `; ${String(given)} connections given to others, ${String(got)} taken`
-      : ''
+  const { store, sessions, adopted, handedOn, taken, refused, fenced, events } = status
   const but = typeof status.refusal === 'string' ? `, and refuses what it is asked: ${status.refusal}` : ''
-  const memory = String(sharedIn)
-  const said = memory.slice(0, 1).toUpperCase() + memory.slice(1)
   return [
     ...table.map(row =>
       row
@@ -161,7 +132,7 @@ export function linesOf(status: JsonObject, now: number): string[] {
         .trimEnd(),
     ),
     '',
-    `${said} is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused${moved}; fenced ${String(fenced)} times`,
+    `Redis is ${String(store)}${but}. This replica (*): ${String(sessions)} sessions, ${String(adopted)} adopted; ${String(handedOn)} requests handed on, ${String(taken)} taken, ${String(refused)} refused; fenced ${String(fenced)} times`,
     ...lineOfEvents(events),
   ]
 }

@@ -11,7 +11,6 @@ export const fit: Plugin<NonNullable<Config['fit']>> = {
   name: 'fit',
   claims: { section: 'fit', profile: ['fit'] },
   check,
-  sharedVerbs: ['fit.report', 'fit.clients'],
   commands: () => import('./commands.ts'),
   setup(api) {
     const { options, hooks, log, slot } = api

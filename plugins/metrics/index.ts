@@ -8,7 +8,6 @@ import {
   type Plugin,
 } from '../../src/plugin.ts'
 import { Calls, CONTENT_TYPES, exposition, formatFor, type Family } from './calls.ts'
-import { joinPages } from './join-pages.ts'
 import { Operations } from './operation-durations.ts'
 import { gauge, healthFamilies, ProcessFigures, upstreamFamilies } from './upstreams.ts'
 
@@ -29,14 +28,12 @@ interface Kept {
 export const metrics: Plugin<NonNullable<Config['metrics']>> = {
   name: 'metrics',
   claims: { section: 'metrics' },
-  scope: 'shared',
   check(config, report) {
     const names = Object.keys(mapAt(config, 'listeners'))
     listAt(config, 'metrics', 'listeners').forEach((name, i) =>
       isKnown(name, { what: 'listener', names, severity: 'warning' }, `/metrics/listeners/${i}`, report),
     )
   },
-  merge: { path: ({ path }) => path, answers: joinPages },
   setup({ options, hooks, clock, slot }) {
     const { path, listeners, tools } = options
     const bounds = [...new Set(options.buckets)].sort((a, b) => a - b)

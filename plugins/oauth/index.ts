@@ -2,21 +2,15 @@ import type { Config, Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
 import { HEALTH } from './health.ts'
-import { VERBS } from './types.ts'
 import { hasLoginsOfCallers, hasOAuth, isOfCaller } from './upstreams.ts'
 import { VAULT_ERRORS } from './vault/errors.ts'
 
 /** Logs in to upstreams that ask for OAuth tokens, and puts the tokens on their requests. */
 export const oauth: Plugin<Config['oauth']> = {
   name: 'oauth',
-  scope: 'shared',
   sharesState: true,
   claims: { section: 'oauth', upstream: ['oauth'], makesUpstreams: true },
   errors: { ...ERRORS, ...VAULT_ERRORS },
-  ownerVerbs: VERBS,
-  // Of several processes one has the logins: they wait for it, and are renewed there once for all.
-  ownership: spec =>
-    hasOAuth(spec) ? { tokens: isOfCaller(spec) && spec.oauth.grant !== 'code' } : undefined,
   health: HEALTH,
   check,
   commands: () => import('./commands.ts'),

@@ -67,7 +67,7 @@ export class OAuthService {
   /** Of many machines, which have no file in common, the vault is what they share. */
   #vaultOf(api: ServiceApi): Vault {
     const { shared, clock } = api
-    if (shared?.spans !== 'hosts') return this.#fileVault(api)
+    if (shared === undefined) return this.#fileVault(api)
     return new SharedVault({ store: shared, clock, saw: secret => this.#api.keepSecret(secret) })
   }
 
@@ -100,7 +100,7 @@ export class OAuthService {
   /** Place of the logins, for people; undefined where they end with this process. */
   get place(): string | undefined {
     const { shared, state } = this.#api
-    if (shared?.spans === 'hosts') return 'the Redis of "cluster", for all replicas'
+    if (shared !== undefined) return 'the Redis of "cluster", for all replicas'
     return state === undefined ? undefined : join(state, NAME)
   }
 
@@ -108,7 +108,7 @@ export class OAuthService {
   async carryOver(): Promise<void> {
     const { shared, state, log, clock } = this.#api
     const path = state === undefined ? undefined : join(state, NAME)
-    if (shared?.spans !== 'hosts' || path === undefined || !existsSync(path)) return
+    if (shared === undefined || path === undefined || !existsSync(path)) return
     const again = (why: string): void => {
       log.warn('logins in the file of this gateway cannot be carried over to all replicas yet', { why })
       clock.after(AGAIN_MS, () => void (this.#users > 0 && this.carryOver()))

@@ -6,7 +6,6 @@ import { isOpenApi } from './spec.ts'
 /** Upstreams of type `openapi`: HTTP APIs, whose operations are tools. */
 export const openApi: Plugin<undefined> = {
   name: 'openapi',
-  scope: 'shared',
   claims: { upstream: ['document'], makesUpstreams: true },
   errors: ERRORS,
   check,

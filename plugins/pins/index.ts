@@ -29,8 +29,6 @@ const SAYS: Readonly<Record<Status, string>> = {
 /** Withholds what servers say of themselves where it is not what their owner accepted in gateway.lock. */
 export const pins: Plugin<Mode> = {
   name: 'pins',
-  // Servers are started by the process that has those which all workers share.
-  scope: 'shared',
   claims: { section: 'pins', upstream: ['pins'] },
   errors: ERRORS,
   health: HEALTH,

@@ -39,10 +39,6 @@ export const rateLimit: Plugin<RateLimitConfig> = {
   name: 'rate-limit',
   claims: { section: 'rateLimit', records: true },
   errors: ERRORS,
-  // Each process of several counts in the same file.
-  share: (options, _processes, _number, place) => ({
-    options: { ...options, ...(options.state === undefined && place !== undefined ? { state: place } : {}) },
-  }),
   async setup(api) {
     const { hooks, slot, options } = api
     const rules = await rulesOf(api)

@@ -29,7 +29,6 @@ export const resilience: Plugin = {
   claims: { upstream: ['timeout', 'limits', 'breaker', 'retry'], always: true },
   errors: ERRORS,
   health: HEALTH,
-  scope: 'shared',
   setup({ hooks, clock, log }) {
     const bulkheads = new Map<string, Bulkhead>()
     const withOutput = new Set<string>()

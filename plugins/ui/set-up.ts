@@ -14,19 +14,17 @@ import { type ApiHost, partsOf } from './api/host.ts'
 import { lookingRoutes } from './api/looking.ts'
 import { openApi } from './api/openapi.ts'
 import { overviewRoutes } from './api/overview.ts'
-import { placesOf } from './api/places.ts'
 import type { Route } from './api/route.ts'
 import { taskRoutes } from './api/tasks.ts'
 import { Trials } from './api/trials.ts'
 import { coveredBy, servedBy } from './listeners.ts'
-import { hearAll, Shipment, tellAll } from './record/among-workers.ts'
 import { Clients } from './record/clients.ts'
-import { Ledger, type Recorded } from './record/ledger.ts'
-import { answerForCalls, answerForClients, ownRecords, type Records, recordsOfAll } from './record/records.ts'
+import { Ledger } from './record/ledger.ts'
+import { answerVerbs, ownRecords, type Records } from './record/records.ts'
 import { recordCalls } from './record/recorder.ts'
 import { Streams } from './record/streams.ts'
 import { NAMELESS, Site } from './site.ts'
-import type { Event, Part } from './types.ts'
+import type { Part } from './types.ts'
 
 type Options = NonNullable<Config['ui']>
 
@@ -41,50 +39,25 @@ interface State {
   readonly clients: Clients
   readonly streams: Streams
   readonly trials: Trials
-  readonly written: { add(call: Recorded): void }
   readonly records: Records
-  /** Calls of late, where this process keeps them. */
-  readonly ledger?: Ledger
-  /** Tells all pages, wherever they are open. */
-  tell(event: Event): void
-  /** Sends what is on its way to where it is kept. */
-  flush(): Promise<void>
+  /** Calls of late. */
+  readonly ledger: Ledger
   /** URLs of listeners, by name. */
   readonly urls: Map<string, string>
   /** Generations that use it. */
   owners: number
 }
 
-/** Everything is in this process, or in the one that has started it for several. */
-function stateOf(api: PluginApi<Options>): State {
-  const { shared, clock, hide, options, control } = api
+function stateOf({ clock, hide, options }: PluginApi<Options>): State {
   const clients = new Clients()
-  const common = {
-    clients,
-    trials: new Trials(hide, placesOf(api)),
-    urls: new Map<string, string>(),
-    owners: 0,
-  }
-  if (shared !== undefined) {
-    const shipment = new Shipment(shared, clock)
-    return {
-      ...common,
-      browsers: new Browsers(shared),
-      streams: new Streams(clock, hide, heard => hearAll(shared, heard)),
-      written: shipment,
-      records: recordsOfAll(control),
-      tell: event => tellAll(shared, event),
-      flush: () => shipment.send(),
-    }
-  }
   const streams = new Streams(clock, hide)
   const ledger = new Ledger(clock, streams, options.calls)
   return {
-    ...common,
-    ...{ streams, ledger, written: ledger, records: ownRecords(ledger, clients) },
+    ...{ clients, streams, ledger, records: ownRecords(ledger, clients) },
     browsers: new Browsers(new SharedMemory({ now: () => clock.now() }).of({})),
-    tell: event => streams.tell(event),
-    flush: () => Promise.resolve(),
+    trials: new Trials(hide),
+    urls: new Map(),
+    owners: 0,
   }
 }
 
@@ -92,12 +65,11 @@ function stateOf(api: PluginApi<Options>): State {
 export async function setUp(api: PluginApi<Options>): Promise<void> {
   const { options, config, hooks, clock, slot } = api
   const state = slot.gateway(() => stateOf(api))
-  const { browsers, clients, ledger, written } = state
+  const { browsers, clients, ledger } = state
   await browsers.begin()
   follow(api, state)
-  recordCalls(hooks, { ledger: written, clients }, { options, clock })
-  if (ledger !== undefined) answerForCalls(hooks, ledger)
-  answerForClients(hooks, clients)
+  recordCalls(hooks, { ledger, clients }, { options, clock })
+  answerVerbs(hooks, ledger, clients)
   const site = siteOf(api, state)
   const served = servedBy({ ...config, ui: options })
   for (const path of [options.path, `${options.path}/*`, `${options.path}/api/*`])
@@ -138,16 +110,7 @@ function siteOf(api: PluginApi<Options>, state: State): Site {
     ...trials.routes(),
   ]
   const site = { path, admission, browsers, routes: withDescription(routes), parts, hide }
-  return new Site(isReplica(config) ? { ...site, replica: () => replicaName(api) } : site)
-}
-
-/** Processes of one machine are replicas to each other, too, and have no Redis. */
-function isReplica({ cluster }: Config): boolean {
-  return cluster !== undefined && 'redis' in cluster
-}
-
-function replicaName({ role, place }: PluginApi<Options>): string {
-  return role === 'worker' ? '' : (place() ?? '')
+  return new Site(config.cluster === undefined ? site : { ...site, replica: () => api.place() ?? '' })
 }
 
 function withDescription(routes: readonly Route[]): Route[] {
@@ -167,22 +130,20 @@ function follow({ hooks, options }: PluginApi<Options>, state: State): void {
   hooks.session.tap(session => clients.opened(session))
   hooks.sessionEnd.tap(session => clients.closed(session))
   hooks.upstreamState.tap((name, now, problem) => {
-    state.tell({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
+    streams.tell({ type: 'server', name, state: now, ...(problem === undefined ? {} : { problem }) })
   })
   hooks.listening.tap(({ name, url }) => {
     if (url !== undefined) urls.set(name, new URL(url).origin)
   })
   hooks.ready.tap(() => {
     state.owners++
-    state.ledger?.calls.resize(options.calls)
+    state.ledger.calls.resize(options.calls)
     if (state.owners > 1) streams.tell({ type: 'changed', what: 'configuration' })
   })
   // A stream that is open would hold the end up.
   hooks.stopping.tap(() => streams.end())
   hooks.close.tap(() => {
     state.owners--
-    if (state.owners > 0) return undefined
-    streams.end()
-    return state.flush()
+    if (state.owners === 0) streams.end()
   })
 }

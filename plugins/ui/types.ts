@@ -57,17 +57,6 @@ export interface ServerRow {
   readonly findings?: readonly Finding[]
 }
 
-/** One of several processes that accept. */
-export interface WorkerRow {
-  readonly worker: number
-  readonly ready: boolean
-  readonly pid?: number
-  readonly restarts: number
-  readonly sessions?: number
-  readonly running?: number
-  readonly rss?: number
-}
-
 /** Figures of ten seconds. */
 export interface Figures {
   /** Its beginning, in milliseconds since 1970. */
@@ -93,8 +82,6 @@ export interface Overview {
     readonly rss: number
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
-  /** Processes that accept, where there are several. */
-  readonly workers?: readonly WorkerRow[]
   readonly servers: readonly ServerRow[]
   /** The worst of all findings: ok, info, warning or error. */
   readonly level: string

@@ -1,6 +1,5 @@
 import type { Config, ListenerConfig } from '../config/config.gen.ts'
 import type { Gate } from './gate.ts'
-import type { Moves } from './moves.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Clock, Log } from './plugin.ts'
 
@@ -38,6 +37,4 @@ export interface ListenerContext {
   readonly authenticates: boolean
   /** The other processes that have clients of this one; absent where there are none. */
   readonly neighbours?: Neighbours | undefined
-  /** Ways to give connections to them; absent where none is on this machine. */
-  readonly moves?: Moves | undefined
 }

@@ -8,7 +8,7 @@ import type { Choices, Principal, Session } from './exchange.ts'
 export interface Sealing {
   /** The first closes, all open. */
   readonly keys: readonly Uint8Array[]
-  /** Name of this process in what it alone can use: `w3`, or `r` and sixteen hex digits. */
+  /** Name of this process in what it alone can use: `r` and sixteen hex digits. */
   readonly place: string
 }
 
@@ -29,8 +29,6 @@ export interface PeerProof {
 
 /** Another process, which has what a request is about. */
 export interface Neighbour {
-  /** Its name, where connections may be given to it. */
-  readonly place?: string
   /** Where it takes what is handed on. */
   readonly address: { readonly socketPath: string } | { readonly host: string; readonly port: number }
   /** Absent where requests go to it as they are. */
@@ -158,8 +156,6 @@ export interface Neighbours {
   newId(): string
   /** Has others hand on to a listener, and looks up for it where the rest belongs. */
   join(listener: string, beside: BesideOthers): Sought
-  /** Hears of each connection that is given to another process, or taken from one. */
-  moved?(how: 'given' | 'taken'): void
   /** Has others ask this process to go on with what it keeps, and looks up where the rest is kept. Absent where nobody asks. */
   joinWork?(serve: ServeWork): Required<Sought>['work']
 }

@@ -58,12 +58,6 @@ export interface Load {
   readonly refused?: number
 }
 
-/**
- * Part of this process in its gateway: the only one; the one that starts the others, and has the servers which all share; or one
- * of those that clients reach.
- */
-export type ProcessRole = 'alone' | 'primary' | 'worker'
-
 /** Structured log to stderr; the protocol owns stdout. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void

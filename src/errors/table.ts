@@ -233,23 +233,12 @@ export const ERRORS = {
     hint: 'Choose another port or host in listeners.{listener}; to serve once on a free one: --set listeners.{listener}.port=0.',
     exit: 4,
   },
-  GW_WORKERS: {
-    text: 'this configuration does not go with {workers} workers: {why}',
-    hint: 'docs/workers.md says what several workers share and what they do not; without --workers it runs as it is.',
-    exit: 3,
-  },
   GW_SHARED_AWAY: {
     text: 'what several processes of this gateway keep in common cannot be reached: {why}',
     hint: 'Try again. With cluster, look at Redis; see: gateway replicas.',
     http: 503,
     rpc: RPC.internal,
     isOurs: true,
-  },
-  GW_WORKER_GONE: {
-    text: 'the worker has ended',
-    hint: 'Another process takes its place; try again. The log says how it ended.',
-    exit: 4,
-    rpc: RPC.internal,
   },
   GW_TOO_LARGE: {
     text: '{what} is larger than {limit} bytes',

@@ -10,7 +10,7 @@ import type {
   RequestOptions,
   UpstreamHandle,
 } from '../api/gateway.ts'
-import type { Listener, Log } from '../api/index.ts'
+import type { Listener } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
@@ -38,7 +38,6 @@ import { Events, LogFeed } from './events.ts'
 import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
 import { handleOf, inspect, loadOf } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
-import type { Inside } from './process-hooks.ts'
 import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
 import { openSeal, openState } from './open-state.ts'
 
@@ -61,14 +60,14 @@ export function createGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions = {},
 ): Promise<Gateway> {
-  return makeGateway(source, options, {})
+  return makeGateway(source, options)
 }
 
-/** The same, for a process that may be one of several of the gateway. */
+/** The same, with upstreams that something else makes ahead of plugins. */
 export async function makeGateway(
   source: LoadedConfig | JsonObject,
   options: GatewayOptions,
-  inside: Inside,
+  upstream?: Surroundings['upstream'],
 ): Promise<Gateway> {
   const directory = resolve(options.directory ?? '.')
   const loaded = await loadedFrom(source, directory)
@@ -76,13 +75,12 @@ export async function makeGateway(
   const unheard = createLog({ level: 'warn', format: 'json', write: () => undefined })
   const log = hidingLog(options.log ?? unheard, secrets.hide)
   const live: Live = { events: new Events(log) }
-  const around = await surround(loaded, { ...options, log, secrets }, inside, live)
+  const around = await surround(loaded, { ...options, log, secrets, upstream }, live)
   const first = await buildGeneration(loaded, around)
   const gate = new PipelineGate(first.graph, ownPackage())
   live.roots = gate.roots
-  const gateForClients = inside.wrapGate?.(gate) ?? gate
   const { clock } = around
-  const listeners = new Listeners({ gate: gateForClients, log, clock, moves: inside.moves })
+  const listeners = new Listeners({ gate, log, clock })
   const life: Life = { isStarted: false, isClosed: false, ending: new AbortController() }
   const generations = new Generations(first, { around, directory, gate, listeners, life })
   live.generations = generations
@@ -104,8 +102,7 @@ interface Live {
 
 async function surround(
   loaded: LoadedConfig,
-  options: GatewayOptions & { readonly log: Log; readonly secrets: Secrets },
-  inside: Inside,
+  options: GatewayOptions & Pick<Surroundings, 'log' | 'secrets' | 'upstream'>,
   live: Live,
 ): Promise<Surroundings & { readonly programs: OwnPrograms }> {
   const { log, secrets, environment = {}, clock = systemClock } = options
@@ -123,18 +120,12 @@ async function surround(
     unlisted: new UnlistedMethods(),
     plugins: options.plugins ?? [],
     control: (verb, params) =>
-      (live.gateway && inside.control?.(verb, params)) ??
       live.gateway?.control(verb, params) ??
       Promise.reject(new Error('no verb can be run while plugins are set up')),
     heardElsewhere: (name, notification) => live.generations?.heardElsewhere(name, notification),
-    builtins: inside.builtins,
-    upstream: inside.upstream,
-    role: inside.role ?? 'alone',
-    shared: inside.shared,
-    upstreamSays: (name, notification, upstream, isMeant) => {
-      live.generations?.says(name, notification, upstream, isMeant)
-      inside.said?.(name, notification, upstream, isMeant)
-    },
+    upstream: options.upstream,
+    upstreamSays: (name, notification, upstream, isMeant) =>
+      live.generations?.says(name, notification, upstream, isMeant),
     upstreamChanged: (name, state, upstream) => {
       if (live.generations?.changed(name, state, upstream) !== true) return
       const { problem } = upstream ?? {}
@@ -298,29 +289,25 @@ export class Gateway {
       await drain(this.generation.graph, this.#gate, this.#listeners.all, this.#around)
   }
 
-  /**
-   * Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. `others`
-   * ends processes whose clients this one serves, once its plugins know that it stops.
-   */
-  async close(others?: () => Promise<unknown>): Promise<void> {
+  /** Stops accepting, lets what runs finish within `shutdown.grace`, then stops every upstream. Nothing is left behind. */
+  async close(): Promise<void> {
     if (this.#life.isClosed) return
     this.#life.isClosed = true
     this.#life.ending.abort()
     // The clock's timers do not keep the process alive, and it must live until everything has ended.
     const alive = setInterval(() => undefined, KEEP_ALIVE_MS)
     try {
-      await this.#end(others)
+      await this.#end()
     } finally {
       clearInterval(alive)
     }
   }
 
-  async #end(others: (() => Promise<unknown>) | undefined): Promise<void> {
+  async #end(): Promise<void> {
     await this.#generations.quiet()
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
     graph.hooks.runner('stopping')?.(grace)
-    await others?.()
     await this.#generations.beside.end(grace, this.#listeners.stop(grace))
     this.#gate.shut()
     this.#around.parking.end()
@@ -375,7 +362,7 @@ export class Gateway {
     return runVerb(this, verb, params, { ...options, ending: this.#life.ending.signal })
   }
 
-  /** Answers the verb `plan`, of a gateway of which this process may be but one part. */
+  /** Answers the verb `plan`. */
   async plan(present: Present, params: JsonObject): Promise<JsonObject> {
     const { planOf } = await import('./plan/text.ts')
     const means = { environment: this.#around.environment, beside: this.#beside.bind(this) }
@@ -383,9 +370,9 @@ export class Gateway {
   }
 
   /** Another gateway, which saves nothing and says nothing. */
-  #beside(source: LoadedConfig, inside: Inside): Promise<Gateway> {
+  #beside(source: LoadedConfig, upstream: Surroundings['upstream']): Promise<Gateway> {
     const { environment, state } = this.#around
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })
-    return makeGateway(source, { beside: true, environment, log, state: state.directory }, inside)
+    return makeGateway(source, { beside: true, environment, log, state: state.directory }, upstream)
   }
 }

@@ -2,8 +2,6 @@ import { join } from 'node:path'
 import type {
   RootsOfClients,
   Clock,
-  ProcessRole,
-  SharedStore,
   Log,
   Neighbours,
   Notification,
@@ -71,12 +69,7 @@ export interface Surroundings {
   readonly state: { readonly directory: string | undefined; readonly isShared: boolean }
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly plugins: readonly Plugin<never>[]
-  /** Those of ours that may be installed; default all. */
-  readonly builtins?: readonly Plugin<never>[] | undefined
-  readonly role: ProcessRole
-  /** Memory that it shares with others, in a process that is started as one of several. */
-  readonly shared?: SharedStore | undefined
-  /** Makes upstreams ahead of plugins, where another process owns them. */
+  /** Makes upstreams ahead of plugins, for a plan of what would be. */
   readonly upstream?: ((spec: UpstreamConfig, context: UpstreamContext) => Upstream | undefined) | undefined
   /** Passes what an upstream says or becomes to the generations that it is a part of; it is known once it is made. */
   upstreamSays(
@@ -130,7 +123,7 @@ async function build(
   const locate = (finding: Finding): Problem => hideIn(problemIn(written, finding), around.secrets.hide)
   const given = around.plugins.map(plugin => ({ plugin, options: undefined, from: 'code', pointer: '' }))
   const plugins = ordered([
-    ...chooseBuiltins(around.builtins ?? builtins, config),
+    ...chooseBuiltins(builtins, config),
     ...(await loadConfigured(config, directory, locate)),
     ...given,
   ])
@@ -140,7 +133,6 @@ async function build(
   const { directory: place, isShared } = around.state
   const state = (plugin: Plugin<never>): string | undefined =>
     isShared && plugin.sharesState !== true ? undefined : place
-  const { role, shared } = around
   const warnings: Problem[] = []
   const warn = (problem: Problem): void => void warnings.push(problem)
   const api = {
@@ -159,8 +151,6 @@ async function build(
     state,
     hide,
     keepSecret: (value: string) => around.secrets.addPassing(value),
-    role,
-    shared,
     locate,
     warn,
   }
@@ -182,7 +172,7 @@ function assemble(
   before: Generation | undefined,
 ): Omit<Generation, 'warnings'> {
   const { config, directory } = written
-  const loaded = withConfig(written, configured(config, hooks, directory, around.builtins ?? builtins))
+  const loaded = withConfig(written, configured(config, hooks, directory, builtins))
   around.secrets.add(secretsIn(loaded.config))
   const upstreams = createUpstreams(loaded, plugins, hooks, around, before)
   const identity = identityOf(loaded)

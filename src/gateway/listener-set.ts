@@ -1,5 +1,5 @@
 import { gatewayError, reasonOf } from '../errors/errors.ts'
-import type { Clock, Config, Gate, Listener, ListenerConfig, Log, Moves, Neighbours } from '../api/index.ts'
+import type { Clock, Config, Gate, Listener, ListenerConfig, Log, Neighbours } from '../api/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 import type { LoadedConfig } from '../config/index.ts'
 
@@ -38,7 +38,6 @@ interface ListenersContext {
   readonly gate: Gate
   readonly log: Log
   readonly clock: Clock
-  readonly moves?: Moves | undefined
 }
 
 /** The open listeners. They outlive generations: one that stays at its address keeps its sessions. */
@@ -136,7 +135,7 @@ export class Listeners {
   }
 
   #create(name: string, spec: ListenerConfig, { loaded, hooks, neighbours }: Plan): Listener {
-    const { clock, gate, moves } = this.#context
+    const { clock, gate } = this.#context
     const log = this.#context.log.child({ listener: name })
     const listener = hooks.runner('createListener', spec.type)?.(spec, {
       name,
@@ -146,7 +145,6 @@ export class Listeners {
       gate,
       authenticates: asksWho(hooks, name),
       neighbours,
-      moves,
     })
     if (listener !== undefined && listener !== null) return listener
     throw gatewayError('GW_LISTEN', {

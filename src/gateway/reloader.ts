@@ -144,7 +144,7 @@ export class Generations {
     } finally {
       this.#coming = undefined
     }
-    return { source: loaded, changes: changesBetween(before, next) }
+    return { source: loaded, changes: changesOf(before.graph.config, next.graph.config) }
   }
 
   #refuseAtTheEnd(): void {
@@ -267,13 +267,8 @@ async function stopAllBut(generation: Generation, kept: Generation): Promise<voi
   await Promise.all(gone.map(({ upstream }) => upstream.stop()))
 }
 
-/** Differences of the next generation. */
-function changesBetween(before: Generation, next: Generation): ConfigChanges {
-  return changesOf(before.graph.config, next.graph.config)
-}
-
 /** Differences of the next configuration. */
-export function changesOf(old: Config, now: Config): ConfigChanges {
+function changesOf(old: Config, now: Config): ConfigChanges {
   const keys = new Set([...Object.keys(old), ...Object.keys(now)] as (keyof Config)[])
   return {
     upstreams: differences(enabled(old), enabled(now)),

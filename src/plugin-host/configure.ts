@@ -1,11 +1,4 @@
-import {
-  markedLike,
-  parseConfig,
-  withoutMark,
-  type Config,
-  type Feature,
-  type UpstreamConfig,
-} from '../config/index.ts'
+import { parseConfig, type Config, type Feature, type UpstreamConfig } from '../config/index.ts'
 import type { Hooks } from '../hooks/hooks.ts'
 
 /** Types of upstream that the schema describes; all others are a plugin's own. */
@@ -44,7 +37,7 @@ export function configured(
       version: 1,
       ...authOf(config),
       listeners: Object.fromEntries(listeners),
-      upstreams: Object.fromEntries(described.map(([name, spec]) => [name, withoutMark(spec)])),
+      upstreams: Object.fromEntries(described),
     },
     { directory, features },
   ).config
@@ -54,12 +47,7 @@ export function configured(
     listeners: Object.freeze({ ...config.listeners, ...added.listeners }),
     upstreams: Object.freeze({
       ...config.upstreams,
-      ...Object.fromEntries(
-        Object.entries(added.upstreams).map(([name, spec]) => [
-          name,
-          markedLike(spec, written.upstreams[name]),
-        ]),
-      ),
+      ...added.upstreams,
       ...(Object.fromEntries(completed) as Config['upstreams']),
     }),
   })

@@ -2,7 +2,7 @@ import type { Problem } from '../config/problem.ts'
 import { addErrors, GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { inTime, type Patience } from '../hooks/guard.ts'
 import { Hooks } from '../hooks/hooks.ts'
-import type { Clock, Config, Fetch, Handles, Log, ProcessRole, Programs, SharedStore } from '../api/index.ts'
+import type { Clock, Config, Fetch, Handles, Log, Programs, SharedStore } from '../api/index.ts'
 import { parseDuration } from '../util/units.ts'
 import { inPluginFile, type Locate } from './failure.ts'
 import { checkOptions, runCheck } from './options.ts'
@@ -33,9 +33,6 @@ interface InstallContext {
   readonly upstreamSays: PluginApi['upstreamSays']
   /** Directory in which a plugin keeps what outlives this process. */
   state(plugin: Plugin<never>): string | undefined
-  readonly role: ProcessRole
-  /** Memory that the process shares with others, where no plugin has one that reaches further. */
-  readonly shared?: SharedStore | undefined
   hide(text: string): string
   /** Hides a value that came while the gateway runs. */
   keepSecret(value: string): void
@@ -83,8 +80,6 @@ async function setUp(
     state,
     hide,
     keepSecret,
-    role,
-    shared,
     locate,
     warn,
   }: InstallContext,
@@ -113,8 +108,7 @@ async function setUp(
       hide,
       keepSecret,
       ...asking(hooks),
-      role,
-      shared: storeOf(plugin.name, plugin.shares === 'host' ? shared : (given(hooks) ?? shared)),
+      shared: storeOf(plugin.name, given(hooks)),
       slot: slots.of(plugin.name),
       parseYaml: async text => (await import('../config/source/plain-yaml.ts')).fromYaml(text),
     })

@@ -17,9 +17,6 @@ export function storeOf(plugin: string, store: SharedStore | undefined): SharedS
     get isUp() {
       return store.isUp
     },
-    get spans() {
-      return store.spans
-    },
     get sharers() {
       return Math.max(1, store.sharers)
     },

@@ -56,33 +56,29 @@ async function isReady(url: string): Promise<boolean> {
   return answer.ok
 }
 
-for (const workers of [[], ['--workers', '2']]) {
-  const of = workers.length === 0 ? 'one process' : 'workers'
+test('after SIGTERM it is not ready, and serves sessions and new clients until the delay is over', async t => {
+  const { url, child, exit, logged } = await gateway(t, { delay: LONG })
+  const session = await open(url)
+  assert.equal(await isReady(url), true)
 
-  test(`${of}: after SIGTERM it is not ready, and serves sessions and new clients until the delay is over`, async t => {
-    const { url, child, exit, logged } = await gateway(t, { delay: LONG }, workers)
-    const session = await open(url)
-    assert.equal(await isReady(url), true)
+  child.kill('SIGTERM')
+  await logged('not ready any more, and serves on')
+  while (await isReady(url)) await new Promise(resolve => setTimeout(resolve, 20))
 
-    child.kill('SIGTERM')
-    await logged('not ready any more, and serves on')
-    while (await isReady(url)) await new Promise(resolve => setTimeout(resolve, 20))
+  for (const [message, of] of [
+    [CALL, session],
+    [CONNECT, undefined],
+  ] as const) {
+    const answer = await say(url, message, of)
+    assert.equal(answer.status, 200)
+    assert.equal(answer.headers.get('connection'), 'close', 'nobody keeps a connection to it')
+    assert.match(await answer.text(), /said|protocolVersion/)
+  }
+  assert.equal((await fetch(new URL('/livez', url))).status, 200)
 
-    for (const [message, of] of [
-      [CALL, session],
-      [CONNECT, undefined],
-    ] as const) {
-      const answer = await say(url, message, of)
-      assert.equal(answer.status, 200)
-      assert.equal(answer.headers.get('connection'), 'close', 'nobody keeps a connection to it')
-      assert.match(await answer.text(), /said|protocolVersion/)
-    }
-    assert.equal((await fetch(new URL('/livez', url))).status, 200)
-
-    child.kill('SIGTERM')
-    assert.equal(await exit, 143, 'a second signal stops at once')
-  })
-}
+  child.kill('SIGTERM')
+  assert.equal(await exit, 143, 'a second signal stops at once')
+})
 
 test('when the delay is over idle streams end with a time to come back, and it ends with 0', async t => {
   const { url, child, exit } = await gateway(t, { delay: 1000, grace: LONG })

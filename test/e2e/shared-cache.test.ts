@@ -4,7 +4,7 @@ import { closeAfter, testClient } from '../../src/testing/index.ts'
 import { type Redis, redisFor, skip } from '../fixtures/redis.ts'
 import { call, type Counted, counted } from '../unit/plugins/cache/shared/setting.ts'
 import { directory, gateway, serving, type Serving } from './cli/run.ts'
-import { until } from './workers/setting.ts'
+import { until } from '../fixtures/until.ts'
 
 const KEY = Buffer.alloc(32, 7).toString('base64')
 

@@ -34,7 +34,7 @@ export const PARTS: readonly Part[] = [
   {
     part: 'gateway api',
     path: /^src\/api\/gateway\.ts$/,
-    holds: 'the gateway as the CLI, the control socket and workers see it',
+    holds: 'the gateway as the CLI and the control socket see it',
     may: [...CONTRACT, 'config', 'hooks', 'plugin'],
   },
   {
@@ -140,22 +140,6 @@ export const PARTS: readonly Part[] = [
     may: [...CONTRACT, 'transport', 'gateway api'],
   },
   {
-    part: 'workers',
-    path: /^src\/workers\//,
-    holds: 'several processes that share a port; `ipc/` talks between them',
-    may: [
-      ...CONTRACT,
-      'plugin',
-      'config',
-      'core',
-      'transport',
-      'listeners',
-      'processes',
-      'gateway api',
-      'gateway',
-    ],
-  },
-  {
     part: 'testing',
     path: /^src\/testing\//,
     holds: 'a test kit for users: `tapgate/testing`',
@@ -165,7 +149,7 @@ export const PARTS: readonly Part[] = [
     part: 'cli',
     path: /^src\/cli\//,
     holds: 'the commands; oclif is only in `commands/`',
-    may: [...CONTRACT, 'plugin', 'config', 'plugin-host', 'gateway api', 'gateway', 'workers', 'control'],
+    may: [...CONTRACT, 'plugin', 'config', 'plugin-host', 'gateway api', 'gateway', 'control'],
   },
 ]
 

@@ -44,18 +44,8 @@ const REFUSED: Refusal = {
   headers: { 'www-authenticate': 'Bearer' },
 }
 
-/** Knows the agents that come back, be their tokens kept here or by another process. */
-export interface CallbackGrants {
-  /** URL at which agents find the gateway. */
-  listensAt(url: string | undefined): void
-  /** The grant of whoever comes with a token of this digest to this path. */
-  enter(digest: string, path: string): Grant | undefined | Promise<Grant | undefined>
-  /** The grant of the agent that came; undefined for all other callers. */
-  grantOf(principal: Principal): Grant | undefined
-}
-
 /** Lets agents in by their tokens, and shows them what their owners see, as far as they may use it. */
-export function openCallback(hooks: PluginHooks, callbackTokens: CallbackGrants, upstream: string): void {
+export function openCallback(hooks: PluginHooks, callbackTokens: CallbackTokens, upstream: string): void {
   hooks.listening.tap(({ name, url }) => {
     if (name === CALLBACK_LISTENER) callbackTokens.listensAt(url)
   })
@@ -80,10 +70,10 @@ export function openCallback(hooks: PluginHooks, callbackTokens: CallbackGrants,
   })
 }
 
-async function identify(credentials: Credentials, grants: CallbackGrants): Promise<Principal | Refusal> {
+function identify(credentials: Credentials, grants: CallbackTokens): Principal | Refusal {
   const sent = credentials.header('authorization')
   const token = sent.length === 1 ? /^bearer ([\w-]{1,256})$/i.exec(sent[0] ?? '')?.[1] : undefined
-  const grant = token === undefined ? undefined : await grants.enter(digestText(token), credentials.path)
+  const grant = token === undefined ? undefined : grants.enter(digestText(token), credentials.path)
   return grant?.principal ?? REFUSED
 }
 
@@ -104,13 +94,13 @@ export interface Grant {
 }
 
 /** True for a tool that each of the lists lets through. */
-export function permitting(tools: Grant['tools']): Grant['permits'] {
+function permitting(tools: Grant['tools']): Grant['permits'] {
   const lists = tools.map(list => globs(list))
   return tool => lists.every(fits => fits(tool))
 }
 
 /** The scope that keeps an agent apart from its owner, by which its grant is found in any process. */
-export function markOf({ scopes }: Principal): string | undefined {
+function markOf({ scopes }: Principal): string | undefined {
   return scopes.find(scope => scope.startsWith(MARK))
 }
 
@@ -121,15 +111,13 @@ interface OpenGrant extends Grant {
 }
 
 /** The ways back into the gateway: each has a token of its own, of which only a digest is kept. */
-export class CallbackTokens implements Callback, CallbackGrants {
+export class CallbackTokens implements Callback {
   readonly #grants = new Map<string, OpenGrant>()
   /** Those of late too: what came with a token may go on after its end. */
   readonly #byMark = new BoundedMap<string, Grant>({ max: MAX_KNOWN })
   readonly #identityOf: (task: string) => CallerIdentity | undefined
   /** URL at which agents find the gateway; undefined while nobody listens. */
   url: string | undefined
-  /** Tells other processes of a grant by the digest of its token; undefined of one that has ended. */
-  told: (digest: string, grant: Grant | undefined) => void = () => undefined
 
   /** `identityOf` finds the identity behind a task, where its caller has none. */
   constructor(identityOf: (task: string) => CallerIdentity | undefined) {
@@ -146,7 +134,6 @@ export class CallbackTokens implements Callback, CallbackGrants {
     const digest = digestText(token)
     this.#grants.set(digest, grant)
     this.#byMark.set(markOf(grant.principal) ?? '', grant)
-    this.told(digest, grant)
     return {
       server: {
         type: 'http',
@@ -159,7 +146,6 @@ export class CallbackTokens implements Callback, CallbackGrants {
       },
       close: () => {
         this.#grants.delete(digest)
-        this.told(digest, undefined)
       },
     }
   }
@@ -189,14 +175,9 @@ export class CallbackTokens implements Callback, CallbackGrants {
     }
   }
 
+  /** URL at which agents find the gateway. */
   listensAt(url: string | undefined): void {
     this.url = url
-  }
-
-  /** Another process has let in who came with a token. */
-  noteUse(digest: string): void {
-    const grant = this.#grants.get(digest)
-    if (grant !== undefined) grant.wasUsed = true
   }
 
   /** Finds the grant of a token while its session lives. Beside MCP, other plugins may serve what is not for agents. */

@@ -7,7 +7,7 @@ import {
   isObject,
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
-import type { Reply, SharingStore } from '../store/store.ts'
+import type { Reply, Store } from '../store/store.ts'
 import { type Batch, idOf, Journal, type JournalEvents } from './journal.ts'
 import { FORGET_EVENTS, KEEP, TAKE_OVER } from './scripts.ts'
 
@@ -24,7 +24,7 @@ const MOST_ENDED = 10_000
 
 interface KeptEventsOptions {
   readonly name: string
-  readonly store: SharingStore
+  readonly store: Store
   readonly ring: KeyRing
   readonly clock: Pick<Clock, 'now'>
   /** Epoch of a session that this replica has, and others could go on with. */

@@ -14,7 +14,7 @@ import {
   slicesOf,
 } from '../../../src/plugin.ts'
 import type { KeyRing } from '../key-ring.ts'
-import type { Lua, Reply, SharingStore } from '../store/store.ts'
+import type { Lua, Reply, Store } from '../store/store.ts'
 import { COUNT, DELETE, GET, HOLD_OF, LOOK, PERMITS, PUBLISH, PUT, TAKE } from './scripts.ts'
 
 /** Sorts of what is kept under a key: each has keys of its own. */
@@ -24,7 +24,7 @@ const HASH_BYTES = 18
 
 interface SharedOptions {
   readonly name: string
-  readonly store: SharingStore
+  readonly store: Store
   readonly ring: KeyRing
   /** Number of replicas. */
   readonly sharers: () => number
@@ -32,7 +32,6 @@ interface SharedOptions {
 
 /** Redis as the memory that plugins of all replicas share. It sees of keys no more than a digest. */
 export class RedisShared implements SharedStore {
-  readonly spans = 'hosts'
   readonly #options: SharedOptions
   readonly #me = randomBytes(8).toString('hex')
 

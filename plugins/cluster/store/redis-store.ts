@@ -5,7 +5,7 @@ import { Circuit } from './circuit.ts'
 import { type Connection, CONNECT_MS, type RedisConfig } from './connections/connection.ts'
 import { connectionTo } from './connections/index.ts'
 import { MOST_ENTRY } from './short.ts'
-import type { Lua, Reply, SharingStore } from './store.ts'
+import type { Lua, Reply, Store } from './store.ts'
 import { Subscriber } from './subscriber.ts'
 
 const COMMAND_MS = 250
@@ -26,7 +26,7 @@ interface RedisOptions {
 }
 
 /** Redis as the store. Nothing waits for it for long: a command is refused while there is no connection. */
-export class RedisStore implements SharingStore {
+export class RedisStore implements Store {
   readonly #client: Connection
   readonly #circuit: Circuit
   readonly #clock: Clock

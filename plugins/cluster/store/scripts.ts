@@ -1,5 +1,5 @@
 import { MOST_VALUE, SHORT } from './short.ts'
-import type { Reply, Script, Tables } from './store.ts'
+import type { Lua } from './store.ts'
 
 /** Bytes of the id of a replica. */
 const MOST_ID = 64
@@ -7,7 +7,7 @@ const MOST_ID = 64
 /**
  * Renews the lease of a replica: `replica`, `roster`; before, now, ms, id → 2 renewed, 1 new, 0 somebody else's.
  */
-export const LEASE: Script = {
+export const LEASE: Lua = {
   name: 'lease',
   lua: `local v=redis.call('GET',KEYS[1])
 if v~=false and v~=ARGV[1] and v~=ARGV[2] then return 0 end
@@ -16,74 +16,40 @@ redis.call('SET',KEYS[1],ARGV[2],'PX',ARGV[3])
 redis.call('ZADD',KEYS[2],now+ARGV[3],ARGV[4])
 redis.call('ZREMRANGEBYSCORE',KEYS[2],'-inf',now-60000)
 return v==false and 1 or 2`,
-  run(memory, keys, args) {
-    const [replica, roster, before, value, ms, id] = seven(keys, args)
-    const held = memory.text(replica)
-    if (held !== undefined && held !== before && held !== value) return 0
-    memory.setText(replica, value, Number(ms))
-    const scores = memory.scores(roster)
-    scores.set(id, memory.now + Number(ms))
-    for (const [member, score] of scores) if (score < memory.now - 60_000) scores.delete(member)
-    return held === undefined ? 1 : 2
-  },
 }
 
 /** Ends a lease: `replica`, `roster`, `left`; value, id, ms for which it is known → 1, or 0 where it is somebody else's. */
-export const LEAVE: Script = {
+export const LEAVE: Lua = {
   name: 'leave',
   lua: `redis.call('ZREM',KEYS[2],ARGV[2])
 if KEYS[3] then redis.call('SET',KEYS[3],'1','PX',ARGV[3]) end
 if redis.call('GET',KEYS[1])==ARGV[1] then return redis.call('DEL',KEYS[1]) end return 0`,
-  run(memory, [replica = '', roster = '', left], [value, id = '', ms]) {
-    memory.scores(roster).delete(id)
-    if (left !== undefined) memory.setText(left, '1', Number(ms))
-    if (memory.text(replica) !== value) return 0
-    memory.delete(replica)
-    return 1
-  },
 }
 
 /** Names those whose lease has not run out: `roster` → ids. */
-export const ROSTER: Script = {
+export const ROSTER: Lua = {
   name: 'roster',
   lua: `${SHORT}local t=redis.call('TIME') local r={}
 for _,m in ipairs(redis.call('ZRANGEBYSCORE',KEYS[1],t[1]*1000+math.floor(t[2]/1000),'+inf','LIMIT',0,1000)) do
   r[#r+1]=short(m,${MOST_ID}) or nil end
 return r`,
-  run: (memory, [roster = '']) =>
-    [...memory.scores(roster)].filter(([, until]) => until >= memory.now).map(([member]) => member),
 }
 
 /** Writes what is known of a session, unless another replica has it: `session`; me, epoch, record, ms → {owner, epoch}. */
-export const WRITE: Script = {
+export const WRITE: Lua = {
   name: 'write',
   lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch')
 if o[1] and o[1]~=ARGV[1] then return {short(o[1],${MOST_ID}),tonumber(o[2])} end
 local n=o[2] or ARGV[2]
 redis.call('HSET',KEYS[1],'owner',ARGV[1],'epoch',n,'record',ARGV[3])
 redis.call('PEXPIRE',KEYS[1],ARGV[4]) return {ARGV[1],tonumber(n)}`,
-  run(memory, keys, args) {
-    const [session, me, epoch, record, ms] = seven(keys, args)
-    const known = memory.fields(session)
-    const owner = known?.get('owner') ?? me
-    if (owner !== me) return [owner, Number(known?.get('epoch'))]
-    const now = known?.get('epoch') ?? epoch
-    memory.setFields(session, { owner, epoch: now, record })
-    memory.expire(session, Number(ms))
-    return [me, Number(now)]
-  },
 }
 
 /** Reads a session: `session` → {owner, epoch, record}, or nothing. */
-export const READ: Script = {
+export const READ: Lua = {
   name: 'read',
   lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch','record')
 if not short(o[1],${MOST_ID}) then return {} end return {o[1],tonumber(o[2]),short(o[3],${MOST_VALUE})}`,
-  run(memory, [session = '']) {
-    const known = memory.fields(session)
-    if (known === undefined) return []
-    return [textIn(known, 'owner'), Number(known.get('epoch')), textIn(known, 'record')]
-  },
 }
 
 /**
@@ -91,7 +57,7 @@ if not short(o[1],${MOST_ID}) then return {} end return {o[1],tonumber(o[2]),sho
  * known to be dead, or of one that leaves, which then stays → {owner, epoch}. One that lives after all finds its lease gone, and
  * looks whose its sessions are.
  */
-export const ADOPT: Script = {
+export const ADOPT: Lua = {
   name: 'adopt',
   lua: `${SHORT}local o=redis.call('HMGET',KEYS[1],'owner','epoch')
 if not short(o[1],${MOST_ID}) then return {} end
@@ -103,73 +69,30 @@ if o[1]==ARGV[1] and o[2]==ARGV[2] then
     redis.call('PEXPIRE',KEYS[1],ARGV[4])
     return {ARGV[3],ARGV[2]+1} end end
 return {o[1],tonumber(o[2])}`,
-  run(memory, keys, args) {
-    const [session, replica, old, epoch, me, ms, dead] = seven(keys, args)
-    const known = memory.fields(session)
-    if (known === undefined) return []
-    const lease = memory.text(replica)
-    const isFree = lease === undefined || lease === dead
-    if (known.get('owner') !== old || known.get('epoch') !== epoch || !isFree)
-      return [textIn(known, 'owner'), Number(known.get('epoch'))]
-    if (args[5] !== 'leaves') memory.delete(replica)
-    memory.setFields(session, { owner: me, epoch: String(Number(epoch) + 1) })
-    memory.expire(session, Number(ms))
-    return [me, Number(epoch) + 1]
-  },
 }
 
 /** Keeps sessions alive, and says of each: `session`…; me, ms → 1 mine, 0 not there, 2 another's. */
-export const HOLD: Script = {
+export const HOLD: Lua = {
   name: 'hold',
   lua: `local r={}
 for i,k in ipairs(KEYS) do local o=redis.call('HGET',k,'owner')
   if o==ARGV[1] then redis.call('PEXPIRE',k,ARGV[2]) r[i]=1 elseif o then r[i]=2 else r[i]=0 end end
 return r`,
-  run: (memory, keys, [me, ms]) =>
-    keys.map(key => {
-      const owner = memory.fields(key)?.get('owner')
-      if (owner === me) memory.expire(key, Number(ms))
-      return owner === undefined ? 0 : owner === me ? 1 : 2
-    }),
 }
 
 /** Gives sessions to a replica that goes on under another id: `session`…; old, me → 1 moved, 0 not. */
-export const MOVE: Script = {
+export const MOVE: Lua = {
   name: 'move',
   lua: `local r={}
 for i,k in ipairs(KEYS) do
   if redis.call('HGET',k,'owner')==ARGV[1] then
     redis.call('HSET',k,'owner',ARGV[2]) redis.call('HINCRBY',k,'epoch',1) r[i]=1 else r[i]=0 end end
 return r`,
-  run: (memory, keys, [old, me = '']) =>
-    keys.map(key => {
-      const known = memory.fields(key)
-      if (known?.get('owner') !== old) return 0
-      memory.setFields(key, { owner: me, epoch: String(Number(known?.get('epoch')) + 1) })
-      return 1
-    }),
 }
 
 /** Forgets those sessions that are mine: `session`…; me → their number. */
-export const FORGET: Script = {
+export const FORGET: Lua = {
   name: 'forget',
   lua: `local n=0
 for _,k in ipairs(KEYS) do if redis.call('HGET',k,'owner')==ARGV[1] then n=n+redis.call('DEL',k) end end return n`,
-  run(memory: Tables, sessions, [me]): Reply {
-    const own = sessions.filter(session => memory.fields(session)?.get('owner') === me)
-    for (const session of own) memory.delete(session)
-    return own.length
-  },
-}
-
-function textIn(fields: ReadonlyMap<string, string>, name: string): string {
-  return fields.get(name) ?? ''
-}
-
-type Seven = [string, string, string, string, string, string, string]
-
-/** Keys and arguments of a script, one after another. */
-function seven(keys: readonly string[], args: readonly string[]): Seven {
-  const [a = '', b = '', c = '', d = '', e = '', f = '', g = ''] = [...keys, ...args]
-  return [a, b, c, d, e, f, g]
 }

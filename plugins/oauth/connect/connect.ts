@@ -30,11 +30,9 @@ export class ConnectState {
     const places = new Places({ shared, place })
     this.places = places
     this.links = new Links(clock, () => places.newName('link'))
-    // Of the processes of one machine none has a page.
-    const ofHosts = shared?.spans === 'hosts' ? shared : undefined
-    this.browsers = new Browsers(clock, ofHosts === undefined ? '' : `-${places.suffix}`)
-    this.consents = new Consents(ofHosts)
-    this.visits = new Visits(ofHosts, (account, upstream) => this.links.of(account, upstream)?.done())
+    this.browsers = new Browsers(clock, shared === undefined ? '' : `-${places.suffix}`)
+    this.consents = new Consents(shared)
+    this.visits = new Visits(shared, (account, upstream) => this.links.of(account, upstream)?.done())
     this.arrivals = new Arrivals(clock)
   }
 }
@@ -45,7 +43,7 @@ export function connectCallers(
   service: OAuthService,
   state: ConnectState,
 ): void {
-  const { clock, config, hooks, log, options, shared } = api
+  const { clock, config, hooks, log, options } = api
   const person = options?.person
   const people = person === undefined ? undefined : new People(person, api)
   const host: AnswersHost = {
@@ -54,9 +52,7 @@ export function connectCallers(
     rest: ms => new Promise(resolve => void clock.after(ms, resolve)),
     hasLoggedIn: (account, upstream) =>
       service.waiting.hasLoggedIn(upstream, service.flow(upstream).resource, account),
-    // Of the processes of one machine the primary has the logins, where no page is.
-    baseOf: listener =>
-      shared?.spans === 'host' ? undefined : baseOf(config, listener, state.bound.get(listener)),
+    baseOf: listener => baseOf(config, listener, state.bound.get(listener)),
     proofOf: principal => proofOf(config, people, principal),
   }
   const pages = new Pages({

@@ -28,7 +28,7 @@ export class Places {
   newName(use: Use): string {
     const random = randomBytes(16).toString('base64url')
     const { shared } = this.#host
-    const place = shared?.spans === 'hosts' ? this.#host.place() : undefined
+    const place = this.#host.place()
     if (shared === undefined || place === undefined) return random
     this.#own.add(place)
     return shared.seal(`${place} ${random}`, use)

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { BoundedMap, type Clock, type SharedStore } from '../../../src/plugin.ts'
 import { dayOf, untilTomorrow } from '../days.ts'
-import { SOON_MS, type Full, type Rule, type RuleConfig, type Uncounted, Windows } from '../rule.ts'
-import { Holds } from './holds.ts'
+import { SOON_MS, type Rule, type RuleConfig, type Uncounted, Windows } from '../rule.ts'
 import { type Question, Reserves, type SharedCount, type StoreHealth, type Verdict } from './reserves.ts'
 
 const MINUTE_MS = 60_000
@@ -25,15 +24,13 @@ export interface Surroundings {
 
 /** One way in which a rule counts. */
 export interface Meter {
-  /** Looks whether there is room, ahead of counting on any: for those that cannot give back. */
-  check?(key: string, uncounted: Uncounted): Verdict
   take(key: string, uncounted: Uncounted): Verdict | Promise<Verdict>
   /** Gives back what was taken and is not used, as something else refused the call. */
   giveBack(key: string): void
   close(): Promise<void>
 }
 
-/** The minute of a rule, over all processes. */
+/** The minute of a rule, over all replicas. */
 export function minuteMeter(name: string, spec: RuleConfig, around: Surroundings): Meter {
   const { perMinute: most = 0, onStoreLoss } = spec
   const windows = new Windows(most)
@@ -61,7 +58,7 @@ export function minuteMeter(name: string, spec: RuleConfig, around: Surroundings
   }
 }
 
-/** The day of a rule, over replicas on many hosts. */
+/** The day of a rule, over all replicas. */
 export function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around: Surroundings): Meter {
   const allowed = `${most} a day`
   /** Counts as the store said last: one that has forgotten them goes on from there. */
@@ -100,18 +97,6 @@ export function dayMeter(name: string, { perDay: most = 0 }: RuleConfig, around:
   }
 }
 
-/** Calls at a time, over the processes of one host. */
-export function flightMeter(name: string, { inFlight: most = 0 }: RuleConfig, around: Surroundings): Meter {
-  const full: Full = { allowed: `${most} at a time`, retryAfterMs: SOON_MS }
-  const holds = new Holds(() => around.store, most, full, around.clock)
-  const keyOf = (key: string): string => storeKey('flight', name, key)
-  return {
-    take: key => holds.take(keyOf(key)),
-    giveBack: key => holds.leave(keyOf(key)),
-    close: () => Promise.resolve(holds.close()),
-  }
-}
-
 /** Calls at a time, in this process alone. */
 export function ownFlightMeter(rule: Rule): Meter {
   return {
@@ -121,16 +106,6 @@ export function ownFlightMeter(rule: Rule): Meter {
       return full
     },
     giveBack: key => rule.leave(key),
-    close: () => Promise.resolve(),
-  }
-}
-
-/** The day of a rule, in a file that all processes of one host count in. */
-export function fileDayMeter(rule: Rule): Meter {
-  return {
-    check: (key, uncounted) => rule.spent(key, uncounted),
-    take: (key, uncounted) => rule.takeDay(key, uncounted),
-    giveBack: () => undefined,
     close: () => Promise.resolve(),
   }
 }

@@ -1,15 +1,7 @@
 import type { Answer, Clock, Figure, SharedStore } from '../../../src/plugin.ts'
 import { placesOf, refusal, type Taken } from '../taken.ts'
 import type { Rule, RuleConfig, Subject, Uncounted } from '../rule.ts'
-import {
-  dayMeter,
-  fileDayMeter,
-  flightMeter,
-  type Meter,
-  minuteMeter,
-  ownFlightMeter,
-  type Surroundings,
-} from './meters.ts'
+import { dayMeter, type Meter, minuteMeter, ownFlightMeter, type Surroundings } from './meters.ts'
 import { StoreHealth, type Verdict } from './reserves.ts'
 
 interface Meters {
@@ -80,10 +72,6 @@ export class SharedCounting {
     const places = placesOf(rules, subject)
     if (places.length === 0) return places
     const steps = this.#stepsOf(places)
-    for (const { meter, key, rule } of steps) {
-      const full = meter.check?.(key, uncounted)
-      if (full !== undefined) return refusal({ ...full, rule: rule.name })
-    }
     const held = places.filter(({ rule }) => rule.hasInFlight)
     const refused = goThrough(steps, 0, uncounted)
     return refused instanceof Promise ? refused.then(answer => answer ?? held) : (refused ?? held)
@@ -135,16 +123,17 @@ function takeBack(steps: readonly Step[], at: number, full: NonNullable<Verdict>
   return refusal({ ...full, rule: steps[at]?.rule.name ?? '' })
 }
 
-/** Those of a rule that counts as before go on; what counts in a file or by the rule itself is of one generation. */
+/** Those of a rule that counts as before go on; what counts by the rule itself is of one generation. */
 function metersOf(rule: Rule, { around, meters }: SharedState): Meters {
   const { name, spec } = rule
   const before = meters.get(name)
   const known = isSame(before?.spec, spec) ? before : undefined
-  const minute = known?.minute ?? minuteMeter(name, spec, around)
-  const made: Meters =
-    around.store.spans === 'hosts'
-      ? { spec, minute, flight: ownFlightMeter(rule), day: known?.day ?? dayMeter(name, spec, around) }
-      : { spec, minute, flight: known?.flight ?? flightMeter(name, spec, around), day: fileDayMeter(rule) }
+  const made: Meters = {
+    spec,
+    minute: known?.minute ?? minuteMeter(name, spec, around),
+    flight: ownFlightMeter(rule),
+    day: known?.day ?? dayMeter(name, spec, around),
+  }
   meters.set(name, made)
   return made
 }

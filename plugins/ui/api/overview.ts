@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, oneLine } from '../../../src/plugin.ts'
 import type { ApiHost } from './host.ts'
 import type { Route } from './route.ts'
-import type { Finding, Overview, ServerRow, WorkerRow } from '../types.ts'
+import type { Finding, Overview, ServerRow } from '../types.ts'
 
 /** Time after which the answer to a button no longer waits for the server. */
 const PATIENCE_MS = 4000
@@ -41,11 +41,10 @@ export function overviewRoutes(host: ApiHost): Route[] {
 }
 
 async function overview({ control, records }: ApiHost): Promise<Overview> {
-  const [seen, figures] = await Promise.all([control('ps'), records.figures()])
-  const { gateway, listeners, workers, upstreams, health } = seen as unknown as {
+  const seen = await control('ps')
+  const { gateway, listeners, upstreams, health } = seen as unknown as {
     gateway: Overview['gateway']
     listeners: Overview['listeners']
-    workers?: JsonObject[]
     upstreams: JsonObject[]
     health: { level: string; findings: Finding[] }
   }
@@ -53,16 +52,11 @@ async function overview({ control, records }: ApiHost): Promise<Overview> {
   return {
     gateway,
     listeners,
-    ...(workers === undefined ? {} : { workers: workers.map(workerOf) }),
     level,
     servers: upstreams.map(row => serverOf(row, findings)),
     findings: findings.filter(({ upstream }) => upstream === undefined),
-    figures,
+    figures: records.figures(),
   }
-}
-
-function workerOf({ worker, ready, pid, restarts, sessions, running, rss }: JsonObject): WorkerRow {
-  return { worker, ready, pid, restarts, sessions, running, rss } as unknown as WorkerRow
 }
 
 function serverOf(row: JsonObject, all: readonly Finding[]): ServerRow {

@@ -30,13 +30,6 @@ const CLIENT: ClientSide = {
   logLevel: 'info',
 }
 
-/** Names questions so that they say at which of several processes they were asked. */
-export interface Places {
-  nameOf(random: string): string
-  /** Place of another process that has asked this; undefined for all else. */
-  elsewhere(name: string): string | undefined
-}
-
 interface OpenAsk {
   readonly share: string
   reply(reply: AskReply): void
@@ -46,7 +39,6 @@ interface OpenAsk {
 export class Trials {
   readonly #own = randomUUID()
   readonly #hide: Hide
-  readonly #places: Places | undefined
   readonly #running = new Map<object, string>()
   readonly #asks = new BoundedMap<string, OpenAsk>({
     max: MAX_ASKS,
@@ -54,9 +46,8 @@ export class Trials {
   })
   #count = 0
 
-  constructor(hide: Hide, places?: Places) {
+  constructor(hide: Hide) {
     this.#hide = hide
-    this.#places = places
   }
 
   routes(): Route[] {
@@ -83,7 +74,7 @@ export class Trials {
         },
         required: ['id', 'action'],
         answer: '`taken` is false where nobody waits any more',
-        run: ({ reader, body }) => this.#answered(reader, body),
+        run: ({ reader, body }) => ({ taken: this.#answer(reader, body) }),
       },
     ]
   }
@@ -139,7 +130,7 @@ export class Trials {
       ask: ask => {
         if (ask.method !== 'elicitation/create') return Promise.resolve(REFUSED)
         return new Promise<AskReply>(resolve => {
-          const asked = this.#places?.nameOf(randomUUID()) ?? randomUUID()
+          const asked = randomUUID()
           this.#asks.set(asked, { share, reply: resolve })
           ask.onTakeBack?.(() => this.#asks.delete(asked))
           events.add('ask', { id: asked, ...ask.params })
@@ -150,14 +141,6 @@ export class Trials {
     return running.answer
   }
 
-  /** Hands an answer on where another process has asked. */
-  #answered(reader: Reader, body: JsonObject): unknown {
-    const id = String(body.id)
-    const at = this.#asks.get(id) === undefined ? this.#places?.elsewhere(id) : undefined
-    if (at === undefined) return { taken: this.#answer(reader, body) }
-    return new Reply({ status: 200, headers: JSON_TYPE, body: NOT_TAKEN, at })
-  }
-
   #answer({ share }: Reader, { id, action, content }: JsonObject): boolean {
     const ask = this.#asks.get(String(id))
     if (ask?.share !== share) return false
@@ -166,10 +149,6 @@ export class Trials {
     return true
   }
 }
-
-/** Answer where the process that has asked is no more. */
-const NOT_TAKEN = JSON.stringify({ taken: false })
-const JSON_TYPE = { 'content-type': 'application/json' }
 
 const REFUSED: AskReply = { error: { code: -32601, message: 'the page cannot answer that' } }
 

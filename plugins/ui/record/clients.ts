@@ -52,19 +52,3 @@ export class Clients {
     return counted
   }
 }
-
-/** Clients of several processes as one list, the latest first: what is the same but for its numbers is one client. */
-export function together(rows: readonly ClientRow[]): ClientRow[] {
-  const all = new Map<string, Counted>()
-  for (const { open, calls, seenAt, ...who } of rows) {
-    const key = JSON.stringify(who)
-    const known = all.get(key)
-    if (known === undefined) all.set(key, { ...who, open, calls, seenAt })
-    else {
-      known.open += open
-      known.calls += calls
-      known.seenAt = Math.max(known.seenAt, seenAt)
-    }
-  }
-  return [...all.values()].sort((a, b) => b.seenAt - a.seenAt)
-}

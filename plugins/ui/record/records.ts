@@ -1,7 +1,7 @@
-import { isObject, type JsonObject, type PluginApi, type PluginHooks } from '../../../src/plugin.ts'
+import type { JsonObject, PluginHooks } from '../../../src/plugin.ts'
 import type { CallDetail, Calls, ClientRow, Figures } from '../types.ts'
 import type { Wanted } from './call-log.ts'
-import { type Clients, together } from './clients.ts'
+import type { Clients } from './clients.ts'
 import type { Ledger } from './ledger.ts'
 
 const CALLS = 'ui.calls'
@@ -12,15 +12,14 @@ const CLIENTS = 'ui.clients'
 const ROWS = 100
 const MOST_ROWS = 500
 
-/** All that was recorded for the page, wherever it is kept. */
+/** All that was recorded for the page. */
 export interface Records {
-  calls(wanted: Wanted): Calls | Promise<Calls>
-  call(id: number): CallDetail | undefined | Promise<CallDetail | undefined>
-  figures(): Figures[] | Promise<Figures[]>
-  clients(): ClientRow[] | Promise<ClientRow[]>
+  calls(wanted: Wanted): Calls
+  call(id: number): CallDetail | undefined
+  figures(): Figures[]
+  clients(): ClientRow[]
 }
 
-/** The records of a gateway of one process. */
 export function ownRecords(ledger: Ledger, clients: Clients): Records {
   return {
     calls: wanted => ledger.calls.find(wanted),
@@ -30,31 +29,14 @@ export function ownRecords(ledger: Ledger, clients: Clients): Records {
   }
 }
 
-/** The records of a gateway of several processes, which are asked for them. */
-export function recordsOfAll(control: PluginApi['control']): Records {
-  return {
-    calls: async wanted => (await control(CALLS, { ...wanted })) as unknown as Calls,
-    call: async id => {
-      const { call } = await control(CALL, { id })
-      return isObject(call) ? (call as unknown as CallDetail) : undefined
-    },
-    figures: async () => (await control(FIGURES)).figures as Figures[],
-    clients: async () => together((await control(CLIENTS)).clients as ClientRow[]),
-  }
-}
-
-/** Answers what is asked of the process that keeps the calls of all. */
-export function answerForCalls({ control }: PluginHooks, ledger: Ledger): void {
+/** Answers the verbs that show what was recorded. */
+export function answerVerbs({ control }: PluginHooks, ledger: Ledger, clients: Clients): void {
   control.for(CALLS).tap({ looks: true }, params => ({ ...ledger.calls.find(wantedIn(params)) }))
   control.for(CALL).tap({ looks: true }, ({ id }) => {
     const call = ledger.calls.get(Number(id))
     return call === undefined ? {} : { call }
   })
   control.for(FIGURES).tap({ looks: true }, () => ({ figures: ledger.figures.read(Date.now()) }))
-}
-
-/** Answers what is asked of each process that has clients. */
-export function answerForClients({ control }: PluginHooks, clients: Clients): void {
   control.for(CLIENTS).tap({ looks: true }, () => ({ clients: clients.list() }))
 }
 

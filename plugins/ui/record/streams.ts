@@ -10,21 +10,15 @@ const MAX_OF_CALLER = 16
 const MAX_WAITING = 256
 const BEAT_MS = 15_000
 
-/** Begins to hear what other processes tell, for as long as somebody listens; returns the end of that. */
-type Follow = (heard: (event: Event) => void) => () => void
-
 /** Streams of events that are open. */
 export class Streams {
   readonly #clock: Clock
   readonly #hide: Hide
   readonly #open = new Set<EventStream>()
-  readonly #follow: Follow
-  #unfollow: () => void = () => undefined
 
-  constructor(clock: Clock, hide: Hide, follow: Follow = () => () => undefined) {
+  constructor(clock: Clock, hide: Hide) {
     this.#clock = clock
     this.#hide = hide
-    this.#follow = follow
   }
 
   get isHeard(): boolean {
@@ -35,8 +29,7 @@ export class Streams {
   open(reader: Reader): EventStream | undefined {
     const own = [...this.#open].filter(({ share }) => share === reader.share)
     if (this.#open.size >= MAX_STREAMS || own.length >= MAX_OF_CALLER) return undefined
-    const stream = new EventStream(reader, this.#clock, () => this.#closed(stream))
-    if (this.#open.size === 0) this.#unfollow = this.#follow(event => this.tell(event))
+    const stream = new EventStream(reader, this.#clock, () => this.#open.delete(stream))
     this.#open.add(stream)
     return stream
   }
@@ -49,10 +42,6 @@ export class Streams {
 
   end(): void {
     for (const stream of [...this.#open]) stream.end()
-  }
-
-  #closed(stream: EventStream): void {
-    if (this.#open.delete(stream) && this.#open.size === 0) this.#unfollow()
   }
 }
 

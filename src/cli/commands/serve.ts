@@ -13,7 +13,6 @@ export default class Serve extends GatewayCommand {
     'gateway serve --config gateway.yaml --env production',
     'gateway serve --stdio',
     'gateway serve --watch --set log.level=debug',
-    'gateway serve --workers auto',
   ]
   static override flags = {
     stdio: boolean({
@@ -22,21 +21,14 @@ export default class Serve extends GatewayCommand {
     'with-listeners': boolean({ summary: 'With --stdio: open the listeners of the configuration as well.' }),
     profile: string({ helpValue: '<name>', summary: 'The profile that the client on stdio gets.' }),
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
-    workers: string({
-      helpValue: '<n>|auto',
-      summary: 'Accept in so many processes, where one core is the limit; auto is one for each core.',
-    }),
     detach: boolean({ summary: 'Run in the background, as gateway up does.' }),
     'as-background': boolean({ hidden: true, summary: 'Be the gateway in the background.' }),
-    'as-worker': boolean({ hidden: true, summary: 'Be one of these processes.' }),
     fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
   }
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Serve)
-    if (flags['as-worker'])
-      return (await import('../serve/serve-worker.ts')).serveWorker(this.terminal, process)
     if (flags.detach) {
       const { sayUp } = await import('../background/up.ts')
       return sayUp(flags, this.terminal, process)

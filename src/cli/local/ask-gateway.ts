@@ -5,7 +5,7 @@ import { describeConfig, type DescribedConfig, type LoadedConfig } from '../../c
 import type { ControlClient } from '../../control/client.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { withoutTraces } from '../../gateway/load-config.ts'
-import type { Inside } from '../../gateway/process-hooks.ts'
+import type { Surroundings } from '../../gateway/generation.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import type { RpcError } from '../../protocol/rpc-error.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
@@ -83,7 +83,7 @@ function inProcess(gateway: Gateway, source: LoadedConfig, { cwd }: Terminal): A
 }
 
 /** Options of a gateway of the command's own, and what differs in it. */
-type Beside = Pick<GatewayOptions, 'beside' | 'state'> & { readonly inside?: Inside }
+type Beside = Pick<GatewayOptions, 'beside' | 'state'> & Pick<Surroundings, 'upstream'>
 
 /** Starts the upstreams of a configuration, no listener, and gives the gateway to `use` when they have settled. */
 export async function withGateway<T>(
@@ -116,9 +116,9 @@ async function withBuilt<T>(
   use: (gateway: Gateway) => Promise<T>,
 ): Promise<T> {
   const { makeGateway } = await import('../../gateway/gateway.ts')
-  const { inside = {}, ...own } = options
+  const { upstream, ...own } = options
   const given = { ...own, log: silentLog(), environment }
-  const gateway = await makeGateway(withListeners(source, {}), given, inside)
+  const gateway = await makeGateway(withListeners(source, {}), given, upstream)
   const forget = closeOnSignal(gateway, process)
   const release = stayAlive()
   try {

@@ -7,7 +7,7 @@ import {
   type Plan,
 } from '../../gateway/plan/differences.ts'
 import { changedVerdicts } from '../../gateway/plan/verdicts.ts'
-import type { Inside } from '../../gateway/process-hooks.ts'
+import type { Surroundings } from '../../gateway/generation.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import type { LoadedConfig } from '../../config/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
@@ -109,18 +109,16 @@ async function withNext<T>(
 ): Promise<T> {
   const { plannedOf, serverDigest, standIn } = await import('../../gateway/plan/plan.ts')
   const known = new Map(now.servers.map(server => [server.name, server]))
-  const inside: Inside = {
-    upstream: (spec, context) => {
-      const before = known.get(context.name)
-      const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
-      return isKept ? standIn(spec, context, before.tools ?? []) : undefined
-    },
+  const upstream: Surroundings['upstream'] = (spec, context) => {
+    const before = known.get(context.name)
+    const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
+    return isKept ? standIn(spec, context, before.tools ?? []) : undefined
   }
   const ofGateway = async (gateway: Gateway): Promise<T> =>
     use(await plannedOf(gateway.generation, salt, next.config), (verb, params) =>
       gateway.control(verb, params),
     )
-  const beside = { beside: true, state: stateDirectory(next, terminal), inside }
+  const beside = { beside: true, state: stateDirectory(next, terminal), upstream }
   return withGateway(withoutTraces(next), terminal, ofGateway, beside)
 }
 

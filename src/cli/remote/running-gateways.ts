@@ -57,7 +57,6 @@ export interface Ps {
     readonly rss: number
   }
   readonly listeners: readonly { readonly name: string; readonly type: string; readonly url?: string }[]
-  /** Of one process; where there are several, each has its own in `workers`. */
   readonly load?: Load
   /** Absent where an older gateway runs. */
   readonly health?: Health

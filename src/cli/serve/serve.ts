@@ -1,10 +1,8 @@
 import { flushCompileCache } from 'node:module'
-import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { type KeptReading, type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import type { GatewayOptions } from '../../api/gateway.ts'
 import { filesOfPlugins, reloadUnlessInReach } from './reload-guard.ts'
 import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
@@ -16,8 +14,6 @@ import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { watchFiles } from './watch-files.ts'
 
-/** More are of no use on any machine, and each is a process. */
-const MOST = 256
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
 /** The name of the listener that `gateway attach` connects clients to. */
@@ -29,7 +25,6 @@ interface ServeFlags extends SourceFlags {
   readonly 'with-listeners': boolean
   readonly watch: boolean
   readonly fresh: boolean
-  readonly workers?: string | undefined
   /** The one gateway of this configuration in the background, to which clients attach. */
   readonly 'as-background'?: boolean | undefined
   /** Profile of the client on stdio. */
@@ -53,7 +48,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const { environment, cwd } = terminal
   const options = { log, environment, load, state: stateDirectory(source, terminal), fresh: flags.fresh }
   let running = source
-  const gateway = await gatewayFor(source, workerCount(flags.workers), host, options)
+  const { createGateway } = await import('../../gateway/gateway.ts')
+  const gateway: RunningGateway = await createGateway(source, options)
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
   const files = watchFiles(() => reloadUnlessInReach(running, log, reload))
@@ -103,19 +99,6 @@ function endOf({ listeners, ended }: RunningGateway, { stdio }: ServeFlags): Pro
   return (stdio ? pipe?.ended : undefined) ?? ended
 }
 
-/** One process, or several that look like one. */
-async function gatewayFor(
-  source: LoadedConfig,
-  count: number,
-  host: NodeJS.Process,
-  options: GatewayOptions & { readonly load: () => Promise<LoadedConfig> },
-): Promise<RunningGateway> {
-  if (count === 1) return (await import('../../gateway/gateway.ts')).createGateway(source, options)
-  if (host.platform === 'win32') throw gatewayError('GW_USAGE', { what: '--workers is not for Windows' })
-  const program = { file: String(host.argv[1]), args: ['serve', '--as-worker'] }
-  return (await import('../../workers/primary.ts')).createWorkers(source, { ...options, count, program })
-}
-
 /** Reads the configuration, at the start and by each reload; both refuse the same. */
 async function loadServed(
   flags: ServeFlags,
@@ -143,7 +126,7 @@ async function loadServed(
 
 /** The socket that clients attach to; undefined where this gateway has one client, or another gateway has the socket. */
 async function attachPath(flags: ServeFlags, terminal: Terminal): Promise<string | undefined> {
-  if (flags.stdio || flags.workers !== undefined) return undefined
+  if (flags.stdio) return undefined
   const [{ configFile }, { answers, attachSocket }] = await Promise.all([
     import('../config-file.ts'),
     import('../../control/sockets.ts'),
@@ -162,12 +145,4 @@ function setByFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<strin
     throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
   const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
   return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
-}
-
-/** Number of processes that `--workers` asks for; 1 is the gateway of one process that runs without it. */
-function workerCount(asked: string | undefined): number {
-  if (asked === undefined) return 1
-  const count = asked === 'auto' ? Math.min(availableParallelism(), MOST) : Number(asked)
-  if (Number.isInteger(count) && count >= 1 && count <= MOST) return count
-  throw gatewayError('GW_USAGE', { what: `--workers is a number from 1 to ${MOST}, or auto` })
 }

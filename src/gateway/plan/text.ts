@@ -11,7 +11,7 @@ import { loadConfig, withoutTraces } from '../load-config.ts'
 import { changesAnything, differencesOf } from './differences.ts'
 import { changedVerdicts } from './verdicts.ts'
 import { type Planned, plannedOf, serverDigest, standIn } from './plan.ts'
-import type { Inside } from '../process-hooks.ts'
+import type { Surroundings } from '../generation.ts'
 
 const SALT_BYTES = 16
 const MOST_BYTES = 1024 * 1024
@@ -38,7 +38,7 @@ export interface Present {
 export interface Planning extends Present {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Builds another one, which saves nothing. */
-  beside(source: LoadedConfig, inside: Inside): Promise<Built>
+  beside(source: LoadedConfig, upstream: Surroundings['upstream']): Promise<Built>
 }
 
 /**
@@ -106,14 +106,12 @@ async function compared(gateway: Planning, next: LoadedConfig): Promise<object> 
 }
 
 /** Servers that go on stand in with their own lists, others are not there. */
-function standInsOf({ servers }: Planned, salt: string): Inside {
+function standInsOf({ servers }: Planned, salt: string): Surroundings['upstream'] {
   const known = new Map(servers.map(server => [server.name, server]))
-  return {
-    upstream: (spec, context) => {
-      const before = known.get(context.name)
-      const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
-      return isKept ? standIn(spec, context, before.tools ?? []) : absent(spec, context)
-    },
+  return (spec, context) => {
+    const before = known.get(context.name)
+    const isKept = before?.tools !== undefined && before.digest === serverDigest(spec, salt)
+    return isKept ? standIn(spec, context, before.tools ?? []) : absent(spec, context)
   }
 }
 

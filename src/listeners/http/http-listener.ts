@@ -8,7 +8,6 @@ import type {
   Listener,
   ListenerConfig,
   ListenerContext,
-  Moves,
   Neighbours,
 } from '../../api/index.ts'
 import { reasonOf } from '../../errors/errors.ts'
@@ -18,7 +17,6 @@ import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
 import type { HandOn } from './hand-on/hand-on.ts'
-import type { IdleConnections } from './beside/idle-connections.ts'
 import {
   cannotListen,
   httpSettings,
@@ -76,16 +74,14 @@ class HttpListener implements Listener {
   readonly #authenticates: boolean
   readonly #writeTimeout: WriteTimeout
   readonly #neighbours: Neighbours | undefined
-  readonly #moves: Moves | undefined
   #handOn: HandOn | undefined
-  #idle: IdleConnections | undefined
   #noneHanded: () => void = () => undefined
   #tls: ListenerTls | undefined
   #url: string | undefined
   #stopped: Promise<void> | undefined
 
   constructor(spec: HttpListenerSpec, context: ListenerContext, config: Config, upgradeTo?: UpgradeTo) {
-    const { name, directory, log, clock, authenticates, neighbours, moves } = context
+    const { name, directory, log, clock, authenticates, neighbours } = context
     const settings = httpSettings(name, spec, config, authenticates)
     this.#authenticates = authenticates
     this.#directory = directory
@@ -94,7 +90,6 @@ class HttpListener implements Listener {
     this.#writeTimeout = new WriteTimeout(clock, log, () => this.#context.settings.unreadMs)
     const upgrade = settings.ws === undefined ? undefined : upgradeTo?.(this.#context)
     this.#neighbours = neighbours
-    this.#moves = moves
     this.#server = this.#createServer(upgrade, neighbours)
   }
 
@@ -128,7 +123,6 @@ class HttpListener implements Listener {
       neighbours === undefined
         ? serve
         : (request, response) => {
-            this.#idle?.arrived(request.socket)
             if (this.#handOn?.take(request, response) === true) this.#follow(request.socket, response)
             else serve(request, response)
           }
@@ -147,8 +141,6 @@ class HttpListener implements Listener {
         upgrade(request, socket, head)
       })
     server.maxConnections = this.#context.settings.maxConnections
-    // Beside others: what is too much here is not handed round among them for ever.
-    Object.assign(server, { dropMaxConnection: true })
     server.maxHeadersCount = MAX_HEADERS
     const opened = (socket: Socket): void => {
       this.#connections.set(socket, undefined)
@@ -184,19 +176,10 @@ class HttpListener implements Listener {
     const sought = this.#neighbours?.join(this.name, beside)
     if (sought === undefined) return
     const serve: HttpServe = (request, response) => void serveRequest(context, request, response)
-    if (this.#tls === undefined) await this.#moveIdle(this.#neighbours, this.#moves)
-    const named = this.#idle?.named.bind(this.#idle)
-    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock, named }))
+    const handOn = (this.#handOn = new HandOn(this.name, { serve, sought, clock: context.clock }))
     if (sought.work !== undefined)
       context.handOn = ({ request, response }, place, body) =>
         this.#handed.has(response) ? Promise.resolve(false) : handOn.takeRead(place, request, response, body)
-  }
-
-  /** Has idle connections go where the conversations of their clients are. */
-  async #moveIdle(neighbours?: Neighbours, moves?: Moves): Promise<void> {
-    if (neighbours === undefined || moves === undefined) return
-    const { IdleConnections } = await import('./beside/idle-connections.ts')
-    this.#idle = new IdleConnections(this.#context, this.#server, moves, neighbours)
   }
 
   /** Notes that a connection is busy, so that a stop ends those that are not. */
@@ -206,16 +189,15 @@ class HttpListener implements Listener {
       if (this.#connections.get(socket) !== response) return
       this.#connections.set(socket, undefined)
       if (this.#context.isStopping) socket.destroySoon()
-      else this.#idle?.settled(response)
     })
   }
 
   async start(): Promise<void> {
-    const { host, port } = this.#context.settings
+    const { host, port, reusePort } = this.#context.settings
     if (this.#neighbours !== undefined) await this.#joinOthers()
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', cause => reject(cannotListen(this.name, this.#context.settings, cause)))
-      this.#server.listen(port, host, resolve)
+      this.#server.listen({ port, host, reusePort }, resolve)
     })
     this.#server.on('error', error =>
       this.#context.log.error('the HTTP server failed', { cause: reasonOf(error) }),
@@ -308,7 +290,6 @@ class HttpListener implements Listener {
 
   #leaveOthers(): void {
     this.#handOn?.endStreams()
-    this.#idle?.stop()
   }
 
   /** Each call that is still open is answered with an error: a closed connection would say nothing. */
@@ -333,9 +314,12 @@ class HttpListener implements Listener {
 }
 
 /** Settings that a server keeps for its life. Its trust counts: who was let in by another authority does not stay. */
-function madeOnce({ host, port, ws, maxBody }: HttpSettings, tls: ListenerTls | undefined): string {
+function madeOnce(
+  { host, port, reusePort, ws, maxBody }: HttpSettings,
+  tls: ListenerTls | undefined,
+): string {
   const trust = tls === undefined ? 'plain' : [tls.clientCa, tls.isClientBound]
-  return JSON.stringify([host, port, ws === undefined ? undefined : maxBody, trust])
+  return JSON.stringify([host, port, reusePort, ws === undefined ? undefined : maxBody, trust])
 }
 
 /**

@@ -8,6 +8,8 @@ import { type HeaderNames, headerNames } from './request-headers.ts'
 export interface HttpSettings {
   readonly host: string
   readonly port: number
+  /** Shares the port with other processes. */
+  readonly reusePort: boolean
   readonly path: string
   /** URL below which clients reach the listener, without a slash at its end; undefined where they use its own. */
   readonly publicUrl: string | undefined
@@ -56,6 +58,7 @@ export function httpSettings(
   return {
     host: spec.host,
     port: spec.port,
+    reusePort: spec.reusePort,
     path: spec.path,
     ...namesOf(spec, bound),
     maxBody: parseSize(spec.limits.body),
@@ -186,6 +189,7 @@ const WHY: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'this machine has no such address',
   EACCES: 'the system does not permit it',
   ENOTFOUND: 'the name has no address',
+  ENOTSUP: 'this system lets no two processes share a port: remove "reusePort"',
 }
 
 /** The error for an address that the system does not give a listener; `isTaken` where something listens there already. */

@@ -3,8 +3,8 @@ import path from 'node:path'
 import { homedir, tmpdir } from 'node:os'
 import type { PrivatePlace } from '../../util/private-place.ts'
 
-/** Directories for temporary files that a gateway makes: control sockets, sockets of workers, HOMEs and worktrees of agents. */
-const TEMPORARY = /^tapgate-(\d+$|workers-|agent-|worktrees-)/
+/** Directories for temporary files that a gateway makes: control sockets, HOMEs and worktrees of agents. */
+const TEMPORARY = /^tapgate-(\d+$|agent-|worktrees-)/
 
 const OWN = /^tapgate$/
 /** Programs and libraries of the system. */

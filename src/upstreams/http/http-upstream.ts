@@ -3,7 +3,6 @@ import { definePlugin } from '../../plugin.ts'
 /** Upstreams of type `sse`: servers reached over HTTP+SSE (2024-11-05). */
 export const callSse = definePlugin<undefined>({
   name: 'call-sse',
-  scope: 'shared',
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'sse')) return
@@ -24,7 +23,6 @@ export const callSse = definePlugin<undefined>({
 /** Upstreams of type `http`: servers reached by Streamable HTTP, of either era, or by what was before it. */
 export const callHttp = definePlugin<undefined>({
   name: 'call-http',
-  scope: 'shared',
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'http')) return

@@ -23,7 +23,6 @@ const ORPHANS_MS = 50
 /** Upstreams of type `stdio`: servers that run as processes of ours. */
 export const callStdio = definePlugin<undefined>({
   name: 'call-stdio',
-  scope: 'shared',
   claims: { always: true },
   setup({ hooks, log, clock, slot }) {
     // Servers that a reload keeps are in it still when their generation has gone.

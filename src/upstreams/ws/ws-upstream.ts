@@ -3,7 +3,6 @@ import { definePlugin } from '../../plugin.ts'
 /** Upstreams of type `ws`: servers reached over a WebSocket, of either era. */
 export const callWs = definePlugin<undefined>({
   name: 'call-ws',
-  scope: 'shared',
   claims: { always: true },
   async setup({ hooks, config }) {
     if (!Object.values(config.upstreams).some(spec => spec.type === 'ws')) return

@@ -36,14 +36,13 @@ interface Heard {
 interface MemoryOptions {
   /** Milliseconds on a clock that does not jump. */
   readonly now: () => number
-  readonly spans?: SharedStore['spans']
   /** Key of what is sealed; a random one where there is none. */
   readonly key?: Uint8Array
   /** Number of processes that share it. */
   readonly sharers?: () => number
 }
 
-/** The memory of one process as a store for several: for those that it starts, and for tests. */
+/** The memory of one process as a store for several: for what runs in it, and for tests. */
 export class SharedMemory {
   readonly #options: MemoryOptions
   readonly #seal: TextSeal
@@ -57,10 +56,9 @@ export class SharedMemory {
 
   /** The store as one process has it; what it holds is that process's. */
   of(holder: object): SharedStore {
-    const { spans = 'host', sharers = () => 1 } = this.#options
+    const { sharers = () => 1 } = this.#options
     return {
       isUp: true,
-      spans,
       get sharers() {
         return sharers()
       },

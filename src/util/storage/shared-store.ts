@@ -6,11 +6,6 @@
 export interface SharedStore {
   /** False while it does not answer: ask it all the same, as only that finds out that it is back. */
   readonly isUp: boolean
-  /**
-   * Processes that share it: those of one `host`, whose memory it is and ends with them, or of many `hosts`. Where files would do,
-   * as all can read them, `host` says so.
-   */
-  readonly spans: 'host' | 'hosts'
   /** Number of processes that share it, this one among them, as far as is known. */
   readonly sharers: number
 

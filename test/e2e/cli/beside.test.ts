@@ -127,14 +127,6 @@ test('a call of a gateway of its own shows what the server said when it refused'
   assert.doesNotMatch(stderr, /log of the gateway/)
 })
 
-test('a call beside several workers is made once', { skip }, async t => {
-  const { run } = await beside(t, '--workers', '2')
-
-  const { code, stdout, stderr } = await run('call', 'local__echo', 'message=once')
-
-  assert.deepEqual([code, stdout], [0, 'once\n'], stderr)
-})
-
 /** Starts a server that answers each call of its tool `go` with 403 and these words. */
 async function forbidding(t: TestContext, words: string): Promise<string> {
   const results = new Map<unknown, object>([

@@ -3,6 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { parseEnv } from 'node:util'
+import type { Upstream } from '../../../src/api/index.ts'
 import { changesAnything, differencesOf } from '../../../src/gateway/plan/differences.ts'
 import { loadConfig, type LoadedConfig } from '../../../src/config/index.ts'
 import type { Explanation } from '../../../src/gateway/explain.ts'
@@ -30,11 +31,10 @@ async function built(t: TestContext, source: LoadedConfig): Promise<Gateway> {
   const { audit: _audit, activity: _activity, ...config } = source.config
   const loaded = { ...source, config: { ...config, listeners: {} } }
   const log = createLog({ level: 'error', format: 'json', write: () => undefined })
-  const inside = {
-    upstream: (...[spec, context]: [Parameters<typeof standIn>[0], Parameters<typeof standIn>[1]]) =>
-      standIn(spec, context, TOOLS),
-  }
-  const gateway = await makeGateway(loaded, { log, environment: process.env, beside: true }, inside)
+  const upstream = (
+    ...[spec, context]: [Parameters<typeof standIn>[0], Parameters<typeof standIn>[1]]
+  ): Upstream => standIn(spec, context, TOOLS)
+  const gateway = await makeGateway(loaded, { log, environment: process.env, beside: true }, upstream)
   cleanup(t, () => gateway.close())
   return gateway
 }

@@ -60,7 +60,6 @@ export async function install<O>(
     log: SILENT,
     clock,
     slot,
-    role: 'alone',
     directory: '.',
     fetch: () => Promise.reject(new Error('nothing is fetched in this test')),
     programs: NO_PROGRAMS,

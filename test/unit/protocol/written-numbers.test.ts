@@ -1,18 +1,10 @@
 import assert from 'node:assert/strict'
-import { duplexPair } from 'node:stream'
 import { describe, test } from 'node:test'
-import type { Call, UpstreamConfig, UpstreamContext } from '../../../src/api/index.ts'
-import type { Graph } from '../../../src/core/graph-types.ts'
 import { paramHeaderValues, paramHeaders, paramMismatch } from '../../../src/protocol/headers.ts'
 import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { keepsNumbers } from '../../../src/protocol/json/scalars.ts'
-import { encodeRequest, parseMessage } from '../../../src/protocol/jsonrpc.ts'
+import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
 import { hasExactNumbers, withNumbersAsWritten } from '../../../src/protocol/params-as-written.ts'
-import { Payload } from '../../../src/protocol/payload.ts'
-import { Line } from '../../../src/workers/ipc/rpc.ts'
-import { OwnedUpstream } from '../../../src/workers/proxy/owned-upstream.ts'
-import { Owner } from '../../../src/workers/proxy/upstream-host.ts'
-import { toolCall } from '../fixtures/upstream-bench.ts'
 
 const NUMBERS = ['9007199254740993', '-9007199254740993', '1234567890123456789', '1e400', '-0', '1.50', '7']
 
@@ -69,47 +61,6 @@ test('a text is no number: "1.0" is another one than "1"', () => {
   const annotations = paramHeaders({ properties: { s: { type: 'string', 'x-mcp-header': 'S' } } }) ?? []
   assert.equal(paramMismatch(annotations, { 'mcp-param-s': '1.0' }, { s: '1' })?.code, -32020)
   assert.equal(paramMismatch(annotations, { 'mcp-param-s': '1' }, { s: '1' }), undefined)
-})
-
-test('arguments cross from a worker to the owner of a server byte for byte', async () => {
-  const lines: string[] = []
-  const dispatch = (call: Call): Promise<unknown> => {
-    lines.push(encodeRequest(1, call.method, call.params, call.exchange.received))
-    return Promise.resolve({ result: Payload.of({}) })
-  }
-  const graph = {
-    upstreams: new Map([['up', { upstream: { name: 'up', state: 'ready' }, dispatch }]]),
-    nextId: () => 1,
-    clock: { now: () => 0 },
-    entered: () => undefined,
-    left: () => undefined,
-  } as unknown as Graph
-  const [one, other] = duplexPair()
-  new Owner(() => graph, new Uint8Array(32)).serve(other)
-  const line = new Line(one, {
-    serve: () => Promise.reject(new Error('nothing is served')),
-    note: () => undefined,
-    closed: () => undefined,
-  })
-  const side = { request: line.request.bind(line), ended: () => undefined, introduce: () => undefined }
-  const upstream = new OwnedUpstream({} as UpstreamConfig, { name: 'up' } as UpstreamContext, () => side)
-
-  const args = `{"n":[${NUMBERS.join(',')}],"b":1,"2":2,"1":1,"\\u0061":"\\u00e9\\/"}`
-  const params = received(`{"name":"up__raw","arguments":${args}}`)
-  const { exchange, ...rest } = toolCall('raw')
-  const call = {
-    ...rest,
-    params: { ...params, name: 'raw' },
-    onCancel: () => () => undefined,
-    headers: {},
-    exchange: Object.create(exchange, { received: { value: params } }) as Call['exchange'],
-  }
-  await upstream.dispatch(call)
-  line.close()
-
-  assert.deepEqual(lines, [
-    `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"raw","arguments":${args}}}`,
-  ])
 })
 
 const KEPT = ['0.30000000000000004', '-0.8444218515250481', '9007199254740992', '1e-7', '7', '-0', '1.50']

@@ -5,7 +5,7 @@ import type { SharedStore } from '../../../src/plugin.ts'
 import { systemClock as clock } from '../../../src/util/clock.ts'
 import { SharedMemory } from '../../../src/util/storage/shared-memory.ts'
 import { redisFor, skip } from '../../fixtures/redis.ts'
-import { KEY, onRedis, overLine, pause, until } from './shared-setting.ts'
+import { onRedis, pause, until } from './shared-setting.ts'
 
 /** Two processes that share a store, and the end of the second. */
 interface Two {
@@ -20,11 +20,6 @@ const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Two>>> = {
     const second = {}
     const two = { one: memory.of({}), other: memory.of(second), end: () => memory.gone(second) }
     return Promise.resolve(two)
-  },
-  line: t => {
-    const memory = new SharedMemory({ now: () => clock.now(), key: KEY })
-    const [one, other] = [overLine(t, memory), overLine(t, memory)]
-    return Promise.resolve({ one: one.store, other: other.store, end: () => other.line.close() })
   },
   redis: async t => {
     const redis = await redisFor(t)
@@ -222,12 +217,3 @@ for (const [name, make] of Object.entries(MAKERS)) {
     },
   )
 }
-
-test('line: with the primary gone every verb is refused', async t => {
-  const memory = new SharedMemory({ now: () => clock.now() })
-  const { store, line } = overLine(t, memory)
-  line.close()
-
-  await assert.rejects(store.get('k'), { code: 'GW_SHARED_AWAY' })
-  assert.equal(store.isUp, false)
-})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { suggest } from '../../../src/util/suggest.ts'
 
-const FLAGS = ['stdio', 'profile', 'watch', 'workers', 'set', 'env', 'config']
+const FLAGS = ['stdio', 'profile', 'watch', 'fresh', 'set', 'env', 'config']
 
 /** Word, what there is, and what was probably meant. */
 const ROWS: readonly (readonly [string, readonly string[], string | undefined])[] = [
@@ -12,7 +12,7 @@ const ROWS: readonly (readonly [string, readonly string[], string | undefined])[
   ['est', FLAGS, 'set'],
   ['st', FLAGS, 'set'],
   ['confg', FLAGS, 'config'],
-  ['worker', FLAGS, 'workers'],
+  ['fres', FLAGS, 'fresh'],
   ['comand', ['command', 'args'], 'command'],
   ['ls', ['ps', 'logs'], 'ps'],
   ['xy', ['ps', 'logs'], undefined],

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact'
-import type { Figures, Finding as Found, Overview as Answer, ServerRow, WorkerRow } from '../../types.ts'
+import type { Figures, Finding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
 import { Act, Badge, Page, Problem, Search, Snippet, type View } from '../parts.ts'
 import { Plot } from '../plot.ts'
@@ -16,7 +16,7 @@ export function Overview({ me, place }: PageProps): View {
     on: ['server', 'changed'],
   })
   if (data === undefined) return html`<${Page} title="Overview"><${Problem} of=${problem} /></${Page}>`
-  const { gateway, servers, figures, findings, listeners, workers } = data
+  const { gateway, servers, figures, findings, listeners } = data
   const search = place.params.get('search') ?? ''
   const logs = place.params.get('logs')
   const facts = [
@@ -57,7 +57,6 @@ export function Overview({ me, place }: PageProps): View {
     <ul class="plain">
       ${listeners.map(({ name, type, url }) => html`<li><strong>${name}</strong> <code>${url ?? type}</code></li>`)}
     </ul>
-    <${Workers} rows=${workers} />
   </${Page}>`
 }
 
@@ -68,27 +67,6 @@ function Beside({ replica }: { replica: string | undefined }): View | null {
     This gateway is one replica of several. Calls, clients, figures and servers are those of this one;
     <code>gateway replicas</code> names the others.
   </p>`
-}
-
-/** Processes that accept: the figures above are of all of them together. */
-function Workers({ rows = [] }: { rows: readonly WorkerRow[] | undefined }): View | null {
-  if (rows.length === 0) return null
-  return html`<h2>Workers</h2>
-    <ul class="plain">
-      ${rows.map(row => html`<li key=${row.worker}><strong>worker ${row.worker}</strong> ${workerText(row)}</li>`)}
-    </ul>`
-}
-
-function workerText({ ready, pid, restarts, sessions, running, rss }: WorkerRow): string {
-  const facts = [
-    ready ? '' : 'is being started',
-    pid === undefined ? '' : `pid ${pid}`,
-    sessions === undefined ? '' : `sessions: ${count(sessions)}`,
-    running === undefined ? '' : `calls now: ${count(running)}`,
-    rss === undefined ? '' : bytes(rss),
-    restarts === 0 ? '' : `started anew: ${count(restarts)}`,
-  ]
-  return facts.filter(Boolean).join(' · ')
 }
 
 function serversText(servers: readonly ServerRow[]): string {

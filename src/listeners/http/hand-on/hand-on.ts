@@ -42,14 +42,12 @@ export class HandOn {
   readonly #serve: HttpServe
   readonly #sought: Sought
   readonly #clients: NeighbourClients
-  readonly #named: Around['named']
   /** Streams of other processes that clients read here. */
   readonly #streams = new Set<ServerResponse>()
   #isEnding = false
 
   /** `serve` answers here what turns out to belong here. */
-  constructor(listener: string, { serve, sought, clock, named }: Around) {
-    this.#named = named
+  constructor(listener: string, { serve, sought, clock }: Around) {
     this.#listener = listener
     this.#serve = serve
     this.#sought = sought
@@ -118,7 +116,6 @@ export class HandOn {
     const { request, response, body } = errand
     const { method, url, rawHeaders, socket } = request
     const { remoteAddress } = socket
-    if (body === undefined && to.place !== undefined) this.#named?.(socket, to.place)
     const handed: Handed = { listener: this.#listener, remoteAddress, certificate: certificateOf(socket) }
     const lines = handedOn(rawHeaders)
     lines.push(HANDED, to.voucher(request, handed))

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { GatewayError } from '../../../../src/errors/errors.ts'
 import { listenHttp } from '../../../../src/listeners/http/http-listener.ts'
 import { FakeGate, makeListener, realClock, result } from './fake-gate.ts'
+import { until } from '../../../fixtures/until.ts'
 import { modern, send, serve, SPEC } from './client.ts'
 
 const CALL = modern('tools/list')
@@ -76,6 +77,27 @@ test('a port that is taken is an error that names the address', async t => {
   )
   await second.stop(0)
 })
+
+test(
+  'gateways that share a port all serve on it, and one goes on when another has stopped',
+  { skip: process.platform === 'linux' ? false : 'this system lets no two processes share a port' },
+  async t => {
+    const spec = { reusePort: true }
+    const first = await serve(t, spec)
+    const port = Number(first.url.port)
+    const second = await serve(t, { ...spec, port })
+    second.gate.ready = { ready: false, upstreams: {}, health: { level: 'ok', findings: [] } }
+    const seen = async (): Promise<number> =>
+      (await send(first.url, { method: 'GET', path: '/readyz' })).status
+    const statuses = new Set<number>()
+    await until(async () => statuses.add(await seen()).size === 2, 'an answer of each')
+
+    await first.listener.stop(0)
+
+    assert.deepEqual(statuses, new Set([200, 503]))
+    assert.equal(await seen(), 503)
+  },
+)
 
 test('more connections than the limit are turned away', async t => {
   const { url } = await serve(t, { limits: { ...SPEC.limits, connections: 2 } })

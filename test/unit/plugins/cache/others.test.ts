@@ -24,7 +24,7 @@ async function passed(clock: HandClock, ms: number): Promise<void> {
 
 async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: One; two: One }> {
   const clock = new HandClock(1_000_000)
-  const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
+  const memory = new SharedMemory({ now: () => clock.now() })
   const [one, two] = [1, 2].map((): One => {
     const store = { ...memory.of({}) }
     const heard: Outdated[] = []

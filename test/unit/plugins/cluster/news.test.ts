@@ -30,7 +30,7 @@ async function passed(clock: HandClock, ms: number): Promise<void> {
 
 async function pair(): Promise<{ clock: HandClock; memory: SharedMemory; one: Told; other: Told }> {
   const clock = new HandClock(1_000_000)
-  const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
+  const memory = new SharedMemory({ now: () => clock.now() })
   const [one, other] = [1, 2].map((): Told => {
     const store = { ...memory.of({}) }
     const news = new News(store, clock)

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { stat } from 'node:fs/promises'
-import { createConnection } from 'node:net'
-import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { MemoryStore } from '../../../../plugins/cluster/store/memory-store.ts'
-import { KeptStore, PrimaryStore } from '../../../../plugins/cluster/store/primary-store.ts'
+import { MemoryStore } from './store/memory-store.ts'
 import { RedisStore } from '../../../../plugins/cluster/store/redis-store.ts'
 import {
   ADOPT,
@@ -21,7 +16,6 @@ import {
 import type { Store } from '../../../../plugins/cluster/store/store.ts'
 import { systemClock } from '../../../../src/util/clock.ts'
 import { createLog } from '../../../../src/util/log.ts'
-import { directory } from '../../../e2e/cli/run.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { redisFor, skip } from '../../../fixtures/redis.ts'
 
@@ -32,26 +26,12 @@ const COMMAND_MS = 250
 
 const MAKERS: Readonly<Record<string, (t: TestContext) => Promise<Store>>> = {
   memory: () => Promise.resolve(new MemoryStore(clock)),
-  primary: async t => primaryStore(t, await socketOfPrimary(t)),
   redis: async t => {
     const { url } = await redisFor(t)
     const store = await connected(url)
     cleanup(t, () => store.close())
     return store
   },
-}
-
-/** Socket of a process that keeps the store of those that it started. */
-async function socketOfPrimary(t: TestContext): Promise<string> {
-  const path = join(await directory(t, {}), 'store')
-  await new KeptStore(clock).start(path)
-  return path
-}
-
-function primaryStore(t: TestContext, path: string): PrimaryStore {
-  const store = new PrimaryStore(path, clock)
-  cleanup(t, () => store.close())
-  return store
 }
 
 async function connected(url: string): Promise<RedisStore> {
@@ -199,47 +179,4 @@ test('redis: a process that was busy itself does not take it for slow', { skip }
 
   assert.equal(await asked, 'one')
   assert.equal(store.isUp, true)
-})
-
-test('primary: the lease of a process ends with it, and those of others do not', async t => {
-  const path = await socketOfPrimary(t)
-  const [one, two] = [primaryStore(t, path), primaryStore(t, path)]
-  for (const [store, id] of [
-    [one, 'a'],
-    [two, 'b'],
-  ] as const)
-    assert.equal(await store.run(LEASE, [`replica:${id}`, 'replicas'], ['', id, '60000', id]), 1)
-  assert.equal((await stat(path)).mode & 0o777, 0o600)
-
-  one.close()
-
-  const deadline = Date.now() + 10_000
-  while ((await two.get('replica:a')) !== undefined && Date.now() < deadline)
-    await new Promise(resolve => setTimeout(resolve, 20))
-  assert.equal(await two.get('replica:a'), undefined)
-  assert.equal(await two.get('replica:b'), 'b')
-})
-
-test('primary: what nobody of ours writes ends its connection alone', async t => {
-  const path = await socketOfPrimary(t)
-  const store = primaryStore(t, path)
-  for (const text of [
-    'no json',
-    '7',
-    'null',
-    '{"id":1,"script":"format-disk"}',
-    '{"id":1,"script":"lease","keys":3}',
-  ]) {
-    const socket = createConnection(path)
-    socket.on('error', () => undefined).resume()
-    socket.write(`${text}\n`)
-    await once(socket, 'close')
-  }
-  assert.equal(await store.get('x'), undefined)
-})
-
-test('primary: one that has gone is away, and soon', async t => {
-  const store = primaryStore(t, join(await directory(t, {}), 'store'))
-  for (let asked = 0; asked < 3; asked++) await assert.rejects(store.get('x'), { code: 'GW_CLUSTER_AWAY' })
-  assert.equal(store.isUp, false)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setImmediate as turn } from 'node:timers/promises'
 import { test, type TestContext } from 'node:test'
 import { Cluster, type ClusterConfig } from '../../../../plugins/cluster/cluster.ts'
-import { MemoryStore } from '../../../../plugins/cluster/store/memory-store.ts'
+import { MemoryStore } from './store/memory-store.ts'
 import type { BesideOthers } from '../../../../src/plugin.ts'
 import { cleanup } from '../../../fixtures/cleanup.ts'
 import { SILENT } from '../install.ts'
@@ -20,7 +20,7 @@ async function started(t: TestContext, store: MemoryStore): Promise<{ one: Clust
   const clock = new HandClock()
   const options = { name: 'g', keys: [KEY], listen: '127.0.0.1:0' } as unknown as ClusterConfig
   const one = new Cluster(options, store, { clock, log: SILENT, version: '1', directory: '.' })
-  await one.start(true)
+  await one.start()
   cleanup(t, () => one.stop())
   return { one, clock }
 }

@@ -8,7 +8,7 @@ const away: Plugin = {
   name: 'away',
   early: true,
   setup({ hooks, clock }) {
-    const own = new SharedMemory({ now: () => clock.now(), spans: 'hosts' }).of({})
+    const own = new SharedMemory({ now: () => clock.now() }).of({})
     const fails = (): Promise<never> => Promise.reject(gatewayError('GW_SHARED_AWAY', { why: 'it sleeps' }))
     const verbs = { get: fails, put: fails, take: fails, delete: fails, count: fails, publish: fails }
     hooks.sharedStore.tap(() => Object.assign(Object.create(own) as SharedStore, verbs))

@@ -7,7 +7,6 @@ import {
   type Call,
   type JsonObject,
   type Plugin,
-  type SharedStore,
 } from '../../../../src/plugin.ts'
 import {
   closeAfter,
@@ -52,8 +51,8 @@ class Server {
 }
 
 /** Makes a gateway one of several that count together. */
-function sharing(spans: SharedStore['spans']): Plugin<never> {
-  const memory = new SharedMemory({ now: () => performance.now(), spans, sharers: () => 2 })
+function sharing(): Plugin<never> {
+  const memory = new SharedMemory({ now: () => performance.now(), sharers: () => 2 })
   const setup: Plugin<never>['setup'] = ({ hooks }) => hooks.sharedStore.tap(() => memory.of({}))
   return { name: 'shares', early: true, setup }
 }
@@ -156,17 +155,16 @@ for (const [which, rule] of Object.entries(RULES))
     })
   })
 
-for (const spans of ['host', 'hosts'] as const)
-  test(`a limit that the processes of several ${spans === 'host' ? 'workers' : 'replicas'} have in common does not count a call whose client is asked`, async t => {
-    const { server, call } = await setting(t, RULES['of calls'], {}, [sharing(spans)])
-    const asked = await call('ask')
-    assert.equal(isRefused(await call('quick')), false)
+test('a limit that several replicas have in common does not count a call whose client is asked', async t => {
+  const { server, call } = await setting(t, RULES['of calls'], {}, [sharing()])
+  const asked = await call('ask')
+  assert.equal(isRefused(await call('quick')), false)
 
-    const retried = call('ask', retryOf(asked))
-    await until(() => server.working === 1)
-    await until(async () => isRefused(await call('quick')))
-    server.end()
-    assert.equal((await retried).error, undefined)
+  const retried = call('ask', retryOf(asked))
+  await until(() => server.working === 1)
+  await until(async () => isRefused(await call('quick')))
+  server.end()
+  assert.equal((await retried).error, undefined)
 
-    await until(async () => !isRefused(await call('quick')))
-  })
+  await until(async () => !isRefused(await call('quick')))
+})

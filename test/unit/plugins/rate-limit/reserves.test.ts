@@ -141,7 +141,7 @@ function unsteady(
   clock: HandClock,
   sharers: number,
 ): { store: SharedStore; is: 'up' | 'away' | 'late'; asked: number } {
-  const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers, spans: 'hosts' }).of({})
+  const memory = new SharedMemory({ now: () => clock.now(), sharers: () => sharers }).of({})
   const state = {
     is: 'up' as 'up' | 'away' | 'late',
     asked: 0,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { makeKey } from '../../../../src/cli/scaffold/new-key.ts'
-import { type JsonObject, type Plugin, SharedMemory, type SharedStore } from '../../../../src/plugin.ts'
+import { type JsonObject, type Plugin, SharedMemory } from '../../../../src/plugin.ts'
 import {
   closeAfter,
   testClient,
@@ -31,7 +31,7 @@ interface Processes {
 /** So many gateways that share a memory, before one server. */
 async function processes(
   t: TestContext,
-  { count, rules, spans }: { count: number; rules: JsonObject; spans: SharedStore['spans'] },
+  { count, rules }: { count: number; rules: JsonObject },
 ): Promise<Processes> {
   const waiting: (() => void)[] = []
   const tools = {
@@ -40,7 +40,7 @@ async function processes(
     slow: () => new Promise<string>(resolve => waiting.push(() => resolve('done'))),
   }
   const web = closeAfter(t, await testUpstream({ tools }))
-  const memory = new SharedMemory({ now: () => performance.now(), spans, sharers: () => count })
+  const memory = new SharedMemory({ now: () => performance.now(), sharers: () => count })
   const config = { auth: AUTH, rateLimit: { rules }, upstreams: { web: { type: 'http', url: web.url } } }
   const gateways: TestGateway[] = []
   for (let index = 0; index < count; index++) {
@@ -81,25 +81,22 @@ function ok(codes: readonly string[]): number {
   return codes.filter(code => code === 'ok').length
 }
 
-for (const spans of ['host', 'hosts'] as const) {
-  test(`${spans}: three processes together let through what the rule allows, and no more`, async t => {
-    const { client } = await processes(t, { count: 3, spans, rules: { few: { tools: '*', perMinute: 60 } } })
-    const clients = await Promise.all([0, 1, 2].map(index => client(index)))
+test('three processes together let through what the rule allows, and no more', async t => {
+  const { client } = await processes(t, { count: 3, rules: { few: { tools: '*', perMinute: 60 } } })
+  const clients = await Promise.all([0, 1, 2].map(index => client(index)))
 
-    const codes: string[] = []
-    for (let round = 0; round < 10; round++)
-      codes.push(...(await Promise.all(clients.flatMap(one => [1, 2, 3, 4].map(() => call(one))))))
+  const codes: string[] = []
+  for (let round = 0; round < 10; round++)
+    codes.push(...(await Promise.all(clients.flatMap(one => [1, 2, 3, 4].map(() => call(one))))))
 
-    assert.ok(ok(codes) <= 60 && ok(codes) >= 50, `${ok(codes)} of 60`)
-    assert.equal(codes.length - ok(codes), codes.filter(code => code === 'GW_RATE_LIMITED').length)
-    assert.equal(await call(await client(1, bob.key)), 'ok', 'another caller has a count of its own')
-  })
-}
+  assert.ok(ok(codes) <= 60 && ok(codes) >= 50, `${ok(codes)} of 60`)
+  assert.equal(codes.length - ok(codes), codes.filter(code => code === 'GW_RATE_LIMITED').length)
+  assert.equal(await call(await client(1, bob.key)), 'ok', 'another caller has a count of its own')
+})
 
-test('hosts: a day is exact over replicas', async t => {
+test('a day is exact over replicas', async t => {
   const { client } = await processes(t, {
     count: 3,
-    spans: 'hosts',
     rules: { few: { tools: '*', perDay: 40 } },
   })
   const clients = await Promise.all([0, 1, 2].map(index => client(index)))
@@ -115,37 +112,9 @@ test('hosts: a day is exact over replicas', async t => {
   assert.equal(codes.at(-1), 'GW_RATE_LIMITED')
 })
 
-test('host: calls at a time are counted over all, and those of a process that ends are free', async t => {
-  const { client, release, gateways, underWay } = await processes(t, {
-    count: 2,
-    spans: 'host',
-    rules: { few: { tools: '*', inFlight: 2 } },
-  })
-  const [one, other] = [await client(0), await client(1)]
-
-  const first = call(one, 'slow')
-  const second = call(other, 'slow')
-  await underWay(2)
-  assert.equal(await call(one), 'GW_RATE_LIMITED')
-  assert.equal(await call(other), 'GW_RATE_LIMITED')
-  release()
-  assert.deepEqual(await Promise.all([first, second]), ['ok', 'ok'])
-  assert.equal(await call(other), 'ok')
-
-  void call(one, 'slow').catch(() => undefined)
-  void call(one, 'slow').catch(() => undefined)
-  await underWay(2)
-  assert.equal(await call(other), 'GW_RATE_LIMITED')
-  const closing = gateways[0]?.gateway.close()
-  release()
-  await closing
-  const deadline = Date.now() + 20_000
-  while ((await call(other)) !== 'ok') assert.ok(Date.now() < deadline, 'they are free again')
-})
-
 test('a call that one rule refuses is not counted by another', async t => {
   const rules = { all: { tools: '*', perMinute: 5 }, one: { tools: 'web__read', perMinute: 1 } }
-  const { client } = await processes(t, { count: 1, spans: 'hosts', rules })
+  const { client } = await processes(t, { count: 1, rules })
   const one = await client(0)
 
   const reads = []

@@ -150,7 +150,7 @@ test('a store that comes back with an older version brings no outdated answer to
 
 test('a version that nobody of us wrote is replaced, and two who begin agree', async () => {
   const clock = new HandClock(1_000_000)
-  const memory = new SharedMemory({ now: () => clock.now(), spans: 'hosts' })
+  const memory = new SharedMemory({ now: () => clock.now() })
   const store = memory.of({})
   const [one, two] = [new Versions(store, clock), new Versions(store, clock)]
   const both = await Promise.all([one.read('web tools/call'), two.read('web tools/call')])
@@ -166,7 +166,7 @@ test('a version that nobody of us wrote is replaced, and two who begin agree', a
 
 test('while a version is owed nothing is read, and another one that is needed meanwhile is made', async () => {
   const clock = new HandClock(1_000_000)
-  const store = { ...new SharedMemory({ now: () => clock.now(), spans: 'hosts' }).of({}) }
+  const store = { ...new SharedMemory({ now: () => clock.now() }).of({}) }
   const { put } = store
   const versions = new Versions(store, clock)
   const first = await versions.read('s')

@@ -19,7 +19,7 @@ export class Common {
   later = 0
 
   constructor() {
-    this.memory = new SharedMemory({ now: () => performance.now() + this.later, spans: 'hosts' })
+    this.memory = new SharedMemory({ now: () => performance.now() + this.later })
   }
 }
 

@@ -7,7 +7,7 @@ import { SharedMemory } from '../../../../../src/plugin.ts'
 const ALICE = JSON.stringify(['alice', 'files', 'https://as.example', ['read', 'write']])
 
 function memory(): SharedMemory {
-  return new SharedMemory({ now: () => performance.now(), spans: 'hosts' })
+  return new SharedMemory({ now: () => performance.now() })
 }
 
 async function soon(): Promise<void> {

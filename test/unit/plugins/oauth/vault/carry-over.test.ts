@@ -27,7 +27,7 @@ async function vaults(t: TestContext): Promise<{ file: FileVault; shared: Shared
   const options = { key: () => Promise.resolve(key), clock: systemClock, log: SILENT }
   const file = new FileVault({ directory: await directory(t, {}), ...options })
   cleanup(t, () => file.close())
-  const memory = new SharedMemory({ now: () => performance.now(), spans: 'hosts' })
+  const memory = new SharedMemory({ now: () => performance.now() })
   const [shared, other] = [1, 2].map(() => new SharedVault({ store: memory.of({}), clock: systemClock }))
   return { file, shared: shared as SharedVault, other: other as SharedVault }
 }

@@ -25,7 +25,7 @@ class World {
   /** Everything that was written, as somebody with a way to Redis sees it. */
   readonly raw = new Map<string, string>()
   readonly now = (): number => Date.now() + this.later
-  readonly #memory = new SharedMemory({ now: () => performance.now() + this.later, spans: 'hosts' })
+  readonly #memory = new SharedMemory({ now: () => performance.now() + this.later })
 
   vault(): SharedVault {
     return new SharedVault({ store: this.store(), clock: systemClock, now: this.now })
