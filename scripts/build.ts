@@ -18,7 +18,6 @@ const STEPS = [
   ['schemas/generate.mjs', '--uncommitted'],
   ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'],
   ['scripts/bundle.ts'],
-  ['scripts/man.ts'],
 ] as const
 
 process.chdir(fileURLToPath(new URL('../', import.meta.url)))

@@ -6,7 +6,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   serve: ['detach'],
   validate: [],
   wrap: [],
-  attach: ['print-shim'],
+  attach: [],
 }
 
 /** The source of the table of flags: whatever a command says of its own. */

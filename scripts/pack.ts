@@ -1,6 +1,6 @@
-// Published packages need neither the Node of this repository nor its tools: postpack strips the package.json in the tarball, and names the man pages there.
+// Published packages need neither the Node of this repository nor its tools: postpack strips the package.json in the tarball.
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -19,7 +19,7 @@ function strip(): void {
   const manifest = JSON.parse(readFileSync(PACKAGE, 'utf8')) as { name: string; version: string }
   const file = packed(`${manifest.name}-${manifest.version}.tgz`)
   const entries = Object.entries(manifest).filter(([key]) => !ONLY_HERE.includes(key))
-  const published = { ...Object.fromEntries(entries), man: manPages() }
+  const published = Object.fromEntries(entries)
   const text = Buffer.from(`${JSON.stringify(published, undefined, 2)}\n`)
   const stripped = gzipSync(withFile(gunzipSync(readFileSync(file)), 'package/package.json', text))
   const part = file.replace(/\.tgz$/, '.part.tgz')
@@ -48,13 +48,6 @@ function digestOf(bytes: Buffer): string {
 
 function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true
-}
-
-// npm links those that package.json names, and looks into no folder.
-function manPages(): string[] {
-  return readdirSync(`${DIST}/man`)
-    .sort()
-    .map(file => `./dist/man/${file}`)
 }
 
 // npm sends the registry the package.json of the directory, but a tarball's own is the stripped one.

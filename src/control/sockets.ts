@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -13,7 +14,6 @@ import {
   unusable,
 } from '../transport/unix-sockets.ts'
 import { addressFolder, localAddress, platformOf } from '../util/platform.ts'
-import { sha256 } from '../util/sha256.ts'
 
 // The commands reach sockets through this file.
 export { answers, removeStale }
@@ -140,7 +140,7 @@ const LONGEST_NAME = KEY_LENGTH + '.4194304.sock'.length
 /** A configuration file as one short word, with the environment that is laid over it. */
 function keyOf({ file, env = '' }: Place): string {
   const text = JSON.stringify([file === undefined ? null : realPath(file), env])
-  return sha256(text).slice(0, KEY_LENGTH)
+  return hash('sha256', text, 'hex').slice(0, KEY_LENGTH)
 }
 
 function pipeName(place: Place): string {

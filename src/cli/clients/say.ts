@@ -2,7 +2,6 @@ import { dirname, relative } from 'node:path'
 import { gatewayError } from '../../errors/errors.ts'
 import { meant } from '../../util/suggest.ts'
 import { ownCommand } from '../background/own-program.ts'
-import { shimLine } from '../background/shim.ts'
 import { configFile } from '../config-file.ts'
 import { consentTo, type Consent } from '../output/prompt.ts'
 import { table, wrapped } from '../output/table.ts'
@@ -31,8 +30,6 @@ export interface ConnectFlags {
   readonly scope: 'user' | 'project'
   /** URL of a gateway, in place of `gateway attach`. */
   readonly http?: string | undefined
-  /** Program that carries lines to the gateway: Node, or socat. */
-  readonly shim?: string | undefined
   readonly all: boolean
   readonly yes: boolean
   readonly 'dry-run': boolean
@@ -133,7 +130,6 @@ function named(name: string): Client {
 async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: NodeJS.Process): Promise<EntryValues> {
   const { name, http, env } = flags
   if (http !== undefined) return { name, line: [], url: urlOf(http) }
-  if (flags.shim === 'socat') return { name, line: await shimLine(flags, terminal, host) }
   const config = await configFile(flags, terminal)
   const more = env === undefined ? [] : ['--env', env]
   return { name, line: [...ownCommand(terminal, host), 'attach', '-c', config, ...more] }

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, realpathSync } from 'node:fs'
-import { chmod, mkdir, rename, symlink } from 'node:fs/promises'
+import { realpathSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { text } from 'node:stream/consumers'
 import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -17,7 +15,6 @@ import { LAUNCHER, requireBuild } from '../../peers/gateway.ts'
 import { directory, gateway, serving } from './run.ts'
 
 const WHO = fileURLToPath(new URL('../../fixtures/servers/who-server.mjs', import.meta.url))
-const skip = process.platform === 'linux' ? false : 'it looks at /proc'
 const server = { type: 'stdio', command: process.execPath, args: [WHO] }
 
 interface Place {
@@ -179,128 +176,6 @@ test('a client that attaches gets the profile it names', async t => {
     tools.map(({ name }) => name),
     ['who__who'],
   )
-})
-
-/** The command of `gateway attach --print-shim`. */
-async function shimOf({ cwd, env }: Place, ...flags: string[]): Promise<{ command: string; args: string[] }> {
-  const { code, stdout, stderr } = await gateway(['attach', '--print-shim', '--json', ...flags], { cwd, env })
-  assert.equal(code, 0, `${stderr}\nThis test needs socat: apt-get install socat`)
-  return JSON.parse(stdout) as { command: string; args: string[] }
-}
-
-async function throughShim(t: TestContext, at: Place, ...flags: string[]): Promise<Client> {
-  const shim = await shimOf({ ...at, cwd: at.env.HOME ?? '' }, ...flags)
-  const client = new Client({ name: 'editor', version: '1' })
-  await client.connect(new StdioClientTransport({ ...shim, cwd: at.cwd, env: at.env, stderr: 'pipe' }))
-  cleanup(t, () => client.close())
-  return client
-}
-
-/** Names of the programs that a process has become or started. */
-function programsOf(pid: number | null | undefined): string[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  const own = readFileSync(`/proc/${pid}/comm`, 'utf8').trim()
-  return [own, ...children.flatMap(child => programsOf(Number(child)))]
-}
-
-test(
-  'a shim without Node keeps the same apart: sessions, projects, labels and profiles',
-  { skip },
-  async t => {
-    const at = await place(t, {
-      profiles: { few: { tools: { allow: ['who__*'] } } },
-      upstreams: {
-        who: { ...server, cwd: 'project', projects: ['.'] },
-        own: { ...server, isolation: 'session' },
-      },
-    })
-    await gateway(['up'], at)
-    const project = join(at.cwd, 'one')
-    await mkdir(project)
-
-    const [first, second] = await Promise.all([throughShim(t, { ...at, cwd: project }), throughShim(t, at)])
-    const few = await throughShim(t, at, '--profile', 'few')
-
-    assert.equal((await who(first)).cwd, realpathSync(project))
-    assert.notEqual((await who(first, 'own__who')).pid, (await who(second, 'own__who')).pid)
-    assert.deepEqual(
-      (await few.listTools()).tools.map(({ name }) => name),
-      ['who__who', 'who__slow'],
-    )
-    const { pid } = first.transport as StdioClientTransport
-    assert.deepEqual(programsOf(pid).toSorted(), ['cat', 'sh', 'sh', 'socat'].toSorted())
-  },
-)
-
-test(
-  'a directory whose name would say more in the greeting of a shim is left out of it',
-  { skip },
-  async t => {
-    const at = await place(t, {
-      profiles: { few: { tools: { allow: ['who__who'] } } },
-      upstreams: { who: { ...server, cwd: 'project', projects: ['.'] } },
-    })
-    await gateway(['up'], at)
-    const names = [
-      'a","profile":"few',
-      'a\\',
-      'a\n{"jsonrpc":"2.0","method":"notifications/initialized"}',
-      "a'b $(c)",
-    ]
-    for (const name of names) {
-      const project = join(at.cwd, name)
-      await mkdir(project, { recursive: true })
-      const client = await throughShim(t, { ...at, cwd: project })
-      assert.equal((await client.listTools()).tools.length, 2, name)
-      await client.close()
-    }
-  },
-)
-
-test('a shim starts the gateway where none runs, and ends when it dies', { skip }, async t => {
-  const at = await place(t, { upstreams: { who: server } })
-  const client = await throughShim(t, at)
-  const { pid } = client.transport as StdioClientTransport
-  assert.equal((await client.listTools()).tools.length, 2)
-  assert.match(
-    programsOf(pid).join(),
-    /^node|MainThread/,
-    'the first one is gateway attach, which started it',
-  )
-
-  const thin = await throughShim(t, at)
-  assert.equal(programsOf((thin.transport as StdioClientTransport).pid).includes('socat'), true)
-  const closed = new Promise<void>(resolve => (thin.onclose = resolve))
-  process.kill(await pidOf(at), 'SIGKILL')
-  await closed
-})
-
-test('a shim trusts no socket that somebody else could have put there', { skip }, async t => {
-  const at = await place(t, { upstreams: { who: server } })
-  const { command, args } = await shimOf(at)
-  const [socket = ''] = args.slice(1)
-  const directory = dirname(socket)
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  const heard: string[] = []
-  const other = createServer(one =>
-    one.on('data', chunk => heard.push(chunk.toString())).on('error', () => {}),
-  )
-  cleanup(t, () => void other.close())
-  const run = async (): Promise<string> => {
-    const child = spawn(command, [...args, '--no-start'], { ...at, stdio: ['pipe', 'ignore', 'pipe'] })
-    child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    return text(child.stderr)
-  }
-
-  await new Promise<void>(resolve => void other.listen(socket, resolve))
-  await chmod(directory, 0o777)
-  assert.match(await run(), /GW_CONTROL.*others can write to/s)
-
-  await chmod(directory, 0o700)
-  await rename(socket, join(at.cwd, 'elsewhere'))
-  await symlink(join(at.cwd, 'elsewhere'), socket)
-  assert.match(await run(), /GW_CONTROL.*symbolic link/s)
-  assert.deepEqual(heard, [])
 })
 
 test('with several gateways of one configuration, a client that starts none attaches to the one that has the socket', async t => {

@@ -8,20 +8,17 @@ import type { Check } from './said.ts'
 const STARTS = 9
 
 interface Place {
-  /** The command of `gateway attach --print-shim`. */
-  readonly shim: { readonly command: string; readonly args: readonly string[] }
   readonly config: string
   readonly env: Readonly<Record<string, string>>
   readonly folder: string
 }
 
 /** Time to the first answer and memory of a thin client, beside a Node that does nothing. */
-export async function cost({ shim, config, env, folder }: Place, check: Check): Promise<void> {
+export async function cost({ config, env, folder }: Place, check: Check): Promise<void> {
   const node = ['-e', 'process.stdin.on("data", () => process.stdout.write("{}\\n"))']
   const rows = [
     ['node that does nothing', process.execPath, node],
     ['gateway attach', process.execPath, [LAUNCHER, 'attach', '-c', config]],
-    ['gateway attach --print-shim', shim.command, shim.args],
   ] as const
   const found: { ms: number; pss: number; rss: number }[] = []
   for (const [title, command, args] of rows) {
@@ -35,15 +32,11 @@ export async function cost({ shim, config, env, folder }: Place, check: Check): 
       `       ${title}: ${row.ms.toFixed(0)} ms to its first answer, ${row.pss.toFixed(1)} MiB PSS, ${row.rss.toFixed(1)} MiB RSS (medians of ${STARTS})`,
     )
   }
-  const [nothing, thin, socat] = found
-  if (nothing === undefined || thin === undefined || socat === undefined) return
+  const [nothing, thin] = found
+  if (nothing === undefined || thin === undefined) return
   check(
     thin.rss < nothing.rss * 1.25,
     `an attached client takes ${(thin.rss / nothing.rss).toFixed(2)} times the memory of a Node that does nothing, and ${(thin.ms / nothing.ms).toFixed(2)} times its time`,
-  )
-  check(
-    socat.pss < nothing.pss / 2,
-    `with a shell and socat it takes ${(socat.pss / nothing.pss).toFixed(2)} times that memory (PSS of its four processes)`,
   )
 }
 

@@ -79,8 +79,7 @@ try {
   )
   real.disconnect(check)
   await Promise.all(clients.map(client => client.close().catch(() => undefined)))
-  const shim = JSON.parse(gateway('attach', '--print-shim', '--json')) as { command: string; args: string[] }
-  await cost({ shim, config, env, folder }, check)
+  await cost({ config, env, folder }, check)
 } finally {
   await real?.stop()
   gateway('down')

@@ -21,8 +21,7 @@ async function small(t: TestContext, others: Readonly<Record<string, string>> = 
     scripts: Record<string, string>
   }
   const { prepack = '', postpack = '' } = own.scripts
-  const page = `fs.mkdirSync('dist/man', { recursive: true }); fs.writeFileSync('dist/man/one.1', 'a page')`
-  const scripts = { prepack, postpack, build: `node -e "${page}"`, ...others }
+  const scripts = { prepack, postpack, build: 'true', ...others }
   const manifest = { name: 'small', version: '1.0.0', private: own.private, type: 'module', scripts }
   // Of the npm that runs the tests nothing is passed on.
   const env = Object.fromEntries(
@@ -89,8 +88,7 @@ for (const { from, args, at } of [
     const { scripts, ...published } = JSON.parse(before) as Record<string, unknown>
     const found = JSON.parse(packed.get('package/package.json') ?? '') as object
     assert.notEqual(scripts, undefined)
-    assert.deepEqual({ ...found, private: true }, { ...published, man: ['./dist/man/one.1'] })
-    assert.equal(packed.get('package/dist/man/one.1'), 'a page')
+    assert.deepEqual({ ...found, private: true }, published)
     assert.equal(packed.get('package/scripts/pack.ts'), await readFile(join(cwd, 'scripts/pack.ts'), 'utf8'))
     assert.deepEqual(
       (await readdir(join(cwd, at))).filter(name => name.includes('part')),

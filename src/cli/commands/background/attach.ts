@@ -7,11 +7,7 @@ export default class Attach extends GatewayCommand {
     'Editors start this in place of their servers: all of them share one gateway, and each server runs once. Where none',
     'runs, one is started; when it restarts, the session goes on at the next one.',
   ].join(' ')
-  static override examples = [
-    'gateway attach',
-    'gateway attach --config gateway.yaml --profile readers',
-    'gateway attach --print-shim',
-  ]
+  static override examples = ['gateway attach', 'gateway attach --config gateway.yaml --profile readers']
   static override flags = {
     profile: string({ helpValue: '<name>', summary: 'The profile that the client gets.' }),
     label: string({
@@ -20,16 +16,11 @@ export default class Attach extends GatewayCommand {
         'A name for the conversation: clients with the same one share servers with isolation: session.',
     }),
     'no-start': boolean({ summary: 'Fail where no gateway runs.' }),
-    'print-shim': boolean({ summary: 'Print a command that does the same with a shell and socat, in 2 MB.' }),
     ...CONFIG_FLAGS,
   }
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Attach)
-    if (flags['print-shim']) {
-      const { sayShim } = await import('../../background/shim.ts')
-      return sayShim(flags, this.terminal, process)
-    }
     const { attach } = await import('../../background/attach.ts')
     return attach(flags, process)
   }

@@ -17,7 +17,6 @@ export default class Connect extends GatewayCommand {
     'gateway connect --all --yes',
     'gateway connect vscode --scope project --dry-run',
     'gateway connect cursor --http http://127.0.0.1:8080/mcp',
-    'gateway connect cursor --shim socat',
     'gateway connect cursor --export',
   ]
   static override strict = false
@@ -32,13 +31,6 @@ export default class Connect extends GatewayCommand {
       summary: "The user's settings, or the project's.",
     }),
     http: string({ helpValue: '<url>', summary: 'Connect to this URL, in place of gateway attach.' }),
-    shim: string({
-      options: ['node', 'socat'],
-      default: 'node',
-      exclusive: ['http'],
-      summary:
-        'What carries lines to the gateway: gateway attach, or socat, which takes 2 MB and ends with the gateway.',
-    }),
     'dry-run': boolean({ summary: 'Show what would change.' }),
     export: boolean({ summary: 'Print links and snippets, and write nothing.' }),
     ...{ config, env, json },
