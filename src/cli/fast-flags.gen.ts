@@ -6,6 +6,7 @@ export const FAST_FLAGS = {
     profile: { type: 'string' },
     watch: { type: 'boolean' },
     'as-background': { type: 'boolean' },
+    'until-idle': { type: 'boolean' },
     fresh: { type: 'boolean' },
     config: { type: 'string', short: 'c' },
     env: { type: 'string' },

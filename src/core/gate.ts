@@ -50,6 +50,7 @@ export class PipelineGate implements Gate {
   /** Findings that are no upstream's and no plugin's, by code. */
   readonly #standing = new Map<string, HealthFinding>()
   #conversations = 0
+  #opened = 0
 
   constructor(graph: RuntimeGraph, info: { name: string; version: string }) {
     this.#graph = graph
@@ -150,6 +151,7 @@ export class PipelineGate implements Gate {
       throw thrown
     }
     this.#conversations++
+    this.#opened++
     return session
   }
 
@@ -228,6 +230,11 @@ export class PipelineGate implements Gate {
 
   figures(): readonly Figure[] {
     return this.#graph.hooks.runner('figures')?.([]) ?? []
+  }
+
+  /** Number of sessions that are open, of all that were opened, and of requests that are running. */
+  get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
+    return { sessions: this.#conversations, opened: this.#opened, running: this.#graph.running }
   }
 
   status(): ReturnType<Gate['status']> {

@@ -342,6 +342,14 @@ export class Gateway {
     return loadOf(this.generation.graph, this.#listeners.all)
   }
 
+  /**
+   * Number of sessions that are open, of all that were opened, and of requests that are running. A modern HTTP request is a
+   * session of its own.
+   */
+  get activity(): { readonly sessions: number; readonly opened: number; readonly running: number } {
+    return this.#gate.activity
+  }
+
   /** Findings that its owner should know or act on, the worst first. */
   get health(): Health {
     return this.#gate.health()

@@ -13,6 +13,8 @@ export interface BackgroundFlags {
   readonly config?: string | undefined
   readonly env?: string | undefined
   readonly set?: readonly string[] | undefined
+  /** Stop it when no client has been there for `shutdown.idle`. */
+  readonly 'until-idle'?: boolean | undefined
 }
 
 /** The one gateway of a configuration that runs in the background. */
@@ -57,7 +59,7 @@ export async function isUp({ socket }: Background): Promise<boolean> {
  */
 export async function startBackground(
   background: Background,
-  { env, set = [] }: BackgroundFlags,
+  { env, set = [], 'until-idle': untilIdle = false }: BackgroundFlags,
   { terminal, host }: { readonly terminal: Terminal; readonly host: NodeJS.Process },
 ): Promise<void> {
   const { config, log } = background
@@ -65,6 +67,7 @@ export async function startBackground(
   const args = [
     'serve',
     '--as-background',
+    ...(untilIdle ? ['--until-idle'] : []),
     '--config',
     config,
     ...(env === undefined ? [] : ['--env', env]),

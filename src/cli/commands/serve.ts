@@ -23,6 +23,7 @@ export default class Serve extends GatewayCommand {
     watch: boolean({ summary: 'Read the configuration again when its files change.' }),
     detach: boolean({ summary: 'Run in the background, as gateway up does.' }),
     'as-background': boolean({ hidden: true, summary: 'Be the gateway in the background.' }),
+    'until-idle': boolean({ hidden: true, summary: 'Stop when no client has been there for shutdown.idle.' }),
     fresh: boolean({ summary: 'Forget what earlier runs have saved of the servers.' }),
     ...CONFIG_FLAGS,
   }

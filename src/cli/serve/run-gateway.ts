@@ -12,7 +12,7 @@ const FIRST_WORDS_MS = 50
 /** A gateway as the commands need it, be it one process or several. */
 export type RunningGateway = Pick<
   Gateway,
-  'start' | 'drain' | 'close' | 'ended' | 'settled' | 'inspect' | 'control' | 'on' | 'reload'
+  'start' | 'drain' | 'close' | 'ended' | 'settled' | 'activity' | 'inspect' | 'control' | 'on' | 'reload'
 > & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url' | 'ended'>[] }
 
 interface RunOptions {

@@ -10,6 +10,7 @@ import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
 import { readingOf } from './kept-reading.ts'
 import { sayWhoHasIt } from './runs-already.ts'
 import { stateDirectory } from './state-directory.ts'
+import { untilIdle } from './until-idle.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { watchFiles } from './watch-files.ts'
@@ -27,6 +28,8 @@ interface ServeFlags extends SourceFlags {
   readonly fresh: boolean
   /** The one gateway of this configuration in the background, to which clients attach. */
   readonly 'as-background'?: boolean | undefined
+  /** Started by `gateway attach`: stop when no client has been there for `shutdown.idle`. */
+  readonly 'until-idle'?: boolean | undefined
   /** Profile of the client on stdio. */
   readonly profile?: string | undefined
 }
@@ -76,7 +79,10 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
     void control.follow(running).then(() => announceWhenSettled(gateway, source, { log, isOver }, terminal))
   }
   const started = (): void => inForce(source)
-  const ended = (): Promise<void> => endOf(gateway, flags)
+  const ended = (): Promise<void> =>
+    flags['until-idle'] === true
+      ? Promise.race([endOf(gateway, flags), untilIdle(gateway, log, () => running.config.shutdown.idle)])
+      : endOf(gateway, flags)
   const run = { host, log, started, settled, stopped: control.close, ended, hangUp: reload }
   return runGateway(gateway, run).catch(async (failure: unknown) => {
     throw await sayWhoHasIt(failure, { file: source.file, env }, terminal)

@@ -100,6 +100,25 @@ test('when the gateway is killed its clients go on at the next one, and know of 
   await changed
 })
 
+test('a gateway that attach started stops when its last client has left, and one that up started does not', async t => {
+  const at = await place(t, { upstreams: { who: server }, shutdown: { idle: '1s' } })
+  const client = await attached(t, at)
+  await who(client)
+  await new Promise(resolve => setTimeout(resolve, 2500))
+  const pid = await pidOf(at)
+  await client.close()
+  const status = async (): Promise<number | null> => (await gateway(['status'], at)).code
+  for (let tries = 0; (await status()) === 0 && tries < 20; tries++)
+    await new Promise(resolve => setTimeout(resolve, 500))
+
+  assert.notEqual(await status(), 0)
+  assert.throws(() => process.kill(pid, 0))
+
+  await gateway(['up'], at)
+  await new Promise(resolve => setTimeout(resolve, 3500))
+  assert.equal(await status(), 0)
+})
+
 test('of many gateways that are started at once one stays', async t => {
   const at = await place(t, { upstreams: { who: server } })
 

@@ -1,3 +1,4 @@
+import { boolean } from '@oclif/core/flags'
 import { CONFIG_FLAGS, GatewayCommand } from '../../base-command.ts'
 
 export default class Up extends GatewayCommand {
@@ -7,7 +8,10 @@ export default class Up extends GatewayCommand {
     'its servers. It opens the listeners of the configuration too, and writes a log.',
   ].join(' ')
   static override examples = ['gateway up', 'gateway up --config gateway.yaml --env production']
-  static override flags = CONFIG_FLAGS
+  static override flags = {
+    'until-idle': boolean({ hidden: true, summary: 'Stop when no client has been there for shutdown.idle.' }),
+    ...CONFIG_FLAGS,
+  }
 
   async run(): Promise<number> {
     const { flags } = await this.parse(Up)
