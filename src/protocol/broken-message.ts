@@ -56,13 +56,17 @@ function readEnvelope(bytes: Buffer): EnvelopeFacts {
     if (level !== 1 || bytes[at] !== QUOTE) return false
     if (left-- === 0) return true
     const text = bytes.toString('latin1', at, at + LOOK_AHEAD)
-    const found = ID.exec(text)?.[1]
-    if (found !== undefined) id ??= JSON.parse(found) as RpcId
+    id ??= readId(text)
     isCall ||= METHOD.test(text)
     isAnswer ||= OUTCOME.test(text)
     return isCall || (id !== null && isAnswer)
   })
   return { id, isCall, isAnswer }
+}
+
+function readId(text: string): RpcId | null {
+  const found = ID.exec(text)?.[1]
+  return found === undefined ? null : (JSON.parse(found) as RpcId)
 }
 
 /** A list without the entries that nest too deep, and where in the text those stood. */

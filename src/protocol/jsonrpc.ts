@@ -229,7 +229,7 @@ function interpret(bytes: Buffer, era: Era | undefined): Message {
 
 function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   const method = envelope.method()
-  const params = readParams(bytes) ?? undefined
+  const params = readParams(bytes)
   const known = id ?? null
   if (envelope.has('result') || envelope.has('error'))
     return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
@@ -243,13 +243,13 @@ function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
   return { kind: 'request', id, method, params, bytes: bytes.length }
 }
 
-/** The parameters, null included, with how they were written where JavaScript would write them otherwise. */
+/** The parameters, null as if absent, with how they were written where JavaScript would write them otherwise. */
 function readParams(bytes: Buffer): unknown {
   if (envelope.hasLargeArguments) return largeParams(bytes)
   const params = envelope.value('params')
   if (isObject(params) && envelope.isRewritten)
     rememberSource(params, envelope.bytes('params'), envelope.isExact)
-  return params
+  return params ?? undefined
 }
 
 /** Parameters whose arguments are parsed when somebody reads them; until then they are remembered without. */

@@ -63,7 +63,7 @@ function eraProblem(
 ): RpcError | undefined {
   const { modern, because } = context.settings.offered(profile)
   if (label !== undefined && modern !== 'none') return undefined
-  // Some clients fail on -32022 instead of falling back, so a probe is answered as by a server that knows no other era.
+  // Some clients fail on an unsupported version instead of falling back, so a probe is answered as by a server that knows no other era.
   if (modern !== 'all') return method === 'server/discover' ? NO_DISCOVERY : LEGACY_ONLY
   if (because.length > 0 && !context.hasToldOfLoss) tellOfLoss(context, because)
   return undefined

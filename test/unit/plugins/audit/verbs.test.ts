@@ -36,6 +36,7 @@ const LOOK = [
   'agents.status',
   'agents.tasks',
   'approvals.list',
+  'approvals.show',
   'cache.ls',
   'catalogue.list',
   'client.request',
