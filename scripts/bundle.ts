@@ -75,11 +75,13 @@ async function alone(): Promise<RollupOutput['output'][number][]> {
       input: { [entry]: join(ROOT, `${entry}.ts`) },
       plugins: [sources(), builtins()],
       treeshake: { propertyReadSideEffects: false, moduleSideEffects: false },
+      preserveEntrySignatures: 'allow-extension',
     })
     const { output } = await program.generate({
       format: 'es',
       entryFileNames: '[name].js',
       generatedCode: 'es2015',
+      inlineDynamicImports: true,
     })
     made.push(...output)
     await program.close()
