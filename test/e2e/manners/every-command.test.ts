@@ -60,6 +60,7 @@ const CALLS: Readonly<Record<string, string>> = {
   'agents:route': 'agents route nobody',
   'policy:test': 'policy test',
   'approvals:list': 'approvals list',
+  'approvals:show': 'approvals show none',
   'approvals:approve': 'approvals approve none',
   'approvals:deny': 'approvals deny none',
   'cache:ls': 'cache ls',
