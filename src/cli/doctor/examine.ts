@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { GatewayError } from '../../errors/errors.ts'
 import { healthFrom, type Health } from '../../errors/health.ts'
 import { configFile } from '../config-file.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
@@ -55,9 +56,17 @@ async function admit(
     const source = await loadSource(flags, terminal, flags.online === true ? 'run' : 'leave')
     return { patient: { ...patient, file, source }, found: [] }
   } catch (error) {
+    file ??= refusedFile(error)
     if (file !== undefined && existsSync(file))
       return { patient: { ...patient, file }, found: unloadable(error, patient) }
     const missing = complaint('config-missing', { why: `${file} is not there` })
     return { patient, found: file === undefined ? unloadable(error, patient) : [missing] }
   }
+}
+
+/** The configuration file that was found and refused, as other users can write it. */
+function refusedFile(error: unknown): string | undefined {
+  if (!(error instanceof GatewayError) || error.code !== 'GW_CONFIG_UNTRUSTED') return undefined
+  const { file } = error.fields
+  return typeof file === 'string' ? file : undefined
 }

@@ -42,7 +42,7 @@ async function server(t: TestContext) {
       tools: {
         read: () => 'read',
         [LONG]: () => 'long',
-        hopeless: { inputSchema: { type: 'string' }, run: () => 'hopeless' },
+        hopeless: { inputSchema: { allOf: [{ type: 'string' }] }, run: () => 'hopeless' },
       },
     }),
   )

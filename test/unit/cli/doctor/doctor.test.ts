@@ -103,9 +103,9 @@ test('--fix --dry-run says what it would do, and does nothing', async t => {
 test('a repair that fails is said, and the others are made', async t => {
   const ill = await lab(t)
   const { chmod, mkdir, writeFile } = process.getBuiltinModule('node:fs/promises')
-  await chmod(ill.file, 0o666)
+  await chmod(ill.file, 0o664)
   await ill.config('  files: { type: stdio, command: node, args: [-e, ""], cwd: blocked/here }')
-  await chmod(ill.file, 0o666)
+  await chmod(ill.file, 0o664)
   await writeFile(join(ill.home, 'blocked'), '')
   await mkdir(join(ill.home, 'x'))
   await sayDoctor({ ...flags, fix: true }, ill.terminal, ill.machine)
