@@ -78,7 +78,9 @@ async function socketOf(flags: AttachFlags, host: NodeJS.Process): Promise<strin
 }
 
 function commandFor({ config, env, set = [], 'no-start': noStart = false }: AttachFlags): string[] {
-  const start = noStart ? ['status', '--to-attach'] : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
+  const start = noStart
+    ? ['status', '--to-attach']
+    : ['up', '--until-idle', ...set.flatMap(one => ['--set', one])]
   const named = config === undefined ? [] : ['--config', config]
   return [...start, '--json', ...named, ...(env === undefined ? [] : ['--env', env])]
 }

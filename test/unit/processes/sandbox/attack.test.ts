@@ -137,7 +137,14 @@ describe('a hostile server in a sandbox', { skip, concurrency: 2 }, () => {
 
     assert.equal(await attempt('write', { file: `${project}/src/new` }), 'written')
     assert.equal(readFileSync(`${project}/src/new`, 'utf8'), 'x')
-    for (const name of ['gateway.yaml', 'gateway.dev.yaml', 'gateway.lock', '.env', 'plugins/mine.ts', '.state/seal.key'])
+    for (const name of [
+      'gateway.yaml',
+      'gateway.dev.yaml',
+      'gateway.lock',
+      '.env',
+      'plugins/mine.ts',
+      '.state/seal.key',
+    ])
       assert.match(await attempt('write', { file: `${project}/${name}` }), /^E/, name)
     assert.equal(readFileSync(`${project}/gateway.prod.yaml`, 'utf8'), CANARY)
     assert.equal(await attempt('hunt', { word: CANARY }), '')
