@@ -104,13 +104,13 @@ describe('a server process', { concurrency: 4 }, () => {
     assert.equal(textOf(await upstream.dispatch(toolCall('any'))), '["$HOME; echo \\"hi\\" && *"]')
   })
 
-  it('has its stderr logged with its name, escaped, and not too fast', async t => {
+  it('has its stderr logged with its name, without colours, and not too fast', async t => {
     const { upstream, logs } = await bench(t, stdioSpec([script('noisy-server.mjs')]))
 
     await upstream.dispatch(toolCall('any'))
 
     const lines = logs.filter(line => line.fields.stream === 'stderr')
-    assert.equal(lines[0]?.message, '\\u001b[31mred\\u001b[0m')
+    assert.equal(lines[0]?.message, 'red')
     assert.equal(lines[0]?.fields.upstream, 'it')
     await upstream.stop()
     assert.ok(lines.length <= 201, String(lines.length))

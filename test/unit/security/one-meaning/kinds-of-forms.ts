@@ -187,7 +187,7 @@ export const FORMS: Readonly<Record<string, Kind>> = {
     passes: 0,
     code: INVALID,
     change: draft => {
-      const id = pick(['null', '[1]', '{}', 'true', '9007199254740993', '1e400'], draft.random)
+      const id = pick(['null', '[1]', '{}', 'true', '9007199254740993.0', '1e400'], draft.random)
       draft.envelope = draft.envelope.map(([name, value]) => [name, name === 'id' ? id : value])
     },
   },

@@ -83,7 +83,7 @@ describe('a reply', () => {
     const server = await peer(
       t,
       modern((heard, response) => {
-        stream(response).write(event({ id: String(heard.message.id), result: said('forged') }))
+        stream(response).write(event({ id: `x${String(heard.message.id)}`, result: said('forged') }))
         response.write(event({ id: 12345, result: said('forged') }))
         response.end(event({ id: heard.message.id ?? 0, result: said('honest') }))
       }),
