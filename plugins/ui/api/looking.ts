@@ -43,8 +43,7 @@ function callRoutes({ records, streams }: ApiHost): Route[] {
         'One call, with its way through the gateway and what was kept of its arguments and its result.',
       query: { id: 'Id of the call.' },
       answer: 'The call',
-      run: async ({ count }) =>
-        (await records.call(count('id', ANY))) ?? missing('this call is no longer kept'),
+      run: ({ count }) => records.call(count('id', ANY)) ?? missing('this call is no longer kept'),
     },
     {
       method: 'GET',
@@ -69,8 +68,8 @@ function clientsRoute({ records }: ApiHost): Route {
     summary: 'Clients that are here or have been, the latest first.',
     query: { limit: `At most so many, up to ${MOST_ROWS}.` },
     answer: 'Clients, and how many there are',
-    async run({ count }) {
-      const all = await records.clients()
+    run({ count }) {
+      const all = records.clients()
       return { clients: all.slice(0, count('limit', ROWS)), total: all.length }
     },
   }
