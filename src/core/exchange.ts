@@ -1,3 +1,5 @@
+import type { CatalogEntry } from '../api/catalog-entry.ts'
+import type { PhaseTimes } from '../api/exchange.ts'
 import type {
   Answer,
   Ask,
@@ -15,15 +17,59 @@ import type {
   Session,
   Via,
 } from '../api/index.ts'
-import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { PhaseTimes } from '../api/exchange.ts'
-import type { JsonObject } from '../protocol/json/json.ts'
-import type { Kind } from '../protocol/methods.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { withoutNulls } from '../protocol/client-nulls.ts'
-import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
-import { heardBy, KeptNotifications } from './client-requests/kept-notifications.ts'
 import type { PhaseClock, Stay } from '../hooks/phase-clock.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
+import type { Kind } from '../protocol/methods.ts'
+import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
+import { unreadBytes, withMembers, withoutMember } from '../protocol/unread-arguments.ts'
+
+/** Methods whose `arguments` many clients write as null if there are none, which few servers take. */
+const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
+
+/** Parameters of a client's request in which null means absent: an empty cursor is none, and `arguments: null` is `{}`. */
+function withoutNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
+  if (params === undefined) return undefined
+  if (method.endsWith('/list'))
+    return params.cursor === null || params.cursor === '' ? withoutMember(params, 'cursor') : params
+  // Large arguments that nobody has read are an object.
+  const isNull = WITH_ARGUMENTS.has(method) && unreadBytes(params) === undefined && params.arguments === null
+  return isNull ? withMembers(params, { arguments: {} }) : params
+}
+
+/** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
+const MAX_KEPT = 64
+const MAX_KEPT_LENGTH = 64 * 1024
+
+/** Notifications of a call, kept while its client thinks. */
+class KeptNotifications {
+  readonly #notifications: { readonly notification: Notification; readonly length: number }[] = []
+  #length = 0
+
+  add(notification: Notification): void {
+    const { length } = JSON.stringify(notification.params ?? {})
+    this.#notifications.push({ notification, length })
+    this.#length += length
+    while (this.#notifications.length > MAX_KEPT || this.#length > MAX_KEPT_LENGTH)
+      this.#length -= this.#notifications.shift()?.length ?? this.#length
+  }
+
+  take(): Notification[] {
+    return this.#notifications.splice(0).map(({ notification }) => notification)
+  }
+}
+
+/**
+ * The notification of a call as the request hears it that took the call up again, with these parameters: progress goes on under its token.
+ * Undefined if it does not want to hear it.
+ */
+function heardBy(params: JsonObject | undefined, notification: Notification): Notification | undefined {
+  if (notification.method !== 'notifications/progress') return notification
+  const progressToken = isObject(params?._meta) ? params._meta.progressToken : undefined
+  return progressToken === undefined
+    ? undefined
+    : { ...notification, params: { ...notification.params, progressToken } }
+}
 
 const NO_HEADERS: Readonly<Record<string, string>> = Object.freeze({})
 

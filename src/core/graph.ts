@@ -1,24 +1,100 @@
 import type { CatalogEntry } from '../api/catalog-entry.ts'
-import type { Clock, Config, Dispatch, Exchange, Inbound, Log, Session, Upstream } from '../api/index.ts'
+import type {
+  Answer,
+  Call,
+  CarriedCall,
+  ClientSide,
+  Clock,
+  Config,
+  Dispatch,
+  Exchange,
+  Inbound,
+  Log,
+  Notification,
+  Session,
+  Upstream,
+} from '../api/index.ts'
+import { ANONYMOUS, authorizationKey } from '../api/principal.ts'
+import { reasonOf } from '../errors/errors.ts'
 import type { Hooks } from '../hooks/hooks.ts'
+import { noted, PhaseClock, phased } from '../hooks/phase-clock.ts'
+import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
+import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import type { Hide } from '../util/secrets.ts'
 import { Catalog } from './catalog/catalog.ts'
+import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
+import type { View } from './catalog/view.ts'
 import { outcomeOfReply, recordAsk } from './client-request.ts'
 import { askLegacy } from './client-requests/bridge.ts'
 import type { Parking } from './client-requests/parking.ts'
-import { type Carrier, PipelineExchange } from './exchange.ts'
+import { type Carrier, type PipelineCall, PipelineExchange } from './exchange.ts'
+import { findRoute } from './find-route.ts'
 import { Grace } from './grace.ts'
-import { callWithin } from './inner-calls.ts'
+import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
+import { liveOf } from './kept-upstream.ts'
 import { Notifier } from './notifications/notifier.ts'
-import { noted, PhaseClock, phased } from '../hooks/phase-clock.ts'
-import { whyOutdated } from './outdated.ts'
+import { travel } from './pipeline.ts'
 import { Router } from './router.ts'
 import type { Seal } from './seal.ts'
+import { seenBy } from './session.ts'
+import { targetOf } from './target.ts'
 import type { TaskStore } from './tasks/task-store.ts'
-import type { View } from './catalog/view.ts'
-import type { UnlistedMethods } from './catalog/unlisted-methods.ts'
-import type { Graph, Identity, UpstreamNode } from './graph-types.ts'
+
+interface Maker extends Graph {
+  exchange(session: Session, inbound: Inbound): PipelineExchange
+}
+
+/** Calls that were made for another one: they make none. */
+const INNER = new WeakSet<PipelineExchange>()
+const SILENT = (_: Notification): void => undefined
+
+/** Makes a call of a tool for an exchange: one of its caller, on the whole way. It is cancelled with the exchange. */
+async function callWithin(outer: PipelineExchange, params: CarriedCall, graph: Maker): Promise<Answer> {
+  if (INNER.has(outer)) return { error: rpcError(RPC.invalidParams, 'a call within a call makes no others') }
+  if (outer.cancelled) return { error: rpcError(RPC.internal, 'the request was cancelled') }
+  const { session, principal, credentials, headers, remoteAddress, via } = outer
+  const trace = traceOf(outer.params)
+  const inbound: Inbound = {
+    method: 'tools/call',
+    params: { ...params, ...(trace === undefined ? {} : { _meta: trace }) },
+    via,
+    // Headers of MCP are about the outer call.
+    headers: Object.fromEntries(Object.entries(headers).filter(([name]) => !name.startsWith('mcp-'))),
+    remoteAddress,
+    principal,
+    credentials,
+    client: unaskable(session.client),
+    emit: SILENT,
+  }
+  const inner = graph.exchange(seenBy(session, inbound), inbound)
+  INNER.add(inner)
+  inner.unwrap(params)
+  const forget = outer.onCancel(reason => inner.cancel(reason))
+  try {
+    return await travel(inner, graph)
+  } finally {
+    forget()
+  }
+}
+
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+
+/** The trace that a request belongs to, which its calls belong to as well. */
+function traceOf(params: JsonObject | undefined): JsonObject | undefined {
+  const meta = params?._meta
+  const own = isObject(meta) ? Object.entries(meta).filter(([name]) => TRACE.includes(name)) : []
+  return own.length === 0 ? undefined : Object.fromEntries(own)
+}
+
+const UNASKABLE = new WeakMap<ClientSide, ClientSide>()
+
+/** The client as one that nobody can ask: whoever would hears that. */
+function unaskable(client: ClientSide): ClientSide {
+  let known = UNASKABLE.get(client)
+  if (known === undefined) UNASKABLE.set(client, (known = { ...client, capabilities: {} }))
+  return known
+}
 
 interface GraphParts {
   readonly config: Config
@@ -167,4 +243,49 @@ function timedIn(hooks: Hooks): (method: string) => boolean {
 
 function never(): boolean {
   return false
+}
+
+/**
+ * Says why the configuration that runs by now would not make a call that was made by this one, and has waited; undefined where it
+ * would. Whoever lets such a call go on asks first: a reload may have taken its server, its name or its caller away.
+ */
+async function whyOutdated(call: PipelineCall, graph: Graph): Promise<string | undefined> {
+  const now = graph.tasks.graph
+  if (now === undefined || now === graph) return undefined
+  try {
+    if (now.hooks.runner('approval') === undefined) return 'nobody decides about calls any more'
+    if (!(await isLetIn(call, now))) return 'its caller is not let in any more'
+    return await whyElsewhere(call, graph, now)
+  } catch (error) {
+    graph.log.warn('a call that waited cannot be compared with the configuration that runs', {
+      reason: reasonOf(error),
+    })
+    return 'the configuration is another one now'
+  }
+}
+
+/** True for a caller that came over a connection, too: what stays open is asked for its credentials at each reload. */
+async function isLetIn({ exchange }: PipelineCall, { hooks }: Graph): Promise<boolean> {
+  const { credentials, principal } = exchange
+  const find = credentials && hooks.runner('authenticate', credentials.listener)
+  if (credentials === undefined || find === undefined) return true
+  const found = (await find(credentials)) ?? ANONYMOUS
+  return !('status' in found) && authorizationKey(found) === authorizationKey(principal)
+}
+
+/** Says what the call would meet, were it made now. */
+async function whyElsewhere(
+  { upstream, params, exchange }: PipelineCall,
+  before: Graph,
+  now: Graph,
+): Promise<string | undefined> {
+  const own = before.upstreams.get(upstream)
+  const other = now.upstreams.get(upstream)
+  if (own === undefined || other === undefined || liveOf(own.upstream) !== liveOf(other.upstream))
+    return 'its server is another one now'
+  const route = await findRoute(exchange, now)
+  if ('error' in route) return 'its caller is not offered it any more'
+  const nameIn = (said: Call['params']): string | undefined => targetOf(exchange.method, said)?.name
+  const isSame = route.to === 'one' && route.upstream === upstream && nameIn(route.params) === nameIn(params)
+  return isSame ? undefined : 'its name means another thing now'
 }

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import type {
   ConfigChanges,
-  ConnectOptions,
   Connection,
+  ConnectOptions,
   GatewayEvents,
   GatewayOptions,
   Inspection,
@@ -10,16 +10,17 @@ import type {
   RequestOptions,
   UpstreamHandle,
 } from '../api/gateway.ts'
-import type { Listener } from '../api/index.ts'
+import type { Clock, Listener, Log } from '../api/index.ts'
 import type { LoadedConfig } from '../config/index.ts'
+import { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import { type ClientRoots, rootsFor } from '../core/client-requests/client-roots.ts'
 import { Parking } from '../core/client-requests/parking.ts'
 import { PipelineGate } from '../core/gate.ts'
+import type { RuntimeGraph } from '../core/graph.ts'
 import { refusedFinding } from '../core/health.ts'
 import { liveOf } from '../core/kept-upstream.ts'
-import { UnlistedMethods } from '../core/catalog/unlisted-methods.ts'
 import { TaskStore } from '../core/tasks/task-store.ts'
-import { GatewayError, gatewayError } from '../errors/errors.ts'
+import { gatewayError, GatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { connect, InProcessTransport } from '../listeners/in-process.ts'
 import { SlotTable } from '../plugin-host/slots.ts'
@@ -31,15 +32,14 @@ import { createLog, hidingLog } from '../util/log.ts'
 import { Secrets } from '../util/secrets.ts'
 import { parseDuration } from '../util/units.ts'
 import { ownPackage } from '../util/version.ts'
-import type { Present } from './plan/text.ts'
 import { runVerb } from './control-verbs.ts'
-import { drain } from './drain.ts'
 import { Events, LogFeed } from './events.ts'
-import { type Generation, type Surroundings, buildGeneration } from './generation.ts'
+import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import { handleOf, inspect, loadOf } from './inspect.ts'
 import { Listeners } from './listener-set.ts'
-import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
 import { openSeal, openState } from './open-state.ts'
+import type { Present } from './plan/text.ts'
+import { Generations, type Life, loadedFrom, startAll } from './reloader.ts'
 
 /** Longer than any stop takes. */
 const KEEP_ALIVE_MS = 30_000
@@ -383,4 +383,20 @@ export class Gateway {
     const log = createLog({ level: 'error', format: 'json', write: () => undefined })
     return makeGateway(source, { beside: true, environment, log, state: state.directory }, upstream)
   }
+}
+
+/** Says to load balancers that a gateway is not ready, and serves on for `shutdown.delay`; at once where none can stand before it. */
+async function drain(
+  { config, hooks }: RuntimeGraph,
+  gate: PipelineGate,
+  listeners: readonly Listener[],
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+): Promise<void> {
+  const delayMs = parseDuration(config.shutdown.delay)
+  const isReachable = listeners.some(({ type }) => type === 'http')
+  if (delayMs === 0 || !isReachable || gate.isDraining) return
+  gate.drain()
+  log.info('not ready any more, and serves on', { delayMs })
+  hooks.runner('draining')?.(delayMs)
+  await new Promise<void>(resolve => clock.after(delayMs, resolve))
 }

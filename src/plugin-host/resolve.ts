@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createRequire, registerHooks } from 'node:module'
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Config } from '../api/index.ts'
@@ -8,8 +8,28 @@ import type { Plugin } from '../plugin.ts'
 import { isObject } from '../protocol/json/json.ts'
 import type { Finding } from '../util/finding.ts'
 import { pointerTo } from '../util/pointer.ts'
-import { type Locate, inPluginFile, named, pluginFailure } from './failure.ts'
-import { shareOwnModules } from './own-modules.ts'
+import { inPluginFile, type Locate, named, pluginFailure } from './failure.ts'
+
+const OWN = /^tapgate(?:\/|$)/
+/** True for what is built: from there the package's own names lead to the files that run. */
+const isBuilt = import.meta.url.includes('/dist/')
+
+let isShared = false
+
+/**
+ * Has plugins get `tapgate/plugin` from the gateway that loads them, wherever npm has put another one, or none: a gateway that was
+ * installed globally is not beside the plugins of a project, and the classes of another copy are others.
+ */
+function shareOwnModules(): void {
+  if (isShared || !isBuilt) return
+  isShared = true
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      OWN.test(specifier)
+        ? next(specifier, { ...context, parentURL: import.meta.url })
+        : next(specifier, context),
+  })
+}
 
 /** A plugin with the options it will get, and where it came from. */
 export interface Chosen {

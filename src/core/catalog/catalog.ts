@@ -1,23 +1,45 @@
 import { type CatalogEntry, isCalled } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
-import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import { mayBeOwnLists } from '../../api/own-lists.ts'
+import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
+import type { Viewer } from '../../api/profile-names.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
-import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
 import { listForm } from '../../protocol/era/entries.ts'
-import { KINDS, type Kind, LISTS, METHODS } from '../../protocol/methods.ts'
-import { RPC, type RpcError, rpcError } from '../../protocol/rpc-error.ts'
+import { type ParamHeader, paramHeaders } from '../../protocol/headers.ts'
+import { type Kind, KINDS, LISTS, METHODS } from '../../protocol/methods.ts'
+import type { Payload } from '../../protocol/payload.ts'
+import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import { offersCapability } from '../capabilities.ts'
 import { isModernHttp } from '../exchange.ts'
-import type { Viewer } from '../../api/profile-names.ts'
 import type { Graph, UpstreamNode } from '../graph-types.ts'
 import { isUp } from '../upstream.ts'
 import { type ListReader, Parts } from './list-cache.ts'
 import { Listings, type Unshown } from './listing.ts'
-import { type Cut, type LateList, merge, conceivable, type Part } from './part.ts'
-import { freshnessOf, OUTDATED } from './freshness.ts'
-import { View } from './view.ts'
+import { conceivable, type Cut, type LateList, merge, type Part } from './part.ts'
+import { type Freshness, View } from './view.ts'
+
+/** Freshness of a list that nobody should keep. */
+const OUTDATED: Freshness = { ttlMs: () => 0, cacheScope: 'private' }
+
+/** A list made of parts is as fresh as the first of them to grow old, and private if one of them is. */
+function freshnessOf(parts: readonly Part[], perCaller: boolean): Freshness {
+  const payloads = parts.flatMap(part => part.payloads)
+  const ttls = payloads.map(payload => (payload.era === 'modern' ? payload.value().ttlMs : 0))
+  const isPublic = payloads.length > 0 && payloads.every(payload => payload.value().cacheScope === 'public')
+  const ttlMs = Math.min(...ttls.map(ttl => (typeof ttl === 'number' && ttl > 0 ? ttl : 0)))
+  const cacheScope = isPublic && !perCaller ? 'public' : 'private'
+  if (!Number.isFinite(ttlMs) || ttlMs === 0) return { ttlMs: () => 0, cacheScope }
+  return { ttlMs: now => leftOf(payloads, ttlMs, now), cacheScope }
+}
+
+/** Limits a lifetime to the time that kept payloads have left; one that nobody keeps was made just now. */
+function leftOf(payloads: readonly Payload[], ttlMs: number, now: number): number {
+  return payloads.reduce(
+    (least, { freshUntil }) => Math.max(0, Math.min(least, (freshUntil ?? Infinity) - now)),
+    ttlMs,
+  )
+}
 
 /** Views kept at once: one per kind and principal. */
 const MAX_VIEWS = 4096
