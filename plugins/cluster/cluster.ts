@@ -109,8 +109,6 @@ export class Cluster {
       hostOf: async id => hostAndPort((await directory.find(id)).entry?.address ?? '')?.host,
       isMine: id => replica.is(id),
       arrived: (id, beside) => this.neighbours.arrived(id, beside),
-      serveWork: () => this.neighbours.serveWork,
-      clock,
     })
   }
 

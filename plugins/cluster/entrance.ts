@@ -4,22 +4,18 @@ import type { AddressInfo, Socket } from 'node:net'
 import {
   type BesideOthers,
   BoundedMap,
-  type Clock,
   type Handed,
   type Log,
   reasonOf,
   type Refusal,
   RPC,
-  type ServeWork,
 } from '../../src/plugin.ts'
 import { addressOf } from './address.ts'
 import { clusterError } from './errors.ts'
 import type { ReplicaTls } from './tls.ts'
-import type { Problem, VouchedBody, Vouchers } from './vouchers.ts'
-import { VouchedBodies } from './work/vouched-bodies.ts'
+import type { Problem, Vouchers } from './vouchers.ts'
 
 const HANDED = 'x-tapgate-handed'
-const VOUCHED = 'x-tapgate-vouched'
 const SESSION = 'mcp-session-id'
 const MAX_HEADER_BYTES = 32 * 1024
 const MAX_HEADERS = 130
@@ -48,9 +44,6 @@ export interface EntranceContext {
   isMine(id: string): boolean
   /** Tells if a conversation is here, or with another replica by now. */
   arrived(id: string, listener: BesideOthers): Arrived | Promise<Arrived>
-  /** Does what another replica asks for; undefined before anybody can. */
-  serveWork(): ServeWork | undefined
-  readonly clock: Clock
 }
 
 /** Place where other replicas hand on what belongs to this one. Clients are to have no way to it. */
@@ -62,11 +55,9 @@ export class Entrance {
   #warnedAt = -Infinity
   #clockSeen: { readonly offMs: number; readonly at: number } | undefined
   readonly #unproven = new Unproven(MOST_UNPROVEN)
-  readonly #bodies: VouchedBodies
 
   constructor(context: EntranceContext) {
     this.#context = context
-    this.#bodies = new VouchedBodies(context.clock)
     const options = {
       requestTimeout: 0,
       headersTimeout: HEADERS_MS,
@@ -124,9 +115,7 @@ export class Entrance {
   }
 
   #take(request: IncomingMessage, response: ServerResponse): void {
-    const vouched = takeFrom(request.rawHeaders, VOUCHED)
     const voucher = takeFrom(request.rawHeaders, HANDED)
-    if (voucher === undefined && vouched !== undefined) return this.#takeWork(vouched, request, response)
     const read = this.#context.vouchers.read(voucher ?? '', request, id => this.#context.isMine(id))
     if ('problem' in read) return this.#refuseVoucher(request, response, read)
     this.#unproven.proved(request.socket)
@@ -152,29 +141,6 @@ export class Entrance {
         this.#serve(listener, request, response, handed)
       })
       .catch(() => answer(request, response, 503, 'it cannot be told now whose the session is'))
-  }
-
-  /** Takes what another replica asks for in the name of a caller that it has let in. Its voucher comes first: nothing is read for anybody else. */
-  #takeWork(voucher: string, request: IncomingMessage, response: ServerResponse): void {
-    const read = this.#context.vouchers.readWork(voucher, id => this.#context.isMine(id))
-    if ('problem' in read) return this.#refuseVoucher(request, response, read)
-    this.#unproven.proved(request.socket)
-    request.on('error', ignore)
-    response.on('error', ignore)
-    this.#readWork(read, request, response).catch(() =>
-      answer(request, response, 503, 'it cannot be told now who asks'),
-    )
-  }
-
-  async #readWork(read: VouchedBody, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!(await this.#prove(request, read.from, this.#context.tls)))
-      return this.#refuse(request, response, 'its certificate is not that of the replica that asks')
-    const body = await this.#bodies.read(read, request)
-    if (body === 'other') return this.#refuse(request, response, 'it is for another request')
-    const serve = this.#context.serveWork()
-    if (body === 'no room' || serve === undefined) return answer(request, response, 503, 'not now; try again')
-    this.taken++
-    serve({ body, from: read.from }, response)
   }
 
   #serve(listener: BesideOthers, request: IncomingMessage, response: ServerResponse, handed: Handed): void {

@@ -19,7 +19,7 @@ export interface RingKey {
 
 /** Uses of a key: what is made for one of them is worth nothing for another. */
 type Purpose =
-  'seal' | 'directory' | 'hand-on' | 'work' | 'session' | 'event' | 'id' | 'digest' | 'shared' | 'name'
+  'seal' | 'directory' | 'hand-on' | 'session' | 'event' | 'id' | 'digest' | 'shared' | 'name'
 
 const BYTES = 32
 const NONCE_BYTES = 12

@@ -11,7 +11,6 @@ import {
   type Refusal,
   RPC,
   type Sealing,
-  type ServeWork,
   type Sought,
   type Whereabouts,
 } from '../../src/plugin.ts'
@@ -63,8 +62,6 @@ export class Replicas implements Neighbours {
   /** Requests that were given to others. */
   handedOn = 0
   readonly events: EventCopies | undefined
-  /** Does what others ask of this process; undefined before anybody can. */
-  serveWork: ServeWork | undefined
   readonly #around: Surroundings
   readonly #routes = new BoundedMap<string, string>({ max: MOST_ROUTES })
   readonly #seeking = new Map<string, Promise<Whereabouts>>()
@@ -108,11 +105,6 @@ export class Replicas implements Neighbours {
       },
       work: place => this.#work(place),
     }
-  }
-
-  joinWork(serve: ServeWork): Required<Sought>['work'] {
-    this.serveWork = serve
-    return place => this.#work(place)
   }
 
   /** Looks whether a conversation is here that was handed on to this replica; never hands it on again. */
@@ -239,7 +231,6 @@ export class Replicas implements Neighbours {
       tls: tls?.to(address.host),
       voucher: (request: IncomingMessage, handed: Handed) =>
         vouchers.write(request, handed, replica.id, owner),
-      vouch: (body: Buffer) => vouchers.writeWork(body, replica.id, owner),
       onGone: listener => this.#onGone(owner, listener),
       refused: () => {
         directory.forget(owner)

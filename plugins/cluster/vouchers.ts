@@ -16,14 +16,6 @@ export interface Problem {
   readonly offMs?: number
 }
 
-/** Work that a replica asks for, before it is read. */
-export interface VouchedBody {
-  readonly from: string
-  /** Digest of its bytes, and their number. */
-  readonly digest: string
-  readonly length: number
-}
-
 /** Proofs that a replica hands a request on: for one replica, one request and once. */
 export class Vouchers {
   readonly #ring: KeyRing
@@ -44,26 +36,6 @@ export class Vouchers {
     const nonce = `${this.#start}${++this.#written}`
     const about = { f: from, t: to, l, r, c, e: Date.now() + LIFE_MS, n: nonce, d: digestOf(request) }
     return this.#ring.sign('hand-on', about)
-  }
-
-  /** Vouches for work that this replica asks of another: for this body alone. */
-  writeWork(body: Buffer, from: string, to: string): string {
-    const nonce = `${this.#start}${++this.#written}`
-    const about = { f: from, t: to, e: Date.now() + LIFE_MS, n: nonce, b: bodyDigest(body), l: body.length }
-    return this.#ring.sign('work', about)
-  }
-
-  /** The work that a voucher is for, or why it is not taken. It counts once. */
-  readWork(voucher: string, isMine: (id: string) => boolean): VouchedBody | Problem {
-    const about = this.#ring.read('work', voucher)
-    if (!isObject(about)) return { problem: 'no replica of this gateway has signed it' }
-    const { f: from, t: to, b: digest, l: length, n: nonce } = about
-    if (typeof to !== 'string' || !isMine(to)) return { problem: 'it is for another replica' }
-    const now = Date.now()
-    if (!isInTime(about.e, now))
-      return { problem: 'it is too old, or clocks differ', offMs: Number(about.e) - LIFE_MS - now }
-    if (!this.#isNew(String(nonce), now)) return { problem: 'it was used before' }
-    return { from: String(from), digest: String(digest), length: Number(length) }
   }
 
   /** What a voucher says, or why it is not taken. It counts once. */
@@ -99,11 +71,6 @@ export class Vouchers {
     this.#recent.add(nonce)
     return true
   }
-}
-
-/** Digest of the body that a voucher for work is good for. */
-export function bodyDigest(body: Buffer): string {
-  return hash('sha256', body, 'base64url')
 }
 
 function isInTime(until: unknown, now: number): boolean {

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { SecureContext } from 'node:tls'
 import type { RpcId } from '../protocol/jsonrpc.ts'
-import type { ClientCertificate, Inbound, Refusal, Running } from './gate.ts'
-import type { Choices, Principal, Session } from './exchange.ts'
+import type { ClientCertificate, Inbound, Refusal } from './gate.ts'
+import type { Choices, Principal } from './exchange.ts'
 
 /** Names and keys of what several processes of one gateway can open. Read each time: they may change. */
 export interface Sealing {
@@ -35,8 +35,6 @@ export interface Neighbour {
   readonly tls?: PeerProof | undefined
   /** Text that goes along in a header, by which the other knows that one of its own hands this on. */
   voucher(request: IncomingMessage, handed: Handed): string
-  /** The same for work that this process asks of it: text that is good for this body alone. Absent where it takes none. */
-  vouch?(body: Buffer): string
   /** Tells when the other is known to have ended; returns the way to take it back. */
   onGone?(listener: () => void): () => void
   /** Says where it is now, as nobody listens there and nothing was sent. */
@@ -131,22 +129,6 @@ export interface Sought {
   work?(place: string): Whereabouts | Promise<Whereabouts>
 }
 
-/** Work that another process of the gateway asks of this one. That it does was proved, and that it said just this. */
-export interface AskedWork {
-  readonly body: Buffer
-  /** Name of the process that asks. */
-  readonly from: string
-}
-
-/** Does what others ask. Nobody but a process of this gateway has a way to it. */
-export type ServeWork = (work: AskedWork, response: ServerResponse) => void
-
-/** Processes that have what requests are about, as the way of every request sees them. */
-export interface Elsewhere {
-  /** Runs a request at the process that has what it goes on with, or `here` where that has ended; undefined where it belongs here. */
-  run(session: Session, inbound: Inbound, here: () => Running): Running | undefined
-}
-
 /** Processes that accept for the same clients. What one of them keeps has an id that says so, and is asked of that one. */
 export interface Neighbours {
   readonly sealing: Sealing
@@ -156,6 +138,4 @@ export interface Neighbours {
   newId(): string
   /** Has others hand on to a listener, and looks up for it where the rest belongs. */
   join(listener: string, beside: BesideOthers): Sought
-  /** Has others ask this process to go on with what it keeps, and looks up where the rest is kept. Absent where nobody asks. */
-  joinWork?(serve: ServeWork): Required<Sought>['work']
 }

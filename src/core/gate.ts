@@ -2,7 +2,6 @@ import type {
   Answer,
   Chooser,
   Credentials,
-  Elsewhere,
   Figure,
   Gate,
   HttpReply,
@@ -41,8 +40,6 @@ const MAX_SESSIONS = 100_000
 export class PipelineGate implements Gate {
   readonly info: { readonly name: string; readonly version: string }
   readonly roots: ClientRoots
-  /** Other processes that are this gateway, too; undefined without any. */
-  elsewhere: Elsewhere | undefined
   #graph: RuntimeGraph
   #isOpen = true
   #isDraining = false
@@ -169,15 +166,8 @@ export class PipelineGate implements Gate {
 
   run(session: Session, inbound: Inbound): Running {
     if (!this.#isOpen) return { answer: Promise.resolve(stopping()), cancel: () => undefined }
-    const seen = seenBy(session, inbound)
-    return (
-      this.elsewhere?.run(seen, inbound, () => this.#runHere(seen, inbound)) ?? this.#runHere(seen, inbound)
-    )
-  }
-
-  #runHere(session: Session, inbound: Inbound): Running {
     const graph = this.#graph
-    const exchange = graph.exchange(session, inbound)
+    const exchange = graph.exchange(seenBy(session, inbound), inbound)
     const answer = exchange.method === 'initialize' ? this.#greet(exchange, graph) : travel(exchange, graph)
     return { answer, cancel: reason => exchange.cancel(reason) }
   }

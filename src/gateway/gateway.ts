@@ -308,7 +308,7 @@ export class Gateway {
     const { graph } = this.generation
     const grace = parseDuration(graph.config.shutdown.grace)
     graph.hooks.runner('stopping')?.(grace)
-    await this.#generations.beside.end(grace, this.#listeners.stop(grace))
+    await this.#listeners.stop(grace)
     this.#gate.shut()
     this.#around.parking.end()
     this.#around.tasks.end()

@@ -13,7 +13,6 @@ import { kindsChangedBy } from '../protocol/methods.ts'
 import { parseDuration } from '../util/units.ts'
 import { buildGeneration, type Generation, type Surroundings } from './generation.ts'
 import type { ListenerChange, Listeners } from './listener-set.ts'
-import { WorkBeside } from './work-beside.ts'
 
 const NAMED: readonly string[] = ['upstreams', 'listeners'] satisfies (keyof Config)[]
 
@@ -47,8 +46,6 @@ interface Replaced {
 
 /** The generation that runs, the one that comes, and the one that goes: never more of them. */
 export class Generations {
-  /** Way of requests to the other processes of this gateway, and from them. */
-  readonly beside: WorkBeside
   readonly #host: GenerationsHost
   #current: Generation
   #coming: Generation | undefined
@@ -60,17 +57,15 @@ export class Generations {
   constructor(first: Generation, host: GenerationsHost) {
     this.#current = first
     this.#host = host
-    this.beside = new WorkBeside(host.gate, host.around)
   }
 
   get current(): Generation {
     return this.#current
   }
 
-  /** Tells the plugins of a generation that it is to run, and joins the processes that they know of. */
-  async makeReady({ graph, neighbours }: Generation): Promise<void> {
+  /** Tells the plugins of a generation that it is to run. */
+  async makeReady({ graph }: Generation): Promise<void> {
     await graph.hooks.runner('ready')?.()
-    await this.beside.become(neighbours)
   }
 
   /** Notes changes of an upstream. Listens of the generation that goes hear of changes until they are ended. */

@@ -61,35 +61,13 @@ function textOf(params: JsonObject, received: JsonObject | undefined): string {
   return source === undefined ? JSON.stringify(params) : spliced(params, source.bytes)
 }
 
-/** Parameters as text, for another process that cannot see how they were received. */
-export interface WrittenParams {
-  readonly text: string
-  readonly hasExactNumbers: boolean
-}
-
-/** The text of parameters that JavaScript would write otherwise; undefined where it would not. */
-export function writtenParams(
-  params: JsonObject | undefined,
-  received: JsonObject | undefined,
-): WrittenParams | undefined {
-  if (params === undefined || received === undefined || !SOURCES.has(received)) return undefined
-  return { text: paramsText(params, received), hasExactNumbers: hasExactNumbers(received) }
-}
-
-/** The reverse, in the other process. */
-export function readWritten({ text, hasExactNumbers: isExact }: WrittenParams): JsonObject {
-  const params = JSON.parse(text) as JsonObject
-  rememberSource(params, Buffer.from(text), isExact)
-  return params
-}
-
 /** Parameters with each number as the text it goes out as, for who repeats them elsewhere; as they are where JavaScript writes the same. */
 export function withNumbersAsWritten(
   params: JsonObject | undefined,
   received: JsonObject | undefined,
 ): JsonObject | undefined {
-  const written = writtenParams(params, received)
-  return written === undefined ? params : (JSON.parse(written.text, numberAsWritten) as JsonObject)
+  if (params === undefined || received === undefined || !SOURCES.has(received)) return params
+  return JSON.parse(paramsText(params, received), numberAsWritten) as JsonObject
 }
 
 function numberAsWritten(_name: string, value: unknown, place?: { readonly source?: string }): unknown {

@@ -1,9 +1,6 @@
 /** Only read where clients do not reach: proves that a process of this gateway hands a request on, and says of which listener. */
 export const HANDED = 'x-tapgate-handed'
 
-/** The same for work that a process of this gateway asks for; see `listeners/elsewhere`. */
-export const VOUCHED = 'x-tapgate-vouched'
-
 const LENGTH = 'content-length'
 
 const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
@@ -13,7 +10,6 @@ const OF_ONE_CONNECTION: ReadonlySet<string> = new Set([
   'upgrade',
   'expect',
   HANDED,
-  VOUCHED,
 ])
 
 /** The headers of an answer that go on to its client. */
