@@ -1,4 +1,4 @@
-import { withConfig, type KeptReading, type LoadedConfig } from '../config/index.ts'
+import { withConfig, type LoadedConfig } from '../config/index.ts'
 import type { Terminal } from './output/terminal.ts'
 
 /** The flags that say which configuration is meant. */
@@ -8,8 +8,6 @@ export interface SourceFlags {
   readonly set?: readonly string[] | undefined
   /** Further settings, by the types of the listeners that there are. */
   readonly setFor?: ((listeners: ReadonlyMap<string, unknown>) => readonly string[]) | undefined
-  /** Reads what an earlier start has read, too, in its place. */
-  readonly reading?: KeptReading | undefined
 }
 
 /** Reads the configuration the flags ask for. Its commands run only for who needs their secrets. */
@@ -19,8 +17,8 @@ export async function loadSource(
   commands: 'run' | 'leave' = 'run',
 ): Promise<LoadedConfig> {
   const { loadConfig } = await import('../gateway/load-config.ts')
-  const { config: file, env, set = [], setFor, reading } = flags
-  return loadConfig({ file, env, set, setFor, reading, cwd, environment, commands })
+  const { config: file, env, set = [], setFor } = flags
+  return loadConfig({ file, env, set, setFor, cwd, environment, commands })
 }
 
 /** The same with its listeners replaced. */

@@ -5,7 +5,6 @@ import { keyOf, type Outputs, type RunCommand } from './source/commands.ts'
 import { findConfig, overlayFile } from './source/find.ts'
 import { finish } from './finish.ts'
 import type { LoadedConfig } from './finish.ts'
-import type { KeptReading } from './kept-reading.ts'
 import { interpolate } from './source/interpolate.ts'
 import type { Environment } from './source/interpolate.ts'
 import { hasErrors, invalidConfig, problemAt } from './problem.ts'
@@ -15,9 +14,7 @@ import { gatherSections } from './source/sections.ts'
 import { withSettings } from './source/settings.ts'
 import { refuseUntrusted } from './source/trust.ts'
 import { Sources } from './source/sources.ts'
-import { parseYaml, type ParseText } from './source/yaml.ts'
 import { type MapTree, mergeTrees, type Origin, type Tree } from './source/tree.ts'
-import { validate } from './validate.ts'
 
 export interface LoadOptions {
   /** Path of the configuration; looked for from `cwd` upwards when absent. */
@@ -36,8 +33,6 @@ export interface LoadOptions {
   readonly environment: Environment
   /** Runs the commands of `${exec:…}` and `${keyring:…}`. Without it none is run, and an opaque text stands for each output. */
   readonly run?: RunCommand | undefined
-  /** Reads what an earlier start has read, too, in its place. */
-  readonly reading?: KeptReading | undefined
 }
 
 /** Finds, reads, merges, fills in and checks a configuration; throws every problem at once. */
@@ -50,16 +45,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const problems: Problem[] = []
   const report: ReportProblem = problem => problems.push(problem)
 
-  const reader = readerOf(file, options)
-  const sources = new Sources(report, reader.parse, text === undefined ? undefined : { file, text })
-  const written = withSettings(
-    readAll(file, options, sources, report),
-    options.set ?? [],
-    report,
-    reader.parse,
-  )
+  const sources = new Sources(report, text === undefined ? undefined : { file, text })
+  const written = withSettings(readAll(file, options, sources, report), options.set ?? [], report)
   sources.files.filter(each => each !== file || text === undefined).forEach(each => refuseUntrusted(each))
-  const tree = withSettings(written, settingsFor(written, options), report, reader.parse)
+  const tree = withSettings(written, settingsFor(written, options), report)
   if (tree === undefined || hasErrors(problems)) throw invalidConfig(problems)
   const { tree: sectioned, sections } = gatherSections(tree, report)
   const outputs = await outputsOf(sectioned, options)
@@ -75,19 +64,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     broken,
     problems,
     features: options.features ?? [],
-    validate: reader.validate,
     searchPath: environment.PATH,
   })
-}
-
-/** Reads and checks for this start, as an earlier one has done where that is kept. A text in place of a file is nobody's next start. */
-function readerOf(
-  file: string,
-  { text, reading }: LoadOptions,
-): { readonly parse: ParseText; readonly validate: typeof validate } {
-  if (text !== undefined || reading === undefined) return { parse: parseYaml, validate }
-  reading.begin(file)
-  return { parse: (...given) => reading.parse(...given), validate: value => reading.validate(value) }
 }
 
 /** Settings for the listeners that there are. What a command would say of them is not known yet. */
@@ -124,7 +102,7 @@ export async function namedPlugins(
   options: Pick<LoadOptions, 'file' | 'env' | 'cwd' | 'environment'>,
 ): Promise<NamedPlugin[]> {
   const file = await fileOf(options)
-  const plugins = mapIn(readAll(file, options, new Sources(ignore, parseYaml), ignore), 'plugins')
+  const plugins = mapIn(readAll(file, options, new Sources(ignore), ignore), 'plugins')
   return [...(plugins?.entries ?? [])].flatMap(([name, { tree }]) => {
     const use = tree.kind === 'map' ? tree.entries.get('use')?.tree : undefined
     const value = use?.kind === 'scalar' ? use.value : undefined

@@ -1,13 +1,12 @@
 import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
-import { type KeptReading, type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
+import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { filesOfPlugins, reloadUnlessInReach } from './reload-guard.ts'
 import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
-import { readingOf } from './kept-reading.ts'
 import { sayWhoHasIt } from './runs-already.ts'
 import { stateDirectory } from './state-directory.ts'
 import { untilIdle } from './until-idle.ts'
@@ -40,9 +39,8 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   checkFlags(flags)
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const attach = await attachPath(flags, terminal)
-  const reading = flags.fresh ? undefined : readingOf(terminal)
   const load = async (): Promise<LoadedConfig> => {
-    const source = await loadServed(flags, terminal, attach, reading)
+    const source = await loadServed(flags, terminal, attach)
     hideSecretsOf(source)
     return source
   }
@@ -74,7 +72,6 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.
   const settled = (isOver: () => boolean): void => {
     // Now, so that what is kept is what a start needs, and is kept however this process ends.
     flushCompileCache()
-    void reading?.save(running.secrets)
     // Whoever reads that it serves may ask it by its control socket.
     void control.follow(running).then(() => announceWhenSettled(gateway, source, { log, isOver }, terminal))
   }
@@ -110,11 +107,10 @@ async function loadServed(
   flags: ServeFlags,
   terminal: Terminal,
   attach: string | undefined,
-  reading: KeptReading | undefined,
 ): Promise<LoadedConfig> {
   // Read once: its commands run once, and what was looked at is what is served.
   const setFor = (types: ReadonlyMap<string, unknown>): string[] => setByFlags(flags, types)
-  const source = await loadSource({ ...flags, setFor, reading }, terminal)
+  const source = await loadSource({ ...flags, setFor }, terminal)
   const { listeners, control } = source.config
   const isBackground = flags['as-background'] === true
   if (Object.keys(listeners).length === 0 && !isBackground) throw gatewayError('GW_NO_LISTENER')

@@ -2,22 +2,21 @@ import { pointerKeys } from '../../util/pointer.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
 import { mergeTrees, type Origin, type Tree } from './tree.ts'
-import type { ParseText } from './yaml.ts'
+import { parseYaml } from './yaml.ts'
 
 /** Lays `--set a.b=c` settings over a tree; `/a/b=c` is for keys that contain dots. */
 export function withSettings(
   tree: Tree | undefined,
   settings: readonly string[],
   report: ReportProblem,
-  parse: ParseText,
 ): Tree | undefined {
   return settings.reduce<Tree | undefined>((base, setting) => {
-    const over = settingTree(setting, report, parse)
+    const over = settingTree(setting, report)
     return over === undefined ? base : mergeTrees(base, over)
   }, tree)
 }
 
-function settingTree(setting: string, report: ReportProblem, parse: ParseText): Tree | undefined {
+function settingTree(setting: string, report: ReportProblem): Tree | undefined {
   const origin: Origin = { from: 'set', text: setting }
   const equals = setting.indexOf('=')
   const path = setting.slice(0, Math.max(0, equals))
@@ -32,7 +31,7 @@ function settingTree(setting: string, report: ReportProblem, parse: ParseText): 
     )
     return undefined
   }
-  const value = parse(setting.slice(equals + 1), '--set', problem =>
+  const value = parseYaml(setting.slice(equals + 1), '--set', problem =>
     report({ ...problem, file: '--set', line: undefined, col: undefined, pointer: `/${keys.join('/')}` }),
   )
   return value === undefined ? undefined : nested(keys, from(value, origin), origin)

@@ -4,7 +4,7 @@ import type { Contents } from './read.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
 import { type MapTree, mergeTrees, type Origin, type Tree } from './tree.ts'
-import type { ParseText } from './yaml.ts'
+import { parseYaml } from './yaml.ts'
 
 const LARGEST_FILE = 1024 * 1024
 /** Most files one configuration may be made of. */
@@ -13,18 +13,12 @@ const MOST_FILES = 64
 /** Reads files with what they extend; each file is read once. */
 export class Sources {
   readonly #report: ReportProblem
-  readonly #parse: ParseText
   readonly #given: { readonly file: string; readonly text: string } | undefined
   readonly #trees = new Map<string, Tree | 'open' | undefined>()
 
   /** `given` is a text that is read in place of a file. */
-  constructor(
-    report: ReportProblem,
-    parse: ParseText,
-    given?: { readonly file: string; readonly text: string },
-  ) {
+  constructor(report: ReportProblem, given?: { readonly file: string; readonly text: string }) {
     this.#report = report
-    this.#parse = parse
     this.#given = given
   }
 
@@ -54,7 +48,7 @@ export class Sources {
   #read(file: string, from: Origin, pointer: string): Tree | undefined {
     const contents = file === this.#given?.file ? this.#given : readText(file, LARGEST_FILE)
     if (!('text' in contents)) return this.#refuse(from, pointer, unreadable(file, contents))
-    const own = this.#parse(contents.text, file, this.#report)
+    const own = parseYaml(contents.text, file, this.#report)
     if (own === undefined) return undefined
     // A file without content is one that an editor is about to write, or a mistake; as a configuration it would end everything.
     if (isEmpty(own)) return this.#refuse(own.origin, '', 'the file is empty', 'begin with "version: 1"')
