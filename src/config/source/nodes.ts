@@ -1,6 +1,6 @@
 import { isAlias, isMap, isScalar, isSeq } from 'yaml'
-import type { Alias, Node, Pair, Scalar, YAMLMap } from 'yaml'
-import type { Entry, MapTree, Origin, Tree } from './tree.ts'
+import type { Alias, Node, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
+import { DEEPEST, type Entry, type MapTree, type Origin, type Tree } from './tree.ts'
 
 /** Most values of one file, what aliases repeat included. */
 const MOST_VALUES = 50_000
@@ -25,6 +25,7 @@ class NodeReader {
   readonly #refuse: Refuse
   readonly #anchors = new Map<string, { tree: Tree; size: number } | 'open'>()
   #values = 0
+  #depth = 0
 
   constructor(place: (offset: number) => Origin, refuse: Refuse) {
     this.#place = place
@@ -45,11 +46,17 @@ class NodeReader {
   }
 
   #plain(node: Node, origin: Origin): Tree {
-    if (isMap(node)) return this.#map(node, origin)
-    if (isSeq(node))
-      return { kind: 'list', origin, items: node.items.map(item => this.read(item as Node | null)) }
     if (isScalar(node)) return this.#scalar(node, origin)
-    return this.#wrong(node, 'this kind of value is not supported', origin)
+    if (!isMap(node) && !isSeq(node)) return this.#wrong(node, 'this kind of value is not supported', origin)
+    if (this.#depth >= DEEPEST) return this.#wrong(node, `nested deeper than ${DEEPEST} levels`, origin)
+    this.#depth++
+    const tree = isMap(node) ? this.#map(node, origin) : this.#list(node, origin)
+    this.#depth--
+    return tree
+  }
+
+  #list({ items }: YAMLSeq, origin: Origin): Tree {
+    return { kind: 'list', origin, items: items.map(item => this.read(item as Node | null)) }
   }
 
   #scalar(node: Scalar, origin: Origin): Tree {

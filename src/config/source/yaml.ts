@@ -1,63 +1,55 @@
-import { Composer, LineCounter, YAMLParseError } from 'yaml'
-import type { CST, Document } from 'yaml'
+import { Lexer, LineCounter, parseDocument } from 'yaml'
+import type { ErrorCode } from 'yaml'
 import { treeOfNode } from './nodes.ts'
-import { readSyntax } from './nesting.ts'
-import { mistakesIn, unfitText } from './syntax-mistakes.ts'
 import { problemAt } from '../problem.ts'
 import type { ReportProblem } from '../problem.ts'
 import type { Origin, Tree } from './tree.ts'
 
-/** Reads a text; undefined after reporting why it cannot. */
-export type ParseText = (text: string, file: string, report: ReportProblem) => Tree | undefined
+const MAX_MISTAKES = 20
+/** Bounds the time of parsing: far more than a file of the most values has. */
+const MAX_TOKENS = 250_000
 
-/** More are no help to anyone. */
-const MOST_MISTAKES = 20
+/** Characters that no YAML has; line ends and tabs are none of them. */
+// eslint-disable-next-line no-control-regex
+const CONTROL = /[\0-\x08\x0B\x0C\x0E-\x1F\x7F]/
 
-/** Gives an offset in a text its place. */
-type Place = (offset: number) => Origin
+const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  BAD_INDENT: 'indent the keys of a map alike, and close brackets',
+  BLOCK_AS_IMPLICIT_KEY: 'put a value that contains ": " into quotes',
+  MISSING_CHAR: 'close brackets and quotes, and write "key: value" with a blank',
+  MULTILINE_IMPLICIT_KEY: 'write "key: value" with a blank',
+  MULTIPLE_DOCS: 'put everything into one document, without "---" in between',
+  RESOURCE_EXHAUSTION: 'it is nested too deep',
+  TAB_AS_INDENT: 'indent with spaces',
+  UNEXPECTED_TOKEN: 'put a value with "${…}", { } or [ ] in it into quotes',
+}
 
 /** Parses YAML (and so JSON); undefined after reporting why it could not. */
 export function parseYaml(text: string, file: string, report: ReportProblem): Tree | undefined {
-  const lines = new LineCounter()
-  const place: Place = offset => {
-    const { line, col } = lines.linePos(Math.min(offset, text.length))
+  const lineCounter = new LineCounter()
+  const place = (offset: number): Origin => {
+    const { line, col } = lineCounter.linePos(Math.min(offset, text.length))
     return { from: 'file', file, line: Math.max(line, 1), col: Math.max(col, 1) }
   }
   let refused = 0
-  const refuse = (offset: number, message: string, hint?: string) => {
-    if (++refused <= MOST_MISTAKES) report(problemAt(place(offset), { pointer: '', message, hint }))
+  const refuse = (offset: number, message: string, hint?: string): void => {
+    if (++refused <= MAX_MISTAKES) report(problemAt(place(offset), { pointer: '', message, hint }))
   }
-
-  const unfit = unfitText(text)
-  if (unfit !== undefined) {
-    countLines(text.slice(0, unfit.offset), lines)
-    return void refuse(unfit.offset, unfit.message, unfit.hint)
-  }
-  const syntax = readSyntax(text, lines.addNewLine)
-  if (!Array.isArray(syntax)) {
-    countLines(text.slice(0, syntax.offset), lines)
-    return void refuse(syntax.offset, syntax.message)
-  }
-  const document = compose(syntax, text.length)
-  for (const { offset, message, hint } of mistakesIn([...document.errors, ...document.warnings], text))
-    refuse(offset, message, hint)
-  if (refused > 0) return undefined
-  return treeOfNode(document.contents, place, refuse)
+  if (hasTooManyTokens(text)) return void refuse(0, 'too much of everything for a configuration')
+  const options = { lineCounter, prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false }
+  const document = parseDocument(text, options)
+  const control = CONTROL.exec(text)
+  if (control !== null)
+    refuse(control.index, 'a control character cannot stand here', 'save the file as UTF-8 text')
+  // The other errors mostly follow from the first one.
+  const { errors, warnings } = document
+  for (const { code, pos, message } of errors.length > 0 ? errors.slice(0, 1) : warnings)
+    refuse(pos[0], message, HINTS[code])
+  return refused > 0 ? undefined : treeOfNode(document.contents, place, refuse)
 }
 
-/** The first document; that there is another is one of its mistakes. */
-function compose(syntax: readonly CST.Token[], end: number): Document.Parsed {
-  const composer = new Composer({ prettyErrors: false, uniqueKeys: false, merge: true, stringKeys: false })
-  const [document, another] = composer.compose(syntax, true, end)
-  if (document === undefined) throw new Error('a composer makes a document of anything')
-  if (another !== undefined) {
-    const [from, to] = another.range
-    document.errors.push(new YAMLParseError([from, to], 'MULTIPLE_DOCS', 'another document'))
-  }
-  return document
-}
-
-function countLines(text: string, lines: LineCounter): void {
-  lines.lineStarts = [0]
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines.addNewLine(at + 1)
+function hasTooManyTokens(text: string): boolean {
+  const tokens = new Lexer().lex(text)
+  for (let count = 0; tokens.next().done !== true; count++) if (count >= MAX_TOKENS) return true
+  return false
 }
