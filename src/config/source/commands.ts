@@ -79,59 +79,19 @@ function keyringOf(tree: Tree): readonly string[] | undefined {
   return Array.isArray(keyring) && keyring.every(word => typeof word === 'string') ? keyring : undefined
 }
 
-/** Takes a command apart at blanks; what a placeholder stands for is never taken apart. */
-export function wordsOf(
+/** Splits a command at blanks; the value of a placeholder is never split. Undefined if one has no value. */
+export function splitWords(
   parts: readonly Part[],
   fill: (part: Part) => string | undefined,
-): string[] | 'unclosed' | undefined {
-  const splitter = new WordSplitter()
+): string[] | undefined {
+  const words = ['']
   for (const part of parts) {
     const text = fill(part)
     if (text === undefined) return undefined
-    if (part.kind === 'text') for (const letter of text) splitter.read(letter)
-    else splitter.append(text)
+    const [first = '', ...rest] = part.kind === 'text' ? text.split(/\s+/) : [text]
+    words.push(`${words.pop() ?? ''}${first}`, ...rest)
   }
-  return splitter.end()
-}
-
-/** Quotes and backslashes keep together what they hold, as in a shell that does nothing else. */
-class WordSplitter {
-  readonly #words: string[] = []
-  #word: string | undefined
-  #quote = ''
-  #isEscaped = false
-
-  append(text: string): void {
-    this.#word = (this.#word ?? '') + text
-    this.#isEscaped = false
-  }
-
-  read(letter: string): void {
-    if (this.#isEscaped) this.append(letter)
-    else if (letter === '\\' && this.#quote !== "'") this.#isEscaped = true
-    else if (this.#quote !== '') this.#quoted(letter)
-    else if (letter === '"' || letter === "'") {
-      this.#quote = letter
-      this.append('')
-    } else if (/\s/.test(letter)) this.#endWord()
-    else this.append(letter)
-  }
-
-  #quoted(letter: string): void {
-    if (letter === this.#quote) this.#quote = ''
-    else this.append(letter)
-  }
-
-  #endWord(): void {
-    if (this.#word !== undefined) this.#words.push(this.#word)
-    this.#word = undefined
-  }
-
-  end(): string[] | 'unclosed' {
-    if (this.#quote !== '' || this.#isEscaped) return 'unclosed'
-    this.#endWord()
-    return this.#words
-  }
+  return words.filter(word => word !== '')
 }
 
 /** True where one of these placeholders runs a command. */

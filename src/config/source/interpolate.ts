@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { pointerTo } from '../../util/pointer.ts'
+import { isSecretName } from '../../util/secrets.ts'
 import { coerce, isSecretPath } from '../keys.ts'
 import { problemAt } from '../problem.ts'
 import type { Problem, ReportProblem } from '../problem.ts'
@@ -10,7 +11,7 @@ import {
   originBy,
   type Outputs,
   type SecretCommand,
-  wordsOf,
+  splitWords,
 } from './commands.ts'
 import { readText } from './read.ts'
 import { parseTemplate } from './template.ts'
@@ -35,7 +36,6 @@ interface Filled {
 const LARGEST_FILE = 64 * 1024
 /** Shorter ones would blank out half of every text they are looked for in. */
 const SHORTEST_SECRET = 4
-const SECRET_NAME = /TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|API_?KEY|PRIVATE|BEARER|AUTH/i
 const FORMS =
   'write ${VAR}, ${VAR:-default}, ${VAR:?message}, ${file:path}, ${exec:command}, ${keyring:name}, or $${ for a plain ${'
 
@@ -131,7 +131,7 @@ class Filler {
     if (value === undefined || (value === '' && operator !== '')) {
       return operator === ':-' ? this.#parts(rest, spot) : this.#unset(part, value, spot)
     }
-    if (isSecretPath(spot.pointer) || SECRET_NAME.test(name)) this.#remember(value)
+    if (isSecretPath(spot.pointer) || isSecretName(name)) this.#remember(value)
     return value
   }
 
@@ -157,10 +157,11 @@ class Filler {
   /** The output of a command; an opaque text where none is to be run, of which nothing more is said. */
   #command({ kind, inner }: Part & { kind: 'exec' | 'keyring' }, spot: Spot): string | undefined {
     if (namesCommand(inner)) return void this.#wrong(spot, 'a command cannot be part of another one')
-    const words = kind === 'exec' ? wordsOf(inner, part => this.#part(part, spot)) : this.#parts(inner, spot)
+    if (kind === 'exec' && inner.some(part => part.kind === 'text' && /["']/.test(part.text)))
+      return void this.#wrong(spot, 'a command is split at blanks, and has no quotes', 'put it into a script')
+    const words =
+      kind === 'exec' ? splitWords(inner, part => this.#part(part, spot)) : this.#parts(inner, spot)
     if (words === undefined) return undefined
-    if (words === 'unclosed' && kind === 'exec')
-      return void this.#wrong(spot, 'a quote in the command is not closed')
     const found = this.commands.outputOf(kind, words, this.#directoryOf(spot.scalar))
     if ('why' in found) return void this.#wrong(spot, found.why, found.hint)
     if (found.isStandIn === true) this.broken.add(spot.pointer)
