@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../protocol/json/json.ts'
+import { isSecretName } from '../../util/secrets.ts'
 import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type Answers, flagOf, type Input, keyOf, literal, missing } from './inputs.ts'
@@ -54,9 +55,6 @@ async function answerTo(input: Input, ask: Ask): Promise<string> {
   }
 }
 
-/** Names of what looks like a secret, where nobody says. */
-const LOOKS_SECRET = /token|secret|passw|credential|api_?-?key|^auth|private/i
-
 /** Values that were given as they are and are secrets, by the place that they go into. */
 export interface Secrets {
   readonly upstream: JsonObject
@@ -76,7 +74,7 @@ export function withSecretsApart(
     Object.fromEntries(
       Object.entries(map as JsonObject).map(([key, value]) => {
         const answer = answers.get(keyOf({ kind, name: key }))
-        const isSecret = secret.has(keyOf({ kind, name: key })) || LOOKS_SECRET.test(key)
+        const isSecret = secret.has(keyOf({ kind, name: key })) || isSecretName(key)
         if (answer === undefined || !isSecret || answer.includes('${')) return [key, value]
         const file = `${name}-${key.toLowerCase().replace(/[^a-z0-9]+/g, '-')}`
         files.push({ file, value: answer, place: `${kind} ${key}` })

@@ -1,3 +1,4 @@
+import { HIDDEN, isSecretName } from '../../util/secrets.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { CLIENTS } from './clients.ts'
 import { changedLines, type Plan, type Undoing } from './connect.ts'
@@ -31,11 +32,12 @@ export function undoingLines({ result, before, after }: Undoing, out: Terminal['
 }
 
 /** Values of names that say so; a settings file that stands in one line would be shown with all that is in it. */
-const SECRET =
-  /((?:TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|KEY|BEARER|AUTH)[\w.-]*["']?\s*[:=]\s*)("(?:[^"\\]|\\.)*"|'[^']*')/gi
+const VALUE = /([\w.-]+)(["']?\s*[:=]\s*)(?:"(?:[^"\\]|\\.)*"|'[^']*')/g
 
 function hidden(line: string): string {
-  return line.replace(SECRET, '$1"***"')
+  return line.replace(VALUE, (whole, name: string, between: string) =>
+    isSecretName(name) ? `${name}${between}"${HIDDEN}"` : whole,
+  )
 }
 
 function painted(line: string, out: Terminal['out']): string {
