@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { open, stat, unlink, writeFile } from 'node:fs/promises'
+import { unlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
-import { cutFromYaml, insertedInYaml, removeFromYaml, setInYaml } from '../../config/source/edit-yaml.ts'
+import { removeFromYaml, setInYaml } from '../../config/source/plain-yaml.ts'
 import { fromYaml } from '../../config/source/plain-yaml.ts'
 import { refuseUntrusted } from '../../config/source/trust.ts'
 import type { LoadedConfig } from '../../config/index.ts'
-import { gatewayError, reasonOf } from '../../errors/errors.ts'
+import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { mapAt } from '../../util/plain-data.ts'
+import { withFileLock } from '../../util/storage/file-lock.ts'
 import { meant } from '../../util/suggest.ts'
 import { readSettingsFile, type SettingsFile, writeSettingsFile } from '../clients/settings-file.ts'
 import { loadSource } from '../load-source.ts'
@@ -27,9 +27,6 @@ export interface Edited {
 }
 
 const FRESH = 'version: 1\n\nlisteners:\n  stdio: { type: stdio }\n\nupstreams: {}\n'
-const STALE_MS = 30_000
-const LOCK_TRIES = 100
-const LOCK_PAUSE_MS = 50
 
 /** The configuration with a change, comments kept. @throws GatewayError GW_USAGE */
 export async function edited(file: string, { name, upstream }: Change): Promise<Edited> {
@@ -42,25 +39,13 @@ export async function edited(file: string, { name, upstream }: Change): Promise<
     if (upstream === undefined) {
       if (!Object.hasOwn(known, name))
         throw new Error(`it has no upstream "${name}"${meant(name, Object.keys(known))}`)
-      const plain = removeFromYaml(text, ['upstreams'], name, false)
-      return { before, after: same(cutFromYaml(text, ['upstreams'], name), plain) }
+      return { before, after: removeFromYaml(text, ['upstreams'], name, false) }
     }
     if (Object.hasOwn(known, name))
       throw new Error(`it has an upstream "${name}" already; --name gives another`)
-    const plain = setInYaml(text, ['upstreams'], name, upstream, false)
-    return { before, after: same(insertedInYaml(text, ['upstreams'], name, upstream), plain) }
+    return { before, after: setInYaml(text, ['upstreams'], name, upstream, false) }
   } catch (error) {
     throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
-  }
-}
-
-/** The text that leaves all else byte for byte, where it says the same as the one that is surely right. */
-function same(careful: string | undefined, plain: string): string {
-  if (careful === undefined) return plain
-  try {
-    return isDeepStrictEqual(fromYaml(careful), fromYaml(plain)) ? careful : plain
-  } catch {
-    return plain
   }
 }
 
@@ -87,8 +72,7 @@ export async function write(
   change: Change,
   check: (edited: Edited) => Promise<void>,
 ): Promise<Edited> {
-  const release = await locked(file)
-  try {
+  return withFileLock(`${file}.lock`, async () => {
     const now = await edited(file, change)
     await check(now)
     if (now.before.text !== undefined) {
@@ -97,27 +81,8 @@ export async function write(
     }
     await writeSettingsFile(now.before, now.after)
     return now
-  } finally {
-    await release()
-  }
-}
-
-async function locked(file: string): Promise<() => Promise<void>> {
-  const lock = `${file}.lock`
-  for (let tries = 0; tries < LOCK_TRIES; tries++) {
-    try {
-      await (await open(lock, 'wx', 0o600)).close()
-      return () => unlink(lock).catch(() => undefined)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST')
-        throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
-      const held = await stat(lock).catch(() => undefined)
-      if (held !== undefined && Date.now() - held.mtimeMs > STALE_MS)
-        await unlink(lock).catch(() => undefined)
-      else await new Promise(resolve => setTimeout(resolve, LOCK_PAUSE_MS))
-    }
-  }
-  throw gatewayError('GW_USAGE', {
-    what: `${file} is not changed: somebody else changes it (${basename(lock)})`,
+  }).catch((error: unknown) => {
+    if (error instanceof GatewayError) throw error
+    throw gatewayError('GW_USAGE', { what: `${file} is not changed: ${reasonOf(error)}` })
   })
 }

@@ -169,7 +169,7 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
     read: async (text, name) => (await all(text)).get(name),
     all,
     async set(text, name, entry) {
-      const { setInYaml } = await import('../../config/source/edit-yaml.ts')
+      const { setInYaml } = await import('../../config/source/plain-yaml.ts')
       const isNew = base !== undefined && text.trim() === ''
       return setInYaml(
         isNew ? (await import('../../config/source/plain-yaml.ts')).toYaml(base) : text,
@@ -180,7 +180,7 @@ function yamlEditor({ key, list = false, base }: Client): Editor {
       )
     },
     async remove(text, name) {
-      const { removeFromYaml } = await import('../../config/source/edit-yaml.ts')
+      const { removeFromYaml } = await import('../../config/source/plain-yaml.ts')
       return removeFromYaml(text, key, name, list)
     },
   }
