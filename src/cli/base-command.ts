@@ -1,6 +1,7 @@
 import { Command } from '@oclif/core/command'
 import { boolean, string } from '@oclif/core/flags'
-import { terminalOf } from './output/terminal.ts'
+import type { Host } from './host.ts'
+import type { HostedOptions } from './output/help.ts'
 import type { Terminal } from './output/terminal.ts'
 
 const helpGroup = 'GLOBAL'
@@ -63,9 +64,15 @@ export const ASK_FLAGS = {
   socket: CONTROL_FLAGS.socket,
 }
 
-/** Base of every command: its terminal, and errors that go to `main` as they are. */
+/** Base of every command: the process it runs in, and errors that go to `main` as they are. */
 export abstract class GatewayCommand extends Command {
-  protected readonly terminal: Terminal = terminalOf(process)
+  protected get host(): Host {
+    return (this.config.options as HostedOptions).host
+  }
+
+  protected get terminal(): Terminal {
+    return (this.config.options as HostedOptions).terminal
+  }
 
   protected override catch(error: Error): Promise<never> {
     return Promise.reject(error)

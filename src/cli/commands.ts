@@ -35,11 +35,10 @@ import Tools from './commands/tools.ts'
 import Up from './commands/background/up.ts'
 import Validate from './commands/validate.ts'
 import Wrap from './commands/wrap.ts'
-import { foreignCommands } from './foreign-commands.ts'
-import { terminalOf } from './output/terminal.ts'
 import { commandsOf } from './plugin-commands.ts'
 
-const OWN: Readonly<Record<string, Command.Class>> = {
+/** Every command of ours by its id. They are thin; what they do is imported when they run. */
+export const COMMANDS: Readonly<Record<string, Command.Class>> = {
   serve: Serve,
   validate: Validate,
   inspect: Inspect,
@@ -76,10 +75,4 @@ const OWN: Readonly<Record<string, Command.Class>> = {
   errors: Errors,
   completion: Completion,
   help: Help,
-}
-
-/** Every command by its id. They are thin; what they do is imported when they run. */
-export const COMMANDS: Readonly<Record<string, Command.Class>> = {
-  ...OWN,
-  ...(await foreignCommands(process.argv.slice(2), OWN, terminalOf(process))),
 }

@@ -13,6 +13,7 @@ import type { Terminal } from './output/terminal.ts'
 import { inRunning, withControl, type ControlFlags } from './remote/connect.ts'
 import { stateDirectory } from './serve/state-directory.ts'
 import { withGateway, withUnstarted } from './local/ask-gateway.ts'
+import type { Host } from './host.ts'
 
 /** Flags that a command of a plugin may have from us. */
 export interface CallFlags extends ControlFlags, SourceFlags {
@@ -28,6 +29,7 @@ export function callOf(
   flags: CallFlags,
   options: readonly string[],
   terminal: Terminal,
+  host: Host,
 ): CommandCall {
   const { cwd, environment, out, err } = terminal
   const say = (value: unknown, lines: () => readonly string[], indent?: number): void => {
@@ -46,10 +48,10 @@ export function callOf(
       return { config, directory, options: valueAt(config, ...options) }
     },
     withGateway: (which, use) => asked(which, use, flags, terminal),
-    canAsk: process.stdin.isTTY,
-    fillIn: async (schema, signal) => (process.stdin.isTTY ? filledIn(schema, process, signal) : undefined),
+    canAsk: host.stdin.isTTY,
+    fillIn: async (schema, signal) => (host.stdin.isTTY ? filledIn(schema, host, signal) : undefined),
     openBrowser: url => openBrowser(url, pagesOf(terminal), environment),
-    onInterrupt: stop => onInterrupt(stop, process),
+    onInterrupt: stop => onInterrupt(stop, host),
   }
 }
 
@@ -97,7 +99,7 @@ function alone(source: LoadedConfig): LoadedConfig {
   return { ...source, config: { ...source.config, upstreams: {}, routes: [] } }
 }
 
-function onInterrupt(stop: () => void, host: NodeJS.Process): () => void {
+function onInterrupt(stop: () => void, host: Host): () => void {
   let isWanted = false
   const listener = (): void => {
     if (isWanted) host.exit(INTERRUPTED)

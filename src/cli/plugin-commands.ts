@@ -51,7 +51,7 @@ export function commandOf(spec: PluginCommand, options: readonly string[]): Comm
         flags: flags as CommandCall['flags'],
       }
       try {
-        return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal))) ?? 0
+        return (await spec.run(callOf(given, flags as CallFlags, options, this.terminal, this.host))) ?? 0
       } catch (error) {
         throw absent(error, options)
       }

@@ -22,6 +22,7 @@ import { Registry, type Place } from './registry.ts'
 import { nameFrom, type Target, targetOf, usage } from './target.ts'
 import { trial, type Trial } from './trial.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
+import type { Host } from '../host.ts'
 
 /** Flags of `gateway add`. */
 export interface AddFlags extends ValueFlags {
@@ -107,7 +108,7 @@ export async function planAddition(
     flags,
   }: { readonly what: string | undefined; readonly command: readonly string[]; readonly flags: AddFlags },
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<Adding> {
   const file = await fileOf(flags, terminal)
   const kept = new KeptAnswers(terminal, flags.fresh === true)

@@ -4,6 +4,7 @@ import { canAsk, withQuestions, type Ask } from '../output/prompt.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { type Answers, flagOf, type Input, keyOf, literal, missing } from './inputs.ts'
 import { usage } from './target.ts'
+import type { Host } from '../host.ts'
 
 /** Values of flags, as they were written. */
 export interface ValueFlags {
@@ -32,7 +33,7 @@ export async function askedFor(
   inputs: readonly Input[],
   answers: Map<string, string>,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<void> {
   const open = missing(inputs, answers)
   if (open.length === 0) return

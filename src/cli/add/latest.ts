@@ -8,6 +8,7 @@ import { outputOfProgram } from '../background/own-program.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SaidNo, type KeptAnswers } from './kept-answers.ts'
 import { usage } from './target.ts'
+import type { Host } from '../host.ts'
 
 /** A package of npm without a version; nothing that npm could take for a flag, a file or a URL. */
 const UNVERSIONED = /^npm:((?:@[a-z0-9][a-z0-9._-]{0,99}\/)?[a-z0-9][a-z0-9._-]{0,199})$/
@@ -30,7 +31,7 @@ export async function withVersion(
   what: string | undefined,
   kept: KeptAnswers,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<Versioned> {
   const name = UNVERSIONED.exec(what ?? '')?.[1]
   if (name === undefined || name.includes('..')) return { what, notes: [] }
@@ -45,7 +46,7 @@ export async function withVersion(
   }
 }
 
-async function latestOf(name: string, terminal: Terminal, host: NodeJS.Process): Promise<unknown> {
+async function latestOf(name: string, terminal: Terminal, host: Host): Promise<unknown> {
   const { environment, cwd } = terminal
   const npm = findProgram('npm', foldersIn(environment['PATH']), cwd)
   if (npm === undefined) throw new Error('there is no npm here')

@@ -3,16 +3,14 @@ import { isObject } from '../../protocol/json/json.ts'
 import { textAt, jsonOf } from '../../util/plain-data.ts'
 import { outputOf } from '../background/own-program.ts'
 import type { Adding } from './add.ts'
+import type { Host } from '../host.ts'
 
 /** Where the definitions of a new server were pinned, or why they were not. */
 export type Pinned =
   { readonly file: string; readonly problem?: never } | { readonly problem: string; readonly file?: never }
 
 /** Pins what a new server says of itself, as `gateway lock` does; undefined where the configuration has no pins. */
-export async function pinned(
-  { file, name, edited }: Adding,
-  host: NodeJS.Process,
-): Promise<Pinned | undefined> {
+export async function pinned({ file, name, edited }: Adding, host: Host): Promise<Pinned | undefined> {
   if (!hasPins(edited.after)) return undefined
   const { text, exit } = await outputOf(host, ['lock', name, '--json', '--config', file])
   const said = jsonOf(text)

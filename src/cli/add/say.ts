@@ -18,6 +18,7 @@ import { edited, tried, write, type Edited } from './edit.ts'
 import { waysOf } from './packages.ts'
 import { pinned, type Pinned } from './pinned.ts'
 import type { Trial } from './trial.ts'
+import type { Host } from '../host.ts'
 
 interface SayFlags {
   readonly yes: boolean
@@ -32,7 +33,7 @@ interface Given {
 }
 
 /** `gateway add`. */
-export async function add(given: Given, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+export async function add(given: Given, terminal: Terminal, host: Host): Promise<number> {
   const { flags } = given
   const { err } = terminal
   const adding = await planAddition(given, terminal, host)
@@ -53,7 +54,7 @@ async function written(
   adding: Adding,
   tools: Trial | undefined,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<Pinned | undefined> {
   await carryOut(adding, terminal)
   return tools === undefined ? undefined : pinned(adding, host)
@@ -81,7 +82,7 @@ export async function remove(
   name: string,
   flags: SayFlags & { readonly config?: string | undefined },
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<number> {
   const { out } = terminal
   const file = await fileOf(flags, terminal)

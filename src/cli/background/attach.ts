@@ -5,6 +5,7 @@ import { Relay } from '../../control/relay.ts'
 import { GatewayError, gatewayError } from '../../errors/errors.ts'
 import { ownPackage } from '../../util/version.ts'
 import { outputOf } from './own-program.ts'
+import type { Host } from '../host.ts'
 
 export interface AttachFlags {
   readonly config?: string | undefined
@@ -25,7 +26,7 @@ const ATTEMPTS = 3
  * its own.
  * @throws GatewayError GW_USAGE, GW_NO_GATEWAY, GW_CONTROL
  */
-export async function attach(flags: AttachFlags, host: NodeJS.Process): Promise<number> {
+export async function attach(flags: AttachFlags, host: Host): Promise<number> {
   const { label, profile } = flags
   if (label !== undefined && !LABEL.test(label))
     throw gatewayError('GW_USAGE', {
@@ -49,7 +50,7 @@ export async function attach(flags: AttachFlags, host: NodeJS.Process): Promise<
   return relay.run()
 }
 
-async function connectAnyhow(flags: AttachFlags, host: NodeJS.Process): Promise<Socket> {
+async function connectAnyhow(flags: AttachFlags, host: Host): Promise<Socket> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const known = attempt === 0 ? knownSocket(flags, host) : undefined
     const path = known ?? (await socketOf(flags, host))
@@ -60,16 +61,13 @@ async function connectAnyhow(flags: AttachFlags, host: NodeJS.Process): Promise<
 }
 
 /** The socket of a configuration that is named; where it must be looked for, `gateway up` knows. */
-function knownSocket(
-  { config, env }: AttachFlags,
-  { cwd, env: environment }: NodeJS.Process,
-): string | undefined {
+function knownSocket({ config, env }: AttachFlags, { cwd, env: environment }: Host): string | undefined {
   if (config === undefined) return undefined
   return attachSocket({ file: resolve(cwd(), config), env: env ?? environment.GATEWAY_ENV, environment })
 }
 
 /** The socket of the gateway that runs, or has been started now. */
-async function socketOf(flags: AttachFlags, host: NodeJS.Process): Promise<string> {
+async function socketOf(flags: AttachFlags, host: Host): Promise<string> {
   const { text, exit } = await outputOf(host, commandFor(flags))
   const { socket, error } = parsed(text)
   if (socket !== undefined) return socket

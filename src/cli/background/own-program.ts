@@ -4,14 +4,10 @@ import { resolve } from 'node:path'
 import { findProgram } from '../../util/find-program.ts'
 import { foldersIn } from '../../util/platform.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { Host } from '../host.ts'
 
 /** Starts this program anew, so that it goes on when this process ends; its output goes to an open file. */
-export function startApart(
-  host: NodeJS.Process,
-  args: readonly string[],
-  cwd: string,
-  output: number,
-): ChildProcess {
+export function startApart(host: Host, args: readonly string[], cwd: string, output: number): ChildProcess {
   return spawn(host.execPath, [String(host.argv[1]), ...args], {
     cwd,
     env: { ...host.env },
@@ -22,10 +18,7 @@ export function startApart(
 }
 
 /** Runs another command of this program to its end. */
-export function outputOf(
-  host: NodeJS.Process,
-  args: readonly string[],
-): Promise<{ text: string; exit: number }> {
+export function outputOf(host: Host, args: readonly string[]): Promise<{ text: string; exit: number }> {
   return new Promise((resolve, reject) => {
     const child = spawn(host.execPath, [String(host.argv[1]), ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -65,7 +58,7 @@ export function failureOfProgram(program: string, args: readonly string[]): Prom
 }
 
 /** `gateway` where that is this program; clients may have another PATH, so else by whole paths. */
-export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process): string[] {
+export function ownCommand({ cwd, environment }: Terminal, host: Host): string[] {
   const launcher = launcherOf(cwd, host)
   const found = findProgram('gateway', foldersIn(environment['PATH']), cwd)
   const isOwn = found !== undefined && realpathSync(found) === realpathSync(launcher)
@@ -73,10 +66,10 @@ export function ownCommand({ cwd, environment }: Terminal, host: NodeJS.Process)
 }
 
 /** The same by whole paths, for a shell that may have any PATH. */
-export function wholeCommand({ cwd }: Terminal, host: NodeJS.Process): string[] {
+export function wholeCommand({ cwd }: Terminal, host: Host): string[] {
   return [host.execPath, realpathSync(launcherOf(cwd, host))]
 }
 
-function launcherOf(cwd: string, host: NodeJS.Process): string {
+function launcherOf(cwd: string, host: Host): string {
   return resolve(cwd, String(host.argv[1]))
 }

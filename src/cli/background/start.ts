@@ -7,6 +7,7 @@ import type { Terminal } from '../output/terminal.ts'
 import { configFile } from '../config-file.ts'
 import { startApart } from './own-program.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
+import type { Host } from '../host.ts'
 
 /** The flags that say which gateway is meant, and what it is started with. */
 export interface BackgroundFlags {
@@ -60,7 +61,7 @@ export async function isUp({ socket }: Background): Promise<boolean> {
 export async function startBackground(
   background: Background,
   { env, set = [], 'until-idle': untilIdle = false }: BackgroundFlags,
-  { terminal, host }: { readonly terminal: Terminal; readonly host: NodeJS.Process },
+  { terminal, host }: { readonly terminal: Terminal; readonly host: Host },
 ): Promise<void> {
   const { config, log } = background
   const sets = set.flatMap(one => ['--set', one])

@@ -6,6 +6,7 @@ import { type ControlFlags, withControl } from '../remote/connect.ts'
 import { ps, psLines } from '../remote/ps.ts'
 import type { Ps } from '../remote/running-gateways.ts'
 import { backgroundOf, isUp, startBackground, type Background, type BackgroundFlags } from './start.ts'
+import type { Host } from '../host.ts'
 
 interface JsonFlag {
   readonly json: boolean
@@ -21,7 +22,7 @@ const LOOK_MS = 50
 const STOP_MS = 90_000
 
 /** Starts the gateway of a configuration in the background, unless it runs. */
-export async function up(flags: BackgroundFlags, terminal: Terminal, host: NodeJS.Process): Promise<Up> {
+export async function up(flags: BackgroundFlags, terminal: Terminal, host: Host): Promise<Up> {
   const background = await backgroundOf(flags, terminal)
   if (await isUp(background)) return { ...background, started: false }
   await startBackground(background, flags, { terminal, host })
@@ -32,7 +33,7 @@ export async function up(flags: BackgroundFlags, terminal: Terminal, host: NodeJ
 export async function sayUp(
   flags: BackgroundFlags & JsonFlag,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<number> {
   const result = await up(flags, terminal, host)
   const { out, cwd } = terminal

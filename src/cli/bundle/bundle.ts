@@ -13,6 +13,7 @@ import type { Terminal } from '../output/terminal.ts'
 import type { BundleSettings } from './bundled.ts'
 import { zipOf, type ZipEntry } from './zip.ts'
 import { platformOf } from '../../util/platform.ts'
+import type { Host } from '../host.ts'
 
 /** The flags of `gateway bundle`. */
 export interface BundleFlags {
@@ -47,11 +48,7 @@ process.exit(await runBundled(process, new URL('./gateway.json', import.meta.url
  * Writes a bundle that connects a desktop application to the gateway of a configuration, on this machine.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND, GW_CONFIG_UNREADABLE, GW_PROFILE_UNKNOWN
  */
-export async function writeBundle(
-  flags: BundleFlags,
-  terminal: Terminal,
-  host: NodeJS.Process,
-): Promise<Bundle> {
+export async function writeBundle(flags: BundleFlags, terminal: Terminal, host: Host): Promise<Bundle> {
   const { name, output = `${name}.mcpb` } = flags
   if (!NAME.test(name))
     throw gatewayError('GW_USAGE', { what: `--name is up to 64 of a-z, 0-9 and . _ -, not "${name}"` })

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { attachAlone } from '../background/attach-alone.ts'
 import { isObject } from '../../protocol/json/json.ts'
+import type { Host } from '../host.ts'
 
 /** Facts of the machine that a bundle was made on. */
 export interface BundleSettings {
@@ -12,7 +13,7 @@ export interface BundleSettings {
  * The shim as a bundle has it: a relay to the gateway of a configuration. The application that has the bundle runs it with
  * a Node of its own, so a gateway is started with the one that made the bundle.
  */
-export async function runBundled(host: NodeJS.Process, settingsFile: URL): Promise<number> {
+export async function runBundled(host: Host, settingsFile: URL): Promise<number> {
   const program = programIn(readFileSync(settingsFile, 'utf8'))
   const missing = program.find(path => !existsSync(path))
   if (program.length !== 2 || missing !== undefined) {
@@ -24,7 +25,7 @@ export async function runBundled(host: NodeJS.Process, settingsFile: URL): Promi
   const own = Object.create(host, {
     execPath: { value: execPath },
     argv: { value: [execPath, launcher] },
-  }) as NodeJS.Process
+  }) as Host
   const code = await attachAlone(host.argv.slice(2), own)
   if (code !== undefined) return code
   host.stderr.write(`error: the gateway at ${launcher ?? ''} could not be started\nhint: gateway doctor\n`)

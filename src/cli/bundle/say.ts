@@ -1,12 +1,13 @@
 import { relative } from 'node:path'
 import type { Terminal } from '../output/terminal.ts'
 import { writeBundle, type BundleFlags } from './bundle.ts'
+import type { Host } from '../host.ts'
 
 /** Writes the bundle, and says so. */
 export async function sayBundle(
   flags: BundleFlags & { readonly json: boolean },
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<void> {
   const { out, cwd } = terminal
   const bundle = await writeBundle(flags, terminal, host)

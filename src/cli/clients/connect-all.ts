@@ -3,10 +3,11 @@ import type { Terminal } from '../output/terminal.ts'
 import type { Client } from './clients.ts'
 import { carryOut, planFor, type Plan } from './connect.ts'
 import { connectionsOf } from './say.ts'
+import type { Host } from '../host.ts'
 
 interface ConnectingOptions {
   readonly terminal: Terminal
-  readonly host: NodeJS.Process
+  readonly host: Host
   /** Whether these are to be written. */
   agreeTo(plans: readonly Plan[]): Promise<boolean>
 }

@@ -22,6 +22,7 @@ import {
 import { Connections } from './connections.ts'
 import { exported } from './links.ts'
 import { planLines, undoingLines } from './say-plan.ts'
+import type { Host } from '../host.ts'
 
 export interface ConnectFlags {
   readonly config?: string | undefined
@@ -42,7 +43,7 @@ export async function sayConnect(
   names: readonly string[],
   flags: ConnectFlags,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<number> {
   const connections = connectionsOf(terminal)
   if (names.length === 0 && !flags.all)
@@ -127,7 +128,7 @@ function named(name: string): Client {
   throw gatewayError('GW_USAGE', { what: `there is no client "${name}"${meant(name, names)}` })
 }
 
-async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: NodeJS.Process): Promise<EntryValues> {
+async function valuesOf(flags: ConnectFlags, terminal: Terminal, host: Host): Promise<EntryValues> {
   const { name, http, env } = flags
   if (http !== undefined) return { name, line: [], url: urlOf(http) }
   const config = await configFile(flags, terminal)
@@ -147,7 +148,7 @@ async function consentToAll(
   count: number,
   flags: ConnectFlags,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<Consent> {
   if (count === 0) return 'not asked'
   return consentTo(`Write ${count === 1 ? 'this' : `these ${count} files`}?`, flags, terminal, host)

@@ -39,7 +39,7 @@ export default class Call extends GatewayCommand {
     const { callTool } = await import('../local/call.ts')
     const { readArguments } = await import('../local/call.ts')
     const pairs = (argv as string[]).slice(1)
-    const given = await readArguments({ json: flags.args, pairs, stdin: process.stdin })
+    const given = await readArguments({ json: flags.args, pairs, stdin: this.host.stdin })
     const result = await callTool(flags, args.tool, given, this.terminal)
     const { exitCode, resultLines } = await import('../local/call.ts')
     if (flags.json) this.terminal.out.json(result)

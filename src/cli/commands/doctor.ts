@@ -33,6 +33,6 @@ export default class Doctor extends GatewayCommand {
       import('../doctor/say.ts'),
       import('../doctor/patient.ts'),
     ])
-    return sayDoctor(flags, this.terminal, machineOf(process))
+    return sayDoctor(flags, this.terminal, machineOf(this.host))
   }
 }

@@ -46,7 +46,9 @@ export default class Explain extends GatewayCommand {
     const pairs = (argv as string[]).slice(1)
     const { readArguments } = await import('../local/call.ts')
     const isGiven = flags.args !== undefined || pairs.length > 0
-    const given = isGiven ? await readArguments({ json: flags.args, pairs, stdin: process.stdin }) : undefined
+    const given = isGiven
+      ? await readArguments({ json: flags.args, pairs, stdin: this.host.stdin })
+      : undefined
     const explanation = await explainTool(args.tool, given, flags, this.terminal)
     if (flags.json) return this.terminal.out.json(explanation)
     for (const line of explanationLines(explanation, this.terminal)) this.terminal.out.line(line)

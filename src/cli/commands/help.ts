@@ -1,4 +1,3 @@
-import { loadHelpClass } from '@oclif/core/help'
 import { string } from '@oclif/core/args'
 import { gatewayError } from '../../errors/errors.ts'
 import { GatewayCommand, JSON_FLAG } from '../base-command.ts'
@@ -15,9 +14,8 @@ export default class Help extends GatewayCommand {
   async run(): Promise<void> {
     const { argv, flags } = await this.parse(Help)
     if (flags.json) return this.terminal.out.json({ commands: await this.#described(argv.map(String)) })
-    const HelpClass = await loadHelpClass(this.config)
-    const help = new HelpClass(this.config, this.config.pjson.oclif.helpOptions)
-    await help.showHelp(argv as string[])
+    const { showHelp } = await import('../output/help.ts')
+    await showHelp(argv as string[], this.config)
   }
 
   /** Commands whose names begin with these words, for programs; all of them where none are given. */

@@ -39,6 +39,6 @@ export default class Init extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(Init)
     const { sayInit } = await import('../init/say.ts')
-    return sayInit(flags, this.terminal, process)
+    return sayInit(flags, this.terminal, this.host)
   }
 }

@@ -32,9 +32,9 @@ export default class Serve extends GatewayCommand {
     const { flags } = await this.parse(Serve)
     if (flags.detach) {
       const { sayUp } = await import('../background/up.ts')
-      return sayUp(flags, this.terminal, process)
+      return sayUp(flags, this.terminal, this.host)
     }
     const { serve } = await import('../serve/serve.ts')
-    return serve(flags, this.terminal, process)
+    return serve(flags, this.terminal, this.host)
   }
 }

@@ -39,7 +39,7 @@ export default class Wrap extends GatewayCommand {
     const { flags, argv } = await this.parse(Wrap, before)
     const { wrap } = await import('../serve/wrap.ts')
     const options = { name: flags.name, variables: flags['env-var'] ?? [], port: flags.http }
-    return wrap({ ...options, command, stray: argv as string[] }, this.terminal, process)
+    return wrap({ ...options, command, stray: argv as string[] }, this.terminal, this.host)
   }
 }
 

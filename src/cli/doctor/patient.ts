@@ -1,6 +1,7 @@
 import type { LoadedConfig } from '../../config/index.ts'
 import type { AskFlags } from '../local/ask-gateway.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { Host } from '../host.ts'
 
 /** The machine as the doctor sees it. */
 export interface Machine {
@@ -26,7 +27,7 @@ export interface Patient {
 }
 
 /** The machine that this runs on. */
-export function machineOf(host: NodeJS.Process): Machine {
+export function machineOf(host: Host): Machine {
   return {
     node: host.versions.node,
     now: () => Date.now(),

@@ -15,6 +15,7 @@ import type { Questions } from './questions.ts'
 import { STARTERS } from './starters.ts'
 import { waitForServers } from './wait-for-servers.ts'
 import { draftOf, writeDraft, type Draft } from './write-config.ts'
+import type { Host } from '../host.ts'
 
 /** The flags of `gateway init`. */
 export interface InitFlags {
@@ -66,7 +67,7 @@ const LOOK_MS = 50
 
 interface Around {
   readonly terminal: Terminal
-  readonly host: NodeJS.Process
+  readonly host: Host
   /** Absent where there is nobody to ask. */
   readonly questions: Questions | undefined
   readonly step: Step

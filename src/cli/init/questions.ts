@@ -6,6 +6,7 @@ import { table, uncut } from '../output/table.ts'
 import type { Terminal } from '../output/terminal.ts'
 import type { FoundServer } from './find-servers.ts'
 import type { STARTERS } from './starters.ts'
+import type { Host } from '../host.ts'
 
 const LONGEST_LINE = 200
 
@@ -20,7 +21,7 @@ export interface Questions {
 }
 
 /** Asks on stderr; undefined where there is nobody. */
-export function questionsAt(terminal: Terminal, host: NodeJS.Process): Questions | undefined {
+export function questionsAt(terminal: Terminal, host: Host): Questions | undefined {
   const { err } = terminal
   if (!host.stdin.isTTY || err.width === undefined) return undefined
   const lines = createInterface({ input: host.stdin, output: host.stderr })

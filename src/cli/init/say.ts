@@ -4,12 +4,13 @@ import { spinnerOn } from '../output/spinner.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { init, shownFrom, type InitFlags, type Initiated } from './init.ts'
 import { questionsAt } from './questions.ts'
+import type { Host } from '../host.ts'
 
 /** Makes a gateway of what is here, and says what was done and what comes next. Returns the exit code. */
 export async function sayInit(
   flags: InitFlags & { readonly json: boolean },
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<number> {
   const questions = flags.yes || flags['dry-run'] ? undefined : questionsAt(terminal, host)
   const spinner = spinnerOn(terminal, host, flags.json || questions !== undefined)

@@ -15,6 +15,7 @@ import { silentLog } from '../serve/logs.ts'
 import { stayAlive } from '../serve/run-gateway.ts'
 import { stateDirectory } from '../serve/state-directory.ts'
 import { isThere } from '../serve/summary.ts'
+import type { Host } from '../host.ts'
 
 /** Flags that choose a gateway: the one that runs with the configuration, or one of the command's own. */
 export interface AskFlags extends ControlFlags, SourceFlags {
@@ -142,7 +143,7 @@ export function sayWhatIsMissing(upstreams: readonly UpstreamStatus[], { err }: 
 }
 
 // Children have process groups of their own: the terminal's Ctrl-C does not reach them.
-function closeOnSignal(gateway: Gateway, host: NodeJS.Process): () => void {
+function closeOnSignal(gateway: Gateway, host: Host): () => void {
   const stop = (signal: 'SIGINT' | 'SIGTERM'): void => {
     void gateway.close().finally(() => host.exit(128 + constants.signals[signal]))
   }

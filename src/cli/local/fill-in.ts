@@ -1,6 +1,7 @@
 import { createInterface, type Interface } from 'node:readline/promises'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
 import { plainText } from '../../util/plain-text.ts'
+import type { Host } from '../host.ts'
 
 /** Stands for input that does not fit, and is asked for again. */
 const WRONG = Symbol('wrong')
@@ -8,7 +9,7 @@ const WRONG = Symbol('wrong')
 /** A form, filled in at the terminal; undefined when it is declined. Ctrl-C declines, and is heard by the process too. */
 export async function filledIn(
   schema: unknown,
-  host: NodeJS.Process,
+  host: Host,
   signal?: AbortSignal,
 ): Promise<JsonObject | undefined> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })

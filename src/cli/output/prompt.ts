@@ -1,12 +1,13 @@
 import { createInterface } from 'node:readline/promises'
 import { gatewayError } from '../../errors/errors.ts'
 import type { Terminal } from './terminal.ts'
+import type { Host } from '../host.ts'
 
 /** Asks one question, and gives the line that was typed. */
 export type Ask = (question: string) => Promise<string>
 
 /** True where somebody sits at a terminal who can be asked. */
-export function canAsk({ err }: Pick<Terminal, 'err'>, host: NodeJS.Process): boolean {
+export function canAsk({ err }: Pick<Terminal, 'err'>, host: Host): boolean {
   return host.stdin.isTTY && err.width !== undefined
 }
 
@@ -14,7 +15,7 @@ export function canAsk({ err }: Pick<Terminal, 'err'>, host: NodeJS.Process): bo
  * Asks questions on stderr, whose answers are lines of stdin.
  * @throws GatewayError GW_INTERRUPTED where Ctrl-C or Ctrl-D is the answer
  */
-export async function withQuestions<T>(host: NodeJS.Process, use: (ask: Ask) => Promise<T>): Promise<T> {
+export async function withQuestions<T>(host: Host, use: (ask: Ask) => Promise<T>): Promise<T> {
   const lines = createInterface({ input: host.stdin, output: host.stderr })
   // A line that never comes would be waited for without end.
   const ended = new AbortController()
@@ -47,7 +48,7 @@ export async function consentTo(
   question: string,
   { yes, 'dry-run': isDry }: ConsentFlags,
   terminal: Terminal,
-  host: NodeJS.Process,
+  host: Host,
 ): Promise<Consent> {
   if (isDry) return 'not asked'
   if (yes) return 'given'

@@ -1,4 +1,5 @@
 import type { Terminal } from './terminal.ts'
+import type { Host } from '../host.ts'
 
 const FRAMES = ['-', '\\', '|', '/']
 const EVERY_MS = 120
@@ -11,7 +12,7 @@ export interface Spinner {
 }
 
 /** A line that turns on a terminal; nothing where there is none, or somebody else writes there. */
-export function spinnerOn({ err }: Terminal, host: NodeJS.Process, isSilent: boolean): Spinner {
+export function spinnerOn({ err }: Terminal, host: Host, isSilent: boolean): Spinner {
   if (isSilent || err.width === undefined) return { say: () => undefined, end: () => undefined }
   const width = err.width
   let text = ''

@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import type { Host } from '../host.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -23,7 +24,7 @@ export interface Terminal {
 }
 
 /** Reads what commands need of the process, once. */
-export function terminalOf(from: NodeJS.Process): Terminal {
+export function terminalOf(from: Host): Terminal {
   const environment = from.env
   return {
     cwd: from.cwd(),

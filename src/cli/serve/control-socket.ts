@@ -7,13 +7,14 @@ import { GatewayError, reasonOf } from '../../errors/errors.ts'
 import type { RunningGateway } from './run-gateway.ts'
 import { ownPackage } from '../../util/version.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { Host } from '../host.ts'
 
 interface ControlOptions {
   readonly gateway: RunningGateway
   readonly env: string | undefined
   readonly terminal: Terminal
   readonly log: Log
-  readonly host: NodeJS.Process
+  readonly host: Host
 }
 
 /** The control socket of `serve`, which follows the configuration through reloads. */

@@ -4,6 +4,7 @@ import type { Listener, Log } from '../../api/index.ts'
 import { ownerReasonOf } from '../../errors/errors.ts'
 import type { Gateway } from '../../gateway/gateway.ts'
 import { tuneV8 } from './tune-v8.ts'
+import type { Host } from '../host.ts'
 
 const LONG_MS = 2 ** 30
 /** Clients that start a gateway ask it at once. */
@@ -16,7 +17,7 @@ export type RunningGateway = Pick<
 > & { readonly listeners: readonly Pick<Listener, 'name' | 'type' | 'url' | 'ended'>[] }
 
 interface RunOptions {
-  readonly host: NodeJS.Process
+  readonly host: Host
   readonly log: Log
   /** Runs when the listeners are open. */
   readonly started?: () => void
@@ -60,7 +61,7 @@ export async function runGateway(
   }
 }
 
-function stopSignal(host: NodeJS.Process, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
+function stopSignal(host: Host, log: Log): Promise<'SIGTERM' | 'SIGINT'> {
   return new Promise(resolve => {
     let asked = false
     const stop = (signal: 'SIGTERM' | 'SIGINT'): void => {
@@ -75,7 +76,7 @@ function stopSignal(host: NodeJS.Process, log: Log): Promise<'SIGTERM' | 'SIGINT
 }
 
 // A rejection nobody took is one exchange's bad luck; after an exception that nobody caught nothing is certain any more.
-function reportStrays(host: NodeJS.Process, log: Log): Promise<number> {
+function reportStrays(host: Host, log: Log): Promise<number> {
   host.on('unhandledRejection', thrown => log.error('unhandled rejection', internal(thrown)))
   return new Promise(resolve => {
     host.on('uncaughtException', thrown => {
@@ -94,7 +95,7 @@ function internal(thrown: unknown): Record<string, unknown> {
 }
 
 // The same signal comes when a terminal is closed, and then it means the end.
-function onHangUp(host: NodeJS.Process, hangUp: (() => void) | undefined): void {
+function onHangUp(host: Host, hangUp: (() => void) | undefined): void {
   const hadTerminal = isatty(2)
   host.on('SIGHUP', () => {
     const terminalGone = host.platform === 'win32' || (hadTerminal && !isatty(2))
@@ -103,8 +104,9 @@ function onHangUp(host: NodeJS.Process, hangUp: (() => void) | undefined): void 
   })
 }
 
-/** Sends what code prints with `console` to stderr: stdout belongs to the protocol. */
-export function guardStdout(target: Console = console): void {
+/** Sends what code prints with `console` to stderr: stdout belongs to the protocol. A program that embeds the command line decides for itself. */
+export function guardStdout({ stdout }: Host, target: Console = console): void {
+  if (stdout !== process.stdout) return
   const toStderr = target.error.bind(target)
   target.log = toStderr
   target.info = toStderr

@@ -13,6 +13,7 @@ import { untilIdle } from './until-idle.ts'
 import { loadSource, type SourceFlags, withListeners } from '../load-source.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { watchFiles } from './watch-files.ts'
+import type { Host } from '../host.ts'
 
 /** The name of the listener that --stdio adds. */
 const PIPE = 'stdio'
@@ -34,8 +35,8 @@ interface ServeFlags extends SourceFlags {
 }
 
 /** Runs what the configuration says until it is told to stop; returns the exit code. */
-export async function serve(flags: ServeFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
-  guardStdout()
+export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): Promise<number> {
+  guardStdout(host)
   checkFlags(flags)
   const { log, hideSecretsOf, follow } = serveLog(terminal)
   const attach = await attachPath(flags, terminal)

@@ -4,6 +4,7 @@ import { nameOfCommand } from '../command-name.ts'
 import { guardStdout, runGateway } from './run-gateway.ts'
 import { problemLog } from './logs.ts'
 import type { Terminal } from '../output/terminal.ts'
+import type { Host } from '../host.ts'
 
 interface WrapOptions {
   readonly command: readonly string[]
@@ -16,8 +17,8 @@ interface WrapOptions {
 }
 
 /** Runs the gateway in front of one command; returns the exit code. */
-export async function wrap(options: WrapOptions, terminal: Terminal, host: NodeJS.Process): Promise<number> {
-  guardStdout()
+export async function wrap(options: WrapOptions, terminal: Terminal, host: Host): Promise<number> {
+  guardStdout(host)
   const config = wrapConfig(options, terminal)
   const log = problemLog(terminal)
   const { createGateway } = await import('../../gateway/gateway.ts')

@@ -1,6 +1,7 @@
 import { oneLine } from '../../util/plain-text.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { install, serviceOf, stateOf, uninstall, type Ran, type ServiceFlags } from './service.ts'
+import type { Host } from '../host.ts'
 
 interface SayFlags extends ServiceFlags {
   readonly json: boolean
@@ -12,7 +13,7 @@ const FAILED = 1
 const NOT_THERE = 4
 
 /** Installs the service, and says so. Returns the exit code. */
-export async function sayInstall(flags: SayFlags, terminal: Terminal, host: NodeJS.Process): Promise<number> {
+export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await serviceOf(flags, terminal, host)
   const { out } = terminal
   const { name, file, text, kind } = service
@@ -40,11 +41,7 @@ export async function sayInstall(flags: SayFlags, terminal: Terminal, host: Node
 }
 
 /** Removes the service, and says so. Returns the exit code. */
-export async function sayUninstall(
-  flags: SayFlags,
-  terminal: Terminal,
-  host: NodeJS.Process,
-): Promise<number> {
+export async function sayUninstall(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await serviceOf(flags, terminal, host)
   const { out } = terminal
   const { isGone, ran } = await uninstall(service, terminal)
@@ -55,11 +52,7 @@ export async function sayUninstall(
 }
 
 /** Says whether the service is there and runs. Returns the exit code. */
-export async function sayServiceStatus(
-  flags: SayFlags,
-  terminal: Terminal,
-  host: NodeJS.Process,
-): Promise<number> {
+export async function sayServiceStatus(flags: SayFlags, terminal: Terminal, host: Host): Promise<number> {
   const service = await serviceOf(flags, terminal, host)
   const { out } = terminal
   const state = await stateOf(service, terminal)

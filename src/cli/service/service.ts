@@ -10,6 +10,7 @@ import { backgroundOf } from '../background/start.ts'
 import type { Terminal } from '../output/terminal.ts'
 import { SERVICE_KINDS, type ServiceFacts, type ServiceKind } from './definitions.ts'
 import { foldersIn, platformOf } from '../../util/platform.ts'
+import type { Host } from '../host.ts'
 
 /** The flags of `gateway service`. */
 export interface ServiceFlags {
@@ -34,11 +35,7 @@ const PASSED =
  * The service that runs the gateway of a configuration, written or not.
  * @throws GatewayError GW_USAGE, GW_CONFIG_NOT_FOUND
  */
-export async function serviceOf(
-  flags: ServiceFlags,
-  terminal: Terminal,
-  host: NodeJS.Process,
-): Promise<Service> {
+export async function serviceOf(flags: ServiceFlags, terminal: Terminal, host: Host): Promise<Service> {
   const { environment } = terminal
   const kind = SERVICE_KINDS.find(({ platform }) => platform === flags.platform)
   if (kind === undefined)

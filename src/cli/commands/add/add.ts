@@ -75,6 +75,6 @@ export default class Add extends GatewayCommand {
     if (argv.length > 1)
       throw usage(`"${String(argv[1])}" is one thing too many; a command, or arguments, stand behind --`)
     const { add } = await import('../../add/say.ts')
-    return add({ what: args.what, command, flags }, this.terminal, process)
+    return add({ what: args.what, command, flags }, this.terminal, this.host)
   }
 }

@@ -20,6 +20,6 @@ export default class Remove extends GatewayCommand {
   async run(): Promise<number> {
     const { args, flags } = await this.parse(Remove)
     const { remove } = await import('../../add/say.ts')
-    return remove(args.name, flags, this.terminal, process)
+    return remove(args.name, flags, this.terminal, this.host)
   }
 }

@@ -22,6 +22,6 @@ export default class Attach extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(Attach)
     const { attach } = await import('../../background/attach.ts')
-    return attach(flags, process)
+    return attach(flags, this.host)
   }
 }

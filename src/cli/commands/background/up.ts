@@ -16,6 +16,6 @@ export default class Up extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(Up)
     const { sayUp } = await import('../../background/up.ts')
-    return sayUp(flags, this.terminal, process)
+    return sayUp(flags, this.terminal, this.host)
   }
 }

@@ -31,6 +31,6 @@ export default class Bundle extends GatewayCommand {
   async run(): Promise<void> {
     const { flags } = await this.parse(Bundle)
     const { sayBundle } = await import('../../bundle/say.ts')
-    return sayBundle(flags, this.terminal, process)
+    return sayBundle(flags, this.terminal, this.host)
   }
 }

@@ -40,6 +40,6 @@ export default class Connect extends GatewayCommand {
     const { argv, flags } = await this.parse(Connect)
     const { sayConnect } = await import('../../clients/say.ts')
     const scope = flags.scope === 'project' ? 'project' : 'user'
-    return sayConnect(argv.map(String), { ...flags, scope }, this.terminal, process)
+    return sayConnect(argv.map(String), { ...flags, scope }, this.terminal, this.host)
   }
 }

@@ -20,6 +20,6 @@ export default class ServiceInstall extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(ServiceInstall)
     const { sayInstall } = await import('../../service/say.ts')
-    return sayInstall(flags, this.terminal, process)
+    return sayInstall(flags, this.terminal, this.host)
   }
 }

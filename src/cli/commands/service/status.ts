@@ -10,6 +10,6 @@ export default class ServiceStatus extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(ServiceStatus)
     const { sayServiceStatus } = await import('../../service/say.ts')
-    return sayServiceStatus(flags, this.terminal, process)
+    return sayServiceStatus(flags, this.terminal, this.host)
   }
 }

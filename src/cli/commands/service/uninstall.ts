@@ -10,6 +10,6 @@ export default class ServiceUninstall extends GatewayCommand {
   async run(): Promise<number> {
     const { flags } = await this.parse(ServiceUninstall)
     const { sayUninstall } = await import('../../service/say.ts')
-    return sayUninstall(flags, this.terminal, process)
+    return sayUninstall(flags, this.terminal, this.host)
   }
 }

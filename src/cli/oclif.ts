@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Command } from '@oclif/core/command'
+import { Config } from '@oclif/core/config'
+import { getHelpFlagAdditions, normalizeArgv } from '@oclif/core/help'
+import type { Interfaces } from '@oclif/core'
+import { COMMANDS } from './commands.ts'
+import { foreignCommands } from './foreign-commands.ts'
+import type { Host } from './host.ts'
+import { showHelp, type HostedOptions } from './output/help.ts'
+import type { Terminal } from './output/terminal.ts'
+
+/** Runs a command line with oclif and returns its exit code. */
+export async function runWithOclif(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
+  nameUser(process.env)
+  const own = readManifest()
+  const commands = { ...COMMANDS, ...(await foreignCommands(argv, COMMANDS, terminal)) }
+  const plugin = pluginOf(commands, own)
+  const plugins = new Map([[plugin.name, plugin]])
+  const options: HostedOptions = { root: own.root, pjson: own.manifest, plugins, host, terminal }
+  const config = await Config.load(options)
+  const [id = '', ...args] = normalizeArgv(config, [...argv])
+  const command = config.findCommand(id)
+  if (wantsHelp(argv, config)) return showHelp([...argv], config)
+  if (command === undefined && config.findTopic(id) !== undefined) return showHelp([id], config)
+  const code: unknown = await config.runCommand(id, args, command)
+  return typeof code === 'number' ? code : 0
+}
+
+function wantsHelp(argv: readonly string[], config: Interfaces.Config): boolean {
+  const end = argv.indexOf('--')
+  const flags = getHelpFlagAdditions(config)
+  return argv.length === 0 || argv.slice(0, end === -1 ? undefined : end).some(word => flags.includes(word))
+}
+
+/** Commands as the only plugin of oclif, which otherwise imports them from a file, once for the whole process. */
+function pluginOf(
+  commands: Readonly<Record<string, Command.Class>>,
+  { root, manifest }: OwnManifest,
+): Interfaces.Plugin {
+  const loadable = Object.entries(commands).map(([id, command]) => loadableOf(id, command))
+  return {
+    ...{
+      _base: '',
+      alias: manifest.name,
+      name: manifest.name,
+      version: manifest.version,
+      root,
+      pjson: manifest,
+    },
+    ...{ type: 'core', isRoot: true, valid: true, moduleType: 'module', hasManifest: false, hooks: {} },
+    commands: loadable.sort((a, b) => a.id.localeCompare(b.id)),
+    commandIDs: Object.keys(commands),
+    commandsDir: undefined,
+    topics: Object.entries(manifest.oclif.topics ?? {}).map(([name, topic]) => ({ ...topic, name })),
+    options: { root },
+    load: () => Promise.resolve(),
+    findCommand: (id: string) => Promise.resolve(commands[id]),
+  } as unknown as Interfaces.Plugin
+}
+
+function loadableOf(id: string, command: Command.Class): Command.Loadable {
+  command.id = id
+  const { summary, description, usage, examples, strict, hidden, aliases, hiddenAliases } = command
+  const named = <T extends object>(all: Readonly<Record<string, T>>): Record<string, T & { name: string }> =>
+    Object.fromEntries(Object.entries(all).map(([name, one]) => [name, { ...one, name }]))
+  return {
+    ...{ id, summary, description, usage, examples, strict, hidden, aliases, hiddenAliases },
+    args: named(command.args),
+    flags: named(command.flags),
+    hasDynamicHelp: false,
+    pluginType: 'core',
+    load: () => Promise.resolve(command),
+  }
+}
+
+/** Gives a user without a line in /etc/passwd, as in a container, the shell and home that oclif asks for when it is loaded. */
+function nameUser(environment: NodeJS.ProcessEnv): void {
+  try {
+    userInfo()
+  } catch {
+    environment.SHELL ??= '/bin/sh'
+    environment.HOME ??= '/'
+  }
+}
+
+/** Our own package.json and its directory. */
+interface OwnManifest {
+  readonly root: string
+  readonly manifest: Interfaces.PJSON
+}
+
+function readManifest(): OwnManifest {
+  const root = findRoot(dirname(fileURLToPath(import.meta.url)))
+  return { root, manifest: JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Interfaces.PJSON }
+}
+
+function findRoot(directory: string): string {
+  return existsSync(join(directory, 'package.json')) ? directory : findRoot(dirname(directory))
+}

@@ -1,0 +1,40 @@
+import { shortWay } from './fast-start.ts'
+import type { Host } from './host.ts'
+import type { KnownCommand } from './output/report.ts'
+import { terminalOf, type Terminal } from './output/terminal.ts'
+import { ownPackage } from '../util/version.ts'
+
+const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
+
+/**
+ * Runs one command line to its end and returns its exit code; `argv` is what follows the program's name. It writes to the
+ * streams of `host` and changes nothing of the process it runs in, which may be a test.
+ */
+export async function run(argv: readonly string[], host: Host): Promise<number> {
+  const terminal = terminalOf(host)
+  try {
+    if (VERSION_FLAGS.includes(argv[0])) {
+      const { name, version } = ownPackage()
+      terminal.out.line(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}`)
+      return 0
+    }
+    return await (shortWay(argv, terminal, host) ?? (() => runLoaded(argv, host, terminal)))()
+  } catch (error) {
+    const { report } = await import('./output/report.ts')
+    return report(error, argv, terminal, knownCommands)
+  }
+}
+
+/** As people type them: `agents list`. */
+async function knownCommands(): Promise<KnownCommand[]> {
+  const { COMMANDS } = await import('./commands.ts')
+  return Object.entries(COMMANDS).map(([id, { flags }]) => ({
+    name: id.replaceAll(':', ' '),
+    required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
+  }))
+}
+
+async function runLoaded(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
+  const { runWithOclif } = await import('./oclif.ts')
+  return runWithOclif(argv, host, terminal)
+}
