@@ -15,7 +15,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
   try {
     if (VERSION_FLAGS.includes(argv[0])) {
       const { name, version } = ownPackage()
-      terminal.out.line(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}`)
+      terminal.out.line(`${name}/${version} ${host.platform}-${process.arch} node-${process.version}`)
       return 0
     }
     return await (shortWay(argv, terminal, host) ?? (() => runLoaded(argv, host, terminal)))()

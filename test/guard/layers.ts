@@ -181,7 +181,7 @@ export const GLOBALS: readonly { access: RegExp; homes: RegExp }[] = [
   // Whoever wants to know what the system can do asks `util/platform`; the others say its name.
   {
     access: /^process\.platform$/,
-    homes: /^(src\/util\/platform|src\/cli\/main|plugins\/agents\/load-agents)\.ts$/,
+    homes: /^(src\/util\/platform|plugins\/agents\/load-agents)\.ts$/,
   },
 ]
 

@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { Config } from '@oclif/core/config'
-import { knownError } from '../../../src/cli/output/report.ts'
-import { COMMANDS } from '../../../src/cli/commands.ts'
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-
-type Runnable = new (argv: string[], config: Config) => { run(): Promise<unknown> }
+import { runCommand } from '../../fixtures/run-command.ts'
 
 for (const [id, flag] of [
   ['validate', 'config'],
@@ -16,12 +9,9 @@ for (const [id, flag] of [
   ['ps', 'socket'],
 ] as const)
   test(`an empty --${flag} of gateway ${id}, as a variable that is not set leaves it, is said to be empty`, async () => {
-    const command = COMMANDS[id] as unknown as Runnable
-    const oclif = await Config.load(ROOT)
+    const { stdout } = await runCommand([id, `--${flag}`, '', '--json'])
 
-    const thrown: unknown = await new command([`--${flag}`, ''], oclif).run().catch((error: unknown) => error)
-
-    const { code, message } = await knownError(thrown, () => Promise.resolve([]))
+    const { code, message } = (JSON.parse(stdout) as { error: { code: string; message: string } }).error
     assert.equal(code, 'GW_USAGE')
     assert.equal(message, `--${flag}: it has an empty value: give it another one, or leave it out`)
   })

@@ -4,16 +4,12 @@ import { mkdir } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { Config } from '@oclif/core/config'
 import { COMMANDS } from '../../../src/cli/commands.ts'
 import { ownSocket } from '../../../src/control/sockets.ts'
-import { knownError } from '../../../src/cli/output/report.ts'
 import { ERRORS } from '../../../src/errors/table.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
+import { runCommand, type RunOptions } from '../../fixtures/run-command.ts'
 import { directory } from '../../e2e/cli/run.ts'
-
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Commands that ask no gateway which runs, or whichever one of several. */
 const ASK_NONE: ReadonlySet<string> = new Set([
@@ -26,7 +22,7 @@ const ASK_NONE: ReadonlySet<string> = new Set([
 const WORDS: Readonly<Record<string, readonly string[]>> = { 'cache:purge': ['--all'] }
 
 /** A directory with a configuration, and sockets of as many gateways as are said to run with it. */
-async function gatewaysRun(t: TestContext, count: number): Promise<void> {
+async function gatewaysRun(t: TestContext, count: number): Promise<RunOptions> {
   const upstreams = { x: { type: 'http', url: 'http://127.0.0.1:9' } }
   const config = { version: 1, activity: { file: 'activity.db' }, upstreams }
   const cwd = await directory(t, { 'gateway.yaml': JSON.stringify(config), 'run/here': '' })
@@ -38,36 +34,27 @@ async function gatewaysRun(t: TestContext, count: number): Promise<void> {
     await once(server, 'listening')
     cleanup(t, () => void server.close())
   }
-  Object.assign(process.env, environment)
-  process.chdir(cwd)
+  return { cwd, env: environment }
 }
 
 /** Text of the error with which a command ends. */
-async function refusalOf(id: string): Promise<{ code: string; hint: string }> {
+async function refusalOf(id: string, where: RunOptions): Promise<{ code: string; hint: string }> {
   const command = COMMANDS[id]
   assert.ok(command !== undefined)
   const args = Object.values(command.args).flatMap(({ required }) => (required === true ? ['x'] : []))
   const flags = Object.entries(command.flags).flatMap(([name, { required }]) =>
     required === true ? [`--${name}`, 'x'] : [],
   )
-  try {
-    await new (command as unknown as Runnable)([...args, ...flags, ...(WORDS[id] ?? [])], oclif).run()
-  } catch (error) {
-    return knownError(error, () => Promise.resolve([]))
-  }
-  return { code: 'none', hint: '' }
+  const words = [...id.split(':'), ...args, ...flags, ...(WORDS[id] ?? []), '--json']
+  const { stdout } = await runCommand(words, where)
+  return (JSON.parse(stdout) as { error: { code: string; hint: string } }).error
 }
-
-type Runnable = new (argv: string[], config: Config) => { run(): Promise<unknown> }
-
-const oclif = await Config.load(ROOT)
-for (const stream of [process.stdout, process.stderr]) stream.setMaxListeners(0)
 
 for (const id of Object.keys(COMMANDS).filter(one => !ASK_NONE.has(one)))
   test(`gateway ${id.replace(':', ' ')} asks which of several gateways is meant, and has each flag that it names`, async t => {
-    await gatewaysRun(t, 2)
+    const where = await gatewaysRun(t, 2)
 
-    const { code, hint } = await refusalOf(id)
+    const { code, hint } = await refusalOf(id, where)
 
     assert.equal(code, 'GW_MANY_GATEWAYS')
     assert.match(hint, /--socket/)
