@@ -130,3 +130,99 @@ test('a file has at most 500 lines of code', () => {
 
   assert.deepEqual(long, [])
 })
+
+test('a function has at most 60 lines of code', () => {
+  const long = sources.flatMap(({ file, functions }) =>
+    functions
+      .filter(({ lines }) => lines > 60)
+      .map(({ name, line, lines }) => `${file}:${line} ${name} has ${lines}`),
+  )
+
+  assert.deepEqual(long, [])
+})
+
+test('no identifier has a word for which there is a standard one', () => {
+  const found = sources.flatMap(({ file }) =>
+    retiredIn(file).map(word => `${file}: ${word}, say ${RETIRED[word] ?? ''}`),
+  )
+
+  assert.deepEqual(found, [])
+})
+
+test('only commands have a default export', () => {
+  const wrong = sources.filter(
+    ({ file, defaultExport }) => defaultExport && !file.startsWith('src/cli/commands/'),
+  )
+
+  assert.deepEqual(
+    wrong.map(({ file }) => file),
+    [],
+  )
+})
+
+test('no run-time dependency has an install script', () => {
+  const scripted = shipped().filter(([, { hasInstallScript }]) => hasInstallScript === true)
+
+  assert.deepEqual(
+    scripted.map(([path]) => path),
+    [],
+  )
+})
+
+test('run-time dependencies have permissive licences', () => {
+  const permissive =
+    /^\(?(MIT|ISC|Apache-2\.0|BSD-[23]-Clause|0BSD|BlueOak-1\.0\.0|CC0-1\.0|PSF-2\.0|Python-2\.0|Unlicense)\b/
+  const wrong = shipped().filter(([, { license }]) => !permissive.test(license ?? ''))
+
+  assert.deepEqual(
+    wrong.map(([path, { license }]) => `${path}: ${license ?? 'none'}`),
+    [],
+  )
+})
+
+test('the lock file names no registry host', () => {
+  const addressed = Object.entries(locked()).filter(([, { resolved }]) => resolved !== undefined)
+
+  assert.deepEqual(
+    addressed.map(([path]) => path),
+    [],
+  )
+})
+
+function mayImport(from: string, to: string): boolean {
+  const [part, target] = [partOf(from), partOf(to)]
+  // package.json is data, not a part.
+  if (target === undefined) return to === 'package.json'
+  return part === target || PARTS.some(row => row.part === part && row.may.includes(target))
+}
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+interface Locked {
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly devOptional?: boolean
+  readonly license?: string
+  readonly resolved?: string
+  readonly hasInstallScript?: boolean
+}
+
+function locked(): Record<string, Locked> {
+  return (readJson('package-lock.json') as { packages: Record<string, Locked> }).packages
+}
+
+/** All that a user of the published package gets: no tools, and none of the Nodes of this repository. */
+function shipped(): [string, Locked][] {
+  return Object.entries(locked()).filter(
+    ([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional,
+  )
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(join(ROOT, file), 'utf8'))
+}
