@@ -61,9 +61,6 @@ type SecureConnect = (options: {
 
 const READ_BYTES = 64 * 1024
 
-/** A read of so much has been waiting for us: more is on its way. */
-const LARGE = READ_BYTES / 4
-
 const KEEP_ALIVE_PROBE_MS = 60_000
 
 /** Longest life of an idle connection where the server says nothing. */
@@ -252,16 +249,11 @@ export class Connection implements Carrier, ReaderEars {
 
   #read(bytes: Buffer): void {
     if (this.#isOver) return
-    const handler = bytes.length < LARGE ? undefined : this.#handler
-    const began = handler === undefined ? 0 : performance.now()
     try {
       this.#reader.push(bytes)
     } catch (error) {
       this.#fail(error instanceof Error ? error : new Error(String(error)))
     }
-    if (handler === undefined || handler !== this.#handler) return
-    const reader = this.#detour ?? handler
-    reader.onRead?.(began, this)
   }
 
   #ended(): void {

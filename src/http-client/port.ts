@@ -80,8 +80,6 @@ export interface ReplyHandler {
   onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void
   /** The bytes are the handler's for the length of this call: a handler that keeps them copies them. */
   onBody(bytes: Buffer, carrier: Carrier): void
-  /** A large read has been handled, which began at that time, and more of the reply is to come. */
-  onRead?(began: number, carrier: Carrier): void
   onEnd(): void
   onError(error: Error): void
 }

@@ -19,9 +19,6 @@ import {
   type ReplyHeaders,
 } from './port.ts'
 
-/** A read of so much has been waiting for us: more is on its way. */
-const LARGE = 16 * 1024
-
 /** Credentials and trust of TLS connections, as PEM texts. */
 export interface TlsMaterial {
   /** Trusted instead of the authorities of the system. */
@@ -167,8 +164,6 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   #isOver = false
   #isWaiting = true
   /** Bytes since its handler had a large read, as undici gives one chunk at a time, and the milliseconds that they took. */
-  #readBytes = 0
-  #readMs = 0
 
   constructor(handler: ReplyHandler, waiting: { count: number }, detour: FindDetour) {
     this.#handler = this.#reader = handler
@@ -214,16 +209,7 @@ class UndiciReply implements Dispatcher.DispatchHandler, Carrier {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, bytes: Buffer): void {
-    if (this.#isOver) return
-    const began = performance.now()
-    this.#reader.onBody(bytes, this)
-    const now = performance.now()
-    this.#readBytes += bytes.length
-    this.#readMs += now - began
-    if (this.#readBytes < LARGE || this.#isOver) return
-    const ms = this.#readMs
-    this.#readBytes = this.#readMs = 0
-    this.#reader.onRead?.(now - ms, this)
+    if (!this.#isOver) this.#reader.onBody(bytes, this)
   }
 
   onResponseEnd(): void {

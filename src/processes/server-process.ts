@@ -4,8 +4,6 @@ import { lengthOf, inLines, writeTogether, type Written } from '../util/written.
 import type { Clock, Log, ProgramExit } from '../api/index.ts'
 import type { Reason } from '../errors/errors.ts'
 import { LineSplitter, type SkippedLine } from '../transport/line-splitter.ts'
-import { readInTurns } from '../transport/read-in-turns.ts'
-import { logSlow, Valve, Wasted } from '../transport/wasted.ts'
 import { descendantsOf } from './cleanup/process-tree.ts'
 import { ProcessGroup, spawnServer, type Spawning } from './launch.ts'
 import type { ProcessId } from './cleanup/proc-scan.ts'
@@ -58,8 +56,6 @@ export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #group: ProcessGroup
   readonly #stdout: LineSplitter
-  readonly #flow: Valve
-  readonly #wasted: Wasted
   readonly #exited: Promise<void>
   readonly #flush: () => void
   readonly #left: (error?: Error | null) => void
@@ -90,9 +86,6 @@ export class ServerProcess {
       this.#options.onDrain?.()
     }
     this.#child = spawnServer(options)
-    this.#flow = new Valve(this.#child.stdout)
-    const onSlow = (): void => logSlow(options.log, { pid: this.pid })
-    this.#wasted = new Wasted({ clock: options.clock, flow: this.#flow, onSlow })
     this.#group = new ProcessGroup(this.#child)
     if (this.pid !== undefined) {
       options.table.add(this)
@@ -128,11 +121,6 @@ export class ServerProcess {
   /** Bytes that were sent, and wait for it to read them. */
   get unread(): number {
     return this.#queued + this.#child.stdin.writableLength
-  }
-
-  /** Counts what it wrote for nobody: with much of it, it is read more slowly. */
-  wasted(bytes: number): void {
-    this.#wasted.add(bytes)
   }
 
   /** Queues a request for its stdin, all of one tick in one write. False when too much waits there already. */
@@ -191,7 +179,6 @@ export class ServerProcess {
     const { stdin, stdout, stderr } = this.#child
     const leave = (why: string): void => {
       this.#hasExited = true
-      this.#wasted.end()
       exited()
       this.#options.clock.after(this.#isRead ? DRAIN_MS : PASS_MS, () => this.#end(why))
       this.#child.once('close', () => this.#end(why))
@@ -206,7 +193,6 @@ export class ServerProcess {
     for (const stream of [stdout, stderr]) stream.on('error', () => undefined)
     if (!this.#isRead) return this.#passOn()
     stdout.on('data', (chunk: Buffer) => this.#stdout.push(chunk))
-    readInTurns(stdout, `stdout ${this.#options.mark}`, this.#flow)
     stdout.once('end', () => this.#linger('it closed its stdout'))
     stderr.on('data', (chunk: Buffer) => this.#options.stderr.push(chunk))
     stdin.on('error', () => this.#linger('it closed its stdin'))
@@ -253,7 +239,6 @@ export class ServerProcess {
   }
 
   async #climbDown(): Promise<void> {
-    this.#wasted.end()
     this.#takeBackRecord()
     this.#record()
     if (this.#queue.length > 0) this.#write()

@@ -1,9 +1,14 @@
 import { SMALL } from './backlog.ts'
-import type { Pausable } from './loop-turns.ts'
 
 const MIB = 1024 * 1024
 /** Room that a reply of unknown length takes ahead of what has come of it. */
 const STEP = 256 * 1024
+
+/** Gives bytes to be read until it is paused, where it can be. */
+interface Pausable {
+  pause?(): unknown
+  resume?(): unknown
+}
 
 /** Bytes of replies that may be in memory before they are whole. */
 export interface RoomLimits {

@@ -35,8 +35,6 @@ export interface Transport {
   opened(server: ServerSide): void
   /** Opens what is needed to hear notifications that belong to no request. */
   listen(): void
-  /** Hears of a notification of so many bytes that nobody gets, and of the request on whose stream it came, where streams tell. */
-  wasted?(bytes: number, of: Pending | undefined): void
   /** Takes no more requests; resolves when the last one has ended. */
   retire(): Promise<void>
   close(): Promise<void>
@@ -88,13 +86,13 @@ export class Pending {
   /** Stops watching for the cancellation by its client. */
   stopWatching: (() => void) | undefined = undefined
   /** The HTTP request that carries it. */
-  carrier: { abort(): void; slow(ms: number): void } | undefined = undefined
+  carrier: { abort(): void } | undefined = undefined
   /** The observed behaviour of what it calls, where calls are scheduled. */
   behaviour: Behaviour | undefined = undefined
   /** Bounds its progress; made with the first one. */
-  progress: { add(params: JsonObject): boolean; flush(): void } | undefined = undefined
+  progress: { add(params: JsonObject): void; flush(): void } | undefined = undefined
   /** Bounds its log messages; made with the first one. */
-  messages: { add(notification: Notification): boolean; flush(): void } | undefined = undefined
+  messages: { add(notification: Notification): void; flush(): void } | undefined = undefined
   /** Takes the notifications of a subscription. */
   onNotification: ((notification: Notification) => void) | undefined = undefined
 

@@ -24,7 +24,6 @@ import { encodeNotificationFor, thrownAnswer } from '../client/encode-answer.ts'
 import { InboundRequest, OpenRequests, type ResponseWriter } from '../client/inbound-request.ts'
 import { Requester, ServerRequests } from '../client/server-requests.ts'
 import { ConnectionEra, ConnectionSession } from './connection-session.ts'
-import { ConnectionTurns } from './connection-turns.ts'
 
 const MAX_RUNNING = 1024
 /** Time for the last bytes to leave. */
@@ -70,7 +69,6 @@ export class DuplexConnection {
   readonly #writer: ResponseWriter
   readonly #requests: ServerRequests
   readonly #open = new OpenRequests(MAX_RUNNING)
-  readonly #turns: ConnectionTurns
   /** Messages that came while the session opens; undefined when it does not. */
   #held: { message: Message; writer: ResponseWriter; arrived: Arrived | undefined }[] | undefined
   #room: BatchRoom | undefined
@@ -90,11 +88,6 @@ export class DuplexConnection {
     this.#requests = new ServerRequests(context.clock, new Drops(context.log))
     const requester = new Requester(this.#requests, message => this.#writer.send(message))
     this.ended = new Promise(resolve => (this.#onEnded = resolve))
-    this.#turns = new ConnectionTurns(
-      options,
-      () => this.#flow(),
-      () => this.#settle(),
-    )
     this.#session = new ConnectionSession({
       gate: context.gate,
       listener: context.name,
@@ -112,13 +105,10 @@ export class DuplexConnection {
     const { graceMs } = this.#options
     const over = (ms: number): void => void this.end('the client closed the connection', ms)
     this.#channel.open({
-      message: (bytes, arrived) => this.#arrive(bytes, arrived),
+      message: (bytes, arrived) => this.#take(bytes, arrived),
       tooLong: limit => this.#refuse(null, tooLong(limit), this.#writer),
-      ended: () => this.#turns.behind(() => over(Math.min(graceMs, LAST_ANSWERS_MS))),
-      gone: () => {
-        this.#turns.drop()
-        over(0)
-      },
+      ended: () => over(Math.min(graceMs, LAST_ANSWERS_MS)),
+      gone: () => over(0),
       flow: () => this.#flow(),
     })
   }
@@ -129,7 +119,7 @@ export class DuplexConnection {
   }
 
   get #isBusy(): boolean {
-    return this.#open.size > 0 || this.#held !== undefined || this.#turns.waiting > 0
+    return this.#open.size > 0 || this.#held !== undefined
   }
 
   #touch(): void {
@@ -146,15 +136,8 @@ export class DuplexConnection {
 
   /** Reads on, unless the reader of our answers is behind or the session is not open yet. */
   #flow(): void {
-    const mustWait = this.#held !== undefined || this.#turns.waiting > 0
-    if (this.#isEnding || this.#channel.isBlocked || mustWait) this.#channel.pause()
+    if (this.#isEnding || this.#channel.isBlocked || this.#held !== undefined) this.#channel.pause()
     else this.#channel.resume()
-  }
-
-  /** Takes a message now, or when it is its caller's turn; one that was posted has had its turn. */
-  #arrive(bytes: Buffer, arrived: Arrived | undefined): void {
-    if (arrived?.caller !== undefined || this.#turns.mayTake()) this.#take(bytes, arrived)
-    else this.#turns.wait(() => this.#take(bytes, arrived))
   }
 
   #take(bytes: Buffer, arrived: Arrived | undefined): void {
@@ -274,7 +257,6 @@ export class DuplexConnection {
       await within(clock, FLUSH_MS, quiet)
     }
     await within(clock, FLUSH_MS, this.#channel.finished())
-    this.#turns.drop()
     this.#session.close(reason)
     this.#onEnded()
   }

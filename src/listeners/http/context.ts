@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Gate, ListenerContext, Log } from '../../api/index.ts'
 import { InFlight } from '../../protocol/rpc-peer.ts'
-import { Allowance } from '../../transport/allowance.ts'
 import { HeldBytes } from '../../transport/backlog.ts'
 import type { InboundRequest } from '../client/inbound-request.ts'
 import { OpenStreams } from './authenticate.ts'
 import type { HttpSettings, Place } from './listener-settings.ts'
 import { LegacySessions } from './mcp/legacy-sessions.ts'
 import { OpenConnections, type PostedConversation, SessionQuota } from './open-connections.ts'
-import { LINGERING, REFUSED_RATE, type Room } from './read-body.ts'
+import type { Room } from './read-body.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { SseStreams } from './sse-writer.ts'
 import { UnreadBytes } from './unread-bytes.ts'
@@ -30,10 +29,6 @@ export interface HttpContext {
   readonly streams: SseStreams
   /** Request bodies, until they are answered. */
   readonly bodies: HeldBytes
-  /** Bytes of bodies that were refused, which are read no faster. */
-  readonly refused: Allowance
-  /** Connections on which such a body waits, each as 1. */
-  readonly lingering: HeldBytes
   /** Answers and events that their readers have not taken. */
   readonly unread: UnreadBytes
   /** Modern requests in the pipeline, by a number of our own; legacy ones belong to their sessions. */
@@ -100,8 +95,6 @@ export function makeContext(listener: ListenerContext, settings: HttpSettings): 
     quota,
     streams: new SseStreams(clock, unread),
     bodies: new HeldBytes(settings.held),
-    refused: new Allowance(clock, REFUSED_RATE),
-    lingering: new HeldBytes(LINGERING),
     unread,
     running: new InFlight(),
     open: new OpenStreams(gate, clock),

@@ -12,7 +12,6 @@ import type {
 } from '../../api/index.ts'
 import { reasonOf } from '../../errors/errors.ts'
 import type { Plugin } from '../../plugin.ts'
-import { loopTurns } from '../../transport/loop-turns.ts'
 import { within } from '../../util/clock.ts'
 import { watchCertificates } from './certificate-health.ts'
 import { type HttpContext, makeContext } from './context.ts'
@@ -147,7 +146,6 @@ class HttpListener implements Listener {
       this.#writeTimeout.follow(socket)
       socket.on('close', () => this.#connections.delete(socket))
     }
-    server.on('connection', () => loopTurns.connected())
     if (this.#tls === undefined) return server.on('connection', opened)
     server.on('connection', (socket: Socket) => this.#connections.set(socket, undefined))
     server.on('secureConnection', opened)

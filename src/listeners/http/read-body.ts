@@ -1,30 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Clock } from '../../api/index.ts'
 import { mostParsed, parsedSize } from '../../protocol/json/scan.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
 import { refusal, tooLarge, type Refusal } from './request-guard.ts'
 import { clientKey, type HeldBytes, Hold, SMALL } from '../../transport/backlog.ts'
 import type { RequestHeaders } from './request-headers.ts'
 import { Gathered, release } from '../../transport/gathered.ts'
-import type { Allowance } from '../../transport/allowance.ts'
-import { LARGE_READ, readInTurns } from '../../transport/read-in-turns.ts'
-import { Valve } from '../../transport/wasted.ts'
 import { sendRefusal } from './response.ts'
-import { afterTurn, isInTurn, readOnInTurn } from './turns.ts'
-
-const MIB = 1024 * 1024
 
 /** Bytes of a refused body that are swallowed, in bodies' limits, so that its sender still reads why. */
 const PATIENCE = 8
-
-/** Bytes of refused bodies that are read together. Some of 64 KiB are as much work as a small call. */
-export const REFUSED_RATE = { atOnce: 16 * MIB, perSecond: 64 * MIB }
-
-/** Connections on which the rest of a refused body waits to be read: of all, and of one address. */
-export const LINGERING = { total: 512, each: 128 }
-
-/** Whoever sends bodies that nobody wants shares the turns of one caller. */
-const REFUSED = 'refused bodies'
 
 /** A body up to here is small with its values too. */
 const UNWEIGHED = 2 * 1024
@@ -34,12 +18,7 @@ const FEW = 1024
 
 /** A request whose body nobody wants. */
 interface Unwanted {
-  readonly context: {
-    readonly clock: Clock
-    readonly settings: { readonly maxBody: number }
-    readonly refused: Allowance
-    readonly lingering: HeldBytes
-  }
+  readonly context: { readonly settings: { readonly maxBody: number } }
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
@@ -103,17 +82,14 @@ export function readHeld(owner: BodyOwner): Promise<Buffer | Unread> {
       request.off('data', read)
       text.forget()
       room.leave()
-      if (why === 'no room') endBehind(owner)
       swallow(owner)
       resolve(why)
     }
     const read = (chunk: Buffer): void => {
-      const began = chunk.length < LARGE_READ ? 0 : performance.now()
       const length = text.length + chunk.length
       if (length > maxBody) return giveUp('too large')
       if (!room.reach(length)) return giveUp('no room')
       text.push(chunk)
-      if (began > 0 && length !== announced) readOnInTurn(owner, began)
     }
     const announced = announcedBy(owner)
     const unread = announce(owner)
@@ -128,8 +104,7 @@ export function readHeld(owner: BodyOwner): Promise<Buffer | Unread> {
         release(body)
         return resolve('no room')
       }
-      if (isInTurn(owner)) resolve(body)
-      else void afterTurn(owner, () => resolve(body)).then(() => resolve('gone'))
+      resolve(body)
     })
     // Whatever goes wrong, this follows; without a listener for errors there are none.
     request.on('close', () => {
@@ -201,55 +176,18 @@ function beginHold({ context, request, response, headers }: BodyOwner): Hold {
   return hold
 }
 
-/** Refuses a request whose body nobody wants. It is read for a while: to cut it at once would take our answer with it. */
+/** Refuses a request whose body nobody wants. */
 export function refuseUnread(unwanted: Unwanted, refused: Refusal): void {
-  if (refused.status === NO_ROOM.status) endBehind(unwanted)
   swallow(unwanted)
   sendRefusal(unwanted.response, refused)
 }
 
-/**
- * Says with the answer that its connection ends (RFC 9112, 9.6), so that what its client sends next is not kept waiting by a
- * body that is read slowly, and ends it once that is read. Node would end it when the answer is written, and a body that still
- * arrives would take the answer along.
- */
-function endBehind({ request, response }: Unwanted): void {
-  const { socket } = request
-  response.shouldKeepAlive = false
-  socket.destroySoon = () => void socket.end()
-  request.on('end', () => {
-    Reflect.deleteProperty(socket, 'destroySoon')
-    if (response.writableFinished) socket.destroySoon()
-  })
-}
-
-/** Reads a body that nobody wants, no faster than all of them may come together. */
+/** Reads a body that nobody wants, up to a bound: to cut it immediately would take our answer with it. */
 function swallow({ context, request }: Pick<Unwanted, 'context' | 'request'>): void {
-  const { clock, refused, settings, lingering } = context
-  const flow = new Valve(request)
-  let hold: Hold | undefined
+  const most = context.settings.maxBody * PATIENCE
   let length = 0
-  readInTurns(request, REFUSED, flow)
   request.on('data', (chunk: Buffer) => {
     length += chunk.length
-    const ms = refused.spend(chunk.length)
-    release(chunk)
-    if (length > settings.maxBody * PATIENCE) return request.destroy()
-    if (ms === 0) return
-    hold ??= linger(lingering, request)
-    flow.pause()
-    clock.after(ms, () => flow.resume())
+    if (length > most) request.destroy()
   })
-}
-
-/**
- * Takes a place among the connections that wait. A sender that has read why and has gone is not noticed before its body is read:
- * where too many of one address wait, those end that have had most time to read.
- */
-function linger(lingering: HeldBytes, request: IncomingMessage): Hold {
-  const { socket } = request
-  const hold = new Hold(lingering, `@${socket.remoteAddress ?? ''}`, () => socket.destroy())
-  hold.become(1)
-  request.on('close', () => hold.end())
-  return hold
 }

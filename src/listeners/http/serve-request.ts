@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../../api/index.ts'
 import { ANONYMOUS, STRANGER } from '../../plugin.ts'
 import { RPC } from '../../protocol/rpc-error.ts'
-import { clientKey, SMALL } from '../../transport/backlog.ts'
+import { clientKey } from '../../transport/backlog.ts'
 import { takeChoices } from '../client/choices.ts'
 import { thrownAnswer } from '../client/encode-answer.ts'
 import { credentialsOf, identify, pathOf } from './authenticate.ts'
@@ -10,12 +10,11 @@ import type { Arrival, HttpContext } from './context.ts'
 import type { Place, PlaceKind } from './listener-settings.ts'
 import { end, get, post } from './mcp/endpoint.ts'
 import { servePath } from './plugin-routes.ts'
-import { announce, refusalOf, refuseUnread } from './read-body.ts'
+import { refuseUnread } from './read-body.ts'
 import { type Refusal, guardRequest, refusal } from './request-guard.ts'
 import { type RequestHeaders, readHeaders } from './request-headers.ts'
 import { sendJson, sendNothing, sendRefusal } from './response.ts'
 import { openEventStream, takeMessage } from './sse.ts'
-import { afterTurn, afterTurnOf, crowdOf, isInTurn, noteCaller } from './turns.ts'
 
 type Handler = (arrival: Arrival) => Promise<void> | void
 
@@ -53,24 +52,13 @@ const ALLOW = 'GET, POST, DELETE, OPTIONS'
 const HEADER_NAMES = /^[\w\s,-]*$/
 const OF_PREFLIGHT = { 'access-control-allow-methods': ALLOW, 'access-control-max-age': '600' }
 
-/** Serves a request. One more of a caller of whom several wait is not looked at before its turn. */
-export function serveRequest(
+/** Guards a request, and hands it to the endpoint that answers it. */
+export async function serveRequest(
   context: HttpContext,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   response.on('error', ignore)
-  const crowd = crowdOf(request)
-  if (crowd === undefined) return serve(context, request, response)
-  return afterTurnOf(crowd, { request, response }, () => serve(context, request, response))
-}
-
-/** Guards a request, and hands it to the endpoint that answers it. */
-async function serve(
-  context: HttpContext,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
   const { settings } = context
   const headers = readHeaders(request.rawHeaders, settings.names, settings.profile)
   headers.socket = request.socket
@@ -125,22 +113,7 @@ function isLocal(address = ''): boolean {
 function admit(arrival: Arrival, caller: Principal | Refusal): Promise<void> | void {
   if ('status' in caller) return refuseUnread(arrival, caller)
   arrival.headers.caller = caller
-  if (!isProbe(arrival.place)) noteCaller(arrival)
-  if (isBehind(arrival, caller)) return refuseUnread(arrival, BEHIND)
-  if (isDue(arrival)) return route(arrival)
-  const unread = announce(arrival)
-  if (unread === 'no room') return refuseUnread(arrival, refusalOf(unread, arrival.context.settings.maxBody))
-  return afterTurn(arrival, () => route(arrival))
-}
-
-/**
- * True if a request goes on now. One with a small body has its turn once that is there; a large one is not read before, and
- * where there is no room for it, its sender need not wait for a turn to hear so.
- */
-function isDue(arrival: Arrival): boolean {
-  const { request, headers, place } = arrival
-  const isSmall = request.method === 'POST' && Number(headers.own['content-length'] ?? 0) <= SMALL
-  return isSmall || isProbe(place) || isInTurn(arrival)
+  return isBehind(arrival, caller) ? refuseUnread(arrival, BEHIND) : route(arrival)
 }
 
 /** True if the caller leaves so much unread that it is not given more to read. */

@@ -2,7 +2,6 @@ import { createServer, type Server, type Socket } from 'node:net'
 import type { Listener, ListenerConfig, ListenerContext } from '../../api/index.ts'
 import { GatewayError, gatewayError, reasonOf } from '../../errors/errors.ts'
 import { parseDuration, type Plugin } from '../../plugin.ts'
-import { loopTurns } from '../../transport/loop-turns.ts'
 import { claimSocket, listenPrivately, makeDirectoryOf } from '../../transport/unix-sockets.ts'
 import { withFileLock } from '../../util/storage/file-lock.ts'
 import { DuplexConnection } from '../duplex/duplex-connection.ts'
@@ -56,10 +55,7 @@ class SocketListener implements Listener {
     this.name = context.name
     this.#context = context
     this.#settings = settings
-    this.#server = createServer({ allowHalfOpen: true }, socket => {
-      loopTurns.connected()
-      void this.#greet(socket)
-    })
+    this.#server = createServer({ allowHalfOpen: true }, socket => void this.#greet(socket))
     this.#server.maxConnections = MAX_CONNECTIONS
   }
 

@@ -192,8 +192,8 @@ export class Connection implements ConnectionEvents, IncomingSide {
     const message = parseMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
     else if (message.kind === 'request') this.#requests.received(message, of)
-    else if (message.kind !== 'notification') this.#malformed(message, bytes, of)
-    else if (!this.#notifications.received(message, of)) this.transport.wasted?.(bytes.length, of)
+    else if (message.kind === 'notification') this.#notifications.received(message, of)
+    else this.#malformed(message, bytes, of)
   }
 
   #schedule(pending: Pending, call: Call): void {

@@ -21,34 +21,32 @@ export class IncomingNotifications {
     this.#requests = requests
   }
 
-  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. False where nobody gets it, or one like it. */
-  received({ method, params }: RpcNotification, of: Pending | undefined): boolean {
+  /** Takes a notification; `of` is the call on whose stream it came, where streams tell. */
+  received({ method, params }: RpcNotification, of: Pending | undefined): void {
     if (method === 'notifications/progress') return this.#progressed(params, of)
     const subscribed = of ?? this.#subscribed(method, params)
     if (subscribed?.onNotification !== undefined)
       subscribed.onNotification({ method, params: withoutSubscription(params) })
     else if (method === 'notifications/cancelled') this.#requests.cancelled(params?.requestId)
-    else return this.#pass({ method, params }, of)
-    return true
+    else this.#pass({ method, params }, of)
   }
 
-  #pass(notification: Notification, of: Pending | undefined): boolean {
+  #pass(notification: Notification, of: Pending | undefined): void {
     const { method } = notification
-    if (method === 'notifications/message') return this.#logged(notification, of)
-    if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
+    if (method === 'notifications/message') this.#logged(notification, of)
+    else if (method === 'notifications/elicitation/complete') this.#requests.completed(notification)
     else if (of?.call === undefined || isGlobal(method)) this.#side.host.notify(notification)
-    else return this.#paced(notification, of)
-    return true
+    else this.#paced(notification, of)
   }
 
-  #progressed(params: JsonObject | undefined, of: Pending | undefined): boolean {
-    const { peer } = this.#side
+  #progressed(params: JsonObject | undefined, of: Pending | undefined): void {
+    const { peer, host } = this.#side
     const pending = peer.find(params?.progressToken)
     const known = clientToken(pending?.call?.params)
     if (pending === undefined || known === undefined || (of !== undefined && of !== pending))
-      return this.#dropped('progress')
+      return host.drops.count('progress')
     pending.progress ??= this.#progressOf(pending)
-    return pending.progress.add({ ...params, progressToken: known })
+    pending.progress.add({ ...params, progressToken: known })
   }
 
   #progressOf({ call }: Pending): ProgressLimit {
@@ -61,15 +59,16 @@ export class IncomingNotifications {
   }
 
   /** A log goes where its request came from: by its stream, or as the only call on a pipe. */
-  #logged(notification: Notification, of: Pending | undefined): boolean {
+  #logged(notification: Notification, of: Pending | undefined): void {
     const pending = of !== undefined || this.#side.streams ? of : this.#side.onlyCall()
-    return pending?.call === undefined ? this.#dropped('message') : this.#paced(notification, pending)
+    if (pending?.call === undefined) this.#side.host.drops.count('message')
+    else this.#paced(notification, pending)
   }
 
   /** Passes a message of a call to its client, unless too many have been. */
-  #paced(notification: Notification, pending: Pending): boolean {
+  #paced(notification: Notification, pending: Pending): void {
     pending.messages ??= this.#messagesOf(pending)
-    return pending.messages.add(notification)
+    pending.messages.add(notification)
   }
 
   #messagesOf({ call }: Pending): MessageLimit {
@@ -79,11 +78,6 @@ export class IncomingNotifications {
       notification => call?.exchange.emit(notification),
       () => drops.count('excess_message'),
     )
-  }
-
-  #dropped(what: 'progress' | 'message'): false {
-    this.#side.host.drops.count(what)
-    return false
   }
 
   /** The subscription that a notification names, on a pipe that all share. */
@@ -114,23 +108,19 @@ export class MessageLimit {
     this.#dropped = dropped
   }
 
-  /** Takes the next one; false if it was dropped. */
-  add(notification: Notification): boolean {
+  /** Passes the next one on, or drops it. */
+  add(notification: Notification): void {
     const now = this.#clock.now()
     if (now - this.#startedAt >= WITHIN_MS) {
       this.flush()
       this.#startedAt = now
       this.#count = 0
     }
-    if (++this.#count <= MAX_MESSAGES) {
-      this.#pass(notification)
-      return true
-    }
+    if (++this.#count <= MAX_MESSAGES) return this.#pass(notification)
     this.#drops++
     this.#level = notification.params?.level ?? this.#level
     this.#dropped()
     this.#stopTimer ??= this.#clock.after(this.#startedAt + WITHIN_MS - now, () => this.flush())
-    return false
   }
 
   /** Reports what was dropped, as the call ends or the second is over. */
@@ -162,15 +152,13 @@ export class ProgressLimit {
     this.#dropped = dropped
   }
 
-  /** Takes the next one; false where another one that was held back gave way to it. */
-  add(params: JsonObject): boolean {
-    const isMany = this.#held !== undefined
-    if (isMany) this.#dropped()
+  /** Passes the next one on, or holds it back in the place of an older one. */
+  add(params: JsonObject): void {
+    if (this.#held !== undefined) this.#dropped()
     const wait = (this.#times[this.#next] ?? -Infinity) + WITHIN_MS - this.#clock.now()
     this.#held = params
     if (wait <= 0) this.flush()
     else this.#stopTimer ??= this.#clock.after(wait, () => this.flush())
-    return !isMany
   }
 
   /** Passes on what is held back, as the call ends or the time has come. */

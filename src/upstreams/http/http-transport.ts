@@ -7,7 +7,6 @@ import type { JsonObject } from '../../protocol/json/json.ts'
 import { writeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
-import { logSlow, WastedBytes } from '../../transport/wasted.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
 import { Receipt, Reply, type ReplyHost } from './response-reader.ts'
@@ -40,7 +39,6 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   readonly #client: HttpTransport
   readonly #path: string
   readonly #standing: Readonly<Record<string, string>>
-  readonly #wasted: WastedBytes
   #server: ServerSide | undefined
   #session: string | undefined
   #hadSession = false
@@ -48,13 +46,12 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
   #closing: Promise<void> | undefined
 
   constructor(spec: HttpUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
-    const { name, clock, gateway, log } = context
+    const { name, clock, gateway } = context
     const url = targetOf(spec, context)
     this.upstream = name
     this.maxReply = parseSize(spec.maxReply)
     this.events = events
     this.#clock = clock
-    this.#wasted = new WastedBytes({ clock, onSlow: () => logSlow(log) })
     this.#path = url.pathname + url.search
     this.#standing = standingHeaders(spec.headers, `${gateway.name}/${gateway.version}`)
     // Deadlines are the business of the pipeline; a stream may be silent for hours.
@@ -101,12 +98,6 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
       lost: why => this.lost(why),
     })
     this.#stream.open()
-  }
-
-  wasted(bytes: number, of: Pending | undefined): void {
-    const ms = this.#wasted.spend(bytes)
-    const stream = of === undefined ? this.#stream : of.carrier
-    if (ms > 0) stream?.slow(ms)
   }
 
   retire(): Promise<void> {

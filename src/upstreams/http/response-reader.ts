@@ -3,7 +3,6 @@ import type { Carrier, ReplyHandler, ReplyHeaders } from '../../http-client/port
 import { isObjectText } from '../../protocol/jsonrpc.ts'
 import { callerKey } from '../../plugin.ts'
 import { SMALL } from '../../transport/backlog.ts'
-import { loopTurns } from '../../transport/loop-turns.ts'
 import { ReplyHold } from '../../transport/reply-room.ts'
 import type { Pending, TransportEvents } from '../transport.ts'
 import {
@@ -16,14 +15,10 @@ import {
   retryAfterMs,
   type StatusReply,
 } from './http-failures.ts'
-import { PacedReader } from './paced-reader.ts'
 import { type Body, EventBody, type Position, startOfStream, WholeBody } from './response-body.ts'
 
 /** Longest body of a receipt that is read, so that its connection can be used again. */
 const MAX_BODY = 64 * 1024
-
-/** Bytes above which an answer takes a while to read. */
-const LARGE = 64 * 1024
 
 /** The caller of the gateway's own requests. */
 const OWN = ''
@@ -49,7 +44,7 @@ export interface ReplyHost {
 const TAIL_MS = 1000
 
 /** Reads the reply to one request: a JSON text, or a stream of events that ends with the answer. */
-export class Reply extends PacedReader implements ReplyHandler {
+export class Reply implements ReplyHandler {
   readonly #host: ReplyHost
   readonly #pending: Pending
   readonly #position: Position
@@ -59,12 +54,9 @@ export class Reply extends PacedReader implements ReplyHandler {
   #status = 0
   #refusal: Pick<StatusReply, 'challenge' | 'retryAfterMs' | 'location'> = {}
   #isAborted = false
-  /** True while a large text waits for its caller's turn. */
-  #isWaiting = false
   #takeBackCut: (() => void) | undefined
 
   constructor(host: ReplyHost, pending: Pending, position: Position = startOfStream()) {
-    super()
     this.#host = host
     this.#pending = pending
     this.#position = position
@@ -110,14 +102,10 @@ export class Reply extends PacedReader implements ReplyHandler {
 
   /** An answer of this length, which is NaN where nothing is said of it. Memory for all of it is taken where there is room. */
   #answer(limit: number, length: number, carrier: Carrier): Body {
-    const body = new WholeBody(limit, text => this.#arrived(text))
+    const body = new WholeBody(limit, text => this.#answered(text))
     if (length > SMALL) this.#hold = new ReplyHold(this.#roomOf, carrier, () => body.reserve(length))
     if (this.#hold?.reach(length, true) !== false) body.reserve(length)
     return body
-  }
-
-  onRead(began: number, carrier: Carrier): void {
-    if (this.#hold?.isWaiting !== true) this.readOn(this.#caller, began, carrier, this.#host)
   }
 
   /** The key of whoever reads the answer. */
@@ -150,7 +138,6 @@ export class Reply extends PacedReader implements ReplyHandler {
   onEnd(): void {
     this.#takeBackCut?.()
     this.#body?.end()
-    if (this.#isWaiting) return
     this.#hold?.leave()
     if (this.#pending.open && !this.#host.resume(this.#pending, this.#position))
       this.#broke(new Error('it ended early'))
@@ -163,17 +150,6 @@ export class Reply extends PacedReader implements ReplyHandler {
     if (this.#carrier === undefined) return this.#unsent(error)
     const canResume = this.#body instanceof EventBody && this.#host.resume(this.#pending, this.#position)
     if (!canResume) this.#broke(error)
-  }
-
-  /** Reads an answer, a large one when it is its caller's turn. */
-  #arrived(text: Buffer): void {
-    if (text.length <= LARGE || loopTurns.mayRunReply(this.#caller)) return this.#answered(text)
-    this.#isWaiting = true
-    const run = (): void => {
-      if (this.#pending.open) this.#answered(text)
-      this.#hold?.leave()
-    }
-    loopTurns.wait(this.#caller, { run })
   }
 
   #answered(text: Buffer): void {

@@ -6,9 +6,6 @@ import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
 import { writeRequest } from '../../protocol/jsonrpc.ts'
-import { loopTurns } from '../../transport/loop-turns.ts'
-import { readerKey } from '../../transport/read-in-turns.ts'
-import { logSlow, Valve, Wasted } from '../../transport/wasted.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
@@ -53,7 +50,7 @@ export class SseTransport implements Transport {
   #waiting: (() => void)[] = []
 
   constructor(spec: SseSpec, context: UpstreamContext, events: TransportEvents) {
-    const { name, gateway, clock, log } = context
+    const { name, gateway } = context
     this.#upstream = name
     this.#events = events
     this.#url = targetOf(spec, context)
@@ -63,7 +60,6 @@ export class SseTransport implements Transport {
     this.#client = openClient(spec, context, CONNECTIONS)
     this.#stream = new EventStream({
       maxEvent: parseSize(spec.maxReply),
-      wasted: flow => new Wasted({ clock, flow, onSlow: () => logSlow(log) }),
       endpoint: url => this.#learn(url),
       message: text => events.received(text, undefined),
       ended: reason => this.#ended(reason),
@@ -105,10 +101,6 @@ export class SseTransport implements Transport {
 
   listen(): void {
     // The stream is open from the beginning.
-  }
-
-  wasted(bytes: number): void {
-    this.#stream.wasted(bytes)
   }
 
   retire(): Promise<void> {
@@ -228,8 +220,6 @@ class ReceiptHandler implements ReplyHandler {
 /** Takes the events of a stream of HTTP+SSE. */
 interface EventStreamHost {
   readonly maxEvent: number
-  /** Makes what counts the events that are for nobody. */
-  wasted(flow: Valve): Wasted
   endpoint(url: string): void
   message(text: Buffer): void
   /** The stream is over, and with it the connection; `status` where it was refused. */
@@ -238,12 +228,9 @@ interface EventStreamHost {
 
 /** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
 class EventStream implements ReplyHandler {
-  readonly #key = readerKey('an event stream')
   readonly #host: EventStreamHost
   readonly #parser: EventSourceParser
   #carrier: Carrier | undefined
-  #flow: Valve | undefined
-  #wasted: Wasted | undefined
   /** The server's words beside a status that refuses the stream. */
   #refusal: WholeBody | undefined
   #isOver = false
@@ -267,10 +254,6 @@ class EventStream implements ReplyHandler {
     else if (!this.#isOver) this.#host.message(Buffer.from(data, 'latin1'))
   }
 
-  wasted(bytes: number): void {
-    this.#wasted?.add(bytes)
-  }
-
   #tooLarge(): void {
     this.end({ why: `it sent a message larger than ${this.#host.maxEvent} bytes` })
   }
@@ -279,7 +262,6 @@ class EventStream implements ReplyHandler {
   end(reason: Reason, status?: number): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#wasted?.end()
     this.#carrier?.abort(this, new Error(reason.why))
     this.#host.ended(reason, status)
   }
@@ -289,9 +271,7 @@ class EventStream implements ReplyHandler {
     if (this.#isOver) carrier.abort(this, new Error('no longer needed'))
   }
 
-  onHead(status: number, headers: ReplyHeaders, carrier: Carrier): void {
-    this.#flow = new Valve(carrier)
-    this.#wasted = this.#host.wasted(this.#flow)
+  onHead(status: number, headers: ReplyHeaders): void {
     if (status !== 200) this.#refused(status, headers)
     else if (!isEventStream(headers))
       this.end({ why: 'it answers GET with something that is no event stream' }, status)
@@ -310,10 +290,6 @@ class EventStream implements ReplyHandler {
     if (this.#refusal !== undefined) return
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
     if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
-  }
-
-  onRead(began: number): void {
-    if (this.#flow !== undefined) loopTurns.readInTurn(this.#key, began, this.#flow)
   }
 
   onEnd(): void {

@@ -1,7 +1,5 @@
 import type { Clock } from '../../api/index.ts'
 import { Backoff, HEALTHY_MS } from '../../transport/backoff.ts'
-import { readerKey } from '../../transport/read-in-turns.ts'
-import { PacedReader } from './paced-reader.ts'
 import { EventBody, startOfStream, type Position } from './response-body.ts'
 import { unreachable } from './http-failures.ts'
 import { isEventStream } from './response-reader.ts'
@@ -23,10 +21,9 @@ interface StreamHost {
 const LONGEST_RETRY_MS = 30_000
 
 /** The GET stream on which a legacy server says what belongs to no request; opened again when it ends. */
-export class StandingStream extends PacedReader implements ReplyHandler {
+export class StandingStream implements ReplyHandler {
   readonly #host: StreamHost
   readonly #backoff = new Backoff()
-  readonly #key = readerKey('a standing stream')
   #carrier: Carrier | undefined
   #body: EventBody | undefined
   #position: Position = startOfStream()
@@ -36,7 +33,6 @@ export class StandingStream extends PacedReader implements ReplyHandler {
   #takeBackRetry: (() => void) | undefined
 
   constructor(host: StreamHost) {
-    super()
     this.#host = host
   }
 
@@ -71,10 +67,6 @@ export class StandingStream extends PacedReader implements ReplyHandler {
 
   onBody(bytes: Buffer, carrier: Carrier): void {
     if (this.#body?.push(bytes) === false) carrier.abort(this, new Error('an event is too large'))
-  }
-
-  onRead(began: number, carrier: Carrier): void {
-    this.readOn(this.#key, began, carrier, this.#host.clock)
   }
 
   onEnd(): void {

@@ -101,10 +101,6 @@ class StdioTransport extends QueuedTransport {
     this.#process?.ready()
   }
 
-  wasted(bytes: number): void {
-    this.#process?.wasted(bytes)
-  }
-
   async close(): Promise<void> {
     await this.#process?.stop()
   }

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import type { Socket } from 'node:net'
 import { type ClientOptions, WebSocket } from 'ws'
 import { lengthOf, type Written } from '../../util/written.ts'
 import type {
@@ -13,8 +12,6 @@ import type { WsUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, reasonOf, type Reason } from '../../errors/errors.ts'
 import { proxyFor } from '../../http-client/proxy.ts'
 import { SUBPROTOCOL, WebSocketChannel } from '../../transport/channel.ts'
-import { readerKey, readInTurns } from '../../transport/read-in-turns.ts'
-import { logSlow, Valve, Wasted } from '../../transport/wasted.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import { QueuedTransport } from '../connection/queued-transport.ts'
@@ -43,7 +40,6 @@ export class WsTransport extends QueuedTransport {
   #waiting: Written[] | undefined = []
   #waitingLength = 0
   #isClosing = false
-  #wasted: Wasted | undefined
 
   constructor(spec: WsUpstreamConfig, context: UpstreamContext, events: TransportEvents) {
     const unread = (): number =>
@@ -70,21 +66,10 @@ export class WsTransport extends QueuedTransport {
   #open(credentials: CredentialHeaders, attempt: number): void {
     if (this.#isClosing) return this.#events.closed({ why: 'it was closed' })
     const socket = connect(this.#spec, this.#context, credentials)
-    const { clock, log } = this.#context
-    const channel = new WebSocketChannel(socket, { clock })
-    const flow = new Valve(channel)
-    const wasted = new Wasted({ clock, flow, onSlow: () => logSlow(log) })
+    const channel = new WebSocketChannel(socket, { clock: this.#context.clock })
     this.#channel = channel
-    this.#wasted = wasted
-    let tcp: Socket | undefined
-    socket.on('upgrade', (response: IncomingMessage) => {
-      tcp = response.socket
-      channel.connected(tcp)
-    })
-    socket.on('open', () => {
-      if (tcp !== undefined) readInTurns(tcp, readerKey('a WebSocket'), flow)
-      this.#opened()
-    })
+    socket.on('upgrade', (response: IncomingMessage) => channel.connected(response.socket))
+    socket.on('open', () => this.#opened())
     let failure: Reason | undefined
     let isAgain = false
     socket.on('unexpected-response', (_request, response) =>
@@ -101,7 +86,6 @@ export class WsTransport extends QueuedTransport {
     channel.open({
       message: bytes => this.#events.received(bytes, undefined),
       gone: why => {
-        wasted.end()
         if (!isAgain) this.#events.closed(failure ?? { why: why ?? 'it closed the WebSocket' })
       },
       flow: () => this.queue.drained(),
@@ -124,13 +108,8 @@ export class WsTransport extends QueuedTransport {
     this.#events.closed({ why: reasonOf(error), error: error instanceof GatewayError ? error : undefined })
   }
 
-  wasted(bytes: number): void {
-    this.#wasted?.add(bytes)
-  }
-
   close(): Promise<void> {
     this.#isClosing = true
-    this.#wasted?.end()
     return this.#channel?.close(NORMAL) ?? Promise.resolve()
   }
 

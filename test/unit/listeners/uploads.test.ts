@@ -4,7 +4,6 @@ import { connect, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Credentials, HttpReply, HttpRequest, Listener, Principal } from '../../../src/api/index.ts'
 import { ANONYMOUS } from '../../../src/plugin.ts'
-import { loopTurns } from '../../../src/transport/loop-turns.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { reset } from '../../fixtures/reset.ts'
 import { until } from '../../fixtures/until.ts'
@@ -84,14 +83,6 @@ async function served(t: TestContext): Promise<Server> {
   }
 }
 
-/** Keeps the loop shared among callers, as it is where others ask all the time. */
-function share(t: TestContext): void {
-  const timer = setInterval(() => {
-    for (const who of ['one', 'two']) loopTurns.mayRun(who)
-  }, 1)
-  cleanup(t, () => clearInterval(timer))
-}
-
 /** Status of each answer on a connection so far. */
 function statuses(socket: Socket): () => number[] {
   let text = ''
@@ -100,20 +91,19 @@ function statuses(socket: Socket): () => number[] {
     Array.from(text.matchAll(/HTTP\/1\.1 (\d+) /g), ([, code]) => Number(code)).filter(code => code !== 100)
 }
 
-/** So many connections to a listener whose loop is shared, with the statuses that each was answered. */
+/** So many connections to a listener, with the statuses that each was answered. */
 async function opened(
   t: TestContext,
   count: number,
 ): Promise<Pick<Server, 'listener'> & { sockets: Socket[]; answers: (() => number[])[] }> {
   const { listener, open } = await served(t)
-  share(t)
   const sockets = await Promise.all(Array.from({ length: count }, open))
   return { listener, sockets, answers: sockets.map(statuses) }
 }
 
 for (const [at, path] of ['/mcp', '/api/tools'].entries())
   for (const [name, [upload, ...answered]] of Object.entries(UPLOADS))
-    test(`uploads ${name} to ${path} are all answered where callers share the loop`, async t => {
+    test(`uploads ${name} to ${path} are all answered`, async t => {
       const { listener, sockets, answers } = await opened(t, 20)
 
       for (const [n, socket] of sockets.entries()) {
