@@ -157,8 +157,6 @@ export interface Plugin<Options = unknown> {
   checkTools?(config: unknown, known: KnownTools, report: Report): void
   /** Its commands: `() => import('./commands.js')`, a file that exports `commands` and imports little. */
   readonly commands?: () => Promise<{ readonly commands: PluginCommands }>
-  /** First-party plugins only: directories where what it starts may write. A configuration that lies there is not reloaded by itself. */
-  writes?(options: Options): readonly string[]
   /** First-party plugins only: true where what it keeps in `state` is for gateways beside it too, such as that of a command. */
   readonly sharesState?: boolean
   /**

@@ -1,12 +1,10 @@
-import { isKnown, listAt, mapAt, textAt, valueAt, type Report } from '../../src/plugin.ts'
+import { isKnown, listAt, mapAt, valueAt, type Report } from '../../src/plugin.ts'
 
-/** Agents that are spoken of must be there, and whatever comes from a file must be let in. */
+/** Agents that are named must be there. */
 export function check(config: unknown, report: Report): void {
   if (valueAt(config, 'agents') === undefined) return
   const list = mapAt(config, 'agents', 'list')
-  const used = listAt(config, 'agents', 'registry', 'use').filter(id => typeof id === 'string')
-  const agents = { what: 'agent', names: [...Object.keys(list), ...used] }
-  checkRegistry(config, list, report)
+  const agents = { what: 'agent', names: Object.keys(list) }
   checkSandboxes(config, list, report)
   if (agents.names.length === 0)
     report({
@@ -42,23 +40,4 @@ function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>
       on: 'key',
     })
   }
-}
-
-function checkRegistry(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
-  if (textAt(config, 'agents', 'registry', 'file') === undefined) return
-  if (valueAt(config, 'agents', 'commands') === undefined)
-    report({
-      pointer: '/agents/registry',
-      message: 'nothing of a registry file runs without "agents.commands"',
-      hint: 'name the programs that may run, as globs of their real paths',
-      on: 'key',
-    })
-  listAt(config, 'agents', 'registry', 'use').forEach((id, i) => {
-    if (typeof id !== 'string' || !Object.hasOwn(list, id)) return
-    report({
-      pointer: `/agents/registry/use/${i}`,
-      message: `agent "${id}" is in "list" already`,
-      hint: 'take it out of one of them',
-    })
-  })
 }

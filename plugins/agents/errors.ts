@@ -8,11 +8,6 @@ export const ERRORS = {
     exit: 3,
     rpc: RPC.internal,
   },
-  GW_AGENT_REGISTRY: {
-    text: 'cannot read the agents of {file}: {why}',
-    hint: 'agents.registry.file is a file in the format of the ACP registry; agents.registry.use names agents that are in it.',
-    exit: 3,
-  },
   GW_AGENT_UNKNOWN: {
     text: 'there is no agent "{agent}"{meant}',
     hint: 'agents.list says which there are; gateway agents list shows them.',

@@ -1,4 +1,4 @@
-import { listAt, type Plugin } from '../../src/plugin.ts'
+import type { Plugin } from '../../src/plugin.ts'
 import { check } from './check.ts'
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './types/settings.ts'
@@ -9,18 +9,10 @@ export const agents: Plugin<AgentsConfig> = {
   claims: { section: 'agents', adds: { upstreams: ['agents'], listeners: ['agents-callback'] } },
   check,
   errors: ERRORS,
-  writes,
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { setUp } = await import('./setup.ts')
     const { openRuntime } = await import('./runtime.ts')
     setUp(api, openRuntime)
   },
-}
-
-/** The directories where tasks work, and those that a sandbox lets agents write to. */
-function writes({ defaults, list, roots = [] }: AgentsConfig): string[] {
-  const settings = [defaults, ...Object.values(list)]
-  const writable = settings.flatMap(each => listAt(each, 'sandbox', 'write'))
-  return [...roots, ...writable].filter(place => typeof place === 'string')
 }

@@ -25,8 +25,6 @@ const POOL = {
 } as const
 const PERMISSIONS = { rules: [], default: 'deny', askTimeout: '5m' } as const
 const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false } as const
-const CLIENT = { readFiles: false, writeFiles: false, terminal: false, maxFile: '4MiB' } as const
-const TERMINAL = { max: 4, timeout: '10m', output: '1MiB' } as const
 const CALLBACK = { tools: ['*'], maxDepth: 1, maxTasks: 8 } as const
 const INHERITED = ['PATH', 'LANG', 'TZ']
 
@@ -67,7 +65,7 @@ function callbackOf(written: Own['callback']): AgentSettings['callback'] {
   return written === true ? CALLBACK : written
 }
 
-type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'pool' | 'permissions' | 'output' | 'client'>
+type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'pool' | 'permissions' | 'output'>
 
 function partsOf(own: Own, defaults: NonNullable<AgentsConfig['defaults']>): Parts {
   const limits = { ...LIMITS, ...defaults.limits, ...own.limits }
@@ -96,7 +94,6 @@ function partsOf(own: Own, defaults: NonNullable<AgentsConfig['defaults']>): Par
       keep: parseSize(output.keep),
       maxLine: parseSize(output.maxLine),
     },
-    client: clientOf({ ...defaults.client, ...own.client }),
   }
 }
 
@@ -110,19 +107,5 @@ function timesOf(written: {
     idleMs: parseDuration(written.idle),
     turnMs: parseDuration(written.turn),
     cancelMs: parseDuration(written.cancel),
-  }
-}
-
-function clientOf(written: NonNullable<Own['client']>): AgentSettings['client'] {
-  const { terminal, ...client } = { ...CLIENT, ...written }
-  const bounds = terminal === false ? undefined : { ...TERMINAL, ...terminal }
-  return {
-    ...client,
-    maxFile: parseSize(client.maxFile),
-    terminal: bounds && {
-      ...bounds,
-      timeoutMs: parseDuration(bounds.timeout),
-      output: parseSize(bounds.output),
-    },
   }
 }

@@ -1,7 +1,7 @@
 import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tasks.ts'
 import type { PluginApi } from '../../src/plugin.ts'
 import { UPSTREAM, withAgents } from './added.ts'
-import { allAgents } from './load-agents.ts'
+import { loadAgents } from './load-agents.ts'
 import { CallbackTokens, openCallback } from './mcp/callback.ts'
 import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
 import { CallPatience } from './mcp/patience.ts'
@@ -24,7 +24,7 @@ const ANSWERED = 0.7
 /** Puts the face before the work, and both into the gateway. */
 export function setUp(api: PluginApi<AgentsConfig>, openRuntime: OpenRuntime): void {
   const { options, hooks, slot, clock } = api
-  const agents = allAgents(api)
+  const agents = loadAgents(api)
   const kept = slot.gateway(newKept)
   const runtime = (kept.runtime ??= openRuntime(api, agents, kept.callbackTokens))
   const { callers, foreground, patience } = kept

@@ -1,18 +1,17 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import { AgentFailure, type AgentFacts } from '../types/agent.ts'
-import type { AgentSettings } from '../types/settings.ts'
 
 /** The one version that is spoken. */
 const PROTOCOL = 1
 
 /** Parameters of our `initialize`. */
-export function initializeParams(client: AgentSettings['client'], version: string): JsonObject {
+export function initializeParams(version: string): JsonObject {
   return {
     protocolVersion: PROTOCOL,
     clientInfo: { name: 'tapgate', title: 'tapgate', version },
     clientCapabilities: {
-      fs: { readTextFile: client.readFiles, writeTextFile: client.writeFiles },
-      terminal: client.terminal !== undefined,
+      fs: { readTextFile: false, writeTextFile: false },
+      terminal: false,
       session: { configOptions: { boolean: {} } },
       elicitation: { form: {} },
     },

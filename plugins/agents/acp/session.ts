@@ -18,13 +18,6 @@ const REASONS: ReadonlySet<unknown> = new Set<TurnEnd['stopReason']>([
   ...(['refusal', 'cancelled'] as const),
 ])
 
-/** Requests that change something, or disturb somebody: only in a turn that goes on. */
-const ONLY_IN_TURN: ReadonlySet<string> = new Set([
-  'fs/write_text_file',
-  'terminal/create',
-  'elicitation/create',
-])
-
 const CANCELLED: TurnEnd = { stopReason: 'cancelled', usage: undefined }
 
 const REFUSED = { outcome: { outcome: 'cancelled' } }
@@ -215,8 +208,7 @@ export class LiveSession implements AgentSession {
     const handler = this.#side.handlers.get(method)
     if (handler === undefined)
       throw new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`)
-    if (ONLY_IN_TURN.has(method) && isOver(turn)) throw new RpcFault(CODES.cancelled, 'The turn is over')
-    if (turn === undefined) return handler(params, signal)
+    if (turn === undefined || isOver(turn)) throw new RpcFault(CODES.cancelled, 'The turn is over')
     turn.owe()
     try {
       return await handler(params, AbortSignal.any([signal, turn.signal]))

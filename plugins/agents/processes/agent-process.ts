@@ -157,7 +157,7 @@ export class AgentProcess implements SessionHome {
 
   async #initialize(): Promise<void> {
     const { settings, version } = this.#parts
-    const params = initializeParams(settings.client, version)
+    const params = initializeParams(version)
     const answer = await this.demand('initialize', 'initialize', params, settings.timeouts.initializeMs)
     this.#facts = readFacts(answer, settings.id)
   }
@@ -294,4 +294,4 @@ export class AgentProcess implements SessionHome {
   }
 }
 
-const OF_SESSIONS = /^(fs\/|terminal\/|elicitation\/create$)/
+const OF_SESSIONS = /^elicitation\/create$/

@@ -1,10 +1,9 @@
 import { readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { type Programs, reasonOf } from '../../../src/plugin.ts'
+import { makeDirectory, type Programs, reasonOf } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import { Roots } from './paths.ts'
-import { cleanLine, cleanText, cutToBytes } from './text.ts'
-import { makeDirectory } from '../../../src/plugin.ts'
+import { isWithin, realOf } from './paths.ts'
+import { cleanLine, cleanText } from './text.ts'
 
 const MAX_WORDS = 4096
 
@@ -159,10 +158,9 @@ export class Worktrees {
       const names = await git.run(['diff', ...PLAIN, '--name-only', '-z', base], MAX_NAMES)
       const diff = await git.run(['diff', ...PLAIN, base], maxDiff)
       if (!names.ok || !diff.ok) throw new Error(names.ok ? diff.why : names.why)
-      const { text } = cutToBytes(cleanText(diff.bytes.toString()), maxDiff)
       const isChanged = names.total > 0 || (await git.ask('rev-parse', branch)) !== base
       return {
-        diff: text,
+        diff: cleanText(diff.bytes.toString()),
         truncated: diff.total > maxDiff,
         bytesTotal: diff.total,
         filesChanged: cleanText(names.bytes.toString().replaceAll('\0', '\n')).split('\n').filter(Boolean),
@@ -199,9 +197,10 @@ export class Worktrees {
   /** Looked up in the worktree: a link in it must not lead out. */
   async #below({ repository, top }: Record, cwd: string): Promise<string> {
     const directory = path.join(top, path.relative(await realpath(repository), cwd))
-    const place = await (await Roots.of([top], top)).place('cwd', directory)
-    await makeDirectory(place.real)
-    return place.real
+    const real = realOf(directory)
+    if (!isWithin(top, real)) throw new Error('a link leads out of the worktree')
+    await makeDirectory(real)
+    return real
   }
 
   async #read(task: string): Promise<Record | undefined> {

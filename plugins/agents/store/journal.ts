@@ -1,7 +1,7 @@
 import { type OutputStore, lastBoundary } from './output-store.ts'
 import type { TaskStore, Change } from './task-store.ts'
 import type { ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
-import { type Cleaner, lineOf, withoutSecrets } from '../sandbox/text.ts'
+import { type Cleaner, cleanText, lineOf, withoutSecrets } from '../sandbox/text.ts'
 import { type JsonObject, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
@@ -206,7 +206,7 @@ export class Journal {
   }
 
   #cleaned(text: string): string {
-    return this.#context.environment.hide(this.#context.parts.containment.clean(text))
+    return this.#context.environment.hide(cleanText(text))
   }
 }
 

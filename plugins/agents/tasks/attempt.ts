@@ -28,14 +28,12 @@ export async function attempt(
   beginning: Beginning,
 ): Promise<TurnEnd> {
   const place = await placeOf(context, live, host)
-  const client = context.parts.containment.clientSide(host.settings, place.cwd, live.record.start.files)
   const callbackToken = callbackTokenOf(context, live, host)
   try {
-    const side = sideOf(context, live, host.settings, place.cwd, client.handlers)
+    const side = sideOf(context, live, host.settings, place.cwd)
     const { session, text } = await open(live, host, beginning, { callbackToken, side, cwd: place.cwd })
     try {
       const end = await turn(context, live, host, session, text)
-      await live.compared
       if (callbackToken?.wasUsed === false)
         live.journal.warn(`${host.settings.id} did not connect to the gateway over MCP`)
       return end
@@ -45,7 +43,6 @@ export async function attempt(
     }
   } finally {
     callbackToken?.close()
-    await quietly(context, () => client.close())
     await quietly(context, () => leave(live, place.worktree))
   }
 }
@@ -169,7 +166,6 @@ async function leave({ journal }: LiveTask, worktree: Worktree | undefined): Pro
   const { diff, files } = await worktree.changes()
   journal.diff(diff)
   for (const file of files) journal.changedFile(file)
-  await worktree.close()
 }
 
 /** Does what follows a turn; a failure there does not change its result. */

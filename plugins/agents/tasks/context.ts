@@ -77,8 +77,6 @@ export interface LiveTask {
   asked: number
   /** Author of the last denial. */
   deniedBy: 'policy' | 'owner' | 'time' | undefined
-  /** Resolves when all that was done without asking has been compared with the rules. */
-  compared: Promise<void>
   /** Its time was over. */
   isLate: boolean
 }
@@ -131,7 +129,6 @@ export function liveOf(
     isBroken: false,
     asked: 0,
     deniedBy: undefined,
-    compared: Promise.resolve(),
     isLate: false,
   }
 }

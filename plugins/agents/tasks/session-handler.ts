@@ -12,7 +12,6 @@ import { ask, elicit } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/text.ts'
 import { callInOneLine, permissionQuestion } from '../permissions/question.ts'
-import { Unasked } from './unasked.ts'
 
 /** Kinds of calls that only look; one of any other kind, or of none, may change something. */
 const HARMLESS: ReadonlySet<string> = new Set(['read', 'search', 'think', 'fetch', 'switch_mode'])
@@ -32,22 +31,19 @@ const MAX_CALLS = 1000
 
 const THOUGHT = 500
 
-type Handlers = SessionSide['handlers']
-
-type Handler = (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>
-
 /** Handler of a task's session: writes down what the agent does, and answers its requests. */
 export function sideOf(
   context: TaskContext,
   live: LiveTask,
   settings: AgentSettings,
   cwd: string,
-  handlers: Handlers,
 ): SessionSide {
   const unasked = new Unasked(context, live, settings, cwd)
   const hear = updates(context, live, settings, unasked)
-  const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> =>
-    elicit(context, live, params, settings.permissions.askTimeoutMs, unwanted)
+  const elicitation = (params: JsonObject, unwanted?: AbortSignal): Promise<JsonObject> => {
+    live.hasSigned = true
+    return elicit(context, live, params, settings.permissions.askTimeoutMs, unwanted)
+  }
   return {
     update(update) {
       if (!SILENT.has(update.is)) live.hasSigned = true
@@ -58,22 +54,48 @@ export function sideOf(
       unasked.wasAsked(request.call)
       return permit(context, live, settings, cwd, request)
     },
-    handlers: noting(live, [...handlers, ['elicitation/create', elicitation]]),
+    handlers: new Map([['elicitation/create', elicitation]]),
   }
 }
 
 /** Updates that are no sign of work. */
 const SILENT: ReadonlySet<SessionUpdate['is']> = new Set(['other', 'health'])
 
-function noting(live: LiveTask, handlers: readonly (readonly [string, Handler])[]): Handlers {
-  const noted = handlers.map(([method, handle]): [string, Handler] => [
-    method,
-    (params, signal) => {
-      live.hasSigned = true
-      return handle(params, signal)
-    },
-  ])
-  return new Map(noted)
+/** Calls that an agent makes without asking, as its own settings or mode allow them: nothing stops them, a warning names those that a rule denies. */
+class Unasked {
+  readonly #context: TaskContext
+  readonly #live: LiveTask
+  readonly #settings: AgentSettings
+  readonly #cwd: string
+  readonly #asked = new Set<string>()
+  #left = MAX_CALLS
+
+  constructor(context: TaskContext, live: LiveTask, settings: AgentSettings, cwd: string) {
+    this.#context = context
+    this.#live = live
+    this.#settings = settings
+    this.#cwd = cwd
+  }
+
+  wasAsked({ id }: AgentToolCall): void {
+    if (this.#asked.size < MAX_CALLS) this.#asked.add(id)
+  }
+
+  /** Compares a call that is over with the rules. One that failed after a denial may be what was denied, by another id. */
+  compare(call: AgentToolCall): void {
+    const isOver =
+      call.status === 'completed' || (call.status === 'failed' && this.#live.deniedBy === undefined)
+    const { id, permissions } = this.#settings
+    // The default is for what is asked: agents look at files all the time, and ask for none.
+    const mayDeny = permissions.rules.some(rule => rule.do === 'deny')
+    if (!isOver || !mayDeny || this.#asked.has(call.id) || this.#left-- <= 0) return
+    const { parts, environment } = this.#context
+    const { do: verdict, by } = parts.containment.decide(call, { ...permissions, default: 'ask' }, this.#cwd)
+    if (verdict === 'deny')
+      this.#live.journal.warn(
+        `${id} did not ask for what ${by} denies: ${callInOneLine(call, environment.hide)}`,
+      )
+  }
 }
 
 function updates(
@@ -146,7 +168,7 @@ async function permit(
 ): Promise<PermissionOutcome> {
   try {
     if (isGone(live, request)) return 'cancelled'
-    const verdict = await verdictOf(context, settings, cwd, request)
+    const verdict = context.parts.containment.decide(request.call, settings.permissions, cwd)
     const decided = verdict.do === 'ask' ? await asked(context, live, settings, request, verdict) : verdict
     if (isGone(live, request) || decided === 'ended') return 'cancelled'
     return answer(context, live, settings, request, decided)
@@ -164,15 +186,6 @@ function isGone({ controller, isLate }: LiveTask, { signal }: PermissionRequest)
 interface Decided extends Verdict {
   /** Author of the answer, where it was no rule. */
   readonly who?: 'owner' | 'time'
-}
-
-function verdictOf(
-  { parts }: TaskContext,
-  { permissions }: AgentSettings,
-  cwd: string,
-  { call }: PermissionRequest,
-): Promise<Verdict> {
-  return parts.containment.decide(call, permissions, cwd)
 }
 
 async function asked(

@@ -85,9 +85,8 @@ export interface SessionSide {
   /** Never rejects. */
   permission(request: PermissionRequest): Promise<PermissionOutcome>
   /**
-   * Requests of the agent that have a handler: `fs/*`, `terminal/*`, `elicitation/create`. What has none gets −32601. A
-   * thrown Error with a number as `code` is answered with that code, any other with −32603. `signal` is aborted when nobody
-   * waits for the answer any more.
+   * Requests of the agent that have a handler: `elicitation/create`. What has none gets −32601. `signal` is aborted when
+   * nobody waits for the answer any more.
    */
   readonly handlers: ReadonlyMap<string, (params: JsonObject, signal?: AbortSignal) => Promise<JsonObject>>
 }
@@ -112,10 +111,6 @@ export interface AgentToolCall {
   readonly paths: readonly string[]
   readonly rawInput: JsonObject | undefined
   readonly content: readonly JsonObject[]
-  /** Content that the call had until the agent asked with other content; undefined where there is none. */
-  readonly announced?: readonly JsonObject[]
-  /** Parts of the agent's words that could not be taken, described by what they are about; undefined where nothing is missing. */
-  readonly unseen?: { readonly title?: string; readonly input?: string; readonly content?: string }
 }
 
 /** Action that the agent wants to take; `call` is merged with what it announced before. */
@@ -176,16 +171,12 @@ export interface Containment {
     readonly cwd: string | undefined
     readonly files: readonly string[]
   }): Promise<{ readonly cwd: string; readonly files: readonly string[] }>
-  /** Decides by policy on a tool call of an agent that works in `cwd`. Never rejects. */
-  decide(call: AgentToolCall, policy: PermissionPolicy, cwd: string): Promise<Verdict>
-  /** Services of the gateway for one session of an agent, inside `cwd`; `files` may be read too, wherever they are. */
-  clientSide(settings: AgentSettings, cwd: string, files: readonly string[]): ClientSide
+  /** Decides by policy on a tool call of an agent that works in `cwd`. */
+  decide(call: AgentToolCall, policy: PermissionPolicy, cwd: string): Verdict
   /** A worktree for a task; the one it had before where that is still there. @throws Error that says why there can be none */
   worktree(task: string, cwd: string): Promise<Worktree>
   /** Removes the worktrees and own directories, by name, of tasks that are kept no more; changes of a worktree stay on its branch. Says of which tasks. */
   prune(isKept: (task: string) => boolean): Promise<readonly string[]>
-  /** Agent text without control and escape sequences. */
-  clean(text: string): string
 }
 
 export interface Verdict {
@@ -194,21 +185,12 @@ export interface Verdict {
   readonly by: string
 }
 
-/** Handlers of `fs/*` and `terminal/*` for `SessionSide.handlers`. */
-export interface ClientSide {
-  readonly handlers: SessionSide['handlers']
-  /** Ends what still runs. */
-  close(): Promise<void>
-}
-
 /** A git worktree in which one task works. */
 export interface Worktree {
   /** Directory in it that the task works in. */
   readonly cwd: string
   /** Parts of the directory that it does not have. */
   readonly warnings: readonly string[]
-  /** Differences from where it began: a unified diff, and the paths inside the repository. */
+  /** Differences from where it began: a unified diff, and the paths inside the repository. Without any it is removed. */
   changes(): Promise<{ readonly diff: string; readonly files: readonly string[] }>
-  /** Removes it where nothing has changed; else it stays for whoever takes the changes over. */
-  close(): Promise<void>
 }

@@ -55,19 +55,6 @@ export interface AgentSettings {
     readonly events: number
     readonly thoughts: boolean
   }
-  readonly client: {
-    readonly readFiles: boolean
-    readonly writeFiles: boolean
-    readonly maxFile: number
-    readonly terminal:
-      | {
-          readonly commands: readonly string[]
-          readonly max: number
-          readonly timeoutMs: number
-          readonly output: number
-        }
-      | undefined
-  }
   readonly callback:
     { readonly tools: readonly string[]; readonly maxDepth: number; readonly maxTasks: number } | undefined
   readonly isolation: 'none' | 'worktree'

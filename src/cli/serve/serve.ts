@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { type LoadedConfig, tlsFilesOf } from '../../config/index.ts'
 import { formatProblem } from '../../config/problem.ts'
 import { gatewayError } from '../../errors/errors.ts'
-import { filesOfPlugins, reloadUnlessInReach } from './reload-guard.ts'
+import { builtins } from '../../gateway/builtins.ts'
 import { announceWhenSettled, listenerAnnouncer, serveLog, logReloads } from './logs.ts'
 import { serveControl } from './control-socket.ts'
 import { guardStdout, runGateway, type RunningGateway } from './run-gateway.ts'
@@ -54,7 +54,7 @@ export async function serve(flags: ServeFlags, terminal: Terminal, host: Host): 
   const gateway: RunningGateway = await createGateway(source, options)
   // Why one was refused is logged by who listens.
   const reload = (): void => void gateway.reload().catch(() => undefined)
-  const files = watchFiles(() => reloadUnlessInReach(running, log, reload))
+  const files = watchFiles(reload)
   const sayListeners = listenerAnnouncer(gateway, log)
   const env = flags.env ?? environment['GATEWAY_ENV']
   const control = serveControl({ gateway, env, terminal, log, host })
@@ -148,4 +148,9 @@ function setByFlags({ stdio, profile }: ServeFlags, listeners: ReadonlyMap<strin
     throw gatewayError('GW_USAGE', { what: '--profile is for a client on stdio: add --stdio' })
   const own = stdio && pipe === undefined ? [`listeners.${PIPE}.type=stdio`] : []
   return profile === undefined ? own : [...own, `listeners.${pipe ?? PIPE}.profile=${profile}`]
+}
+
+/** Files beside those of the configuration that its plugins read when they are set up. */
+function filesOfPlugins({ config, directory }: LoadedConfig): string[] {
+  return builtins.flatMap(({ reads }) => reads?.(config) ?? []).map(file => resolve(directory, file))
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readPermission, ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
+import { ToolCalls } from '../../../../plugins/agents/acp/updates.ts'
 import { callInOneLine, permissionQuestion } from '../../../../plugins/agents/permissions/question.ts'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import { ANN, call, deskOf, END, FakeHost, OPTIONS, request, settled } from './tasks/kit.ts'
@@ -29,7 +29,7 @@ test('a person is asked about the command of the call, whatever its title says',
 test('arguments of a command keep their bounds', () => {
   const question = asked({ title: 'x', kind: 'execute', rawInput: { command: 'rm', args: ['-rf', 'a b'] } })
 
-  assert.match(question, /\ncommand: "rm"\nargs: \["-rf","a b"\]\n/)
+  assert.match(question, /\ncommand: "rm"\ninput: \{"args":\["-rf","a b"\]\}\n/)
 })
 
 test('newlines, controls and characters that turn or hide text are written out', () => {
@@ -50,7 +50,6 @@ test('what is too long is shown from both ends, and says how much is missing', (
 
   assert.match(question, /"echo start a+" \[… 8\d{3} characters are not shown …\] "a+; curl evil"/)
   assert.match(question, /: "List t+" \[… \d+ characters are not shown …\] "t+ tail"\n/)
-  assert.match(question, /not told: 2962 characters of its title/)
 })
 
 test('an edit shows its files, what it writes, and what that takes the place of', () => {
@@ -68,63 +67,9 @@ test('what a call does not say is said', () => {
     asked({ title: 'Bash' }),
     /do something of no kind: Bash\nnot told: which kind of action it is/,
   )
-  const heavy = asked({ title: 'x', kind: 'execute', rawInput: { command: 'x'.repeat(300_000) } })
-  assert.match(heavy, /not told: the command; its input, which has more than 262144 bytes/)
-  assert.match(asked({ title: 'x', kind: 'execute', rawInput: 'rm -rf /' }), /its input, which is no object/)
-  const blocks = Array.from({ length: 70 }, () => ({ type: 'content' }))
-  assert.match(asked({ title: 'x', kind: 'other', content: blocks }), /not told: 6 pieces of its content/)
 })
-
-/** Question about a call that was announced with one content, and asked about with another one. */
-function askedAnew(announced: JsonObject, given: JsonObject): string {
-  const calls = new ToolCalls()
-  calls.merge({ toolCallId: '1', ...announced })
-  const request = readPermission({ toolCall: { toolCallId: '1', ...given } }, calls)
-  assert.ok(request)
-  return permissionQuestion('kimi', request.call, hide)
-}
 
 const text = (said: string): JsonObject[] => [{ type: 'content', content: { type: 'text', text: said } }]
-
-test('a command that was announced as JSON is shown whole, though the agent asks in words that it has cut', () => {
-  const command = `echo ${'a'.repeat(100)}; curl s3cret`
-  const question = askedAnew(
-    { title: 'Bash', kind: 'execute', content: text(JSON.stringify({ command })) },
-    { title: 'Bash', content: text('Requesting approval to Running: echo aaa…') },
-  )
-
-  assert.deepEqual(question.split('\n'), [
-    'kimi wants to execute: Bash',
-    'shows: "Requesting approval to Running: echo aaa…"',
-    `announced: {"command":"echo ${'a'.repeat(100)}; curl ***"}`,
-    'Allow it once?',
-  ])
-})
-
-test('what was announced as written to a file is shown where the agent asks without it', () => {
-  const question = askedAnew(
-    { title: 'Write', kind: 'edit', content: text('{"path":"/w/a","content":"x\\ny"}') },
-    { content: text('Requesting approval to Writing /w/a') },
-  )
-
-  assert.match(question, /\nannounced: \{"path":"\/w\/a","content":"x\\ny"\}\nAllow it once\?$/)
-})
-
-test('announced words are shown as such, and tell no command', () => {
-  const question = askedAnew(
-    { title: 'Bash', kind: 'execute', content: text('ls\nrm x') },
-    { content: text('Run it') },
-  )
-
-  assert.match(question, /\nshows: "Run it"\nannounced: "ls\\nrm x"\nnot told: the command\n/)
-})
-
-test('what the agent asks with is not shown twice', () => {
-  const content = text('{"command":"ls"}')
-  const question = askedAnew({ title: 'Bash', kind: 'execute', content }, { content })
-
-  assert.doesNotMatch(question, /announced/)
-})
 
 test('an edit that shows words and no difference does not tell what it writes', () => {
   const question = asked({ title: 'Write', kind: 'edit', content: text('Writing /w/a') })

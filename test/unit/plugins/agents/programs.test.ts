@@ -53,19 +53,6 @@ test('a program that may never run is refused by its real path before anything s
   assert.deepEqual(await warnings(directory, { ...agents('./linked'), commands: [realpathSync(real)] }), [])
 })
 
-test('a program of a registry is named by the file that names it', async t => {
-  const { directory } = await agentsSetting(t)
-  const file = join(directory, 'registry.json')
-  const one = { id: 'one', distribution: { npx: { package: 'one-agent' } } }
-  await writeFile(file, JSON.stringify({ agents: [one] }))
-  const agents = { list: {}, registry: { file: 'registry.json', use: ['one'] }, commands: ['/nowhere/*'] }
-
-  await assert.rejects(warnings(directory, agents), ({ message }: Error) => {
-    assert.ok(message.includes(`${file}: agent "one": "npx" cannot be run`), message)
-    return true
-  })
-})
-
 test('another file for the tasks is taken at the next start, which is said once', async t => {
   const { directory, agent } = await agentsSetting(t)
   const list = { one: agent() }

@@ -11,11 +11,7 @@ const RULES: NonNullable<AgentConfig['permissions']>['rules'] = [
 ]
 
 const CONTAINED: Pick<Containment, 'decide'> = {
-  async decide(asked, policy) {
-    const site = { cwd: '/nowhere', directory: '/nowhere' }
-    const { do: verdict, rule } = await decide(policy, { call: asked, options: [] }, site)
-    return { do: verdict, by: rule }
-  },
+  decide: (asked, policy) => decide(policy, asked, { cwd: '/nowhere', directory: '/nowhere' }),
 }
 
 const curl = (facts: Partial<AgentToolCall> = {}): AgentToolCall =>

@@ -66,7 +66,7 @@ const CONFIG = {
   shutdown: { grace: 10 },
   listeners: { main: { type: 'http', port: 0 } },
   activity: { file: 'activity.db' },
-  agents: { roots: ['.'], list: { one: { command: process.execPath, args: ['--version'] } } },
+  agents: { list: { one: { command: process.execPath, args: ['--version'] } } },
   approve: { by: ['owner'] },
   cluster: {
     redis: 'redis://127.0.0.1:1',

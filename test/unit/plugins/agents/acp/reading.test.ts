@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Connection } from '../../../../../plugins/agents/acp/connection.ts'
 import { programOf } from '../../../../../plugins/agents/processes/program.ts'
-import { platformName, registryAgents } from '../../../../../plugins/agents/registry-file.ts'
 import { ToolCalls } from '../../../../../plugins/agents/acp/updates.ts'
 import type { JsonObject } from '../../../../../src/plugin.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
@@ -42,99 +41,22 @@ test('the program of an agent is what its links lead to, and only what the globs
   assert.throws(() => programOf('bin', { ...rules, searchPath: directory, commands: undefined }), /not there/)
 })
 
-const REGISTRY = {
-  version: '1.0.0',
-  agents: [
-    {
-      ...{ id: 'gem', name: 'Gem', description: 'Good at gems' },
-      distribution: {
-        npx: { package: '@x/gem@1', args: ['--acp'], env: { A: '1', LD_PRELOAD: '/evil.so', HOME: '/' } },
-      },
-    },
-    {
-      id: 'goose',
-      distribution: { binary: { 'linux-x86_64': { archive: 'x', cmd: './goose', args: ['acp'] } } },
-    },
-    { id: 'py', distribution: { uvx: { package: 'py-agent' } } },
-    { id: 'none', distribution: { binary: { 'plan9-mips': { cmd: 'x' } } } },
-  ],
-}
-
-test('agents of a registry file are read as if they were in the list, and only those that are used', t => {
-  const directory = folder(t)
-  writeFileSync(join(directory, 'registry.json'), JSON.stringify(REGISTRY))
-  const options = { file: 'registry.json', directory, platform: 'linux-x86_64', commands: ['/usr/bin/*'] }
-  const agents = registryAgents({ ...options, use: ['goose', 'gem', 'py'], defaults: { mode: 'ask' } })
-
-  assert.deepEqual(
-    agents.map(({ id, title, command, args, env, mode }) => ({ id, title, command, args, env, mode })),
-    [
-      { id: 'goose', title: undefined, command: 'goose', args: ['acp'], env: {}, mode: 'ask' },
-      {
-        id: 'gem',
-        title: 'Gem',
-        command: 'npx',
-        args: ['--yes', '@x/gem@1', '--acp'],
-        env: { A: '1' },
-        mode: 'ask',
-      },
-      { id: 'py', title: undefined, command: 'uvx', args: ['py-agent'], env: {}, mode: 'ask' },
-    ],
-  )
-  assert.equal(platformName('darwin', 'arm64'), 'darwin-aarch64')
-})
-
-test('a registry file that cannot be used says which file, and what is wrong', t => {
-  const directory = folder(t)
-  const read = (content: string | undefined, more = {}) => {
-    if (content !== undefined) writeFileSync(join(directory, 'r.json'), content)
-    const file = content === undefined ? 'none.json' : 'r.json'
-    return () =>
-      registryAgents({
-        file,
-        directory,
-        use: ['gem'],
-        platform: 'linux-x86_64',
-        commands: ['*'],
-        defaults: {},
-        ...more,
-      })
-  }
-  const refused = (why: RegExp) => ({ code: 'GW_AGENT_REGISTRY', message: why })
-  assert.throws(read(undefined), refused(/none\.json: .*ENOENT/))
-  assert.throws(read('{'), refused(/r\.json: it is no JSON/))
-  assert.throws(read('{"agents":{}}'), refused(/it has no list "agents"/))
-  assert.throws(read('{"agents":[{"id":"other"}]}'), refused(/there is no agent "gem"; it has other/))
-  assert.throws(
-    read(JSON.stringify(REGISTRY), { use: ['none'] }),
-    refused(/no distribution that runs on linux-x86_64/),
-  )
-  assert.throws(
-    read(JSON.stringify(REGISTRY), { commands: undefined }),
-    refused(/agents\.commands is not set/),
-  )
-  assert.throws(read(' '.repeat(8 * 1024 * 1024 + 1)), refused(/larger than/))
-})
-
-test('paths of a tool call come from locations, input and diffs, add up, and never look harmless when they are too many', () => {
+test('paths of a tool call come from locations and diffs, add up, and never look harmless when they are too many', () => {
   const calls = new ToolCalls()
   calls.merge({ toolCallId: 'a', kind: 'edit', locations: [{ path: '/w/a' }] })
-  calls.merge({
-    toolCallId: 'a',
-    rawInput: { file_path: '/w/b', edits: [{ targetFile: 'file:///w/c%20d' }], content: '/no' },
-  })
-  calls.merge({ toolCallId: 'a', rawInput: { changes: { '/w/e': { type: 'update' } } } })
   const merged = calls.merge({
     toolCallId: 'a',
-    content: [{ type: 'diff', path: '/w/f', newText: '' }],
+    content: [{ type: 'diff', path: 'file:///w/c%20d', newText: '' }],
     kind: null,
   })
-  assert.deepEqual(merged?.call.paths, ['/w/a', '/w/b', '/w/c d', '/w/e', '/w/f'])
+  assert.deepEqual(merged?.call.paths, ['/w/a', '/w/c d'])
   assert.equal(merged?.call.kind, 'edit')
 
   const many = Array.from({ length: 300 }, (_, index) => ({ path: `/w/${index}` }))
   assert.ok(calls.merge({ toolCallId: 'b', locations: many })?.call.paths.includes('/'))
-  assert.ok(calls.merge({ toolCallId: 'c', rawInput: { path: 'x'.repeat(5000) } })?.call.paths.includes('/'))
+  assert.ok(
+    calls.merge({ toolCallId: 'c', locations: [{ path: 'x'.repeat(5000) }] })?.call.paths.includes('/'),
+  )
   assert.equal(calls.merge({ toolCallId: 'd', kind: 'juggle' })?.call.kind, undefined)
   assert.equal(
     calls.merge({ toolCallId: 'e', rawInput: { text: 'x'.repeat(300_000) } })?.call.rawInput,

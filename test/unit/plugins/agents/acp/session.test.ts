@@ -79,17 +79,19 @@ test('an option that was not offered is never chosen', async t => {
 test('requests with a handler are answered by it, with its own code when it refuses; all others are unknown methods', async t => {
   const { pool, directory } = await agentWorld(t)
   const { side, handlers, text } = listener()
-  handlers.set('fs/read_text_file', async ({ path }) => {
-    if (String(path).endsWith('none')) throw Object.assign(new Error('Resource not found'), { code: -32002 })
-    return { content: `content of ${String(path)}` }
+  handlers.set('craft/read', async ({ path }) => {
+    if (path === 'none') throw Object.assign(new Error('Resource not found'), { code: -32002 })
+    return { content: path }
   })
   const session = await pool().open(wanted(directory, side))
 
   await session.prompt(
-    say('[[read a]] [[say ;]] [[read none]] [[say ;]] [[write a b]] [[say ;]] [[request craft/drain]]'),
+    say(
+      '[[request craft/read {"path":"a"}]] [[say ;]] [[request craft/read {"path":"none"}]] [[say ;]] [[request fs/read_text_file]]',
+    ),
   )
 
-  assert.equal(text(), `content of ${join(directory, 'a')};error -32002;error -32601;error -32601`)
+  assert.equal(text(), '{"content":"a"};error -32002;error -32601')
 })
 
 test('updates that nobody knows go on as they came, and junk on stdout does no harm', async t => {

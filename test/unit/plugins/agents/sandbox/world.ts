@@ -5,7 +5,6 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -16,7 +15,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Roots } from '../../../../../plugins/agents/sandbox/paths.ts'
-import type { JsonObject } from '../../../../../src/plugin.ts'
 import { cleanup } from '../../../../fixtures/cleanup.ts'
 
 export const SECRET = 'the secret of somebody else'
@@ -41,7 +39,7 @@ export async function aWorld(t: TestContext) {
   cleanup(t, () => server.close())
   await new Promise(resolve => server.once('listening', resolve))
   execFileSync('mkfifo', [join(root, 'fifo'), join(root, 'sub', 'fifo')])
-  const roots = await Roots.of(['work'], world)
+  const roots = new Roots(['work'], world)
   return { world, root, twin, outside, roots }
 }
 
@@ -180,21 +178,4 @@ export function pathsOf({ root, outside, twin, world }: World): string[] {
     `${root}/${'x'.repeat(5000)}`,
   ]
   return [...written, ...inside, ...through]
-}
-
-export async function asked(
-  handlers: ReadonlyMap<string, (params: JsonObject) => Promise<JsonObject>>,
-  method: string,
-  params: JsonObject,
-): Promise<JsonObject> {
-  return (await handlers.get(method)?.(params)) ?? {}
-}
-
-export function snapshot(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .sort()
-    .map(
-      name =>
-        `${name}: ${lstatSync(join(folder, name)).isFile() ? readFileSync(join(folder, name), 'utf8') : ''}`,
-    )
 }

@@ -122,11 +122,9 @@ export const OPTIONS = [
 
 export const CONTAINMENT: Containment = {
   resolve: ({ cwd, files }) => Promise.resolve({ cwd: cwd ?? '/work', files }),
-  decide: (_, policy) => Promise.resolve({ do: policy.default, by: 'default' }),
-  clientSide: () => ({ handlers: new Map(), close: () => Promise.resolve() }),
+  decide: (_, policy) => ({ do: policy.default, by: 'default' }),
   worktree: () => Promise.reject(new Error('no worktree here')),
   prune: () => Promise.resolve([]),
-  clean: text => text.replaceAll('\u001b', ''),
 }
 
 export function request(facts: Partial<TaskRequest> = {}): TaskRequest {

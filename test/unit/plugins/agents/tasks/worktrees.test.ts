@@ -7,7 +7,6 @@ const WORKTREE: Worktree = {
   cwd: '/apart',
   warnings: ['submodules are empty in the worktree'],
   changes: () => Promise.resolve({ diff: '', files: [] }),
-  close: () => Promise.resolve(),
 }
 
 test('what a worktree does not have is said in the result', async context => {
@@ -16,18 +15,6 @@ test('what a worktree does not have is said in the result', async context => {
   const { id } = await service.delegate(request({ isolation: 'worktree' }), ANN)
 
   assert.deepEqual((await settled(service, id)).warnings, WORKTREE.warnings)
-})
-
-test('files of a task are there for what the gateway does for its agent', async context => {
-  const given: (readonly string[])[] = []
-  const clientSide: Containment['clientSide'] = (_settings, _cwd, files) => {
-    given.push(files)
-    return { handlers: new Map(), close: () => Promise.resolve() }
-  }
-  const service = deskOf(context, [new FakeHost('a', says('x'))], { containment: { clientSide } })
-  await settled(service, (await service.delegate(request({ files: ['/elsewhere/notes'] }), ANN)).id)
-
-  assert.deepEqual(given, [['/elsewhere/notes']])
 })
 
 test('worktrees of tasks that are forgotten go, and those of sessions that go on stay', async context => {
