@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import {
   ANONYMOUS,
-  argumentsOutline,
   type AuditEvent,
   BoundedMap,
   type Credentials,
   type Exchange,
   isObject,
   type JsonObject,
-  LongText,
   outcomeOf,
   type Principal,
   principalKey,
@@ -27,8 +25,6 @@ const DEEPEST = 3
 
 /** Members that are named, over all levels. */
 const MOST_MEMBERS = 64
-/** One member more tells that there are more. */
-const OUTLINE = { depth: DEEPEST, members: MOST_MEMBERS + 1 }
 
 /** Settings of the lines of one generation. */
 interface LineSettings {
@@ -158,7 +154,7 @@ export class Lines {
   #arguments({ method, params }: Exchange): string {
     if (method !== 'tools/call' && method !== 'prompts/get') return ''
     const { texts, showsValues } = this.#settings
-    const args = argumentsOutline(params, OUTLINE)
+    const args = params?.arguments
     if (args === undefined) return ''
     const shape = `,"shape":${shapeOf(args, texts)}`
     const name = params?.name
@@ -208,7 +204,7 @@ function shapeOf(args: unknown, texts: Texts): string {
 }
 
 function shape(value: unknown, texts: Texts, depth: number, budget: Budget): string {
-  if (typeof value === 'string' || value instanceof LongText) return `"string(${value.length})"`
+  if (typeof value === 'string') return `"string(${value.length})"`
   if (Array.isArray(value)) return `"array(${value.length})"`
   if (isObject(value)) return depth > 0 ? members(value, texts, depth - 1, budget) : '"object"'
   return value === null ? '"null"' : `"${typeof value}"`

@@ -8,7 +8,6 @@ import {
   isObject,
   type JsonObject,
   METHODS,
-  withMembers,
 } from '../../src/plugin.ts'
 
 type RouteConfig = NonNullable<Config['routes']>[number]
@@ -159,5 +158,5 @@ function renamed(params: JsonObject, member: 'name' | 'uri', own: OwnName): Json
   const name = params[member]
   if (typeof name !== 'string') return params
   const changed = own(name)
-  return changed === name ? params : withMembers(params, { [member]: changed })
+  return changed === name ? params : { ...params, [member]: changed }
 }

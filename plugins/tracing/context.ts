@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto'
-import { isObject, type JsonObject, withMembers } from '../../src/plugin.ts'
+import { isObject, type JsonObject } from '../../src/plugin.ts'
 
 /** Place in a trace, as W3C Trace Context has it. */
 export interface TraceContext {
@@ -64,7 +64,7 @@ export function withContext(
   if (context.state !== undefined) meta.tracestate = context.state
   else if (meta.tracestate !== undefined) delete meta.tracestate
   if (!keepsBaggage && meta.baggage !== undefined) delete meta.baggage
-  return withMembers(params, { _meta: meta })
+  return { ...params, _meta: meta }
 }
 
 const POOL = Buffer.alloc(4096)

@@ -20,9 +20,8 @@ import type {
 import type { PhaseClock, Stay } from '../hooks/phase-clock.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import type { Kind } from '../protocol/methods.ts'
-import { carriedParams, hasExactNumbers } from '../protocol/params-as-written.ts'
+import { copyNumberNotes, hasExactNumbers } from '../protocol/json/exact-numbers.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import { unreadBytes, withMembers, withoutMember } from '../protocol/unread-arguments.ts'
 
 /** Methods whose `arguments` many clients write as null if there are none, which few servers take. */
 const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'])
@@ -30,11 +29,11 @@ const WITH_ARGUMENTS: ReadonlySet<string> = new Set(['tools/call', 'prompts/get'
 /** Parameters of a client's request in which null means absent: an empty cursor is none, and `arguments: null` is `{}`. */
 function withoutNulls(method: string, params: JsonObject | undefined): JsonObject | undefined {
   if (params === undefined) return undefined
-  if (method.endsWith('/list'))
-    return params.cursor === null || params.cursor === '' ? withoutMember(params, 'cursor') : params
-  // Large arguments that nobody has read are an object.
-  const isNull = WITH_ARGUMENTS.has(method) && unreadBytes(params) === undefined && params.arguments === null
-  return isNull ? withMembers(params, { arguments: {} }) : params
+  if (method.endsWith('/list') && (params.cursor === null || params.cursor === '')) {
+    const { cursor: _, ...others } = params
+    return others
+  }
+  return params.arguments === null && WITH_ARGUMENTS.has(method) ? { ...params, arguments: {} } : params
 }
 
 /** Limits of what is kept while a client thinks: messages, and the length of their parameters as text. The oldest goes first. */
@@ -166,7 +165,11 @@ export class PipelineExchange implements Exchange {
     if ('method' in carried) {
       this.method = carried.method
       this.params = { ...ownParams(this.params), ...carried.params }
-    } else this.params = carriedParams(this.params ?? {}, this.received, carried)
+    } else {
+      const params = { ...this.params, name: carried.name, arguments: carried.arguments }
+      copyNumberNotes(params, this.received)
+      this.params = params
+    }
     this.#carried = this.params
   }
 

@@ -1,4 +1,3 @@
-import { withMembers } from '../protocol/unread-arguments.ts'
 import { type Target, targetOf } from './target.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
 import type { Exchange, Session, Call, Route } from '../api/index.ts'
@@ -9,7 +8,7 @@ import type { LateList } from './catalog/part.ts'
 import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
 import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
 import { type JsonObject } from '../protocol/json/json.ts'
-import { withNumbersAsWritten } from '../protocol/params-as-written.ts'
+import { withNumbersAsText } from '../protocol/json/exact-numbers.ts'
 import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
 import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
 
@@ -81,9 +80,7 @@ export class Router {
     if (typeof name !== 'string')
       return { error: rpcError(RPC.invalidParams, `Invalid params: "${row.target}" must be a string`) }
     const target = row.target
-    return this.#owner(exchange, row.kind, name, original =>
-      withMembers(exchange.params, { [target]: original }),
-    )
+    return this.#owner(exchange, row.kind, name, original => ({ ...exchange.params, [target]: original }))
   }
 
   /** Finds the catalog entry of a URI: its owner, and the URI that the owner uses. */
@@ -140,7 +137,7 @@ export class Router {
 
   #mirror(call: Call, annotations: readonly ParamHeader[]): RpcError | undefined {
     const { headers, received } = call.exchange
-    const args = withNumbersAsWritten(call.params, received)?.arguments
+    const args = withNumbersAsText(call.params, received)?.arguments
     const mismatch =
       isModernHttp(call.exchange) && !call.exchange.isCarried
         ? paramMismatch(annotations, headers, args)

@@ -1,4 +1,3 @@
-import { withMembers } from '../protocol/unread-arguments.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
 import type { Exchange } from '../api/index.ts'
@@ -84,7 +83,7 @@ export function targetOf(method: string, params: JsonObject | undefined): Target
   if (target === 'ref') return isObject(params?.ref) ? referencedBy(params, params.ref) : undefined
   const name = target === undefined ? undefined : params?.[target]
   if (target === undefined || typeof name !== 'string' || kind === undefined) return undefined
-  return { kind, name, renamed: other => withMembers(params, { [target]: other }) }
+  return { kind, name, renamed: other => ({ ...params, [target]: other }) }
 }
 
 /** Its type alone says what a reference is about. */

@@ -1,28 +1,17 @@
 import { isUtf8 } from 'node:buffer'
+import { ByteText, lengthOf, type Written } from '../util/written.ts'
 import { Envelope } from './envelope.ts'
-import { OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
+import { BOM_LENGTH, hasBom, withoutBom } from './json/bom.ts'
+import { numberText, parseJson, stringifyJson } from './json/exact-numbers.ts'
 import { isObject, type JsonObject } from './json/json.ts'
-import { paramsText, rememberSource, unreadPieces } from './params-as-written.ts'
+import { lookAlike } from './json/look-alikes.ts'
+import { MAX_DEPTH, OPEN_ARRAY, OPEN_OBJECT, ScanError } from './json/scan.ts'
 import { Payload } from './payload.ts'
 import { RPC, rpcError, type RpcError } from './rpc-error.ts'
+import { exactId, type RpcId } from './rpc-id.ts'
 import type { Era } from './versions.ts'
-import { BOM_LENGTH, hasBom, withoutBom } from './json/bom.ts'
-import { ByteText, lengthOf, type Written } from '../util/written.ts'
-import { checkJson } from './json/check.ts'
-import { putUnread, UnreadArguments } from './unread-arguments.ts'
 
-const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
-
-const TAIL = Buffer.from('}')
-
-const NO_ARGUMENTS = Buffer.from('{}')
-
-const LONG_ID = /^-?\d+$/
-/** Most characters of an id that is a number: to read and to write a longer one takes time. */
-const MAX_ID_DIGITS = 100
-
-/** Id of a JSON-RPC request; a whole number that a `number` cannot hold exactly is a `bigint`. */
-export type RpcId = string | number | bigint
+export type { RpcId } from './rpc-id.ts'
 
 export interface RpcRequest {
   readonly kind: 'request'
@@ -59,36 +48,34 @@ export interface Malformed {
 export type Message = RpcRequest | RpcNotification | RpcResponse | Malformed
 
 /**
- * Reads one JSON-RPC message under the strict envelope: UTF-8, one JSON object, depth ≤ 64, no more than 10^6 names and
- * values, no name twice in the envelope or in `params`, `"jsonrpc": "2.0"`, an id that is a string or a number. What is
- * refused is never parsed. A result stays bytes, which are proven to be JSON.
+ * Parses one JSON-RPC message of a client: UTF-8, one JSON object that nests no deeper than 64, `"jsonrpc": "2.0"`, an id
+ * that is a string or a number. Of a name that stands twice the last one counts, and only that one is sent on.
  */
-export function parseMessage(bytes: Buffer, era?: Era): Message {
-  return read(bytes, era, always) ?? malformed(RPC.internal, 'Internal error')
+export function parseMessage(bytes: Buffer): Message {
+  const text = withoutBom(bytes)
+  if (!isUtf8(text)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
+  let message: unknown
+  try {
+    message = parseJson(text.toString('utf8'))
+  } catch (error) {
+    return malformed(RPC.parse, `Parse error: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  if (!isObject(message)) return malformed(RPC.invalidRequest, 'Invalid request: not a JSON object')
+  if (isDeeperThan(message, MAX_DEPTH))
+    return malformed(RPC.invalidRequest, `Invalid request: nested deeper than ${MAX_DEPTH}`)
+  return interpret(message, bytes.length)
 }
 
 /**
- * The same for who must have room for what is parsed: `mayHold` is told how many names and values there are before any is. Where
- * it says no, there is no message.
+ * Parses one JSON-RPC message of a server under the same rules. A result stays bytes, which are checked to be JSON of no more
+ * than 10^6 names and values.
  */
-export function parseHeld(bytes: Buffer, mayHold: (values: number) => boolean): Message | undefined {
-  return read(bytes, undefined, mayHold)
-}
-
-function always(): boolean {
-  return true
-}
-
-function read(
-  received: Buffer,
-  era: Era | undefined,
-  mayHold: (values: number) => boolean,
-): Message | undefined {
+export function parseServerMessage(received: Buffer, era?: Era): Message {
   const bytes = withoutBom(received)
   if (!isUtf8(bytes)) return malformed(RPC.parse, 'Parse error: the text is not UTF-8')
   try {
-    const values = envelope.scan(bytes)
-    return mayHold(values) ? interpret(bytes, era) : undefined
+    envelope.scan(bytes)
+    return envelope.has('method') ? parseMessage(bytes) : interpretReply(bytes, era)
   } catch (error) {
     if (error instanceof ScanError) return refusedAs(error)
     throw error
@@ -101,6 +88,13 @@ function refusedAs({ isSyntax, message }: ScanError): Malformed {
   return isSyntax
     ? malformed(RPC.parse, `Parse error: ${message}`)
     : malformed(RPC.invalidRequest, `Invalid request: ${message}`)
+}
+
+function isDeeperThan(value: object, levels: number): boolean {
+  if (levels === 0) return true
+  for (const inner of Object.values(value) as unknown[])
+    if (typeof inner === 'object' && inner !== null && isDeeperThan(inner, levels - 1)) return true
+  return false
 }
 
 /** Tells whether the first character of a message opens a JSON-RPC batch (2025-03-26 only). */
@@ -158,28 +152,15 @@ export function encodeError(id: RpcId | null, error: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id === null ? 'null' : encodeId(id)},"error":${JSON.stringify(error)}}`
 }
 
-/** A request as it goes out; `received` are the parameters that its own were made from. */
+/** Writes a request; numbers that are as they were in `received`, the parameters that its own were made from, keep their text. */
 export function encodeRequest(
   id: RpcId,
   method: string,
   params: JsonObject | undefined,
   received?: JsonObject,
 ): string {
-  const tail = params === undefined ? '' : `,"params":${paramsText(params, received)}`
+  const tail = params === undefined ? '' : `,"params":${stringifyJson(params, received)}`
   return `${requestHead(id, method)}${tail}}`
-}
-
-/** The same, written without a copy of large arguments that nobody has read. */
-export function writeRequest(
-  id: RpcId,
-  method: string,
-  params: JsonObject | undefined,
-  received?: JsonObject,
-): Written {
-  const pieces = params === undefined ? undefined : unreadPieces(params, received)
-  if (pieces === undefined) return encodeRequest(id, method, params, received)
-  const [before, unread, after] = pieces
-  return [Buffer.from(`${requestHead(id, method)},"params":${before}`), unread, Buffer.from(`${after}}`)]
 }
 
 function requestHead(id: RpcId, method: string): string {
@@ -199,7 +180,7 @@ function quoted(method: string): string {
 }
 
 export function encodeNotification(method: string, params: JsonObject | undefined): string {
-  const tail = params === undefined ? '' : `,"params":${paramsText(params, params)}`
+  const tail = params === undefined ? '' : `,"params":${stringifyJson(params, params)}`
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)}${tail}}`
 }
 
@@ -216,98 +197,90 @@ export function idAsJson(id: RpcId): string | number | object {
   return typeof id === 'bigint' ? Exact.rawJSON(String(id)) : id
 }
 
-/** Of the message that is being read. */
-const envelope = new Envelope()
-
-function interpret(bytes: Buffer, era: Era | undefined): Message {
-  const id = readId()
+function interpret(message: JsonObject, bytes: number): Message {
+  const id = readId(message)
   const known = id ?? null
-  if (!envelope.isVersion2())
+  if (message.jsonrpc !== '2.0')
     return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', known)
-  return envelope.has('method') ? interpretCall(bytes, id) : interpretResponse(bytes, known, era)
+  if ('method' in message) return interpretCall(message, id, bytes)
+  if ('result' in message === 'error' in message)
+    return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', known)
+  if ('error' in message) return reply(known, { error: asError(message.error) })
+  if (!isObject(message.result))
+    return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', known)
+  return reply(known, { result: Payload.of(message.result), resultType: textOf(message.result.resultType) })
 }
 
-function interpretCall(bytes: Buffer, id: RpcId | null | undefined): Message {
-  const method = envelope.method()
-  const params = readParams(bytes)
-  const known = id ?? null
-  if (envelope.has('result') || envelope.has('error'))
-    return malformed(RPC.invalidRequest, 'Invalid request: both a call and a response', known)
-  if (typeof method !== 'string')
-    return malformed(RPC.invalidRequest, 'Invalid request: "method" must be a string', known)
-  if (params !== undefined && !isObject(params))
-    return malformed(RPC.invalidRequest, 'Invalid request: "params" must be an object', known)
-  if (!envelope.has('id')) return { kind: 'notification', method, params }
+function interpretCall(message: JsonObject, id: RpcId | null | undefined, bytes: number): Message {
+  const problem = callProblem(message)
+  if (problem !== undefined) return malformed(RPC.invalidRequest, `Invalid request: ${problem}`, id ?? null)
+  const method = message.method as string
+  const params = (message.params ?? undefined) as JsonObject | undefined
+  if (!('id' in message)) return { kind: 'notification', method, params }
   if (id === null || id === undefined)
     return malformed(RPC.invalidRequest, 'Invalid request: "id" must be a string or a number')
-  return { kind: 'request', id, method, params, bytes: bytes.length }
+  return { kind: 'request', id, method, params, bytes }
 }
 
-/** The parameters, null as if absent, with how they were written where JavaScript would write them otherwise. */
-function readParams(bytes: Buffer): unknown {
-  if (envelope.hasLargeArguments) return largeParams(bytes)
-  const params = envelope.value('params')
-  if (isObject(params) && envelope.isRewritten)
-    rememberSource(params, envelope.bytes('params'), envelope.isExact)
-  return params ?? undefined
+function callProblem(message: JsonObject): string | undefined {
+  const { method, params } = message
+  if ('result' in message || 'error' in message) return 'both a call and a response'
+  if (typeof method !== 'string') return '"method" must be a string'
+  if (params === undefined || params === null) return undefined
+  if (!isObject(params)) return '"params" must be an object'
+  const odd = findLookAlike(params)
+  return odd === undefined ? undefined : `"${odd}" in "params" may be read as "${String(lookAlike(odd))}"`
 }
 
-/** Parameters whose arguments are parsed when somebody reads them; until then they are remembered without. */
-function largeParams(bytes: Buffer): JsonObject {
-  const { argumentsStart: start, argumentsEnd: end, isRewritten, isExact } = envelope
-  const before = bytes.subarray(envelope.start('params'), start)
-  const rest = Buffer.concat([before, NO_ARGUMENTS, bytes.subarray(end, envelope.end('params'))])
-  const params = JSON.parse(rest.toString('utf8')) as JsonObject
-  const whole = envelope.bytes('params')
-  const remember = (source: Buffer): void => {
-    if (isRewritten) rememberSource(params, source, isExact, whole)
-  }
-  remember(rest)
-  putUnread(params, new UnreadArguments(bytes.subarray(start, end), () => remember(whole)))
-  return params
+/** Finds a member that servers which ignore case would take for another one, by which the request was judged. */
+function findLookAlike(params: JsonObject): string | undefined {
+  for (const name in params) if (lookAlike(name) !== undefined) return name
+  return undefined
 }
 
-function interpretResponse(bytes: Buffer, id: RpcId | null, era: Era | undefined): Message {
+function reply(
+  id: RpcId | null,
+  outcome: Partial<Pick<RpcResponse, 'result' | 'resultType' | 'error'>>,
+): RpcResponse {
+  return { kind: 'response', id, result: undefined, resultType: undefined, error: undefined, ...outcome }
+}
+
+/** Envelope of the message that is being read; one for all, as reading one never yields. */
+const envelope = new Envelope()
+
+function interpretReply(bytes: Buffer, era: Era | undefined): Message {
+  const id = envelope.id() ?? null
+  if (!envelope.isVersion2())
+    return malformed(RPC.invalidRequest, 'Invalid request: "jsonrpc" must be "2.0"', id)
   const start = envelope.start('result')
   const hasError = envelope.has('error')
   if (start >= 0 === hasError)
     return malformed(RPC.invalidRequest, 'Invalid request: neither a call nor a response', id)
-  if (hasError) {
-    const error = asError(envelope.value('error'))
-    return { kind: 'response', id, result: undefined, resultType: undefined, error }
-  }
+  if (hasError) return reply(id, { error: asError(envelope.value('error')) })
   if (bytes[start] !== OPEN_OBJECT)
     return malformed(RPC.invalidRequest, 'Invalid request: "result" must be an object', id)
-  const slice = bytes.subarray(start, envelope.end('result'))
   const resultType = era === 'legacy' ? undefined : textOf(envelope.resultType())
+  return reply(id, { result: readResult(bytes, era), resultType })
+}
+
+function readResult(bytes: Buffer, era: Era | undefined): Payload {
+  const slice = bytes.subarray(envelope.start('result'), envelope.end('result'))
   const result = Payload.raw(slice, era, envelope.isToolError)
-  if (envelope.hasWrongType || !envelope.hasList || (envelope.hasWrongStructure && era !== 'modern'))
-    result.isUnusual = true
-  return { kind: 'response', id, result, resultType, error: undefined }
+  const { hasWrongType, hasList, hasWrongStructure } = envelope
+  result.isUnusual = hasWrongType || !hasList || (hasWrongStructure && era !== 'modern')
+  return result
 }
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function readId(): RpcId | null | undefined {
-  const id = envelope.id()
-  if (typeof id === 'string' || (typeof id === 'number' && isExact(id))) return id
-  return id === null ? null : readLongId()
-}
-
-/** A whole number that JavaScript would change; undefined for any other value. */
-function readLongId(): bigint | undefined {
-  if (!envelope.has('id')) return undefined
-  const text = envelope.bytes('id')
-  if (text.length > MAX_ID_DIGITS) return undefined
-  const digits = text.toString('latin1')
-  return LONG_ID.test(digits) ? BigInt(digits) : undefined
-}
-
-/** A whole number that JavaScript would change cannot be given back as it came. */
-function isExact(id: number): boolean {
-  return Number.isSafeInteger(id) || (Number.isFinite(id) && !Number.isInteger(id))
+/** Returns the id of a message, null as it is, and undefined for one that is neither a string nor a number. */
+function readId(message: JsonObject): RpcId | null | undefined {
+  const { id } = message
+  if (typeof id === 'string' || id === null) return id
+  if (typeof id !== 'number') return undefined
+  return exactId(id, numberText(message, 'id') ?? String(id))
 }
 
 function asError(value: unknown): RpcError {
@@ -321,13 +294,16 @@ function malformed(code: number, message: string, id: RpcId | null = null): Malf
 }
 
 /**
- * Reads parameters that come without a message around them, under the same rules as those in one.
- * @throws Error when they are no JSON, nest too deep, are too many, or have a name twice.
+ * Parses parameters that come without a message around them, under the same rules as those in one.
+ * @throws Error if they are no JSON, nest too deep, or have a name that is taken for another one.
  */
 export function parseParams(bytes: Buffer): JsonObject | undefined {
-  checkJson(bytes)
+  const text = bytes.toString('utf8')
+  JSON.parse(text)
   const message = parseMessage(Buffer.concat([HEAD, bytes, TAIL]))
   if (message.kind !== 'notification')
     throw new Error(message.kind === 'malformed' ? message.error.message : 'no parameters')
   return message.params
 }
+const HEAD = Buffer.from('{"jsonrpc":"2.0","method":"","params":')
+const TAIL = Buffer.from('}')

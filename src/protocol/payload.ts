@@ -1,11 +1,9 @@
 import type { JsonObject } from './json/json.ts'
 import { editObject, findValue, mayHave } from './json/members.ts'
-import { spliced } from './json/splice.ts'
+import { hasRewrittenNumbers, parseJson, stringifyJson } from './json/exact-numbers.ts'
 import type { Era } from './versions.ts'
 
 const TRUE = Buffer.from('true')
-/** Text that may hold a number which JavaScript would write as another one, such as 2^53+1 and 1e400. */
-const INEXACT = /\d{16}|\d[eE]\+?\d{3}/
 
 /**
  * A result that may still be the bytes it came in. `value()` parses on first use, `bytes()` writes on first use;
@@ -68,8 +66,10 @@ export class Payload {
   madeOf(before: Payload): Payload {
     const bytes = before.#bytes
     if (this.#value === undefined || this.#bytes !== undefined || bytes === undefined) return this
-    if (before.era !== this.era || !INEXACT.test(bytes.toString('latin1'))) return this
-    return Payload.raw(Buffer.from(spliced(this.#value, bytes)), this.era)
+    if (before.era !== this.era) return this
+    const origin = parseJson(bytes.toString('utf8')) as JsonObject
+    if (!hasRewrittenNumbers(origin)) return this
+    return Payload.raw(Buffer.from(stringifyJson(this.#value, origin)), this.era)
   }
 
   /** A copy without some of its members and with others, spliced into the bytes: no other member is touched. */

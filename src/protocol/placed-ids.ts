@@ -1,5 +1,4 @@
 import { isObject, type JsonObject } from './json/json.ts'
-import { unreadBytes } from './unread-arguments.ts'
 
 /** A process of several of one gateway, on this machine or on another. */
 const PLACE = '(r[0-9a-f]{16})'
@@ -12,9 +11,6 @@ const OF_SEALED = new RegExp(String.raw`^${PLACE}\.`)
 const HANDLE = new RegExp(String.raw`^${PLACE}\.[\w-]{40,}$`)
 
 const IN_QUERY = new RegExp(`[?&]sessionId=(${PLACE}_[^&#]*)`)
-
-/** Name of the member that has a handle, as it is written. */
-const HANDLE_NAME = '"handle"'
 
 /** Scheme of the resources that the gateway itself has. */
 const OWN_URI = 'tapgate://'
@@ -56,8 +52,6 @@ export function placeOfWork(params: JsonObject | undefined): string | undefined 
 
 /** The process that a call names. Large arguments that nobody has read are read only where they may name one. */
 function placeOfCall(params: JsonObject): string | undefined {
-  const bytes = unreadBytes(params)
-  if (bytes !== undefined && !bytes.includes(HANDLE_NAME) && !bytes.includes(OWN_URI)) return undefined
   const { arguments: given } = params
   return isObject(given) ? (placeOfArguments(given) ?? placeOfArguments(given.arguments)) : undefined
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { ANONYMOUS, type Gate, type Inbound, type Session } from '../../src/plugin.ts'
 import { PipelineGate } from '../../src/core/gate.ts'
 import { createGateway } from '../../src/gateway/gateway.ts'
-import { encodeResult, parseMessage, writeResult } from '../../src/protocol/jsonrpc.ts'
+import { encodeResult, parseMessage, parseServerMessage, writeResult } from '../../src/protocol/jsonrpc.ts'
 import { newestReader } from '../../src/protocol/versions.ts'
 import { toModernResult } from '../../src/protocol/era/modern.ts'
 import { Payload } from '../../src/protocol/payload.ts'
@@ -104,16 +104,16 @@ function messages(): Task[] {
   return [
     ['parse-request', `read a request of ${request.length} bytes`, () => parseMessage(request)],
     ['json-request', '  with JSON.parse alone', () => JSON.parse(request.toString()) as unknown],
-    ['parse-small', `read a reply of ${small.length} bytes`, () => parseMessage(small, 'legacy')],
+    ['parse-small', `read a reply of ${small.length} bytes`, () => parseServerMessage(small, 'legacy')],
     ['json-small', '  with JSON.parse alone', () => JSON.parse(small.toString()) as unknown],
-    ['parse-10k', 'read a reply of 10 KB', () => parseMessage(ten, 'legacy')],
+    ['parse-10k', 'read a reply of 10 KB', () => parseServerMessage(ten, 'legacy')],
     ['json-10k', '  with JSON.parse alone', () => JSON.parse(ten.toString()) as unknown],
-    ['parse-1m', 'read a reply of 1 MB', () => parseMessage(mega, 'legacy')],
+    ['parse-1m', 'read a reply of 1 MB', () => parseServerMessage(mega, 'legacy')],
     ['json-1m', '  with JSON.parse alone', () => JSON.parse(mega.toString()) as unknown],
     [
       'parse-list',
       `read a list of 1,000 tools (${Math.round(list.length / 1024)} KB)`,
-      () => parseMessage(list, 'legacy'),
+      () => parseServerMessage(list, 'legacy'),
     ],
     ['json-list', '  with JSON.parse alone', () => JSON.parse(list.toString()) as unknown],
     [

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Ask, AskReply, Clock } from '../../api/index.ts'
 import { encodeNotification, encodeRequest, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
-import { valueAsWritten } from '../../protocol/params-as-written.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { Drops } from '../../transport/unexpected-messages.ts'
 import { RpcPeer } from '../../protocol/rpc-peer.ts'
@@ -113,7 +112,7 @@ export class Requester {
 function replyOf({ result, error }: RpcResponse): AskReply {
   if (error !== undefined) return { error }
   try {
-    return { result: result === undefined ? {} : valueAsWritten(result) }
+    return { result: result === undefined ? {} : result.value() }
   } catch {
     return failure('the client answered with what is not JSON')
   }

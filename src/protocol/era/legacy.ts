@@ -1,4 +1,3 @@
-import { withMembers, withoutMember } from '../unread-arguments.ts'
 import { isObject, type JsonObject } from '../json/json.ts'
 import { META } from '../methods.ts'
 import { RPC, type RpcError } from '../rpc-error.ts'
@@ -39,8 +38,8 @@ export function toLegacyParams(
     Object.entries(meta).filter(([key]) => !MODERN_META.has(key) && key !== 'progressToken'),
   )
   if (progressToken !== undefined) kept.progressToken = progressToken
-  const isEmpty = Object.keys(kept).length === 0
-  return isEmpty ? withoutMember(params as JsonObject, '_meta') : withMembers(params, { _meta: kept })
+  const { _meta, ...others } = params as JsonObject
+  return Object.keys(kept).length === 0 ? others : { ...others, _meta: kept }
 }
 
 /** Codes that only the modern era has. */

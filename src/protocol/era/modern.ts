@@ -1,4 +1,3 @@
-import { withMembers } from '../unread-arguments.ts'
 import { type JsonObject, isObject } from '../json/json.ts'
 import { editedPieces, membersOf } from '../json/members.ts'
 import { METHODS, META } from '../methods.ts'
@@ -61,7 +60,7 @@ export function toModernParams(
   }
   if (progressToken !== undefined) meta.progressToken = progressToken
   if (client.logLevel !== undefined) meta[META.logLevel] = client.logLevel
-  return withMembers(params, { _meta: meta })
+  return { ...params, _meta: meta }
 }
 
 /** An error as a modern client reads it. Implementation codes of old servers mean nothing here. */

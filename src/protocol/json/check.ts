@@ -10,36 +10,16 @@ import {
   ScanError,
   skipSpace,
 } from './scan.ts'
-import { escape, found, scalar } from './scalars.ts'
+import { escape, scalar } from './scalars.ts'
 import { proven, proveNumbers, proveString, proveValue } from './wasm/proof.ts'
-import {
-  beginNames,
-  countName,
-  endNames,
-  forgetNames,
-  noteFirst,
-  noteName,
-  type ManyNames,
-} from './unique-names.ts'
 
 /** Most names and values of a message: to parse it costs by these, not by its bytes. */
 export const MAX_TOKENS = 1_000_000
 
-/** Checks to make inside a member of the outermost object. */
-export const CARE = {
-  /** Only that it is JSON. */
-  json: 0,
-  /** Its own members are told, and it may not have a name twice. */
-  members: 1,
-  /** The same, and no object in it may have a name twice either. */
-  names: 2,
-} as const
-export type Care = (typeof CARE)[keyof typeof CARE]
-
 /** Hears what stands where in a JSON object. The places of names are those between their quotes. */
 export interface JsonReader {
-  /** A member of the outermost object begins; says what is looked at in its value. */
-  enter(nameStart: number, nameEnd: number): Care
+  /** A member of the outermost object begins; true if it wants to hear of the members of its value. */
+  enter(nameStart: number, nameEnd: number): boolean
   /** A member of that member's own object. */
   inner(nameStart: number, nameEnd: number, start: number, end: number): void
   /** The member of the outermost object has ended. */
@@ -61,15 +41,8 @@ const PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
 
 // One state for all messages, as checking one never yields.
 let tokens = 0
-/** Bytes that close the open brackets, by level; `bases` and `many` hold the names of each object. */
+/** Bytes that close the open brackets, by level. */
 const closing = new Uint8Array(MAX_DEPTH + 1)
-const bases = new Int32Array(MAX_DEPTH + 1)
-const many: (ManyNames | undefined)[] = new Array<ManyNames | undefined>(MAX_DEPTH + 1).fill(undefined)
-/** Place of the first name of each open object, and its end, which is 0 once it is noted: a name alone meets no other. */
-const firsts = new Int32Array(MAX_DEPTH + 1)
-const firstEnds = new Int32Array(MAX_DEPTH + 1)
-/** Set when `many` holds something, which few messages bring about: to empty it costs as much as a short message. */
-let hasMany = false
 /** Elements of lists after which it is worth a look whether many numbers follow. */
 const MANY_ELEMENTS = 64
 /** From an opening bracket to the one that closes it. */
@@ -83,23 +56,12 @@ const CLOSES = CLOSE_OBJECT - OPEN_OBJECT
  */
 export function checkJson(bytes: Buffer, heard?: JsonReader): number {
   tokens = 0
-  try {
-    const end = bytes.length
-    const start = skipSpace(bytes, 0, end)
-    const isHeard = heard !== undefined && bytes[start] === OPEN_OBJECT
-    const after = isHeard ? outermost(bytes, start, end, heard) : value(bytes, start, end, 1, false)
-    if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
-    if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
-    return tokens
-  } finally {
-    forgetNames()
-    if (hasMany) many.fill(undefined)
-    hasMany = false
-  }
-}
-
-/** Names and values of this message so far. */
-export function tokensSeen(): number {
+  const end = bytes.length
+  const start = skipSpace(bytes, 0, end)
+  const isHeard = heard !== undefined && bytes[start] === OPEN_OBJECT
+  const after = isHeard ? outermost(bytes, start, end, heard) : value(bytes, start, end, 1)
+  if (skipSpace(bytes, after, end) < end) throw new ScanError('text after the message')
+  if (heard !== undefined && !isHeard) throw new ScanError('not a JSON object', false)
   return tokens
 }
 
@@ -110,11 +72,8 @@ function outermost(bytes: Buffer, open: number, end: number, heard: JsonReader):
     count()
     const nameEnd = name(bytes, at, end)
     const start = valueAfter(bytes, nameEnd, end)
-    const care = heard.enter(at + 1, nameEnd)
-    const isTold = care !== CARE.json && bytes[start] === OPEN_OBJECT
-    const after = isTold
-      ? toldObject(bytes, start, end, heard, care === CARE.names)
-      : value(bytes, start, end, 2, care === CARE.names)
+    const isTold = heard.enter(at + 1, nameEnd) && bytes[start] === OPEN_OBJECT
+    const after = isTold ? toldObject(bytes, start, end, heard) : value(bytes, start, end, 2)
     heard.member(at + 1, nameEnd, start, after)
     at = next(bytes, after, end, CLOSE_OBJECT)
     if (at < 0) return -at
@@ -122,9 +81,9 @@ function outermost(bytes: Buffer, open: number, end: number, heard: JsonReader):
 }
 
 /** Proves the value that begins at `from`, and returns where it ends. `level` is its own, if it nests. */
-function value(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
+function value(bytes: Buffer, from: number, end: number, level: number): number {
   const first = bytes[from]
-  if (!isUnique && end - from >= LONG && (first === OPEN_OBJECT || first === OPEN_ARRAY)) {
+  if (end - from >= LONG && (first === OPEN_OBJECT || first === OPEN_ARRAY)) {
     const after = proveValue(bytes, from, end, level, tokens)
     if (after >= 0) {
       tokens = proven.tokens
@@ -133,7 +92,7 @@ function value(bytes: Buffer, from: number, end: number, level: number, isUnique
     // Of all reasons to refuse a value this one takes longest to find, and it is known by now.
     if (proven.tokens > MAX_TOKENS) throw tooMany()
   }
-  return valueByBytes(bytes, from, end, level, isUnique)
+  return valueByBytes(bytes, from, end, level)
 }
 
 /**
@@ -141,7 +100,7 @@ function value(bytes: Buffer, from: number, end: number, level: number, isUnique
  * costs by the value, and calls take half as long again.
  */
 // eslint-disable-next-line complexity -- see above
-function valueByBytes(bytes: Buffer, from: number, end: number, level: number, isUnique: boolean): number {
+function valueByBytes(bytes: Buffer, from: number, end: number, level: number): number {
   const bottom = level - 1
   let depth = bottom
   let at = from
@@ -162,7 +121,7 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
         closing[++depth] = first + CLOSES
         if (first === OPEN_ARRAY) continue
         seen++
-        at = isUnique ? firstMember(bytes, at, end, depth) : valueAfter(bytes, name(bytes, at, end), end)
+        at = valueAfter(bytes, name(bytes, at, end), end)
         continue
       }
     }
@@ -181,18 +140,17 @@ function valueByBytes(bytes: Buffer, from: number, end: number, level: number, i
           // A number behind many elements is likely to be followed by more; where few were, the next look is later.
           if (++elements >= enough && beginsNumber(bytes[at])) {
             elements = 0
-            at = pass(bytes, numbers(bytes, at, end, MAX_TOKENS - seen), end)
+            at = pass(bytes, proveNumbers(bytes, at, end, MAX_TOKENS - seen), end)
             seen += proven.tokens
             enough = proven.tokens < MANY_ELEMENTS ? 2 * enough : MANY_ELEMENTS
           }
           break
         }
         seen++
-        at = isUnique ? furtherMember(bytes, at, end, depth) : valueAfter(bytes, name(bytes, at, end), end)
+        at = valueAfter(bytes, name(bytes, at, end), end)
         break
       }
       if (byte !== close) throw new ScanError('expected "," or a closing bracket')
-      if (isUnique && close === CLOSE_OBJECT) endNames(bases[depth] as number, many[depth])
       depth--
     }
   }
@@ -202,65 +160,24 @@ function beginsNumber(byte: number | undefined): boolean {
   return byte !== undefined && byte <= NINE && (byte >= ZERO || byte === MINUS)
 }
 
-/** Proves the numbers that follow in a list; returns where the next element begins. */
-function numbers(bytes: Buffer, from: number, end: number, most: number): number {
-  const after = proveNumbers(bytes, from, end, most)
-  if (proven.isRewritten) found.rewritten = true
-  if (proven.isInexact) found.inexact = true
-  return after
-}
-
-/** Proves the first name of an object that may have none twice, and the colon behind it; returns where its value begins. */
-function firstMember(bytes: Buffer, at: number, end: number, depth: number): number {
-  const nameEnd = name(bytes, at, end)
-  bases[depth] = beginNames()
-  many[depth] = undefined
-  firsts[depth] = at + 1
-  firstEnds[depth] = nameEnd
-  countName()
-  return valueAfter(bytes, nameEnd, end)
-}
-
-/** The same for the names behind it. */
-function furtherMember(bytes: Buffer, at: number, end: number, depth: number): number {
-  const nameEnd = name(bytes, at, end)
-  const firstEnd = firstEnds[depth] as number
-  if (firstEnd > 0) {
-    noteFirst(bytes, firsts[depth] as number, firstEnd)
-    firstEnds[depth] = 0
-  }
-  const names = noteName(bytes, at + 1, nameEnd, bases[depth] as number, many[depth])
-  if (names !== undefined) {
-    many[depth] = names
-    hasMany = true
-  }
-  return valueAfter(bytes, nameEnd, end)
-}
-
 /** The index of the first byte from `at` on that is not white space; mostly there is none. */
 function pass(bytes: Buffer, at: number, end: number): number {
   return at < end && (bytes[at] as number) > 0x20 ? at : skipSpace(bytes, at, end)
 }
 
 /** Proves the object that begins at `open`, and tells of its members. */
-function toldObject(bytes: Buffer, open: number, end: number, heard: JsonReader, isUnique: boolean): number {
+function toldObject(bytes: Buffer, open: number, end: number, heard: JsonReader): number {
   count()
   let at = pass(bytes, open + 1, end)
   if (at < end && bytes[at] === CLOSE_OBJECT) return at + 1
-  const base = beginNames()
-  let names: ManyNames | undefined
   for (;;) {
     count()
     const nameEnd = name(bytes, at, end)
-    names = noteName(bytes, at + 1, nameEnd, base, names)
     const start = valueAfter(bytes, nameEnd, end)
-    const after = value(bytes, start, end, 3, isUnique)
+    const after = value(bytes, start, end, 3)
     heard.inner(at + 1, nameEnd, start, after)
     at = next(bytes, after, end, CLOSE_OBJECT)
-    if (at < 0) {
-      endNames(base, names)
-      return -at
-    }
+    if (at < 0) return -at
   }
 }
 
@@ -275,9 +192,6 @@ function tooMany(): ScanError {
 /** Proves the name that begins at `at`; returns where its closing quote stands. */
 function name(bytes: Buffer, at: number, end: number): number {
   if (at >= end || bytes[at] !== QUOTE) throw new ScanError('expected a member name')
-  const first = bytes[at + 1] as number
-  // JavaScript puts names that are numbers in front of all others.
-  if (first >= ZERO && first <= NINE) found.rewritten = true
   return string(bytes, at, end) - 1
 }
 
@@ -305,7 +219,6 @@ function string(bytes: Buffer, open: number, end: number): number {
   const at = -after
   const proved = end - at < LONG ? -1 : proveString(bytes, at, end)
   if (proved < 0) return walk(bytes, at, end, end)
-  if (proven.isRewritten) found.rewritten = true
   return proved
 }
 

@@ -1,7 +1,6 @@
-import { endOfString, QUOTE, ScanError } from './scan.ts'
+import { ScanError } from './scan.ts'
 
 const LETTER_U = 0x75
-const SLASH = 0x2f
 const MINUS = 0x2d
 const PLUS = 0x2b
 const DOT = 0x2e
@@ -17,17 +16,7 @@ const HEX = tableOf('0123456789abcdefABCDEF')
 const ESCAPED = tableOf('"\\/bfnrtu')
 /** Bytes that may follow a short whole number; where another one does, `number` reads it again. */
 const AFTER_WHOLE = tableOf(',]}')
-const OF_NUMBER = tableOf('0123456789.eE+-')
-const EXPONENT = /e/i
 const WORDS = ['true', 'false', 'null'].map(word => Buffer.from(word))
-
-/** Flags that numbers and strings have set since the caller last cleared them. */
-export const found = {
-  /** A number that may not mean the same to every reader: a long one, or one like `1e400`. */
-  inexact: false,
-  /** Text that JavaScript would write differently, such as `1.0` or an escape. */
-  rewritten: false,
-}
 
 /** Proves the number, `true`, `false` or `null` that begins at `at`; returns where it ends. */
 export function scalar(bytes: Buffer, at: number, end: number): number {
@@ -52,17 +41,13 @@ function number(bytes: Buffer, start: number, end: number): number {
   const next = bytes[whole]
   const isWhole = next !== DOT && next !== UPPER_E && next !== LOWER_E
   const after = isWhole ? whole : fraction(bytes, whole, end)
-  if (after - start > EXACT) found.inexact = true
-  if (bytes[start] === MINUS && bytes[first] === ZERO) found.rewritten = true
   return after
 }
 
 /** Proves the rest of a number that is not whole, or has an exponent. */
 function fraction(bytes: Buffer, dot: number, end: number): number {
   const at = bytes[dot] === DOT ? digits(bytes, dot + 1, end) : dot
-  if (bytes[at - 1] === ZERO) found.rewritten = true
   if (at >= end || (bytes[at] !== UPPER_E && bytes[at] !== LOWER_E)) return at
-  found.inexact = true
   const sign = at + 1 < end ? bytes[at + 1] : 0
   return digits(bytes, sign === MINUS || sign === PLUS ? at + 2 : at + 1, end)
 }
@@ -73,27 +58,6 @@ function digits(bytes: Buffer, start: number, end: number): number {
   while (at < end && isDigit(bytes[at] as number)) at++
   if (at === start) throw new ScanError('a number that JSON does not have')
   return at
-}
-
-/**
- * Tells whether JavaScript writes each number of a proven JSON text as it stands there: `0.30000000000000004` it does, so that
- * whoever reads it has the same one; 2^53+1 and `1e400` it does not.
- */
-export function keepsNumbers(bytes: Buffer): boolean {
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] as number
-    if (byte === QUOTE) at = endOfString(bytes, at)
-    else if (byte === MINUS || isDigit(byte)) {
-      const start = at
-      while (at + 1 < bytes.length && OF_NUMBER[bytes[at + 1] as number] === 1) at++
-      if (!isKept(bytes.toString('latin1', start, at + 1))) return false
-    }
-  }
-  return true
-}
-
-function isKept(text: string): boolean {
-  return (text.length <= EXACT && !EXPONENT.test(text)) || String(Number(text)) === text
 }
 
 function isDigit(byte: number): boolean {
@@ -109,9 +73,7 @@ function literal(bytes: Buffer, start: number, end: number, word: Buffer): numbe
 /** Proves what stands from `at` on, behind a backslash; returns where it ends. */
 export function escape(bytes: Buffer, at: number, end: number): number {
   if (at >= end || ESCAPED[bytes[at] as number] === 0) throw wrongEscape()
-  if (bytes[at] === SLASH) found.rewritten = true
   if (bytes[at] !== LETTER_U) return at + 1
-  found.rewritten = true
   for (let digit = at + 1; digit <= at + 4; digit++)
     if (digit >= end || HEX[bytes[digit] as number] === 0) throw wrongEscape()
   return at + 5

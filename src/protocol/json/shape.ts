@@ -1,22 +1,17 @@
-import { isObject } from './json.ts'
-import { LongText } from './outline.ts'
+import { isObject, type JsonObject } from './json.ts'
 
 /** Members that are named, over all levels. */
 const MOST_MEMBERS = 64
 const DEEPEST = 3
 const LONGEST_KEY = 64
 
-/** Part of a value that its shape shows: one member more tells that there are more. */
-export const SHAPE_BOUNDS = { depth: DEEPEST, members: MOST_MEMBERS + 1 } as const
-
-/** Names and types of arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`. */
-export function shapeOf(args: unknown): string {
-  const budget = { left: MOST_MEMBERS }
-  return shape(args, DEEPEST, budget)
+/** Names and types of a call's arguments as JSON, without any value: `{"path":"string","deep":{"n":"number"}}`; undefined if it has none. */
+export function argumentsShape(params: JsonObject | undefined): string | undefined {
+  const args = params?.arguments
+  return args === undefined ? undefined : shape(args, DEEPEST, { left: MOST_MEMBERS })
 }
 
 function shape(value: unknown, depth: number, budget: { left: number }): string {
-  if (value instanceof LongText) return '"string"'
   if (Array.isArray(value)) return '"array"'
   if (isObject(value)) return depth > 0 ? members(value, depth - 1, budget) : '"object"'
   return value === null ? '"null"' : `"${typeof value}"`

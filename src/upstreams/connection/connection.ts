@@ -2,7 +2,12 @@ import type { Answer, Call, Clock, Notification, ServerSide } from '../../api/in
 import { gatewayError, type GatewayError, type Reason, reasonOf } from '../../errors/errors.ts'
 import { replyIdOf, skippedReplyId } from '../../protocol/broken-message.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
-import { type Malformed, type RpcResponse, encodeNotification, parseMessage } from '../../protocol/jsonrpc.ts'
+import {
+  type Malformed,
+  type RpcResponse,
+  encodeNotification,
+  parseServerMessage,
+} from '../../protocol/jsonrpc.ts'
 import { otherType, RpcPeer } from '../../protocol/rpc-peer.ts'
 import { release } from '../../transport/gathered.ts'
 import { CancelledCalls } from '../serialization/cancelled-calls.ts'
@@ -189,7 +194,7 @@ export class Connection implements ConnectionEvents, IncomingSide {
   }
 
   #take(bytes: Buffer, of: Pending | undefined): void {
-    const message = parseMessage(bytes, this.server?.era)
+    const message = parseServerMessage(bytes, this.server?.era)
     if (message.kind === 'response') this.#answered(message, of)
     else if (message.kind === 'request') this.#requests.received(message, of)
     else if (message.kind === 'notification') this.#notifications.received(message, of)

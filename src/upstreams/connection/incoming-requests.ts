@@ -6,7 +6,7 @@ import { lacking, neutralCapabilities } from '../../protocol/era/capabilities.ts
 import { relatedTask } from '../../protocol/era/tasks.ts'
 import { type JsonObject, isObject } from '../../protocol/json/json.ts'
 import { type RpcId, type RpcRequest, encodeError, encodeResult } from '../../protocol/jsonrpc.ts'
-import { paramsText } from '../../protocol/params-as-written.ts'
+import { stringifyJson } from '../../protocol/json/exact-numbers.ts'
 import { RPC, rpcError } from '../../protocol/rpc-error.ts'
 import type { RpcPeer } from '../../protocol/rpc-peer.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
@@ -215,7 +215,7 @@ export class IncomingRequests {
     this.#side.reply(
       'error' in reply
         ? encodeError(id, reply.error)
-        : encodeResult(id, Buffer.from(paramsText(reply.result, reply.result))).toString(),
+        : encodeResult(id, Buffer.from(stringifyJson(reply.result, reply.result))).toString(),
     )
   }
 }

@@ -1,6 +1,6 @@
 import type { UpstreamContext } from '../../api/index.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { writeRequest } from '../../protocol/jsonrpc.ts'
+import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import type { Pending, Transport } from '../transport.ts'
 import { RequestQueue, type SharedStream } from './request-queue.ts'
 
@@ -17,7 +17,7 @@ export abstract class QueuedTransport implements Transport {
   request(pending: Pending, params: JsonObject | undefined): void {
     this.queue.send(
       pending,
-      writeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
+      encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received),
     )
   }
 

@@ -1,4 +1,3 @@
-import { withMembers, withoutMember } from '../../protocol/unread-arguments.ts'
 import type { Answer, Call, ServerSide } from '../../api/index.ts'
 import { gatewayError } from '../../errors/errors.ts'
 import { withoutDeepEntries } from '../../protocol/broken-message.ts'
@@ -7,7 +6,7 @@ import { toLegacyParams } from '../../protocol/era/legacy.ts'
 import { type ModernClient, toModernParams } from '../../protocol/era/modern.ts'
 import { readTask, servesTasks, withTasks } from '../../protocol/era/tasks.ts'
 import { isObject, type JsonObject } from '../../protocol/json/json.ts'
-import { parseMessage, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
+import { parseServerMessage, type RpcId, type RpcResponse } from '../../protocol/jsonrpc.ts'
 import { kindsChangedBy, METHODS, META } from '../../protocol/methods.ts'
 import type { Payload } from '../../protocol/payload.ts'
 import { repairResult } from '../../protocol/repair/result.ts'
@@ -95,7 +94,7 @@ export function shortenedList(
 ): RpcResponse | undefined {
   if (METHODS.get(method)?.to !== 'list') return undefined
   const { bytes: rest, withheld } = withoutDeepEntries(bytes)
-  const message = withheld.length === 0 ? undefined : parseMessage(rest, era)
+  const message = withheld.length === 0 ? undefined : parseServerMessage(rest, era)
   if (message?.kind !== 'response') return undefined
   for (const entry of withheld) drops.count('entry', () => entry.toString('utf8', 0, 400))
   return message
@@ -118,6 +117,6 @@ export function subscriptionOf(method: string, params: JsonObject | undefined): 
 export function withoutSubscription(params: JsonObject | undefined): JsonObject | undefined {
   if (!isObject(params?._meta) || !(META.subscriptionId in params._meta)) return params
   const { [META.subscriptionId]: _, ...meta } = params._meta
-  const isEmpty = Object.keys(meta).length === 0
-  return isEmpty ? withoutMember(params, '_meta') : withMembers(params, { _meta: meta })
+  const { _meta, ...others } = params
+  return Object.keys(meta).length === 0 ? others : { ...others, _meta: meta }
 }

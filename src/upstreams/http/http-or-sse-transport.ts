@@ -1,7 +1,7 @@
 import type { UpstreamContext } from '../../api/index.ts'
 import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import { GatewayError, type Reason } from '../../errors/errors.ts'
-import { parseMessage } from '../../protocol/jsonrpc.ts'
+import { parseServerMessage } from '../../protocol/jsonrpc.ts'
 import type { ConnectionEvents, Pending, Transport, TransportEvents } from '../transport.ts'
 import { StreamableHttpTransport } from './http-transport.ts'
 import { SseTransport } from './sse-transport.ts'
@@ -90,6 +90,6 @@ class Choice implements TransportEvents {
 
 /** True for an error that names no request: the path exists, and takes no POST. */
 function isRefusalOfPost(bytes: Buffer): boolean {
-  const message = parseMessage(bytes)
+  const message = parseServerMessage(bytes)
   return message.kind === 'response' && message.id === null && message.error !== undefined
 }

@@ -4,7 +4,7 @@ import type { HttpUpstreamConfig } from '../../config/config.gen.ts'
 import type { HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import { standardHeaders } from '../../protocol/headers.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { writeRequest } from '../../protocol/jsonrpc.ts'
+import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { HEADER } from '../../protocol/methods.ts'
 import { MODERN_VERSION } from '../../protocol/versions.ts'
 import { parseSize } from '../../util/units.ts'
@@ -63,7 +63,7 @@ export class StreamableHttpTransport implements Transport, ReplyHost {
     const headers = isModern ? this.#modernHeaders(pending.method, params) : this.#legacyHeaders(EITHER)
     if (pending.call === undefined && pending.method === 'initialize') this.greeting = params
     if (pending.call !== undefined) addCallHeaders(headers, pending.call.headers, this.#standing)
-    const body = writeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#dispatch('POST', headers, body, new Reply(this, pending), pending.call?.exchange)
   }
 

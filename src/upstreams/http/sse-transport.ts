@@ -5,7 +5,7 @@ import type { SseUpstreamConfig } from '../../config/config.gen.ts'
 import { gatewayError, GatewayError, type Reason } from '../../errors/errors.ts'
 import type { Carrier, HttpTransport, ReplyHandler, ReplyHeaders } from '../../http-client/port.ts'
 import type { JsonObject } from '../../protocol/json/json.ts'
-import { writeRequest } from '../../protocol/jsonrpc.ts'
+import { encodeRequest } from '../../protocol/jsonrpc.ts'
 import { visible } from '../../util/log.ts'
 import { parseSize } from '../../util/units.ts'
 import type { Pending, Transport, TransportEvents } from '../transport.ts'
@@ -75,7 +75,7 @@ export class SseTransport implements Transport {
   }
 
   request(pending: Pending, params: JsonObject | undefined): void {
-    const body = writeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
+    const body = encodeRequest(pending.id, pending.method, params, pending.call?.exchange.received)
     this.#whenKnown(() => {
       if (!pending.open) return
       const headers = this.#headers()

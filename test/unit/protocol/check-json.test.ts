@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { checkJson, MAX_TOKENS } from '../../../src/protocol/json/check.ts'
-import { parseMessage } from '../../../src/protocol/jsonrpc.ts'
+import { parseServerMessage } from '../../../src/protocol/jsonrpc.ts'
 import { ScanError } from '../../../src/protocol/json/scan.ts'
 import { isParsed } from './json-verdict.ts'
 
@@ -113,11 +113,13 @@ describe('what costs too much to parse', () => {
     const open = Buffer.from('['.repeat(4 * 1024 * 1024))
     const inside = Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":7,"result":{"x":'), open])
     for (const bytes of [open, inside]) {
-      const message = parseMessage(bytes)
+      const message = parseServerMessage(bytes)
       assert.equal(message.kind === 'malformed' && message.error.code, -32600)
     }
     assert.ok(parse.mock.calls.every(({ arguments: [text] }) => text.length < 10))
-    const took = Math.min(...Array.from({ length: 20 }, () => millisecondsOf(() => parseMessage(inside))))
+    const took = Math.min(
+      ...Array.from({ length: 20 }, () => millisecondsOf(() => parseServerMessage(inside))),
+    )
     assert.ok(took <= 1, `${took} ms`)
   })
 })

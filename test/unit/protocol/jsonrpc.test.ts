@@ -7,8 +7,8 @@ import {
   encodeRequest,
   encodeResult,
   isBatch,
-  parseHeld,
   parseMessage,
+  parseServerMessage,
   writeResult,
 } from '../../../src/protocol/jsonrpc.ts'
 import { inOnePiece, lengthOf } from '../../../src/util/written.ts'
@@ -23,29 +23,6 @@ function codeOf(text: string): number | undefined {
   const message = parse(text)
   return message.kind === 'malformed' ? message.error.code : undefined
 }
-
-describe('a message for which there must be room', () => {
-  const text = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"a","params":{"list":[1,{},"x"],"b":null}}')
-
-  test('is counted before anything of it is parsed: every name and value', () => {
-    const counted: number[] = []
-    const message = parseHeld(text, values => counted.push(values) > 0)
-    assert.deepEqual(message, parseMessage(text))
-    assert.deepEqual(counted, [4 + 4 + 2 + 3 + 2])
-  })
-
-  test('is none where there is no room', () => {
-    assert.equal(
-      parseHeld(text, () => false),
-      undefined,
-    )
-  })
-
-  test('is refused without a question where it is malformed', () => {
-    const message = parseHeld(Buffer.from('{"jsonrpc":'), () => assert.fail('nobody parses it'))
-    assert.equal(message?.kind, 'malformed')
-  })
-})
 
 describe('the strict envelope', () => {
   test('keeps the type of an id: 1 is not "1"', () => {
@@ -88,9 +65,24 @@ describe('the strict envelope', () => {
       assert.equal(codeOf(`{"jsonrpc":"2.0","id":${id},"method":"x"}`), -32600)
   })
 
-  test('refuses an envelope key that stands twice, escaped or not', () => {
-    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}'), -32600)
-    assert.equal(codeOf('{"jsonrpc":"2.0","id":1,"method":"a","meth\\u006fd":"b"}'), -32600)
+  test('refuses a reply in which an envelope key stands twice, escaped or not', () => {
+    for (const text of [
+      '{"jsonrpc":"2.0","id":1,"result":{},"result":{"a":1}}',
+      '{"jsonrpc":"2.0","id":1,"result":{},"\\u0072esult":{"a":1}}',
+    ]) {
+      const message = parseServerMessage(Buffer.from(text))
+      assert.equal(message.kind === 'malformed' && message.error.code, -32600, text)
+    }
+  })
+
+  test('takes the last of two members with one name, and sends only that one on', () => {
+    const text = '{"jsonrpc":"2.0","id":1,"method":"a","method":"b","params":{"name":"x","n\\u0061me":"y"}}'
+    const message = parse(text)
+    assert.ok(message.kind === 'request' && message.method === 'b')
+    assert.equal(
+      encodeRequest(1, message.method, message.params, message.params),
+      '{"jsonrpc":"2.0","id":1,"method":"b","params":{"name":"y"}}',
+    )
   })
 
   test('refuses text that is not JSON as a parse error', () => {
@@ -135,7 +127,7 @@ describe('the strict envelope', () => {
 
   test('leaves a result as the bytes it came in', () => {
     const text = '{ "a" : [1, "x\\"}" , {}] }'
-    const message = parse(`{"jsonrpc":"2.0","result":${text},"id":7}`)
+    const message = parseServerMessage(Buffer.from(`{"jsonrpc":"2.0","result":${text},"id":7}`))
     assert.equal(message.kind === 'response' && message.result?.bytes().toString(), text)
   })
 
@@ -151,8 +143,8 @@ describe('the strict envelope', () => {
     const text = Buffer.from(
       '{"jsonrpc":"2.0","id":1,"result":{"content":["resultType"],"resultType":"input_required"}}',
     )
-    const modern = parseMessage(text, 'modern')
-    const legacy = parseMessage(text, 'legacy')
+    const modern = parseServerMessage(text, 'modern')
+    const legacy = parseServerMessage(text, 'legacy')
     assert.equal(modern.kind === 'response' && modern.resultType, 'input_required')
     assert.equal(legacy.kind === 'response' && legacy.resultType, undefined)
   })
@@ -238,4 +230,19 @@ test('a large result is written in pieces, itself among them, and is the same me
     assert.deepEqual(inOnePiece(written), encodeResult('ö', result))
     assert.equal(Array.isArray(written) && written.includes(result), length > 10)
   }
+})
+
+test('a result that was read as a message knows whether a tool reports a failure in it', () => {
+  const isToolError = (result: string): boolean | undefined => {
+    const text = `{"jsonrpc":"2.0","id":1,"result":${result}}`
+    const message = parseServerMessage(Buffer.from(text), 'legacy')
+    return message.kind === 'response' ? message.result?.isToolError : undefined
+  }
+  assert.equal(isToolError('{"content":[],"isError":true}'), true)
+  assert.equal(isToolError('{"isErr\\u006fr" : true ,"content":[]}'), true)
+  assert.equal(isToolError('{"content":[],"isError":false}'), false)
+  assert.equal(isToolError('{"content":[{"isError":true}]}'), false)
+  assert.equal(isToolError('{"isError":"true","text":"\\"isError\\":true"}'), false)
+  assert.equal(isToolError('{}'), false)
+  assert.equal(isToolError('[]'), undefined)
 })

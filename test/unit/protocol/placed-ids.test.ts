@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../../src/protocol/json/json.ts'
 import { placeOfWork } from '../../../src/protocol/placed-ids.ts'
-import { putUnread, UnreadArguments, unreadBytes } from '../../../src/protocol/unread-arguments.ts'
 
 const PLACE = 'r0123456789abcdef'
 const SEALED = `${PLACE}.${'a'.repeat(60)}`
@@ -34,18 +32,4 @@ test('what only looks like it names nobody', () => {
     { arguments: null },
   ])
     assert.equal(placeOfWork(params), undefined, JSON.stringify(params))
-})
-
-test('large arguments are read for it only where they name a handle or a resource of the gateway', () => {
-  const text = 'x'.repeat(100_000)
-  for (const [given, place] of [
-    [{ text }, undefined],
-    [{ text, handle: SEALED }, PLACE],
-    [{ text, uri: `tapgate://result/${SEALED}` }, PLACE],
-  ] as const) {
-    const params: JsonObject = { name: 'x' }
-    putUnread(params, new UnreadArguments(Buffer.from(JSON.stringify(given)), () => undefined))
-    assert.equal(placeOfWork(params), place)
-    assert.equal(unreadBytes(params) !== undefined, place === undefined)
-  }
 })

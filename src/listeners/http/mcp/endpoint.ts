@@ -4,7 +4,7 @@ import {
   type RpcNotification,
   type RpcResponse,
   isBatch,
-  parseHeld,
+  parseMessage,
 } from '../../../protocol/jsonrpc.ts'
 import { HEADER } from '../../../protocol/methods.ts'
 import { placeOfWork } from '../../../protocol/placed-ids.ts'
@@ -52,7 +52,7 @@ export async function post(arrival: Arrival): Promise<void> {
  */
 function parseOrRelease(body: Buffer, room: Room): Message | undefined {
   const mayParse = !room.isShared || room.keep(body)
-  const message = mayParse ? parseHeld(body, values => room.keep(body, values)) : undefined
+  const message = mayParse ? parseMessage(body) : undefined
   if (message === undefined || message.kind === 'malformed') release(body)
   return message
 }

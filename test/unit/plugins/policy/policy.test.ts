@@ -138,20 +138,27 @@ describe('a rule of deny', () => {
     const meta =
       '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}'
     const headers = { 'mcp-method': 'tools/call', 'mcp-name': 'files__odd' }
+    const call = (args: string): ReturnType<typeof client.raw> =>
+      client.raw(
+        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__odd","arguments":${args},${meta}}}`,
+        headers,
+      )
     for (const args of [
-      '{"id":7,"id":8}',
       '{"id":8,"id":7}',
       '{"id":8,"\\u0069d":7}',
       '{"id":9007199254740993}',
       '[7]',
       '"x"',
       '{"constructor":1}',
-    ]) {
-      const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"files__odd","arguments":${args},${meta}}}`
-      const reply = await client.raw(body, headers)
-      assert.ok(reply.error !== undefined, args)
-    }
+    ])
+      assert.ok((await call(args)).error !== undefined, args)
     assert.equal(files.received('tools/call').length, 0)
+
+    await call('{"id":7,"id":8}')
+    assert.deepEqual(
+      files.received('tools/call').map(({ params }) => params?.arguments),
+      [{ id: 8 }],
+    )
   })
 })
 

@@ -3,25 +3,24 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import type { JsonObject } from '../../../../src/plugin.ts'
 import {
-  carriedParams,
+  copyNumberNotes,
   hasExactNumbers,
-  paramsText,
-  rememberSource,
-} from '../../../../src/protocol/params-as-written.ts'
+  parseJson,
+  stringifyJson,
+} from '../../../../src/protocol/json/exact-numbers.ts'
 import { closeAfter, testClient, testGateway } from '../../../../src/testing/index.ts'
 
 const SERVER = join(import.meta.dirname, '../../fixtures/servers/raw-asking-server.mjs')
 test('arguments inside of a call go on as they were written', () => {
-  const inner = '{"big":9007199254740993,"half":1.50,"text":"\\u0061"}'
+  const inner = '{"big":9007199254740993,"half":1.50,"text":"a"}'
   const text = `{"_meta":{"n":1.0},"name":"call_tool","arguments":{"name":"up__x","arguments":${inner}}}`
-  const received = JSON.parse(text) as JsonObject
-  rememberSource(received, Buffer.from(text), false)
-  const args = (received.arguments as JsonObject).arguments as JsonObject
-  const carried = carriedParams(received, received, { name: 'up__x', arguments: args })
+  const received = parseJson(text) as JsonObject
+  const carried = { ...received, name: 'up__x', arguments: (received.arguments as JsonObject).arguments }
+  copyNumberNotes(carried, received)
   assert.equal(hasExactNumbers(carried), false)
   assert.equal(
-    paramsText({ ...carried, name: 'x' }, carried),
-    `{"name":"x","arguments":${inner},"_meta":{"n":1.0}}`,
+    stringifyJson({ ...carried, name: 'x' }, carried),
+    `{"_meta":{"n":1.0},"name":"x","arguments":${inner}}`,
   )
 })
 

@@ -45,7 +45,7 @@ export const FORMS: Readonly<Record<string, Kind>> = {
   },
   'a batch in the legacy era': {
     ways: LEGACY_WAYS,
-    passes: 2,
+    passes: 3,
     change: draft => {
       const marks = [`${draft.mark}a-`, `${draft.mark}b-`, `${draft.mark}c-`, `${draft.mark}d-`] as const
       draft.write = () =>

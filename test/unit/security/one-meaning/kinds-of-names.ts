@@ -19,8 +19,7 @@ export const NAMES: Readonly<Record<string, Kind>> = {
   'as it should be': { passes: 1, change: () => undefined },
   'a member of the envelope twice': {
     ways: RPC_WAYS,
-    passes: 0,
-    code: INVALID,
+    passes: undefined,
     change: draft => {
       const { random } = draft
       const [name, value] = pick(
@@ -36,8 +35,7 @@ export const NAMES: Readonly<Record<string, Kind>> = {
     },
   },
   'a parameter twice': {
-    passes: 0,
-    code: INVALID,
+    passes: undefined,
     change: draft => {
       const { random } = draft
       const name = random() < 0.7 ? 'name' : 'arguments'
@@ -46,8 +44,7 @@ export const NAMES: Readonly<Record<string, Kind>> = {
     },
   },
   'a name twice deep in the arguments': {
-    passes: 0,
-    code: INVALID,
+    passes: undefined,
     change: draft => {
       const { random } = draft
       const depth = Math.floor(random() * 20)
