@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../src/plugin.ts'
-import { isNumberText } from './exact-json.ts'
+import { isNumberText, VALUES_PER_STEP } from './exact-json.ts'
 
 /** Nesting below which nothing is looked at: who goes deeper wants to fill a stack. */
 const MAX_DEPTH = 256
@@ -21,24 +21,31 @@ interface CutOptions {
 }
 
 /** A JSON value in so many bytes: lists lose items from their end, then long strings and members give way. Undefined where it is too deep. */
-export function cutJson(
+export function* cutJson(
   value: unknown,
   budget: number,
   { dropsMembers }: CutOptions,
-): { readonly value: unknown; readonly leftOut: LeftOut } | undefined {
+): Generator<void, { readonly value: unknown; readonly leftOut: LeftOut } | undefined> {
   const sizes = new Map<object, number>()
-  if (sizeOf(value, sizes, 0) === undefined) return undefined
+  if ((yield* measure(value, sizes, 0)) === undefined) return undefined
   const leftOut = { items: 0, members: 0, characters: 0 }
-  return { value: new Cutter(sizes, leftOut, dropsMembers).fit(value, budget), leftOut }
+  return { value: yield* new Cutter(sizes, leftOut, dropsMembers).fit(value, budget), leftOut }
 }
 
 /** Bytes of a value as compact JSON, noted for each object and list in it; undefined where it is too deep. */
-function sizeOf(value: unknown, sizes: Map<object, number>, depth: number): number | undefined {
-  if (typeof value !== 'object' || value === null || isNumberText(value)) return bytesOfPlain(value)
+function* measure(
+  value: unknown,
+  sizes: Map<object, number>,
+  depth: number,
+): Generator<void, number | undefined> {
+  if (!isContainer(value)) return bytesOfPlain(value)
   if (depth > MAX_DEPTH) return undefined
   let size = 2
-  for (const [key, inner] of Object.entries(value)) {
-    const bytes = sizeOf(inner, sizes, depth + 1)
+  let count = sizes.size
+  for (const key of Object.keys(value)) {
+    if (++count % VALUES_PER_STEP === 0) yield
+    const inner = value[key]
+    const bytes = isContainer(inner) ? yield* measure(inner, sizes, depth + 1) : bytesOfPlain(inner)
     if (bytes === undefined) return undefined
     size += bytes + 1 + (Array.isArray(value) ? 0 : keyBytes(key))
   }
@@ -46,10 +53,15 @@ function sizeOf(value: unknown, sizes: Map<object, number>, depth: number): numb
   return size
 }
 
+function isContainer(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !isNumberText(value)
+}
+
 /** Text that JSON writes as it is, one byte for each character. */
 const PLAIN = /^[ !#-[\]-~]*$/
 
 function bytesOfPlain(value: unknown): number {
+  if (typeof value === 'number') return String(value).length
   if (typeof value === 'string' && PLAIN.test(value)) return value.length + 2
   return Buffer.byteLength(JSON.stringify(value) ?? 'null')
 }
@@ -69,10 +81,10 @@ class Cutter {
     this.#dropsMembers = dropsMembers
   }
 
-  fit(value: unknown, budget: number): unknown {
+  *fit(value: unknown, budget: number): Generator<void, unknown> {
     if (this.#size(value) <= budget) return value
-    if (Array.isArray(value)) return this.#list(value, budget)
-    if (isObject(value) && !isNumberText(value)) return this.#object(value, budget)
+    if (Array.isArray(value)) return yield* this.#list(value, budget)
+    if (isObject(value) && !isNumberText(value)) return yield* this.#object(value, budget)
     return typeof value === 'string' ? this.#text(value, budget) : value
   }
 
@@ -82,7 +94,7 @@ class Cutter {
   }
 
   /** The first items that fit; of a list whose first is too large alone, a part of that one. */
-  #list(items: readonly unknown[], budget: number): unknown[] {
+  *#list(items: readonly unknown[], budget: number): Generator<void, unknown[]> {
     let left = budget - 2
     let count = 0
     for (const item of items) {
@@ -92,30 +104,35 @@ class Cutter {
       count++
     }
     const isTooLarge = count === 0 && items.length > 0 && left > LEAST_MEMBER
-    const kept = isTooLarge ? [this.fit(items[0], left - 1)] : items.slice(0, count)
+    const kept = isTooLarge ? [yield* this.fit(items[0], left - 1)] : items.slice(0, count)
     this.#leftOut.items += items.length - kept.length
     return kept
   }
 
   /** Small members stay whole, large ones share what is left alike. */
-  #object(value: JsonObject, budget: number): JsonObject {
+  *#object(value: JsonObject, budget: number): Generator<void, JsonObject> {
     const entries = Object.entries(value)
-    const needs = entries.map(([key, inner]) => this.#size(inner) + keyBytes(key) + 1)
+    const needs = new Float64Array(entries.length)
+    for (const [index, [key, inner]] of entries.entries()) {
+      if (index % VALUES_PER_STEP === 0) yield
+      needs[index] = this.#size(inner) + keyBytes(key) + 1
+    }
     const share = fairShare(needs, budget - 2)
     const isTooFull = entries.some(
       ([key], index) => (needs[index] ?? 0) > share && share - keyBytes(key) < LEAST_MEMBER,
     )
     if (isTooFull && this.#dropsMembers) return this.#firstMembers(entries, needs, budget - 2)
-    return Object.fromEntries(
-      entries.map(([key, inner], index) => [
-        key,
-        (needs[index] ?? 0) <= share ? inner : this.fit(inner, share - keyBytes(key) - 1),
-      ]),
-    )
+    const fitted: [string, unknown][] = []
+    for (const [index, [key, inner]] of entries.entries()) {
+      if (index % VALUES_PER_STEP === 0) yield
+      const isSmall = (needs[index] ?? 0) <= share
+      fitted.push([key, isSmall ? inner : yield* this.fit(inner, share - keyBytes(key) - 1)])
+    }
+    return Object.fromEntries(fitted)
   }
 
   /** Keeps the first members that fit whole, if there are too many for that. */
-  #firstMembers(entries: readonly [string, unknown][], needs: readonly number[], budget: number): JsonObject {
+  #firstMembers(entries: readonly [string, unknown][], needs: Float64Array, budget: number): JsonObject {
     let left = budget
     const kept = entries.filter((_entry, index) => {
       const need = needs[index] ?? 0
@@ -135,9 +152,9 @@ class Cutter {
 }
 
 /** The largest share that each may have, where those who need less leave the rest to the others. */
-function fairShare(needs: readonly number[], total: number): number {
+function fairShare(needs: Float64Array, total: number): number {
   let left = total
-  const rising = [...needs].sort((a, b) => a - b)
+  const rising = needs.toSorted()
   for (const [index, need] of rising.entries()) {
     const share = Math.floor(left / (rising.length - index))
     if (need > share) return share

@@ -11,6 +11,7 @@ import {
   type Payload,
   parseSize,
   type PluginApi,
+  runInTurns,
   type Session,
   type UpstreamConfig,
 } from '../../src/plugin.ts'
@@ -56,7 +57,7 @@ export function setUp(api: PluginApi<ShapeConfig | undefined>): void {
   if (CUTTING.some(key => rules.has(key)))
     tools.set(READ_RESULT.name, {
       definition: READ_RESULT,
-      run: (call, given) => readResult(given, find(call)),
+      run: (call, given) => runInTurns(readResult(given, find(call))),
     })
   if (rules.has('patience')) beSlow(api, { rules, slow: state.slow, tools })
   hooks.configure.tap(written => withResults(written, api.options?.prefix ?? '', [...tools.keys()]))
@@ -161,7 +162,11 @@ class Shaper {
     this.#slow = slow
   }
 
-  shaped(answer: Answer, exchange: Exchange, asked: AskedSlot): Answer | undefined {
+  shaped(
+    answer: Answer,
+    exchange: Exchange,
+    asked: AskedSlot,
+  ): Answer | undefined | Promise<Answer | undefined> {
     const { route } = exchange
     if (!('result' in answer) || route?.to !== 'one' || this.#isOurs(answer.result, route.upstream))
       return undefined
@@ -170,15 +175,19 @@ class Shaper {
     if (rule === undefined) return undefined
     const before = answer.result.bytes()
     const owner = ownerOf(exchange.session)
-    const shaped = shapeResult(answer.result, {
+    const work = shapeResult(answer.result, {
       rule,
       asked: pick,
       schema: exchange.entry?.value.outputSchema,
       keep: page => this.#kept.keep(this.#api.handles, owner, before, page),
     })
-    if (shaped === undefined) return undefined
-    this.#note(shaped, exchange, before.length)
-    return { result: shaped.result }
+    const finish = (shaped: Shaped | undefined): Answer | undefined => {
+      if (shaped === undefined) return undefined
+      this.#note(shaped, exchange, before.length)
+      return { result: shaped.result }
+    }
+    const shaped = runInTurns(work)
+    return shaped instanceof Promise ? shaped.then(finish) : finish(shaped)
   }
 
   #isOurs(result: Payload, upstream: string): boolean {

@@ -32,28 +32,28 @@ interface Shaping {
 }
 
 /** Brings a result into the form that a rule wants; undefined where it has it already, as it mostly does. */
-export function shapeResult(result: Payload, shaping: Shaping): Shaped | undefined {
+export function* shapeResult(result: Payload, shaping: Shaping): Generator<void, Shaped | undefined> {
   const { maxBytes } = shaping.rule
   const changes = (shaping.asked ?? shaping.rule.pick) !== undefined || shaping.rule.drop.length > 0
   if (!changes && result.bytes().length <= (maxBytes ?? Infinity)) return undefined
   if (result.isToolError) return undefined
-  const value = readJson(result.bytes().toString('utf8'))
+  const value = yield* readJson(result.bytes().toString('utf8'))
   const shaped = isObject(value)
-    ? shapedValue(new Work(value, shaping), result, shaping, changes)
+    ? yield* shapedValue(new Work(value, shaping), result, shaping, changes)
     : 'unreadable'
   if (shaped !== 'unreadable') return shaped
   return maxBytes === undefined ? undefined : withheld(result, shaping)
 }
 
-function shapedValue(
+function* shapedValue(
   work: Work,
   result: Payload,
   { rule, asked }: Shaping,
   changes: boolean,
-): Shaped | undefined | 'unreadable' {
+): Generator<void, Shaped | undefined | 'unreadable'> {
   try {
-    if (changes) work.project(asked ?? rule.pick)
-    work.cut(rule.maxBytes)
+    if (changes) yield* work.project(asked ?? rule.pick)
+    yield* work.cut(rule.maxBytes)
     return work.shaped(result)
   } catch (error) {
     // Nested so deeply that it cannot be written any more.
@@ -104,8 +104,8 @@ class Work {
   }
 
   /** Leaves paths out, and picks: of what is structured, or of JSON in the one text. Other text has nothing to pick from. */
-  project(pick: Pick | undefined): void {
-    const source = this.#structured ?? this.#onlyJson()
+  *project(pick: Pick | undefined): Generator<void> {
+    const source = this.#structured ?? (yield* this.#onlyJson())
     if (source === undefined) return
     const dropped = this.#shaping.rule.drop.reduce<unknown>(without, source)
     const found = pick?.run(dropped)
@@ -113,21 +113,21 @@ class Work {
       this.#meta = { failed: `pick: ${found.failed}` }
       return
     }
-    if (found !== undefined) this.#become('pick', found.json)
-    else if (dropped !== source) this.#become('drop', JSON.stringify(dropped))
+    if (found !== undefined) yield* this.#become('pick', found.json)
+    else if (dropped !== source) yield* this.#become('drop', JSON.stringify(dropped))
   }
 
-  #become(how: 'pick' | 'drop', json: string): void {
+  *#become(how: 'pick' | 'drop', json: string): Generator<void> {
     this.#done.push(how)
-    const value = readJson(json)
+    const value = yield* readJson(json)
     this.#structured = this.#structured !== undefined && isObject(value) ? value : undefined
     this.#replaceTexts(json)
   }
 
   /** JSON of the one text that there is. */
-  #onlyJson(): unknown {
+  *#onlyJson(): Generator<void, unknown> {
     const [only, another] = this.#content.filter(isText)
-    return only === undefined || another !== undefined ? undefined : jsonIn(only.text)
+    return only === undefined || another !== undefined ? undefined : yield* jsonIn(only.text)
   }
 
   /** One text in the place of all. */
@@ -142,25 +142,27 @@ class Work {
   }
 
   /** Cuts what is too large, text and structure each on their own, as a client shows the model one of them. */
-  cut(maxBytes = Infinity): void {
+  *cut(maxBytes = Infinity): Generator<void> {
     const sizes = this.#content.map(textBytes)
     const isLong = sizes.reduce((all, size) => all + size, 0) > maxBytes
     const structure = this.#structured === undefined ? '' : JSON.stringify(this.#structured)
     const isLarge = Buffer.byteLength(structure) > maxBytes
+    yield
     if (!isLong && !isLarge) return
     const handle = this.#shaping.keep(maxBytes)
+    yield
     this.#done.push('cut')
     let structured: string | undefined
-    if (isLarge) structured = this.#cutStructure(maxBytes, handle)
-    if (isLong) this.#cutTexts(maxBytes, handle, structure, structured)
+    if (isLarge) structured = yield* this.#cutStructure(maxBytes, handle)
+    if (isLong) yield* this.#cutTexts(maxBytes, handle, structure, structured)
     else if (isLarge) this.#content = [...this.#content, { type: 'text', text: note({ offset: 0, handle }) }]
     this.#meta = { ...this.#meta, ...metaOf(handle, this.#meta?.leftOut as LeftOut | undefined) }
   }
 
-  #cutStructure(maxBytes: number, handle: string | undefined): string {
+  *#cutStructure(maxBytes: number, handle: string | undefined): Generator<void, string> {
     const { schema } = this.#shaping
     const dropsMembers = !isObject(schema)
-    const cut = cutJson(this.#structured, maxBytes - NOTE_BYTES, { dropsMembers })
+    const cut = yield* cutJson(this.#structured, maxBytes - NOTE_BYTES, { dropsMembers })
     if (cut === undefined || !isObject(cut.value)) {
       this.#structured = {}
       return '{}'
@@ -171,26 +173,31 @@ class Work {
   }
 
   /** Texts that fit stay; the one that does not is cut, and what comes after it is left out. */
-  #cutTexts(maxBytes: number, handle: string | undefined, before: string, after: string | undefined): void {
-    const isSame = sameJson(before)
+  *#cutTexts(
+    maxBytes: number,
+    handle: string | undefined,
+    before: string,
+    after: string | undefined,
+  ): Generator<void> {
     const isOne = this.#content.filter(block => textBytes(block) > 0).length === 1
     let left = maxBytes - (isOne ? NOTE_BYTES : 2 * NOTE_BYTES)
     let leftOut = 0
-    const cut = (block: unknown): readonly unknown[] => {
+    const kept: unknown[] = []
+    for (const block of this.#content) {
+      const size = textBytes(block)
+      if (size <= left) {
+        kept.push(block)
+        left -= size
+        continue
+      }
       const text = textOf(block)
       const room = left
       left = 0
-      if (after !== undefined && isSame(text)) return [withText(block, after)]
-      if (room >= LEAST_TEXT) return [withText(block, this.#shorter(text, room, handle, isOne))]
-      leftOut += Buffer.byteLength(text)
-      return []
+      if (after !== undefined && (yield* isSameJson(text, before))) kept.push(withText(block, after))
+      else if (room >= LEAST_TEXT) kept.push(withText(block, yield* this.#shorter(text, room, handle, isOne)))
+      else leftOut += size
     }
-    this.#content = this.#content.flatMap(block => {
-      const size = textBytes(block)
-      if (size > left) return cut(block)
-      left -= size
-      return [block]
-    })
+    this.#content = kept
     if (leftOut > 0)
       this.#content = [
         ...this.#content,
@@ -199,9 +206,14 @@ class Work {
   }
 
   /** JSON as JSON with fewer items, other text by its two ends. */
-  #shorter(text: string, room: number, handle: string | undefined, hasOffset: boolean): string {
-    const json = jsonIn(text)
-    const cut = json === undefined ? undefined : cutJson(json, room, { dropsMembers: true })
+  *#shorter(
+    text: string,
+    room: number,
+    handle: string | undefined,
+    hasOffset: boolean,
+  ): Generator<void, string> {
+    const json = yield* jsonIn(text)
+    const cut = json === undefined ? undefined : yield* cutJson(json, room, { dropsMembers: true })
     if (cut !== undefined) {
       this.#meta ??= { leftOut: cut.leftOut }
       const said = more(cut.leftOut, handle)
@@ -277,13 +289,13 @@ function withText(block: unknown, text: string): unknown {
 }
 
 /** The object or list that a text is as JSON; undefined for other text. */
-export function jsonIn(text: string): unknown {
+export function* jsonIn(text: string): Generator<void, unknown> {
   if (!/^\s*[[{]/.test(text)) return undefined
-  const value = readJson(text)
+  const value = yield* readJson(text)
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-/** A test for texts that say in JSON what is structured beside them. */
-function sameJson(json: string): (text: string) => boolean {
-  return text => json !== '' && (text === json || JSON.stringify(jsonIn(text)) === json)
+/** True if a text says what compact JSON does. */
+export function* isSameJson(text: string, json: string): Generator<void, boolean> {
+  return json !== '' && (text === json || JSON.stringify(yield* jsonIn(text)) === json)
 }

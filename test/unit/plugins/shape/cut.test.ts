@@ -7,6 +7,8 @@ import { readJson } from '../../../../plugins/shape/exact-json.ts'
 import { compilePick } from '../../../../plugins/shape/pick.ts'
 import { shapeResult } from '../../../../plugins/shape/shape-result.ts'
 import { Payload } from '../../../../src/protocol/payload.ts'
+import { finish, runInTurns } from '../../../../src/util/queues/turns.ts'
+import { cleanup } from '../../../fixtures/cleanup.ts'
 
 const RULE = { pick: undefined, drop: [], maxBytes: 2000, ask: false, patienceMs: undefined, from: [] }
 const PLAIN = { rule: RULE, asked: undefined, schema: undefined, keep: () => 'handle' }
@@ -53,7 +55,7 @@ test('a cut value is within its bytes, whatever it is made of', () => {
   ]
   for (const value of values)
     for (const budget of [500, 1000, 5000]) {
-      const cut = cutJson(value, budget, { dropsMembers: true })
+      const cut = finish(cutJson(value, budget, { dropsMembers: true }))
       const text = JSON.stringify(cut?.value)
       assert.ok(
         Buffer.byteLength(text) <= budget,
@@ -77,13 +79,15 @@ test('a text keeps its ends, never half a character, and says exactly how much i
 test('what is nested a hundred thousand times is given on as a note, and kept whole', () => {
   const deep = `{"content":[{"type":"text","text":"a"}],"structuredContent":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}}`
   const kept: number[] = []
-  const shaped = shapeResult(Payload.raw(Buffer.from(deep)), {
-    ...PLAIN,
-    keep: page => {
-      kept.push(page)
-      return 'handle'
-    },
-  })
+  const shaped = finish(
+    shapeResult(Payload.raw(Buffer.from(deep)), {
+      ...PLAIN,
+      keep: page => {
+        kept.push(page)
+        return 'handle'
+      },
+    }),
+  )
 
   assert.ok(shaped !== undefined && shaped.result.bytes().length < 2000)
   assert.match(shaped.result.bytes().toString(), /read_result/)
@@ -96,7 +100,7 @@ test('bytes that are no UTF-8 stop nothing', () => {
     Buffer.alloc(5000, 0xff),
     Buffer.from('"}]}'),
   ])
-  const shaped = shapeResult(Payload.raw(bytes), PLAIN)
+  const shaped = finish(shapeResult(Payload.raw(bytes), PLAIN))
 
   assert.ok(shaped !== undefined && shaped.result.bytes().length < 2500)
 })
@@ -107,7 +111,7 @@ test('a result that a schema describes keeps all its members, and one that it cl
     content: [],
   }
   const schema = { type: 'object', additionalProperties: false }
-  const shaped = shapeResult(Payload.of(value), { ...PLAIN, schema })
+  const shaped = finish(shapeResult(Payload.of(value), { ...PLAIN, schema }))
 
   const { structuredContent } = shaped?.result.value() as { structuredContent: object }
   assert.deepEqual(Object.keys(structuredContent), ['items', 'name'])
@@ -135,6 +139,32 @@ test('paths leave out what they name, and nothing is changed in place', () => {
 })
 
 test('numbers are written as they were read', () => {
-  const text = '{"a":9007199254740993,"b":1.0e400,"c":[12345678901234567890.5],"d":1}'
-  assert.equal(JSON.stringify(readJson(text)), text)
+  for (const text of [
+    '{"a":9007199254740993,"b":1.0e400,"c":[12345678901234567890.5],"d":1}',
+    '9007199254740993',
+    String.raw`{"say \"9007199254740993\\":{"__proto__":[-9007199254740993,"1e400\\"]},"e":0.1234567890123456789}`,
+  ])
+    assert.equal(JSON.stringify(finish(readJson(text))), text)
+  for (const text of [
+    '{9007199254740993:1}',
+    '[9007199254740993-1]',
+    '"9007199254740993',
+    '[9007199254740993',
+  ])
+    assert.equal(finish(readJson(text)), undefined)
+})
+
+test('timers go on firing while a large result is cut', async t => {
+  const numbers = Array.from({ length: 200_000 }, (_, n) => (n % 9 === 0 ? '9007199254740993' : `${n}.5`))
+  const text = `{"rows":[${numbers.join()}]}`
+  const result = `{"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}}`
+  let fired = 0
+  const timer = setInterval(() => fired++, 1)
+  cleanup(t, () => clearInterval(timer))
+
+  const shaped = await runInTurns(shapeResult(Payload.raw(Buffer.from(result)), PLAIN))
+
+  assert.deepEqual(shaped?.done, ['cut'])
+  assert.ok(fired > 3, `${fired}`)
+  assert.ok(shaped.result.bytes().length < 5000)
 })
