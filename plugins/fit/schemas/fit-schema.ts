@@ -11,6 +11,8 @@ export type FitSchema =
 
 /** Longest schema that is shown, as text: a model would have no room for anything else. */
 const MAX_LENGTH = 128 * 1024
+/** Longest schema that is read, as what is left out may make it shorter. */
+const MAX_READ_LENGTH = 2 * MAX_LENGTH
 
 /** Keywords with maps of schemas, and names of the author's choice. */
 const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
@@ -65,14 +67,18 @@ export function fitSchema(value: unknown, dialect: Dialect): FitSchema {
   const root = value ?? EMPTY
   const work = new Work(root)
   try {
+    checkLength(root, MAX_READ_LENGTH)
     const schema = fitted(root, RULES[dialect], work)
-    const length = JSON.stringify(schema).length
-    if (length > MAX_LENGTH)
-      return { unfit: `its schema is ${length} characters long, and ${MAX_LENGTH} are the most` }
+    checkLength(schema, MAX_LENGTH)
     return { schema, notes: schema === value ? [] : [...work.notes] }
   } catch (error) {
     return { unfit: whyUnfit(error) }
   }
+}
+
+function checkLength(schema: JsonObject, max: number): void {
+  const { length } = JSON.stringify(schema)
+  if (length > max) throw new Unfit(`its schema is ${length} characters long, and ${max} are the most`)
 }
 
 function whyUnfit(error: unknown): string {

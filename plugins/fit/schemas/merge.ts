@@ -1,5 +1,8 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
-import { mapIn, schemasIn, textsIn, without, type Work } from './work.ts'
+import { mapIn, schemasIn, textsIn, Unfit, without, type Work } from './work.ts'
+
+/** Most schemas that become one: each is compared with what those before it have become. */
+const MAX_MERGED = 128
 
 /** Of two limits the one that lets less through. */
 const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map([
@@ -13,6 +16,7 @@ const STRICTER: ReadonlyMap<string, (a: number, b: number) => number> = new Map(
 
 /** One schema for values that all of these take. Where two cannot be said at once, the first is kept, and more is taken than before. */
 export function mergeAll(schemas: readonly JsonObject[], work: Work): JsonObject {
+  checkCount(schemas)
   const made: Record<string, unknown> = Object.create(null) as Record<string, unknown>
   for (const schema of schemas)
     for (const [key, value] of Object.entries(schema)) {
@@ -24,13 +28,18 @@ export function mergeAll(schemas: readonly JsonObject[], work: Work): JsonObject
   return Object.fromEntries(Object.entries(made))
 }
 
+function checkCount(schemas: readonly JsonObject[]): void {
+  if (schemas.length > MAX_MERGED)
+    throw new Unfit(`${schemas.length} parts of its schema would become one, and ${MAX_MERGED} are the most`)
+}
+
 type Both = (a: unknown, b: unknown) => unknown
 
 /** Value of a keyword that says what two values say together; undefined where no value does. */
 const TOGETHER: ReadonlyMap<string, Both> = new Map<string, Both>([
   ['properties', (a, b) => (isObject(a) && isObject(b) ? bothMaps(a, b) : undefined)],
   ['required', (a, b) => [...new Set([...textsIn({ a }, 'a'), ...textsIn({ b }, 'b')])]],
-  ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? a.filter(one => b.includes(one)) : undefined)],
+  ['enum', (a, b) => (Array.isArray(a) && Array.isArray(b) ? bothLists(a, b) : undefined)],
   ['type', bothTypes],
   [
     'allOf',
@@ -64,6 +73,11 @@ function bothMaps(a: JsonObject, b: JsonObject): JsonObject {
     entries.set(key, known === undefined || same(known, value) ? value : { allOf: [known, value] })
   }
   return Object.fromEntries(entries)
+}
+
+function bothLists(a: readonly unknown[], b: readonly unknown[]): readonly unknown[] {
+  const others = new Set(b)
+  return a.filter(one => others.has(one))
 }
 
 function bothTypes(a: unknown, b: unknown): unknown {
@@ -100,6 +114,7 @@ export function withoutRootUnion(
   branches: readonly JsonObject[],
   work: Work,
 ): JsonObject {
+  checkCount(branches)
   work.note('alternatives at the root are one object with the properties of all; its description names them')
   const base = without(schema, UNIONS)
   const properties = new Map(Object.entries(mapIn(base, 'properties')))

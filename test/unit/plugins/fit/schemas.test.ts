@@ -187,3 +187,16 @@ test('a required property of a name that the model refuses takes its tool away, 
   assert.deepEqual(optional, { type: 'object', properties: { c: { type: 'string' } }, required: ['c'] })
   assert.match('unfit' in required ? required.unfit : '', /"a b" has a name that the model refuses/)
 })
+
+test('a schema of megabytes is not read, nor one with thousands of parts that would become one', () => {
+  const part = (n: number): JsonObject => ({ properties: { [`p${n}`]: {} }, required: [`p${n}`] })
+  const parts = Array.from({ length: 1000 }, (_, n) => part(n))
+  const long = { type: 'object', properties: {}, $defs: { a: { description: 'x'.repeat(3_000_000) } } }
+
+  for (const dialect of DIALECTS) {
+    assert.match(JSON.stringify(fitSchema(long, dialect)), /unfit.*characters long/)
+    assert.match(JSON.stringify(fitSchema({ type: 'object', allOf: parts }, dialect)), /unfit.*1001 parts/)
+    assert.match(JSON.stringify(fitSchema({ oneOf: parts }, dialect)), /unfit.*1000 parts/)
+    assert.ok('schema' in fitSchema({ type: 'object', allOf: parts.slice(0, 100) }, dialect))
+  }
+})
