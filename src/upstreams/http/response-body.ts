@@ -1,4 +1,4 @@
-import { createParser, type EventSourceParser } from 'eventsource-parser'
+import { createParser, type ParserCallbacks } from 'eventsource-parser'
 import { Gathered } from '../../transport/gathered.ts'
 
 /** Reads the body of a reply. */
@@ -58,17 +58,33 @@ export function startOfStream(): Position {
   return { eventId: undefined, retryMs: undefined, events: 0, fruitless: 0 }
 }
 
+/** Returns a function that reads a stream of server-sent events piece by piece. */
+export function createEventReader(
+  callbacks: ParserCallbacks & { maxBufferSize: number },
+): (chunk: Buffer) => void {
+  const parser = createParser(callbacks)
+  let isAfterCr = false
+  return chunk => {
+    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
+    const text = chunk.toString('latin1')
+    const begin = isAfterCr && text.startsWith('\n') ? 1 : 0
+    isAfterCr = text.endsWith('\r') || (isAfterCr && text === '')
+    // The parser waits for the character after a CR, so that the last event would never arrive.
+    parser.feed(text.includes('\r') ? text.slice(begin).replace(/\r\n?/g, '\n') : text.slice(begin))
+  }
+}
+
 /** Server-sent events, each holding one message. */
 export class EventBody implements Body {
   readonly position: Position
-  readonly #parser: EventSourceParser
+  readonly #read: (chunk: Buffer) => void
   #isTooLarge = false
   /** Bytes since the last event. */
   held = 0
 
   constructor(limit: number, position: Position, message: (text: Buffer) => void) {
     this.position = position
-    this.#parser = createParser({
+    this.#read = createEventReader({
       maxBufferSize: limit,
       onEvent: ({ id, event, data }) => {
         this.held = 0
@@ -86,9 +102,8 @@ export class EventBody implements Body {
   }
 
   push(chunk: Buffer): boolean {
-    // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
     this.held += chunk.length
-    if (!this.#isTooLarge) this.#parser.feed(chunk.toString('latin1'))
+    if (!this.#isTooLarge) this.#read(chunk)
     return !this.#isTooLarge
   }
 

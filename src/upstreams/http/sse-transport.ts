@@ -1,4 +1,3 @@
-import { createParser, type EventSourceParser } from 'eventsource-parser'
 import type { Written } from '../../util/written.ts'
 import type { Exchange, UpstreamContext } from '../../api/index.ts'
 import type { SseUpstreamConfig } from '../../config/config.gen.ts'
@@ -22,7 +21,7 @@ import {
 } from './http-failures.ts'
 import { openClient, type Reach } from './open-client.ts'
 import { addCallHeaders, queryOf, standingHeaders, targetOf, withQuery } from './request.ts'
-import { WholeBody } from './response-body.ts'
+import { createEventReader, WholeBody } from './response-body.ts'
 import { challengeIn, isEventStream } from './response-reader.ts'
 
 /** POSTs open at once, and the stream; more wait for their turn. */
@@ -229,7 +228,7 @@ interface EventStreamHost {
 /** The event stream on which a server of HTTP+SSE (2024-11-05) says everything. */
 class EventStream implements ReplyHandler {
   readonly #host: EventStreamHost
-  readonly #parser: EventSourceParser
+  readonly #read: (chunk: Buffer) => void
   #carrier: Carrier | undefined
   /** The server's words beside a status that refuses the stream. */
   #refusal: WholeBody | undefined
@@ -237,7 +236,7 @@ class EventStream implements ReplyHandler {
 
   constructor(host: EventStreamHost) {
     this.#host = host
-    this.#parser = createParser({
+    this.#read = createEventReader({
       maxBufferSize: host.maxEvent,
       onEvent: ({ event = 'message', data }) => {
         if (event === 'endpoint') host.endpoint(data)
@@ -289,7 +288,7 @@ class EventStream implements ReplyHandler {
     if (this.#refusal?.push(bytes) === false) this.end({ why: 'it refuses GET with a very long text' })
     if (this.#refusal !== undefined) return
     // Everything that structures the stream is ASCII: as Latin-1 the bytes of the data stay what they are.
-    if (!this.#isOver) this.#parser.feed(bytes.toString('latin1'))
+    if (!this.#isOver) this.#read(bytes)
   }
 
   onEnd(): void {

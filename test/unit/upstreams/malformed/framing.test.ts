@@ -50,7 +50,7 @@ function httpBodies(): Variant[] {
 
 function events(server: string): Variant[] {
   const before = ['', ': comment\n\n', '\n\n', 'data:\n\n', 'event: other\ndata: {}\n\n', 'data: garbage\n\n']
-  const ends = ['\n', '\r\n']
+  const ends = ['\n', '\r\n', '\r']
   const texts = before.flatMap(first =>
     BOMS.flatMap(bom =>
       answers(' ').flatMap(answer => {
