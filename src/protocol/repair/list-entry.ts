@@ -28,7 +28,7 @@ function object(fields: Fields): Field {
 }
 
 /** A list without the elements that cannot be repaired, or that lack what they need. */
-function listOf(field: Field, needed?: string): Field {
+function repairElements(field: Field, needed?: string): Field {
   return (value, path, dropped) => {
     if (!Array.isArray(value)) return undefined
     const list = value as unknown[]
@@ -55,15 +55,15 @@ const dateTime: Field = value => {
 
 const priority: Field = value => (typeof value === 'number' && value >= 0 && value <= 1 ? value : undefined)
 
-const icons = listOf(
-  object({ src: text, mimeType: text, sizes: listOf(text), theme: oneOf('light', 'dark') }),
+const icons = repairElements(
+  object({ src: text, mimeType: text, sizes: repairElements(text), theme: oneOf('light', 'dark') }),
   'src',
 )
 
 const COMMON: Fields = { title: text, description: text, icons, _meta: anyObject }
 
 const annotations = object({
-  audience: listOf(oneOf('user', 'assistant')),
+  audience: repairElements(oneOf('user', 'assistant')),
   priority,
   lastModified: dateTime,
 })
@@ -88,7 +88,7 @@ const properties: Field = (value, path, dropped) => {
     : Object.fromEntries(repaired)
 }
 
-const SCHEMA: Fields = { $schema: text, properties, required: listOf(text) }
+const SCHEMA: Fields = { $schema: text, properties, required: repairElements(text) }
 
 /** Arguments are an object, whatever the schema says or does not say. */
 const inputSchema: Field = (value, path, dropped) => {
@@ -120,7 +120,7 @@ const FIELDS: Readonly<Record<Kind, Fields>> = {
   },
   prompts: {
     ...COMMON,
-    arguments: listOf(object({ name: text, title: text, description: text, required: bool }), 'name'),
+    arguments: repairElements(object({ name: text, title: text, description: text, required: bool }), 'name'),
   },
   resources: { ...CONTENT, size: number },
   resourceTemplates: CONTENT,

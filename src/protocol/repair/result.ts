@@ -75,7 +75,7 @@ function repaired(method: string, result: Payload): JsonObject {
   const value = result.value()
   const list = METHODS.get(method)
   const members = Object.entries(value).flatMap<[string, unknown]>(([key, member]) => {
-    if (key === list) return [[key, listOf(key, member).map(withoutNullMembers)]]
+    if (key === list) return [[key, coerceToList(key, member).map(withoutNullMembers)]]
     if (member === null && isDropped(key, result)) return []
     return isOfWrongType(key, member, result) ? [] : [[key, member]]
   })
@@ -89,7 +89,7 @@ function isComplete({ resultType = 'complete', task }: JsonObject): boolean {
 }
 
 /** A list whose only entry stands alone, or a text that stands for a block, is one nevertheless. */
-function listOf(key: string, member: unknown): readonly unknown[] {
+function coerceToList(key: string, member: unknown): readonly unknown[] {
   if (Array.isArray(member)) return member
   if (key === 'content' && typeof member === 'string') return [{ type: 'text', text: member }]
   return isObject(member) ? [member] : []
