@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { WebSocketClientTransport } from '@modelcontextprotocol/sdk/client/websocket.js'
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
 import { CreateMessageRequestSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Call, JsonObject, Plugin } from '../../../../src/plugin.ts'
 import { answer } from '../../../../src/plugin.ts'
@@ -38,13 +46,21 @@ const asking: Plugin<never> = {
 async function scene(t: TestContext, action: string, name = 'crm__ask') {
   const crm = closeAfter(t, await testUpstream({ era: 'legacy', tools: { ask: () => '' } }))
   const redact = { rules: [{ for: [name], detect: ['email', 'secrets'], action }] }
-  return closeAfter(
-    t,
-    await testGateway({ upstreams: { crm }, plugins: [asking], config: { cache: false, redact } }),
-  )
+  const path = join(await temporaryDirectory(t), 'mcp.sock')
+  const main = { type: 'http', port: 0, sse: { path: '/sse', messages: '/messages' }, ws: { path: '/ws' } }
+  const listeners = { main, pipe: { type: 'socket', path } }
+  const config = { cache: false, redact, listeners } as never
+  const gateway = closeAfter(t, await testGateway({ upstreams: { crm }, plugins: [asking], config }))
+  return { url: gateway.url, path }
 }
 
-async function legacyClient(t: TestContext, url: string | URL) {
+async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'redact-'))
+  cleanup(t, () => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+async function legacyClient(t: TestContext, transport: Transport) {
   const seen: unknown[] = []
   const client = new Client({ name: 'c', version: '1' }, { capabilities: { elicitation: {}, sampling: {} } })
   client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
@@ -55,35 +71,68 @@ async function legacyClient(t: TestContext, url: string | URL) {
     seen.push(params)
     return { role: 'assistant', model: 'm', content: { type: 'text', text: 'ok' } }
   })
-  await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+  await client.connect(transport)
   cleanup(t, () => client.close())
   return { client, seen }
 }
 
-test('a legacy client is asked without what a rule names', async t => {
-  const gateway = await scene(t, 'replace')
-  const { client, seen } = await legacyClient(t, gateway.url)
+type Scene = Awaited<ReturnType<typeof scene>>
 
-  await client.callTool({ name: 'crm__ask', arguments: {} })
+const TRANSPORTS: Readonly<Record<string, (scene: Scene) => Transport>> = {
+  HTTP: ({ url }) => new StreamableHTTPClientTransport(new URL(url)),
+  'HTTP+SSE': ({ url }) => new SSEClientTransport(new URL('/sse', url)),
+  WebSocket: ({ url }) => new WebSocketClientTransport(new URL('/ws', url.replace('http', 'ws'))),
+  'a pipe': ({ path }) => {
+    const socket = connect(path)
+    return new StdioServerTransport(socket, socket)
+  },
+}
 
-  assert.equal(seen.length, 2)
-  assert.match(JSON.stringify(seen[0]), /Is it \[redacted:email\]/)
-  assert.match(JSON.stringify(seen[1]), /\[redacted:email\] \[redacted:api-key\]/)
-  assert.doesNotMatch(JSON.stringify(seen), /ann@|ghp_/)
-})
+for (const [name, open] of Object.entries(TRANSPORTS)) {
+  test(`over ${name} a legacy client is asked without what a rule names`, async t => {
+    const { client, seen } = await legacyClient(t, open(await scene(t, 'replace')))
 
-test('a legacy client is not asked at all if a rule refuses, and the server gets an error', async t => {
-  const gateway = await scene(t, 'refuse')
-  const { client, seen } = await legacyClient(t, gateway.url)
+    await client.callTool({ name: 'crm__ask', arguments: {} })
 
-  const { structuredContent } = await client.callTool({ name: 'crm__ask', arguments: {} })
+    assert.equal(seen.length, 2)
+    assert.match(JSON.stringify(seen[0]), /Is it \[redacted:email\]/)
+    assert.match(JSON.stringify(seen[1]), /\[redacted:email\] \[redacted:api-key\]/)
+    assert.doesNotMatch(JSON.stringify(seen), /ann@|ghp_/)
+  })
 
-  assert.deepEqual(seen, [])
-  const { replies } = structuredContent as { replies: { error?: { data?: JsonObject } }[] }
-  assert.deepEqual(
-    replies.map(({ error }) => error?.data?.code),
-    ['GW_REDACT_RESULT', 'GW_REDACT_RESULT'],
-  )
+  test(`over ${name} a legacy client is not asked if a rule refuses, and the server gets an error`, async t => {
+    const { client, seen } = await legacyClient(t, open(await scene(t, 'refuse')))
+
+    const { structuredContent } = await client.callTool({ name: 'crm__ask', arguments: {} })
+
+    assert.deepEqual(seen, [])
+    const { replies } = structuredContent as { replies: { error?: { data?: JsonObject } }[] }
+    assert.deepEqual(
+      replies.map(({ error }) => error?.data?.code),
+      ['GW_REDACT_RESULT', 'GW_REDACT_RESULT'],
+    )
+  })
+}
+
+test('what a modern server asks in its answer reaches a modern client without what a rule names', async t => {
+  const ask = () => ({
+    resultType: 'input_required',
+    inputRequests: { question: REQUESTS[0] },
+    requestState: MAIL,
+  })
+  const crm = closeAfter(t, await testUpstream({ era: 'modern', tools: { ask } }))
+  for (const action of ['replace', 'refuse']) {
+    const redact = { rules: [{ for: ['crm__ask'], detect: ['email'], action }] }
+    const gateway = closeAfter(t, await testGateway({ upstreams: { crm }, config: { cache: false, redact } }))
+    const capabilities = { elicitation: { form: {} } }
+    const client = closeAfter(t, await testClient(gateway, { era: 'modern', capabilities }))
+
+    const { result, error } = await client.request('tools/call', { name: 'crm__ask', arguments: {} })
+
+    if (action === 'refuse') assert.equal(result?.isError, true)
+    else assert.match(JSON.stringify(result?.inputRequests), /Is it \[redacted:email\]/)
+    assert.doesNotMatch(JSON.stringify([result, error]), /ann@/)
+  }
 })
 
 test('a modern client is asked without it, too', async t => {
