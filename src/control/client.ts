@@ -1,28 +1,20 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import type { RequestOptions } from '../api/gateway.ts'
-import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
+import { GatewayError, reasonOf } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import {
-  MAX_ANSWER,
-  STREAM,
-  VERSION,
-  readError,
-  requestFor,
-  type About,
-  type ControlRequest,
-} from './protocol.ts'
+import { ABOUT, MAX_ANSWER, PREFIX, STREAM, readError, type About } from './protocol.ts'
 import { guardDirectory, isOwnSocket, unusable } from '../transport/unix-sockets.ts'
 import { platformOf } from '../util/platform.ts'
 
 /** Time for a gateway to say what it is. */
 const HELLO_MS = 5000
+const NO_PROTOCOL = 'it does not speak the control protocol'
 const GONE: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'])
-const NEITHER = 'it speaks another protocol, as older versions do'
 
 /**
  * Connects to the control socket of a running gateway.
- * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers; GW_CONTROL_VERSION when the gateway speaks otherwise.
+ * @throws GatewayError GW_CONTROL when the socket is not ours, or nobody answers
  */
 export async function connectControl(socket: string): Promise<ControlClient> {
   if (!platformOf().hasPipes) {
@@ -30,7 +22,7 @@ export async function connectControl(socket: string): Promise<ControlClient> {
     if (!isOwnSocket(socket)) throw unusable(socket, 'there is none')
   }
   const signal = AbortSignal.timeout(HELLO_MS)
-  const about = await exchange(socket, { method: 'GET', path: `/${VERSION}` }, { signal })
+  const about = await exchange(socket, ABOUT, {}, { signal })
   return new ControlClient(socket, about as unknown as About)
 }
 
@@ -47,30 +39,36 @@ export class ControlClient {
 
   /** Runs one verb. One that lasts gives its lines to `onNotification`, and rejects when `signal` aborts. */
   request(verb: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
-    return exchange(this.socket, requestFor(verb, params), options)
+    return exchange(this.socket, verb, params, options)
   }
 }
 
 function exchange(
   socket: string,
-  { method, path, body }: ControlRequest,
+  verb: string,
+  params: JsonObject,
   { signal, onNotification }: RequestOptions,
 ): Promise<JsonObject> {
-  const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
-  const headers = {
-    host: 'gateway',
-    ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': text.length }),
+  const body = Buffer.from(JSON.stringify(params))
+  const headers = { host: 'gateway', 'content-type': 'application/json', 'content-length': body.length }
+  const target = {
+    socketPath: socket,
+    method: 'POST',
+    path: `${PREFIX}${verb}`,
+    headers,
+    agent: false,
+    signal,
   }
   return new Promise((resolve, reject) => {
     const fail = (cause: Error): void => reject(failure(socket, cause, signal))
-    const sent = httpRequest({ socketPath: socket, method, path, headers, agent: false, signal })
+    const sent = httpRequest(target)
     sent.on('error', fail)
     sent.on('response', response => {
       const isStream = response.headers['content-type'] === STREAM
       const read = isStream ? readStream(response, socket, onNotification) : readAnswer(response, socket)
       read.then(resolve, fail)
     })
-    sent.end(text)
+    sent.end(body)
   })
 }
 
@@ -115,14 +113,14 @@ function parse(text: Buffer, socket: string): JsonObject {
   } catch {
     // The same as any other text that is no object.
   }
-  throw gatewayError('GW_CONTROL_VERSION', { socket, why: NEITHER })
+  throw unusable(socket, NO_PROTOCOL)
 }
 
 function failure(socket: string, cause: Error, signal: AbortSignal | undefined): Error {
   if (cause instanceof GatewayError) return cause
   if (signal?.aborted === true) return isLate(signal) ? unusable(socket, 'it does not answer') : cause
   const code = 'code' in cause ? String(cause.code) : ''
-  if (code.startsWith('HPE_')) return gatewayError('GW_CONTROL_VERSION', { socket, why: NEITHER })
+  if (code.startsWith('HPE_')) return unusable(socket, NO_PROTOCOL, cause)
   return unusable(socket, GONE.has(code) ? 'the gateway closed the connection' : reasonOf(cause), cause)
 }
 

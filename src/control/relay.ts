@@ -1,10 +1,9 @@
 import type { Socket } from 'node:net'
 import type { Readable, Writable } from 'node:stream'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { encodeError, encodeId, isBatch, type RpcId, type RpcRequest } from '../protocol/jsonrpc.ts'
+import { encodeError, encodeId, isBatch, type RpcId } from '../protocol/jsonrpc.ts'
 import { RPC, rpcError } from '../protocol/rpc-error.ts'
 import { LineSplitter } from '../transport/line-splitter.ts'
-import { factsOf, parseId } from './relay-lines.ts'
 
 const MAX_LINE = 64 * 1024 * 1024
 const NEWLINE = Buffer.from('\n')
@@ -18,8 +17,8 @@ const RECONNECT_MS = 4000
 const LOST = 'the gateway went away during the call, which may have run; look before you repeat it'
 const RESTARTING = 'the gateway restarts; the call has not run: try again'
 const INITIALIZED = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-/** The beginning of a reply as a gateway writes it. */
-const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,20}),"(?:result|error)":/
+/** The beginning of a reply as a gateway writes it: its result need not be parsed. */
+const REPLY = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.){0,300}"|-?\d{1,15}),"(?:result|error)":/
 const LISTS = ['tools', 'prompts', 'resources'] as const
 
 interface RelayOptions {
@@ -216,7 +215,8 @@ export class Relay {
       this.#note(line)
       if (this.#write(line)) return
     } else if (this.#isRefusing) {
-      for (const { id } of requestsIn(line)) this.#refuse(id, RESTARTING)
+      for (const { id, method } of parseMessages(line))
+        if (id !== undefined && method !== undefined) this.#refuse(id, RESTARTING)
       return
     } else this.#held.push(Buffer.from(line))
     this.#options.input.pause()
@@ -233,8 +233,9 @@ export class Relay {
   }
 
   #note(line: Buffer): void {
-    if (!isBatch(line) && factsOf(line).method === 'notifications/initialized') this.#isInitialized = true
-    for (const { id, method } of requestsIn(line)) {
+    for (const { id, method } of parseMessages(line)) {
+      if (method === 'notifications/initialized') this.#isInitialized = true
+      if (id === undefined || method === undefined) continue
       this.#open.set(keyOf(id), id)
       // Copied, as it would keep the whole chunk that it came in.
       if (method === 'initialize' && !isBatch(line)) this.#initialize = { id, line: Buffer.from(line) }
@@ -242,9 +243,7 @@ export class Relay {
   }
 
   #fromGateway(line: Buffer): void {
-    if (isBatch(line)) for (const { id } of membersOf(line)) if (isId(id)) this.#open.delete(keyOf(id))
-    const id = repliedTo(line)
-    if (id !== undefined) {
+    for (const id of repliedIds(line)) {
       const isOpen = this.#open.delete(keyOf(id))
       if (!isOpen && this.#isRepeating && keyOf(id) === keyOf(this.#initialize?.id ?? ''))
         return this.#initializedAgain(line)
@@ -278,54 +277,55 @@ function keyOf(id: RpcId): string {
   return encodeId(id)
 }
 
+/** Facts of a message that a relay needs; it is the gateway that judges it. */
+interface Facts {
+  readonly id?: RpcId
+  readonly method?: string
+}
+
+/** The messages of a line, which may be a batch; none of what is no JSON. */
+function parseMessages(line: Buffer): Facts[] {
+  const value = parseJson(line)
+  return (Array.isArray(value) ? value : [value]).filter(isObject).map(({ id, method }) => ({
+    ...(isId(id) ? { id } : {}),
+    ...(typeof method === 'string' ? { method } : {}),
+  }))
+}
+
 function isId(value: unknown): value is RpcId {
-  return typeof value === 'string' || typeof value === 'number'
+  return ['string', 'number', 'bigint'].includes(typeof value)
 }
 
-/** The requests of a line, which may be a batch. */
-function requestsIn(line: Buffer): Pick<RpcRequest, 'id' | 'method'>[] {
-  const all = isBatch(line) ? membersOf(line) : [factsOf(line)]
-  return all.flatMap(({ id, method }) => (isId(id) && typeof method === 'string' ? [{ id, method }] : []))
-}
-
-/** The messages of a batch; none of what is no JSON. */
-function membersOf(line: Buffer): JsonObject[] {
+/** JSON whose ids keep all of their digits. */
+function parseJson(line: Buffer): unknown {
+  const text = line.toString('utf8')
+  const withId = (key: string, value: unknown, { source = '' }: { source?: string }): unknown =>
+    key === 'id' && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+      ? BigInt(source)
+      : value
   try {
-    const value: unknown = JSON.parse(line.toString('utf8'))
-    return Array.isArray(value) ? value.filter(isObject) : []
-  } catch {
-    return []
-  }
-}
-
-function aboutIn(line: Buffer): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(line.toString('utf8'))
-    return isObject(value) && isObject(value.attached) ? value.attached : undefined
+    return JSON.parse(text, /"id"\s*:\s*-?\d{16}/.test(text) ? (withId as never) : undefined)
   } catch {
     return undefined
   }
 }
 
-/** The id of the request that a line answers; undefined for any other message. */
-function repliedTo(line: Buffer): RpcId | undefined {
-  const found = REPLY.exec(line.toString('latin1', 0, 400))
-  if (found?.[1] !== undefined) return idIn(line.subarray(0, 400).toString('utf8'))
-  if (isBatch(line)) return undefined
-  const { id, method } = factsOf(line)
-  return method === undefined ? id : undefined
+function aboutIn(line: Buffer): JsonObject | undefined {
+  const value = parseJson(line)
+  return isObject(value) && isObject(value.attached) ? value.attached : undefined
 }
 
-function idIn(start: string): RpcId | undefined {
-  const text = REPLY.exec(start)?.[1]
-  return text === undefined ? undefined : parseId(text)
+/** Ids of the requests that a line answers. */
+function repliedIds(line: Buffer): RpcId[] {
+  const id = REPLY.exec(line.toString('utf8', 0, 400))?.[1]
+  if (id !== undefined) return [JSON.parse(id) as RpcId]
+  return parseMessages(line).flatMap(message =>
+    message.id !== undefined && message.method === undefined ? [message.id] : [],
+  )
 }
 
 function capabilitiesIn(line: Buffer): JsonObject {
-  try {
-    const { result } = JSON.parse(line.toString('utf8')) as JsonObject
-    return isObject(result) && isObject(result.capabilities) ? result.capabilities : {}
-  } catch {
-    return {}
-  }
+  const value = parseJson(line)
+  const result = isObject(value) ? value.result : undefined
+  return isObject(result) && isObject(result.capabilities) ? result.capabilities : {}
 }

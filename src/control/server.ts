@@ -3,17 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Log, Notification } from '../api/index.ts'
 import { GatewayError, gatewayError, reasonOf } from '../errors/errors.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
-import { RPC, rpcError } from '../protocol/rpc-error.ts'
-import {
-  MAX_REQUEST,
-  STREAM,
-  VERSION,
-  statusOf,
-  verbFor,
-  wireError,
-  type ControlHost,
-  type RunVerb,
-} from './protocol.ts'
+import { ABOUT, MAX_REQUEST, PREFIX, STREAM, statusOf, wireError, type ControlHost } from './protocol.ts'
 import { claimSocket, listenPrivately } from '../transport/unix-sockets.ts'
 import { sweep } from './sockets.ts'
 import { platformOf } from '../util/platform.ts'
@@ -25,7 +15,6 @@ const MAX_RUNNING = 256
 /** Lines of a stream are left out while this many bytes wait for its reader. */
 const MAX_WAITING = 1024 * 1024
 const ARRIVAL_MS = 5000
-const UNREAD_MS = 30_000
 /** Time for what is under way when the gateway ends. */
 const FAREWELL_MS = 500
 
@@ -37,7 +26,7 @@ export interface Control {
 }
 
 /**
- * Opens a control socket that only this user can connect to: HTTP, with the verbs as paths. One that a dead gateway left
+ * Opens a control socket that only this user can connect to: HTTP, where `POST /v1/<verb>` runs a verb. One that a dead gateway left
  * is replaced. With `isPrivate` its directory must be closed to others, as ours is.
  * @throws GatewayError GW_CONTROL
  */
@@ -65,7 +54,7 @@ function serverFor(host: ControlHost, running: Set<AbortController>): Server {
   }
   const server = createServer(limits, (request, response) => {
     if (running.size >= MAX_RUNNING)
-      return fail(request, response, new LineWriter(response, host), gatewayError('GW_OVERLOADED'), host.log)
+      return fail(request, response, new LineWriter(response), gatewayError('GW_OVERLOADED'), host.log)
     const abort = new AbortController()
     running.add(abort)
     response.once('close', () => abort.abort())
@@ -92,13 +81,13 @@ async function answer(
   host: ControlHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const lines = new LineWriter(response, host)
+  const lines = new LineWriter(response)
   try {
-    const found = find(request)
-    if (found === undefined) return send(response, 200, host.about)
-    const params = { ...found.params, ...(await readBody(request, found.verb)) }
+    const verb = readVerb(request)
+    const params = await readBody(request, verb)
+    if (verb === ABOUT) return send(response, 200, host.about)
     const onNotification = ({ params = {} }: Notification): void => lines.write(params)
-    const result = await host.control(found.verb, params, { signal, onNotification })
+    const result = await host.control(verb, params, { signal, onNotification })
     if (lines.isOpen) lines.end()
     else send(response, 200, result)
   } catch (thrown) {
@@ -106,43 +95,17 @@ async function answer(
   }
 }
 
-/** The verb that a request is for; undefined for what the gateway is. */
-function find({ url = '', method = '', headers }: IncomingMessage): RunVerb | undefined {
-  // Not by URL, which takes `..` for a way up: it may be the name of an upstream.
-  const [path = '', query] = url.split('?', 2)
-  const [version, ...segments] = segmentsOf(path)
-  if (version !== VERSION) throw unknown(path)
-  if (segments.length === 0) return undefined
-  const found = verbFor(method, segments, new URLSearchParams(query))
-  if (found === undefined) throw unknown(path)
-  const { verb } = found
-  if ('allow' in found)
-    throw new Rejected(405, wrong(verb, `its method is ${found.allow}`), { allow: found.allow })
+function readVerb({ url = '', method, headers }: IncomingMessage): string {
+  const verb = url.slice(PREFIX.length)
+  if (!url.startsWith(PREFIX) || verb === '')
+    throw gatewayError('GW_VERB_UNKNOWN', {
+      verb: url,
+      known: `paths are ${PREFIX}<verb>, such as ${PREFIX}ps`,
+    })
+  if (method !== 'POST') throw wrong(verb, 'its method is POST')
   // A web page that reached the socket through some relay would say where it comes from.
-  if (headers.origin !== undefined) throw new Rejected(403, wrong(verb, 'browsers are not served'))
-  return found
-}
-
-function segmentsOf(path: string): string[] {
-  try {
-    return path.split('/').slice(1).map(decodeURIComponent)
-  } catch {
-    throw unknown(path)
-  }
-}
-
-/** An error with a status that its code alone does not have. */
-class Rejected extends Error {
-  readonly status: number
-  readonly error: GatewayError
-  readonly headers: Record<string, string>
-
-  constructor(status: number, error: GatewayError, headers: Record<string, string> = {}) {
-    super(error.message)
-    this.status = status
-    this.error = error
-    this.headers = headers
-  }
+  if (headers.origin !== undefined) throw wrong(verb, 'browsers are not served')
+  return verb
 }
 
 async function readBody(request: IncomingMessage, verb: string): Promise<JsonObject> {
@@ -167,13 +130,6 @@ function wrong(verb: string, why: string): GatewayError {
   return gatewayError('GW_VERB_PARAMS', { verb, why })
 }
 
-function unknown(path: string): GatewayError {
-  return gatewayError('GW_VERB_UNKNOWN', {
-    verb: path,
-    known: `paths begin with /${VERSION}/, such as /${VERSION}/ps`,
-  })
-}
-
 function fail(
   request: IncomingMessage,
   response: ServerResponse,
@@ -181,108 +137,57 @@ function fail(
   thrown: unknown,
   log: Log,
 ): void {
-  const { status, error, headers } = thrown instanceof Rejected ? thrown : rejected(thrown)
+  const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
   if (error.code === 'GW_INTERNAL' && !request.destroyed)
     log.error('a control request failed', { path: request.url, code: error.code, cause: thrown })
   const body = { error: wireError(error) }
   if (lines.isOpen) return lines.end(body)
   // A body that is still on its way is not waited for.
-  send(response, status, body, request.complete ? headers : { ...headers, connection: 'close' })
+  if (!request.complete) response.setHeader('connection', 'close')
+  send(response, statusOf(error), body)
   request.resume()
 }
 
-function rejected(thrown: unknown): Rejected {
-  const error = thrown instanceof GatewayError ? thrown : gatewayError('GW_INTERNAL', { cause: thrown })
-  return new Rejected(statusOf(error), error)
-}
-
-function send(
-  response: ServerResponse,
-  status: number,
-  value: object,
-  headers: Record<string, string> = {},
-): void {
+function send(response: ServerResponse, status: number, value: object): void {
   if (response.destroyed) return
-  response.writeHead(status, { ...headers, 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
   response.end(`${JSON.stringify(value)}\n`)
 }
 
-/** Writes a stream of JSON lines. A slow reader misses lines, and is sent how many; one that reads nothing is cut off. */
+/** Writes a stream of JSON lines. A slow reader misses lines, and is sent how many. */
 class LineWriter {
   isOpen = false
   readonly #response: ServerResponse
-  readonly #host: ControlHost
   #missed = 0
-  #cutOff: NodeJS.Timeout | undefined
 
-  constructor(response: ServerResponse, host: ControlHost) {
+  constructor(response: ServerResponse) {
     this.#response = response
-    this.#host = host
   }
 
   write(line: object): void {
-    if (!this.isOpen) this.#open()
-    if (this.#response.writableLength > MAX_WAITING) {
-      this.#missed++
-      this.#cutOff ??= this.#cutOffSoon()
-      return
-    }
-    this.#note()
-    this.#send(line)
+    if (!this.isOpen) this.#response.writeHead(200, { 'content-type': STREAM, 'cache-control': 'no-store' })
+    this.isOpen = true
+    if (this.#response.writableLength > MAX_WAITING) this.#missed++
+    else this.#send(line)
   }
 
   /** Ends the stream, with a last line where there is one. */
   end(last?: object): void {
-    this.#note()
-    if (last !== undefined) this.#send(last)
+    if (last !== undefined || this.#missed > 0) this.#send(last)
     this.#response.end()
   }
 
-  #open(): void {
-    this.isOpen = true
-    this.#response.writeHead(200, { 'content-type': STREAM, 'cache-control': 'no-store' })
-    this.#response.on('drain', () => this.#stay())
-    this.#response.on('close', () => this.#stay())
-  }
-
-  #note(): void {
-    if (this.#missed > 0) this.#send({ missed: this.#missed })
+  #send(line: object | undefined): void {
+    if (this.#missed > 0) this.#response.write(`${JSON.stringify({ missed: this.#missed })}\n`)
     this.#missed = 0
-  }
-
-  #send(line: object): void {
-    this.#response.write(`${JSON.stringify(line)}\n`)
-  }
-
-  #cutOffSoon(): NodeJS.Timeout {
-    const { log, unreadMs = UNREAD_MS } = this.#host
-    return setTimeout(() => {
-      log.warn('a reader of the control socket is cut off: it reads nothing', { afterMs: unreadMs })
-      this.#response.destroy()
-    }, unreadMs).unref()
-  }
-
-  #stay(): void {
-    clearTimeout(this.#cutOff)
-    this.#cutOff = undefined
+    if (line !== undefined) this.#response.write(`${JSON.stringify(line)}\n`)
   }
 }
 
-/** Commands before this protocol sent JSON-RPC lines; they print the message of an error for nobody. */
-const TO_OLD_COMMAND = `${JSON.stringify({
-  jsonrpc: '2.0',
-  id: null,
-  error: rpcError(RPC.invalidRequest, `the gateway is newer than this command: it serves HTTP, /${VERSION}/`),
-})}\n`
-
-function answerGarbage(error: Error & { code?: string; rawPacket?: Buffer }, connection: Duplex): void {
-  if (connection.writable) {
-    const isOld = error.rawPacket?.[0] === '{'.charCodeAt(0)
-    const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
-    connection.write(
-      isOld ? TO_OLD_COMMAND : `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`,
-    )
-  }
+function answerGarbage(error: Error & { code?: string }, connection: Duplex): void {
+  const status = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? '408 Request Timeout' : '400 Bad Request'
+  if (connection.writable)
+    connection.write(`HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
   // A peer that goes on sending is not waited for.
   connection.end()
   connection.resume()

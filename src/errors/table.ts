@@ -161,11 +161,6 @@ export const ERRORS = {
     exit: 4,
     rpc: RPC.internal,
   },
-  GW_CONTROL_VERSION: {
-    text: 'the gateway at {socket} cannot be steered by this command: {why}',
-    hint: 'Use the command of the version that the gateway has, or start the gateway again with this one.',
-    exit: 4,
-  },
   GW_NO_LISTENER: {
     text: 'there is nowhere for clients to connect: no listener is configured',
     hint: 'Add one under listeners, serve one client on stdin and stdout with --stdio, or the clients of this machine with gateway up.',

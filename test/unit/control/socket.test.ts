@@ -118,7 +118,7 @@ test('the end of the gateway ends requests that last, with their answers', { ski
   await assert.rejects(client.request('ps'), { code: 'GW_CONTROL' })
 })
 
-test('each verb goes to a path of its own, and arrives with its parameters', { skip }, async t => {
+test('each verb arrives with its parameters', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
   await opened(t, socket)
   const client = await connectControl(socket)
@@ -146,24 +146,16 @@ test('any HTTP client can ask', { skip }, async t => {
   const socket = join(await directory(t), 'a.sock')
   await opened(t, socket)
   const asked = [
-    ['GET', '/v1', '', undefined],
-    ['GET', '/v1/ps', 'ps', {}],
-    [
-      'GET',
-      '/v1/upstreams/web/logs?lines=5&follow=true',
-      'upstream.logs',
-      { lines: 5, follow: true, upstream: 'web' },
-    ],
-    ['POST', '/v1/upstreams/web/restart', 'upstream.restart', { upstream: 'web' }],
-    ['GET', '/v1/cache/ls?upstream=7', 'cache.ls', { upstream: '7' }],
-    ['POST', '/v1/cache/purge?upstream=web', 'cache.purge', { upstream: 'web' }],
+    ['about', '', undefined],
+    ['ps', '', {}],
+    ['upstream.logs', '{"upstream":"web","lines":5}', { upstream: 'web', lines: 5 }],
   ] as const
-  for (const [method, path, verb, params] of asked) {
-    const { status, headers, text } = await ask(socket, method, path)
-    assert.deepEqual([status, headers['content-type']], [200, 'application/json'], path)
+  for (const [verb, body, params] of asked) {
+    const { status, headers, text } = await ask(socket, 'POST', `/v1/${verb}`, { body })
+    assert.deepEqual([status, headers['content-type']], [200, 'application/json'], verb)
     const answer = JSON.parse(text) as JsonObject
     if (params === undefined) assert.equal(answer.pid, process.pid)
-    else assert.deepEqual(answer, { verb, params }, path)
+    else assert.deepEqual(answer, { verb, params })
   }
 })
 
