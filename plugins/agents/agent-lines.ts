@@ -15,14 +15,14 @@ const HEALTH = { ready: 'green', unknown: 'dim', needs_auth: 'yellow', unavailab
 /** A cell without a value. */
 const NOTHING = '-'
 /** Columns that every terminal has room for; the others go below where they do not fit. */
-const NARROW = 5
+const NARROW = 4
 const BELOW = '    '
 
 /** The agents as people read them: a line for each, and on a narrow terminal what does not fit below it. */
 export function agentLines({ agents }: JsonObject, { out, table }: Printing): string[] {
   const rows = objectsIn(agents).map(row => cells(row, out))
   if (rows.length === 0) return ['no agents']
-  const head = ['agent', 'health', 'running', 'waiting', 'left', 'capabilities', ''].map(text =>
+  const head = ['agent', 'health', 'running', 'waiting', 'capabilities', ''].map(text =>
     out.paint('dim', text),
   )
   const width = out.width ?? Infinity
@@ -50,16 +50,11 @@ function wrapped(text: string, width: number): string[] {
 
 function cells(row: JsonObject, out: CommandOutput): string[] {
   const health = textOf(row.health)
-  const left = [
-    typeof row.left_this_minute === 'number' ? `${row.left_this_minute}/min` : undefined,
-    typeof row.left_today === 'number' ? `${row.left_today}/day` : undefined,
-  ].filter(part => part !== undefined)
   return [
     out.paint('bold', textOf(row.id)),
     out.paint(HEALTH[health as keyof typeof HEALTH], health),
     String(row.running),
     String(row.queued),
-    left.join(' ') || NOTHING,
     (Array.isArray(row.capabilities) ? row.capabilities : []).map(textOf).join(', ') || NOTHING,
     [textOf(row.why), textOf(row.last_words)].filter(text => text !== '').join(': ') || factsText(row.facts),
   ]

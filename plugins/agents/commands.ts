@@ -27,7 +27,7 @@ const PROMPT = { prompt: { required: true, description: 'What is to be done.' } 
 
 export const commands: PluginCommands = {
   'agents list': {
-    summary: 'List the coding agents: health, load, and what is left of their limits.',
+    summary: 'List the coding agents: health and load.',
     examples: ['gateway agents list', 'gateway agents list --json'],
     gateway: 'any',
     async run(call) {

@@ -21,12 +21,6 @@ export const ERRORS = {
     http: 503,
     rpc: RPC.internal,
   },
-  GW_AGENT_LIMIT: {
-    text: 'agent "{agent}" is at its limit: {why}',
-    hint: 'Come back after retryAfterMs, or let another agent have it; agents.defaults.limits sets the limits.',
-    http: 429,
-    rpc: RPC.internal,
-  },
   GW_AGENT_QUEUE_FULL: {
     text: 'agent "{agent}" has no place for this task: {why}',
     hint: 'Come back after retryAfterMs; agents.defaults.limits.queue says how many may wait.',

@@ -1,5 +1,4 @@
-import type { Plugin } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import { isKnown, listAt, mapAt, valueAt, type Plugin, type Report } from '../../src/plugin.ts'
 import { ERRORS } from './errors.ts'
 import type { AgentsConfig } from './types/settings.ts'
 
@@ -15,4 +14,46 @@ export const agents: Plugin<AgentsConfig> = {
     const { openRuntime } = await import('./runtime.ts')
     setUp(api, openRuntime)
   },
+}
+
+/** Agents that are named must be there. */
+function check(config: unknown, report: Report): void {
+  if (valueAt(config, 'agents') === undefined) return
+  const list = mapAt(config, 'agents', 'list')
+  const agents = { what: 'agent', names: Object.keys(list) }
+  checkSandboxes(config, list, report)
+  if (agents.names.length === 0)
+    report({
+      pointer: '/agents',
+      message: 'no agents: nobody can be given a task',
+      hint: 'add one under "agents.list"',
+      severity: 'warning',
+      on: 'key',
+    })
+  listAt(config, 'agents', 'routing', 'default').forEach((id, i) =>
+    isKnown(id, agents, `/agents/routing/default/${i}`, report),
+  )
+  listAt(config, 'agents', 'routing', 'rules').forEach((rule, i) =>
+    listAt(rule, 'prefer').forEach((id, j) =>
+      isKnown(id, agents, `/agents/routing/rules/${i}/prefer/${j}`, report),
+    ),
+  )
+}
+
+/** Points at agents that are to call back from a sandbox without a network: the gateway cannot be reached from there. */
+function checkSandboxes(config: unknown, list: Readonly<Record<string, unknown>>, report: Report): void {
+  const defaults = valueAt(config, 'agents', 'defaults')
+  for (const [id, agent] of Object.entries(list)) {
+    const of = (...keys: string[]): unknown => valueAt(agent, ...keys) ?? valueAt(defaults, ...keys)
+    const callback = of('callback')
+    if (of('sandbox') === undefined || of('sandbox', 'network') === true) continue
+    if (callback === undefined || callback === false) continue
+    report({
+      pointer: `/agents/list/${id}`,
+      message: 'cannot call back from a sandbox without a network',
+      hint: 'set "network: true" in its sandbox, which its model needs too, or leave "callback" out',
+      severity: 'warning',
+      on: 'key',
+    })
+  }
 }

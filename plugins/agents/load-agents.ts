@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { GatewayError, gatewayError, reasonOf, type PluginApi } from '../../src/plugin.ts'
-import { programOf } from './processes/program.ts'
+import { programOf } from './processes/agent-host.ts'
 import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 import { agentsOf } from './settings.ts'
 import { routing } from './scheduling/routing.ts'

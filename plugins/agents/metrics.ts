@@ -27,10 +27,6 @@ export class Counters {
     this.#add('permissions', { agent, action, kind })
   }
 
-  rateLimited(agent: string, limit: string): void {
-    this.#add('rate_limited', { agent, limit })
-  }
-
   output(agent: string, bytes: number): void {
     this.#add('output_bytes', { agent }, bytes)
   }
@@ -65,7 +61,6 @@ export class Counters {
       this.#counter('tasks', 'Tasks that came to an end, by the agent that had them last.'),
       this.#counter('task_failures', 'Tasks that failed, by why.'),
       this.#counter('permissions', 'What agents asked to do, and what was answered.'),
-      this.#counter('rate_limited', 'Turns that a limit of the agent did not allow.'),
       this.#counter('output_bytes', 'What agents said.'),
       this.#counter('tokens', 'Tokens, where the agent tells.'),
       this.#durations(),

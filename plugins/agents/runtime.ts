@@ -1,8 +1,8 @@
 import { join, resolve } from 'node:path'
 import { type AuditEvent, type Figure, type PluginApi, gatewayError } from '../../src/plugin.ts'
 import { containmentFor } from './containment.ts'
-import { AgentPool } from './processes/pool.ts'
-import { Places } from './processes/process-quota.ts'
+import { LocalAgentHost } from './processes/agent-host.ts'
+import { PlaceQueue } from './scheduling/queue.ts'
 import { LocalTaskService, taskSettingsOf } from './tasks/service.ts'
 import type { AgentHost } from './types/agent.ts'
 import type { OpenRuntime, AgentRuntime, Callback, TaskService } from './types/tasks.ts'
@@ -14,7 +14,7 @@ const LOOK_MS = 1000
 /** One agent as it was configured. */
 interface ConfiguredAgent {
   readonly as: string
-  readonly host: AgentPool
+  readonly host: LocalAgentHost
 }
 
 export const openRuntime: OpenRuntime = (api, agents, callback) => new LocalRuntime(api, agents, callback)
@@ -23,10 +23,10 @@ export const openRuntime: OpenRuntime = (api, agents, callback) => new LocalRunt
 class LocalRuntime implements AgentRuntime {
   #api: PluginApi<AgentsConfig>
   readonly #callback: Callback
-  readonly #leaving = new Set<AgentPool>()
+  readonly #leaving = new Set<LocalAgentHost>()
   #agents: readonly AgentSettings[]
   #configured = new Map<string, ConfiguredAgent>()
-  #places: Places
+  readonly #places: PlaceQueue
   #version = ''
   #service: LocalTaskService | undefined
   #stopLook: (() => void) | undefined
@@ -35,7 +35,7 @@ class LocalRuntime implements AgentRuntime {
     this.#api = api
     this.#agents = agents
     this.#callback = callback
-    this.#places = new Places(api.options.processes)
+    this.#places = new PlaceQueue(api.clock, { concurrent: api.options.processes, queue: Infinity })
   }
 
   get service(): TaskService {
@@ -59,7 +59,6 @@ class LocalRuntime implements AgentRuntime {
     }
     this.#employ()
     this.#service = new LocalTaskService(environment, this.#parts())
-    for (const { host } of this.#configured.values()) host.warm()
   }
 
   async stop(): Promise<void> {
@@ -77,11 +76,10 @@ class LocalRuntime implements AgentRuntime {
     this.#api = api
     this.#agents = agents
     this.#hear(before.options.tasks?.file, api.options.tasks?.file)
-    if (api.options.processes !== before.options.processes) this.#places = new Places(api.options.processes)
+    this.#places.resize({ concurrent: api.options.processes, queue: Infinity })
     if (this.#service === undefined || api === before) return
     this.#employ()
     this.#service.renew(this.#parts())
-    for (const { host } of this.#configured.values()) host.warm()
   }
 
   #hear(before: string | undefined, file: string | undefined): void {
@@ -124,11 +122,11 @@ class LocalRuntime implements AgentRuntime {
     this.#seeOff()
   }
 
-  #host(settings: AgentSettings): AgentPool {
+  #host(settings: AgentSettings): LocalAgentHost {
     const { programs, clock, directory, state } = this.#api
     const log = this.#api.log.child({ agent: settings.id })
     const { commands } = this.#api.options
-    return new AgentPool({
+    return new LocalAgentHost({
       ...{ settings, programs, clock, log, directory, state, commands, version: this.#version },
       places: this.#places,
     })

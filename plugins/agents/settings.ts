@@ -5,7 +5,7 @@ type Written = AgentsConfig['list'][string]
 type Own = Omit<Written, 'enabled'>
 
 /** Settings where neither the agent nor `defaults` has any; the schema's descriptions say the same. */
-const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s', onLimit: 'fallback' } as const
+const LIMITS = { concurrent: 2, queue: 16, queueTimeout: '60s' } as const
 const TIMEOUTS = {
   initialize: '30s',
   session: '60s',
@@ -13,15 +13,6 @@ const TIMEOUTS = {
   idle: '10m',
   turn: '30m',
   cancel: '10s',
-} as const
-const POOL = {
-  warm: 0,
-  processes: 2,
-  sessions: 4,
-  idle: '5m',
-  maxAge: '4h',
-  maxTurns: 50,
-  maxMemory: '1500MiB',
 } as const
 const PERMISSIONS = { rules: [], default: 'deny', askTimeout: '5m' } as const
 const OUTPUT = { inline: '64KiB', keep: '8MiB', maxLine: '32MiB', events: 500, thoughts: false } as const
@@ -42,10 +33,10 @@ export function settingsOf(
   defaults: AgentsConfig['defaults'] = {},
   where = `agents.list.${id}.command`,
 ): AgentSettings {
-  const { title, description, command, args, priority, auth } = own
+  const { title, description, command, args, auth } = own
   const all = { ...defaults, ...own }
   return {
-    ...{ id, title, description, command, where, args, priority, auth },
+    ...{ id, title, description, command, where, args, auth },
     capabilities: new Set(own.capabilities),
     env: { ...defaults.env, ...own.env },
     inheritEnv: all.inheritEnv ?? INHERITED,
@@ -65,28 +56,16 @@ function callbackOf(written: Own['callback']): AgentSettings['callback'] {
   return written === true ? CALLBACK : written
 }
 
-type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'pool' | 'permissions' | 'output'>
+type Parts = Pick<AgentSettings, 'limits' | 'timeouts' | 'permissions' | 'output'>
 
 function partsOf(own: Own, defaults: NonNullable<AgentsConfig['defaults']>): Parts {
   const limits = { ...LIMITS, ...defaults.limits, ...own.limits }
   const timeouts = { ...TIMEOUTS, ...defaults.timeouts, ...own.timeouts }
-  const pool = { ...POOL, ...defaults.pool, ...own.pool }
   const permissions = { ...PERMISSIONS, ...defaults.permissions, ...own.permissions }
   const output = { ...OUTPUT, ...defaults.output, ...own.output }
   return {
-    limits: {
-      ...limits,
-      perMinute: limits.perMinute,
-      perDay: limits.perDay,
-      queueTimeoutMs: parseDuration(limits.queueTimeout),
-    },
+    limits: { ...limits, queueTimeoutMs: parseDuration(limits.queueTimeout) },
     timeouts: timesOf(timeouts),
-    pool: {
-      ...pool,
-      idleMs: parseDuration(pool.idle),
-      maxAgeMs: parseDuration(pool.maxAge),
-      maxMemory: parseSize(pool.maxMemory),
-    },
     permissions: { ...permissions, askTimeoutMs: parseDuration(permissions.askTimeout) },
     output: {
       ...output,

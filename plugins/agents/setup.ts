@@ -1,13 +1,18 @@
 import type { AgentRuntime, OpenRuntime, Caller, TaskService } from './types/tasks.ts'
-import type { PluginApi } from '../../src/plugin.ts'
-import { UPSTREAM, withAgents } from './added.ts'
+import {
+  type Config,
+  gatewayError,
+  type ListenerConfig,
+  type PluginApi,
+  type UpstreamConfig,
+} from '../../src/plugin.ts'
 import { loadAgents } from './load-agents.ts'
-import { CallbackTokens, openCallback } from './mcp/callback.ts'
+import { CALLBACK_LISTENER, CALLBACK_SPEC, CallbackTokens, openCallback } from './mcp/callback.ts'
 import { Foreground, Callers, type McpParts } from './mcp/callers.ts'
 import { CallPatience } from './mcp/patience.ts'
 import { AgentsUpstream } from './mcp/upstream.ts'
 import { answerVerbs } from './control-verbs.ts'
-import type { AgentsConfig } from './types/settings.ts'
+import type { AgentSettings, AgentsConfig } from './types/settings.ts'
 
 /** State that all generations share. */
 interface Kept {
@@ -17,6 +22,9 @@ interface Kept {
   readonly foreground: Foreground
   readonly patience: CallPatience
 }
+
+/** Name of the upstream, and of its type. */
+const UPSTREAM = 'agents'
 
 /** Part of the time for an end after which calls that wait for a task are answered; the rest is for the answer. */
 const ANSWERED = 0.7
@@ -56,5 +64,25 @@ function newKept(): Kept {
     callbackTokens,
     foreground: new Foreground(),
     patience: new CallPatience(),
+  }
+}
+
+/** The face is an upstream like any other; agents that may call back have a listener of their own. */
+function withAgents(config: Config, { prefix }: AgentsConfig, callingBack: readonly AgentSettings[]): Config {
+  const isTaken =
+    config.upstreams[UPSTREAM] !== undefined || config.listeners[CALLBACK_LISTENER] !== undefined
+  if (isTaken) {
+    const why = `"${UPSTREAM}" as an upstream and "${CALLBACK_LISTENER}" as a listener are names of its own`
+    throw gatewayError('GW_PLUGIN_OPTIONS', { plugin: UPSTREAM, why })
+  }
+  // Work that was interrupted is looked at when the gateway starts, whether anybody calls or not.
+  const upstream = { type: UPSTREAM, prefix, start: 'eager' } as unknown as UpstreamConfig
+  const listener: Record<string, ListenerConfig> = callingBack.some(({ callback }) => callback !== undefined)
+    ? { [CALLBACK_LISTENER]: CALLBACK_SPEC }
+    : {}
+  return {
+    ...config,
+    upstreams: { ...config.upstreams, [UPSTREAM]: upstream },
+    listeners: { ...config.listeners, ...listener },
   }
 }

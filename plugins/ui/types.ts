@@ -285,8 +285,6 @@ export interface AgentRow {
   readonly why?: string
   readonly running: number
   readonly queued: number
-  readonly left_this_minute?: number
-  readonly left_today?: number
 }
 
 /** A call that goes on after its caller was answered, in a list. */

@@ -196,26 +196,4 @@ describe('opencode and gemini-cli, whose gateway ends', { skip }, () => {
     await world.stop()
     assert.deepEqual(await world.left(), [])
   })
-
-  test('an agent whose day is spent is passed over, in the next gateway too', async t => {
-    const world = newWorld()
-    cleanup(t, () => world.end())
-    const inOneLife = async (): Promise<Told> => {
-      await world.start({ OPENCODE_PER_DAY: '1' })
-      const user = await world.user()
-      const told = await user.delegate({ prompt: 'Whoever is free' })
-      await world.stop()
-      return told
-    }
-
-    const told = [await inOneLife(), await inOneLife()]
-
-    assert.deepEqual(
-      told.map(({ agent, state, text }) => [agent, state, text]),
-      [
-        ['opencode', 'completed', 'You said: Whoever is free'],
-        ['gemini', 'completed', 'You said: Whoever is free'],
-      ],
-    )
-  })
 })

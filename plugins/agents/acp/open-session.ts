@@ -27,17 +27,12 @@ async function create(process: SessionProcess, wanted: SessionRequest): Promise<
   const id = isObject(answer) ? answer.sessionId : undefined
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID)
     throw failure(process, 'protocol', 'it opened a session without an id')
-  if (process.sessions.has(id)) {
-    process.retire()
-    throw failure(process, 'protocol', 'it gave a new session the id of one that is open')
-  }
   const session = new LiveSession(process, id, 'new', wanted.side)
-  process.sessions.set(id, session)
+  process.session = session
   return { session, opened: isObject(answer) ? answer : {} }
 }
 
 async function takeUp(process: SessionProcess, wanted: SessionRequest, id: string): Promise<Opened> {
-  if (process.sessions.has(id)) throw failure(process, 'busy', 'that session is open already')
   const { canResume, canLoad } = process.facts
   const ways: AgentSession['how'][] = [
     ...(canResume ? (['resumed'] as const) : []),
@@ -46,14 +41,14 @@ async function takeUp(process: SessionProcess, wanted: SessionRequest, id: strin
   let why = 'it can neither resume nor load sessions'
   for (const how of ways) {
     const session = new LiveSession(process, id, how, wanted.side)
-    process.sessions.set(id, session)
+    process.session = session
     try {
       const params = { sessionId: id, ...placeOf(process, wanted) }
       const answer = await demand(process, how === 'resumed' ? 'session/resume' : 'session/load', params)
       session.isReplaying = false
       return { session, opened: isObject(answer) ? answer : {} }
     } catch (error) {
-      process.sessions.delete(id)
+      process.session = undefined
       if (!(error instanceof AgentFailure) || error.kind !== 'refused') throw error
       why = error.message
     }
@@ -76,13 +71,8 @@ async function choose(
   const { id, mode, model, options } = process.settings
   const wished = { mode: wanted.mode ?? mode, model: wanted.model ?? model, options }
   session.ownMode = wished.mode === undefined ? modeIn(opened) : undefined
-  try {
-    for (const { method, params } of settingsFor(id, opened, wished))
-      await demand(process, method, { sessionId: session.id, ...params })
-  } catch (error) {
-    await process.close(session)
-    throw error
-  }
+  for (const { method, params } of settingsFor(id, opened, wished))
+    await demand(process, method, { sessionId: session.id, ...params })
 }
 
 /** The mode of a session as it was opened. */

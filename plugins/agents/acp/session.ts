@@ -28,34 +28,21 @@ const TOO_LATE: Record<TurnPhase, string> = {
   turn: 'it did not end the turn',
 }
 
-/** The process that a session lives in. */
-export interface SessionHome {
+/** The process of a session. */
+export interface SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
   readonly log: Log
   readonly pid: number | undefined
+  readonly facts: AgentFacts
+  session: LiveSession | undefined
   /** @throws RpcFault, or the failure that ended the process */
   ask(method: string, params: JsonObject): Promise<unknown>
-  notify(method: string, params: JsonObject): void
-  turnBegins(): void
-  turnEnded(): void
-  turnFailed(failure: AgentFailure): void
-  /** Takes no new sessions any more. */
-  retire(): void
-  /** True while another session in it is in the middle of a turn. */
-  isSharedWithBusy(session: LiveSession): boolean
-  end(why: AgentFailure): void
-  /** Frees the session on the agent's side, and its slot. */
-  release(session: LiveSession): Promise<void>
-}
-
-/** The process that sessions are opened in. */
-export interface SessionProcess extends SessionHome {
-  readonly facts: AgentFacts
-  readonly sessions: Map<string, LiveSession>
   /** Asks the agent for something within `ms`. @throws AgentFailure */
   demand(phase: string, method: string, params: JsonObject, ms: number): Promise<unknown>
-  close(session: LiveSession): Promise<void>
+  notify(method: string, params: JsonObject): void
+  turnFailed(failure: AgentFailure): void
+  end(why: AgentFailure): void
 }
 
 interface Running {
@@ -73,16 +60,18 @@ export class LiveSession implements AgentSession {
   ownMode: string | undefined
   /** Updates while the session loads are history, and for nobody. */
   isReplaying: boolean
-  readonly #home: SessionHome
+  readonly #process: SessionProcess
   readonly #side: SessionSide
   readonly #calls = new ToolCalls()
   #running: Running | undefined
   #stopEnd: (() => void) | undefined
   #failed: AgentFailure | undefined
   #closing: Promise<void> | undefined
+  /** Ends its process. */
+  release: () => Promise<void> = () => Promise.resolve()
 
-  constructor(home: SessionHome, id: string, how: AgentSession['how'], side: SessionSide) {
-    this.#home = home
+  constructor(process: SessionProcess, id: string, how: AgentSession['how'], side: SessionSide) {
+    this.#process = process
     this.id = id
     this.how = how
     this.isReplaying = how !== 'new'
@@ -90,15 +79,11 @@ export class LiveSession implements AgentSession {
   }
 
   get pid(): number | undefined {
-    return this.#home.pid
-  }
-
-  get isBusy(): boolean {
-    return this.#running !== undefined
+    return this.#process.pid
   }
 
   async prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd> {
-    const { settings, clock } = this.#home
+    const { settings, clock } = this.#process
     if (this.#failed !== undefined) throw this.#failed
     if (this.#closing !== undefined) throw this.#failure('stopped', 'the session was closed')
     if (this.#running !== undefined) throw this.#failure('busy', 'a turn is under way in this session')
@@ -107,7 +92,6 @@ export class LiveSession implements AgentSession {
     const answered = this.#answered(content, meta)
     const ended = Promise.race([answered, over.promise])
     this.#running = { turn, settle: over.reject, ended }
-    this.#home.turnBegins()
     try {
       const end = await ended
       return turn.isCancelled ? { ...end, stopReason: 'cancelled' } : end
@@ -118,18 +102,17 @@ export class LiveSession implements AgentSession {
     } finally {
       turn.over()
       this.#running = undefined
-      this.#home.turnEnded()
     }
   }
 
   async #answered(content: readonly JsonObject[], meta: JsonObject | undefined): Promise<TurnEnd> {
     const params = { sessionId: this.id, prompt: content, ...(meta === undefined ? {} : { _meta: meta }) }
     try {
-      const answer = await this.#home.ask('session/prompt', params)
+      const answer = await this.#process.ask('session/prompt', params)
       return this.#readEnd(answer)
     } catch (error) {
-      const failure = failureOf(error, this.#home.settings.id, 'prompt')
-      this.#home.turnFailed(failure)
+      const failure = failureOf(error, this.#process.settings.id, 'prompt')
+      this.#process.turnFailed(failure)
       throw failure
     } finally {
       this.#stopEnd?.()
@@ -141,7 +124,6 @@ export class LiveSession implements AgentSession {
     const { stopReason, usage } = isObject(answer) ? answer : ({} as JsonObject)
     if (REASONS.has(stopReason))
       return { stopReason: stopReason as TurnEnd['stopReason'], usage: isObject(usage) ? usage : undefined }
-    this.#home.retire()
     const reason = JSON.stringify(stopReason)?.slice(0, 100) ?? 'nothing'
     throw this.#failure('protocol', `it ended the turn with an unknown stopReason: ${reason}`)
   }
@@ -154,11 +136,11 @@ export class LiveSession implements AgentSession {
 
   /** The agent is told; a process that does not end the turn in time is ended. */
   #demandEnd(): void {
-    const { settings, clock } = this.#home
+    const { settings, clock } = this.#process
     const { cancelMs } = settings.timeouts
-    this.#home.notify('session/cancel', { sessionId: this.id })
+    this.#process.notify('session/cancel', { sessionId: this.id })
     this.#stopEnd ??= clock.after(cancelMs, () =>
-      this.#home.end(
+      this.#process.end(
         this.#failure(
           'crash',
           `its process was ended, as it did not end a turn within ${cancelMs} ms of a cancellation`,
@@ -172,10 +154,7 @@ export class LiveSession implements AgentSession {
     const failure = this.#failure('timeout', `${TOO_LATE[phase]} within ${ms} ms`, phase)
     this.#failed = failure
     this.#running?.settle(failure)
-    this.#home.retire()
-    // Others must not pay for it, unless the agent does not stop even when told to.
-    if (this.#home.isSharedWithBusy(this)) this.#demandEnd()
-    else this.#home.end(failure)
+    this.#process.end(failure)
   }
 
   /** The process has ended. */
@@ -196,7 +175,7 @@ export class LiveSession implements AgentSession {
     try {
       tell()
     } catch (error) {
-      this.#home.log.error('an update of an agent could not be taken', { why: reasonOf(error) })
+      this.#process.log.error('an update of an agent could not be taken', { why: reasonOf(error) })
     }
   }
 
@@ -246,11 +225,11 @@ export class LiveSession implements AgentSession {
   async #close(): Promise<void> {
     this.cancel()
     await this.#running?.ended.catch(() => undefined)
-    await this.#home.release(this)
+    await this.release()
   }
 
   #failure(kind: AgentFailure['kind'], what: string, phase = 'prompt'): AgentFailure {
-    return new AgentFailure(kind, phase, `agent "${this.#home.settings.id}": ${what}`)
+    return new AgentFailure(kind, phase, `agent "${this.#process.settings.id}": ${what}`)
   }
 }
 

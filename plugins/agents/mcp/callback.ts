@@ -12,7 +12,7 @@ import {
   RPC,
   digestText,
 } from '../../../src/plugin.ts'
-import { TOOLS } from './tool-list.ts'
+import { TOOLS } from './schemas.ts'
 import type { Callback, CallbackToken, CallerIdentity } from '../types/tasks.ts'
 
 /** Never among the scopes of a token: it keeps what an agent sees apart from what its owner sees. */

@@ -6,9 +6,9 @@ import {
   type JsonObject,
   Payload,
 } from '../../../src/plugin.ts'
-import type { Caller, TaskRequest, TaskView } from '../types/tasks.ts'
+import type { Caller, TaskRequest } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
-import { giveAnswers, failed, hasEnded, taskAnswer, unknownTask } from './results.ts'
+import { giveAnswers, failed, taskAnswer, unknownTask } from './results.ts'
 import { taskState } from './task-methods.ts'
 import { taskOfRetry, waitFor } from './wait-for-task.ts'
 
@@ -38,9 +38,6 @@ const CHECKS = {
   },
 } as const
 
-/** A call that ends within this time is answered at once, also where a task could be made of it. */
-const INLINE_MS = 250
-
 /** `delegate_task`: a task on disk first, then whatever this client can be given of it. */
 export async function delegateTask(call: Call, given: JsonObject, parts: McpParts): Promise<Answer> {
   const retried = taskOfRetry(call)
@@ -57,7 +54,8 @@ export async function begin(call: Call, request: TaskRequest, parts: McpParts): 
   try {
     const view = await parts.service().delegate({ ...apart(request, caller), background: isKept }, caller)
     parts.begun(view.id, caller)
-    if (call.mayBeTask === true) return await asTask(view, caller.owner, parts)
+    if (call.mayBeTask === true)
+      return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
     if (request.background) return taskAnswer(view)
     if (call.exchange.cancelled) parts.service().cancel(view.id, caller.owner, 'the call was given up')
     return await waitFor(parts, view, { call, owner: caller.owner, isHeld: true })
@@ -65,12 +63,6 @@ export async function begin(call: Call, request: TaskRequest, parts: McpParts): 
     if (error instanceof GatewayError) return failed(error.message, error.fields.retryAfterMs)
     throw error
   }
-}
-
-async function asTask(first: TaskView, owner: string, parts: McpParts): Promise<Answer> {
-  const view = (await parts.service().wait(first.id, owner, { ms: INLINE_MS })) ?? first
-  if (hasEnded(view)) return taskAnswer(view)
-  return { task: Payload.of({ ...taskState(view), resultType: 'task' }, 'modern') }
 }
 
 /** An agent's keys are its own: the same key of its owner is another task. */

@@ -190,15 +190,13 @@ export function toldAgents(rows: readonly AgentRow[]): Answer {
 
 /** One agent for programs: the tools and the owner's verbs say the same. */
 export function agentRow(row: AgentRow): JsonObject {
-  const { id, title, description, capabilities, priority, health, running, queued, left } = row
+  const { id, title, description, capabilities, health, running, queued } = row
   return compact({
-    ...{ id, title, description, capabilities: [...capabilities], priority },
+    ...{ id, title, description, capabilities: [...capabilities] },
     health: health.state,
     why: health.why,
     running,
     queued,
-    left_this_minute: left.perMinute,
-    left_today: left.perDay,
   })
 }
 

@@ -18,10 +18,9 @@ import {
 import type { AgentRuntime, TaskView } from '../types/tasks.ts'
 import type { McpParts } from './callers.ts'
 import { TASK_METHODS } from './task-methods.ts'
-import { TOOL_LIST } from './tool-list.ts'
 import { callTool } from './call-tool.ts'
 import { hasEnded, structured } from './results.ts'
-import { MAX_PAGE_BYTES } from './schemas.ts'
+import { MAX_PAGE_BYTES, TOOL_LIST } from './schemas.ts'
 
 const SCHEME = 'agent-task://'
 

@@ -4,13 +4,12 @@ import { AgentFailure, type AgentFacts, type SessionRequest } from '../types/age
 import type { AgentSettings } from '../types/settings.ts'
 import { Connection } from '../acp/connection.ts'
 import { failureOf, CODES, RpcFault } from '../acp/failures.ts'
-import { initializeParams, readFacts } from '../acp/agent-info.ts'
-import { logIn } from '../acp/log-in.ts'
+import { initializeParams, logIn, readFacts } from '../acp/agent-info.ts'
 import { openSession } from '../acp/open-session.ts'
-import { type LiveSession, type SessionHome } from '../acp/session.ts'
+import type { LiveSession, SessionProcess } from '../acp/session.ts'
 
-/** Parts of a process. */
-interface ProcessParts {
+/** Settings and dependencies of a process. */
+interface ProcessDeps {
   readonly settings: AgentSettings
   /** The file that is run. */
   readonly program: string
@@ -23,50 +22,33 @@ interface ProcessParts {
   readonly log: Log
   /** Of the gateway, for `clientInfo`. */
   readonly version: string
-  /** Something has changed that may concern who waits for a slot. */
-  changed(process: AgentProcess): void
   /** A turn failed in a way that may say something of the agent. */
   failed(failure: AgentFailure): void
-  /** Told once. `gone` resolves when nothing is left of it. */
-  ended(process: AgentProcess, gone: Promise<void>): void
 }
 
-interface Early {
-  readonly sessionId: string
-  readonly update: JsonObject
-}
-
-/** Updates for sessions whose id has not been read yet. */
+/** Updates for a session whose id has not been read yet. */
 const MAX_EARLY = 64
 
-/** One running process of an agent, with its sessions. */
-export class AgentProcess implements SessionHome {
+/** One running process of an agent, for one session. */
+export class AgentProcess implements SessionProcess {
   readonly settings: AgentSettings
   readonly clock: Clock
   readonly log: Log
-  readonly sessions = new Map<string, LiveSession>()
-  readonly startedAt: number
-  /** Sessions that are open or about to be. */
-  takenSlots = 0
-  turns = 0
-  isRetiring = false
-  readonly #parts: ProcessParts
+  /** Resolves when nothing is left of it, once it has ended. */
+  gone: Promise<void> = Promise.resolve()
+  session: LiveSession | undefined
+  readonly #deps: ProcessDeps
   readonly #connection: Connection
   #program: Program | undefined
   #facts: AgentFacts | undefined
   #ended: AgentFailure | undefined
-  #gone: Promise<void> = Promise.resolve()
-  #opening = 0
-  #early: Early[] = []
-  /** Sessions that the agent was told to forget, and has not answered for. */
-  readonly #closing = new Set<Promise<void>>()
+  #early: JsonObject[] = []
 
-  private constructor(parts: ProcessParts) {
-    this.#parts = parts
-    this.settings = parts.settings
-    this.clock = parts.clock
-    this.log = parts.log
-    this.startedAt = parts.clock.now()
+  private constructor(deps: ProcessDeps) {
+    this.#deps = deps
+    this.settings = deps.settings
+    this.clock = deps.clock
+    this.log = deps.log
     this.#connection = new Connection(
       {
         send: line => this.#program?.send(line) ?? false,
@@ -74,27 +56,28 @@ export class AgentProcess implements SessionHome {
       },
       {
         request: (method, params, signal) => this.#answer(method, params, signal),
-        notification: (method, params) => this.#hear(method, params),
+        notification: (method, params) => this.#receive(method, params),
         broken: why => this.end(this.#failure('protocol', 'process', why)),
       },
     )
   }
 
-  /** Starts one, as far as it can take sessions. @throws AgentFailure; nothing is left then */
-  static async start(parts: ProcessParts, signal: AbortSignal): Promise<AgentProcess> {
-    const started = new AgentProcess(parts)
-    const leave = (): void => started.end(failureOf(signal.reason, parts.settings.id, 'initialize'))
+  /** Starts one, as far as it can take a session. @throws AgentFailure; nothing is left then */
+  static async start(deps: ProcessDeps, signal: AbortSignal): Promise<AgentProcess> {
+    const started = new AgentProcess(deps)
+    const stopped = started.#failure('stopped', 'initialize', 'nobody waits for it any more')
+    const leave = (): void => started.end(stopped)
     signal.addEventListener('abort', leave, { once: true })
     try {
-      signal.throwIfAborted()
+      if (signal.aborted) throw stopped
       await started.#launch()
       await started.#initialize()
       await logIn(started)
       return started
     } catch (error) {
-      const failure = failureOf(error, parts.settings.id, 'initialize')
+      const failure = failureOf(error, deps.settings.id, 'initialize')
       started.end(failure)
-      await started.#gone
+      await started.gone
       throw failure
     } finally {
       signal.removeEventListener('abort', leave)
@@ -110,30 +93,16 @@ export class AgentProcess implements SessionHome {
     return this.#program?.pid
   }
 
-  get hasEnded(): boolean {
-    return this.#ended !== undefined
-  }
-
-  /** Resolves when nothing is left of it, once it has ended. */
-  get gone(): Promise<void> {
-    return this.#gone
-  }
-
-  memory(): Promise<number | undefined> {
-    return this.#program?.memory() ?? Promise.resolve(undefined)
-  }
-
   async #launch(): Promise<void> {
-    const { settings, program, programs, cwd, env } = this.#parts
+    const { settings, program, programs, cwd, env, writable } = this.#deps
     try {
       this.#program = await programs.launch({
         name: `agent-${settings.id}`,
         command: program,
         args: settings.args,
-        ...{ cwd, env },
+        ...{ cwd, env, writable },
         ceilings: settings.ceilings,
         sandbox: settings.sandbox,
-        writable: this.#parts.writable,
         maxLine: settings.output.maxLine,
         onLine: line => this.#connection.receive(line),
         onEnd: (why, _exit, lastWords) => this.#whenGone(why, lastWords),
@@ -144,7 +113,7 @@ export class AgentProcess implements SessionHome {
     }
     if (this.#ended === undefined) return
     // The process was given up while there was none to end.
-    this.#gone = this.#program.stop()
+    this.gone = this.#program.stop()
     throw this.#ended
   }
 
@@ -156,9 +125,9 @@ export class AgentProcess implements SessionHome {
   }
 
   async #initialize(): Promise<void> {
-    const { settings, version } = this.#parts
-    const params = initializeParams(version)
-    const answer = await this.demand('initialize', 'initialize', params, settings.timeouts.initializeMs)
+    const { settings, version } = this.#deps
+    const { initializeMs } = settings.timeouts
+    const answer = await this.demand('initialize', 'initialize', initializeParams(version), initializeMs)
     this.#facts = readFacts(answer, settings.id)
   }
 
@@ -172,7 +141,7 @@ export class AgentProcess implements SessionHome {
     const stopTimer = this.clock.after(Math.min(ms, 2 ** 31 - 1), () => {
       const failure = this.#failure('timeout', phase, `it did not answer ${method} within ${ms} ms`)
       late.reject(failure)
-      this.giveUp(failure)
+      this.end(failure)
     })
     try {
       return await Promise.race([this.ask(method, params), late.promise])
@@ -187,103 +156,42 @@ export class AgentProcess implements SessionHome {
     this.#connection.notify(method, params)
   }
 
-  /** A new session, or one that goes on. @throws AgentFailure */
+  /** A new session, or one that is resumed. @throws AgentFailure */
   async open(wanted: SessionRequest): Promise<LiveSession> {
-    this.#opening++
-    try {
-      // Some agents lose a session that they open while they close another one.
-      await Promise.all(this.#closing)
-      const session = await openSession(this, wanted)
-      for (const { sessionId, update } of this.#early) if (sessionId === session.id) session.receive(update)
-      return session
-    } finally {
-      if (--this.#opening === 0) this.#early = []
-    }
+    const session = await openSession(this, wanted)
+    for (const params of this.#early) this.#receive('session/update', params)
+    this.#early = []
+    return session
   }
 
-  turnBegins(): void {
-    this.turns++
-  }
-
-  turnFailed(failure: AgentFailure): void {
-    this.#parts.failed(failure)
-  }
-
-  turnEnded(): void {
-    this.#parts.changed(this)
-  }
-
-  isSharedWithBusy(session: LiveSession | undefined): boolean {
-    return [...this.sessions.values()].some(each => each !== session && each.isBusy)
-  }
-
-  retire(): void {
-    this.isRetiring = true
-    this.#parts.changed(this)
-  }
-
-  /** Gives up a process that is of no use any more; those that work in it may finish. */
-  giveUp(why: AgentFailure): void {
-    if (this.isSharedWithBusy(undefined)) this.retire()
-    else this.end(why)
-  }
-
-  async release(session: LiveSession): Promise<void> {
-    await this.close(session)
-    this.leave()
-  }
-
-  /** Closes a session that nobody needs; the agent may forget it. Never rejects. */
-  async close({ id }: LiveSession): Promise<void> {
-    this.sessions.delete(id)
-    const { sessionMs } = this.settings.timeouts
-    if (this.hasEnded || !this.facts.canClose) return
-    const closing = this.demand('close', 'session/close', { sessionId: id }, sessionMs).then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#closing.add(closing)
-    await closing
-    this.#closing.delete(closing)
-  }
-
-  /** A slot is free again. */
-  leave(): void {
-    this.takenSlots--
-    this.#parts.changed(this)
-  }
-
-  /** Ends the process, and with it every session in it. The turn that was too late ends as such, the others with a crash. */
+  /** Ends the process, and with it its session. */
   end(why: AgentFailure): void {
     if (this.#ended !== undefined) return
     this.#ended = why
-    this.isRetiring = true
-    const failure =
-      why.kind === 'timeout'
-        ? this.#failure('crash', 'process', `its process was ended: ${why.message}`)
-        : why
-    this.#connection.end(failure)
-    for (const session of this.sessions.values()) session.fail(failure)
-    this.sessions.clear()
-    this.#gone = this.#program?.stop() ?? Promise.resolve()
-    this.#parts.ended(this, this.#gone)
+    this.#connection.end(why)
+    this.session?.fail(why)
+    this.gone = this.#program?.stop() ?? Promise.resolve()
   }
 
-  #hear(method: string, { sessionId, update }: JsonObject): void {
+  turnFailed(failure: AgentFailure): void {
+    this.#deps.failed(failure)
+  }
+
+  #receive(method: string, params: JsonObject): void {
+    const { sessionId, update } = params
     if (method !== 'session/update' || typeof sessionId !== 'string' || !isObject(update)) return
-    const session = this.sessions.get(sessionId)
-    if (session !== undefined) return session.receive(update)
-    // Updates of a session may come before we have read its id.
-    if (this.#opening > 0 && this.#early.length < MAX_EARLY) this.#early.push({ sessionId, update })
+    if (this.session?.id === sessionId) this.session.receive(update)
+    // Updates of a session may come before its id has been read.
+    else if (this.session === undefined && this.#early.length < MAX_EARLY) this.#early.push(params)
   }
 
   #answer(method: string, params: JsonObject, signal: AbortSignal): Promise<JsonObject> {
     const { sessionId } = params
-    const session = typeof sessionId === 'string' ? this.sessions.get(sessionId) : undefined
-    if (session !== undefined) return session.request(method, params, signal)
+    if (this.session !== undefined && this.session.id === sessionId)
+      return this.session.request(method, params, signal)
     if (method === 'session/request_permission') return Promise.resolve({ outcome: { outcome: 'cancelled' } })
     return Promise.reject(
-      typeof sessionId === 'string' && OF_SESSIONS.test(method)
+      method === 'elicitation/create' && typeof sessionId === 'string'
         ? new RpcFault(CODES.invalidParams, 'There is no such session')
         : new RpcFault(CODES.methodNotFound, `Method not found: ${method.slice(0, 128)}`),
     )
@@ -293,5 +201,3 @@ export class AgentProcess implements SessionHome {
     return new AgentFailure(kind, phase, `agent "${this.settings.id}": ${what}`)
   }
 }
-
-const OF_SESSIONS = /^elicitation\/create$/

@@ -32,9 +32,10 @@ export class PlaceQueue {
     return this.#waiting.size
   }
 
-  /** Tasks that may wait ahead of one more of this owner: of whom none waits finds a place behind full ones, up to as many again. */
-  boundFor(owner: string): number {
-    return this.#waiting.sizeOf(owner) === 0 ? 2 * this.#max : this.#max
+  /** True if no more tasks of this owner may wait: of whom none waits finds a place behind full ones, up to as many again. */
+  isFullFor(owner: string): boolean {
+    const max = this.#waiting.sizeOf(owner) === 0 ? 2 * this.#max : this.#max
+    return this.#running >= this.#concurrent && this.queued >= max
   }
 
   /** New bounds from now on; a task that has a place keeps it. */
@@ -48,7 +49,7 @@ export class PlaceQueue {
   enter(owner: string, maxMs: number, signal: AbortSignal, wasAdmitted = false): Promise<Leave | NoPlace> {
     if (signal.aborted) return Promise.resolve('cancelled')
     if (this.#running < this.#concurrent && this.queued === 0) return Promise.resolve(this.#occupy())
-    if (this.queued >= this.boundFor(owner) && !wasAdmitted) return Promise.resolve('full')
+    if (this.isFullFor(owner) && !wasAdmitted) return Promise.resolve('full')
     return new Promise(resolve => {
       const settle = (result: Leave | NoPlace): void => {
         stopTimer()

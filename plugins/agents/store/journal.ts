@@ -1,10 +1,8 @@
-import { type OutputStore, lastBoundary } from './output-store.ts'
-import type { TaskStore, Change } from './task-store.ts'
-import type { ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
-import { type Cleaner, cleanText, lineOf, withoutSecrets } from '../sandbox/text.ts'
+import { ACTIVE, type TaskData, type TaskRecord, type TaskStore, type Change } from './task-store.ts'
+import type { Question, ServiceEnvironment, TaskEvent, TaskState } from '../types/tasks.ts'
+import { type Cleaner, cleanText, lastBoundary, lineOf, withoutSecrets } from '../sandbox/text.ts'
 import { type JsonObject, type SqlDatabase } from '../../../src/plugin.ts'
 import type { AgentSettings } from '../types/settings.ts'
-import { ACTIVE, type TaskData, type TaskRecord } from './record.ts'
 
 /** Events within this time are written together. */
 const GATHER_MS = 200
@@ -23,7 +21,6 @@ interface JournalContext extends Cleaner {
   readonly environment: Pick<ServiceEnvironment, 'clock' | 'now' | 'hide'>
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly output: OutputStore
   readonly watchers: { tell(id: string): void }
 }
 
@@ -38,8 +35,6 @@ export class Journal {
   #events: TaskEvent[] = []
   #isChanged = false
   #stopTimer: (() => void) | undefined
-  /** Called when it turns out that the task has ended elsewhere. */
-  onLost: () => void = () => undefined
 
   constructor(context: JournalContext, { id, owner, data }: TaskRecord, output: Output) {
     this.#context = context
@@ -93,6 +88,30 @@ export class Journal {
     this.event('warning', line)
   }
 
+  attempt(agent: string): void {
+    this.data.attempts.push({ agent })
+    this.#soon()
+  }
+
+  /** Why the last attempt failed. */
+  attemptFailed(failure: string): void {
+    const last = this.data.attempts.at(-1)
+    if (last !== undefined) last.failure = lineOf(this.#context, failure)
+    this.#soon()
+  }
+
+  /** Opens a question; it is on disk with the state that says so. */
+  ask(question: Question): void {
+    this.data.questions.push(question)
+    this.#soon()
+  }
+
+  /** Closes a question, or all, as nobody waits for them any more. */
+  withdraw(id?: string): void {
+    this.data.questions = this.data.questions.filter(question => id !== undefined && question.id !== id)
+    this.#soon()
+  }
+
   usage(usage: JsonObject): void {
     const clean = withoutSecrets(this.#context, usage)
     const all = { ...this.data.usage, ...clean }
@@ -107,14 +126,14 @@ export class Journal {
     const kept = cutTo(bytes, this.#output.keep)
     this.data.diff = bytes.length
     this.data.diffKept = kept.length
-    this.#context.output.dropChunks(this.#id, 'diff')
-    if (kept.length > 0) this.#context.output.addChunk(this.#id, 'diff', 0, kept)
+    this.#context.tasks.dropChunks(this.#id, 'diff')
+    if (kept.length > 0) this.#context.tasks.addChunk(this.#id, 'diff', 0, kept)
   }
 
   /** Drops the text so far, as another agent begins anew. */
   forgetText(): void {
     this.#text = ''
-    this.#context.output.dropChunks(this.#id, 'text')
+    this.#context.tasks.dropChunks(this.#id, 'text')
     this.data.said = 0
     this.data.kept = 0
   }
@@ -144,19 +163,16 @@ export class Journal {
     this.#context.tasks.change(this.#id, this.#owner, ACTIVE, { hadEffect: true })
   }
 
-  /** Writes what has gathered; with `isLast` all of it. */
-  flush(isLast = false): void {
+  /** Writes what has gathered. */
+  flush(): void {
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (!this.#isChanged || !this.#context.database.isOpen) return
     this.#isChanged = false
-    let isMine = true
     this.#context.database.wholeSoon(() => {
-      isMine = this.#context.tasks.change(this.#id, this.#owner, ACTIVE, {})
-      if (isMine) this.#write(isLast)
+      if (this.#context.tasks.change(this.#id, this.#owner, ACTIVE, {})) this.#write(false)
     })
     this.#context.watchers.tell(this.#id)
-    if (!isMine) this.onLost()
   }
 
   /** Notes what came after the end, such as the changes of a task that was cancelled. */
@@ -177,18 +193,18 @@ export class Journal {
 
   #write(isLast: boolean): void {
     this.#isChanged = false
-    const { output, tasks } = this.#context
+    const { tasks } = this.#context
     const bytes = Buffer.from(this.#takeText(isLast))
     const kept = cutTo(bytes, Math.max(0, this.#output.keep - this.data.kept))
     // Text that comes after a cut would not follow on what is kept.
     const isWhole = this.data.said === this.data.kept
     if (kept.length > 0 && isWhole) {
-      output.addChunk(this.#id, 'text', this.data.kept, kept)
+      tasks.addChunk(this.#id, 'text', this.data.kept, kept)
       this.data.kept += kept.length
     }
     this.data.said += bytes.length
-    for (const event of this.#events) output.addEvent(this.#id, event)
-    if (this.#events.length > 0) output.dropEvents(this.#id, this.data.seq - this.#output.events)
+    for (const event of this.#events) tasks.addEvent(this.#id, event)
+    if (this.#events.length > 0) tasks.dropEvents(this.#id, this.data.seq - this.#output.events)
     this.#events = []
     tasks.write(this.#id, this.#owner, this.data)
   }

@@ -1,15 +1,100 @@
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import type { SQLInputValue } from 'node:sqlite'
-import { sqlNumber, sqlText, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
-import type { TaskState } from '../types/tasks.ts'
-import { hasEnded, type TaskData, type TaskRecord, type TaskStart } from './record.ts'
+import { type JsonObject, sqlNumber, sqlText, type SqlDatabase, type SqlRow } from '../../../src/plugin.ts'
+import type { Question, RouteDecision, TaskEvent, TaskRequest, TaskState } from '../types/tasks.ts'
+
+/** States from which there is no way on. */
+const FINAL: readonly TaskState[] = ['completed', 'failed', 'cancelled']
+/** In the hands of a runner. */
+export const ACTIVE: readonly TaskState[] = ['queued', 'starting', 'running', 'input_required']
+
+/** Beginning of a task; never changes. */
+export interface TaskStart {
+  /** Absent in tasks of earlier versions. */
+  readonly issuer?: string
+  readonly subject: string
+  /** Without secrets; undefined where prompts are not kept. */
+  readonly prompt: string | undefined
+  readonly request: Omit<TaskRequest, 'prompt' | 'idempotencyKey'>
+  readonly cwd: string
+  readonly files: readonly string[]
+  readonly decision: RouteDecision
+  readonly parent: string | undefined
+  readonly depth: number
+  /** The task whose worktree it works in: itself, or the one it goes on with. */
+  readonly ground: string
+  /** The session that it goes on in. */
+  readonly resume: string | undefined
+  /** Of what was asked, where a key stands for it. */
+  readonly digest?: string | undefined
+}
+
+/** State of it so far. */
+export interface TaskData {
+  sessionId?: string | undefined
+  stopReason?: string | undefined
+  progress?: string | undefined
+  usage?: JsonObject | undefined
+  isError: boolean
+  /** Bytes that the agent said, and those of them that were kept. */
+  said: number
+  kept: number
+  diff: number
+  diffKept: number
+  seq: number
+  files: string[]
+  denied: string[]
+  warnings: string[]
+  attempts: { agent: string; failure?: string | undefined }[]
+  /** Those that are open. */
+  questions: Question[]
+}
+
+/** One row. */
+export interface TaskRecord {
+  readonly id: string
+  readonly owner: string
+  readonly state: TaskState
+  readonly why: string | undefined
+  readonly agent: string | undefined
+  readonly root: string
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly endedAt: number | undefined
+  /** True once an agent may have begun with it. */
+  readonly wasPrompted: boolean
+  /** True once an agent may have changed something. */
+  readonly hadEffect: boolean
+  readonly start: TaskStart
+  readonly data: TaskData
+}
+
+export function emptyData(): TaskData {
+  return {
+    isError: false,
+    said: 0,
+    kept: 0,
+    diff: 0,
+    diffKept: 0,
+    seq: 0,
+    files: [],
+    denied: [],
+    warnings: [],
+    attempts: [],
+    questions: [],
+  }
+}
+
+export function hasEnded(state: TaskState): boolean {
+  return FINAL.includes(state)
+}
 
 /** Columns that a change writes; those that are undefined stay. */
 export interface Change {
   readonly state?: TaskState
   readonly why?: string
   readonly agent?: string
-  readonly runner?: string
   readonly wasPrompted?: boolean
   readonly hadEffect?: boolean
 }
@@ -20,7 +105,6 @@ export interface NewTask {
   readonly owner: string
   readonly key: string | undefined
   readonly root: string
-  readonly runner: string
   readonly start: TaskStart
   readonly data: TaskData
 }
@@ -37,6 +121,8 @@ const DROP_OLDEST = `DELETE FROM tasks WHERE id IN (
   SELECT id FROM tasks WHERE ended IS NOT NULL AND owner = (
     SELECT owner FROM tasks WHERE ended IS NOT NULL GROUP BY owner ORDER BY count(*) DESC LIMIT 1
   ) ORDER BY ended, id LIMIT ?)`
+/** Owner that it must belong to; nothing is read without that. */
+const OF_OWNER = 'task = (SELECT id FROM tasks WHERE id = ? AND owner = ?)'
 const UNENDED = `('queued', 'starting', 'running', 'input_required', 'interrupted')`
 
 /** The tasks on disk. Whoever asks for one says whose it is; a state changes only from those states that are named. */
@@ -73,38 +159,26 @@ export class TaskStore {
     return row === undefined ? undefined : recordOf(row)
   }
 
-  /** Newest first. */
-  list(owner: string, after: string | undefined, limit: number): TaskRecord[] {
-    const from = after === undefined ? undefined : this.find(after, owner)
-    if (after !== undefined && from === undefined) return []
-    const rows =
-      from === undefined
-        ? this.#database.all(
-            'SELECT * FROM tasks WHERE owner = ? ORDER BY created DESC, id DESC LIMIT ?',
-            owner,
-            limit,
-          )
-        : this.#database.all(
-            'SELECT * FROM tasks WHERE owner = ? AND (created, id) < (?, ?) ORDER BY created DESC, id DESC LIMIT ?',
-            ...[owner, from.createdAt, from.id, limit],
-          )
-    return rows.map(recordOf)
-  }
-
   /** A task, whoever's it is: for the owner of the gateway. */
   any(id: string): TaskRecord | undefined {
     const row = this.#database.get('SELECT * FROM tasks WHERE id = ?', id)
     return row === undefined ? undefined : recordOf(row)
   }
 
-  /** The newest first, whoever's they are: for the owner of the gateway. */
-  newest(after: string | undefined, limit: number): TaskRecord[] {
+  /** Newest first; without an owner those of all, for the owner of the gateway. */
+  list(owner: string | undefined, after: string | undefined, limit: number): TaskRecord[] {
     const from = after === undefined ? undefined : this.any(after)
-    if (after !== undefined && from === undefined) return []
-    const [where, values] =
-      from === undefined ? ['', []] : ['WHERE (created, id) < (?, ?)', [from.createdAt, from.id]]
+    if (after !== undefined && (from === undefined || (owner !== undefined && from.owner !== owner)))
+      return []
+    const conditions: [string, SQLInputValue[]][] = [
+      ...(owner === undefined ? [] : [['owner = ?', [owner]] as [string, string[]]]),
+      ...(from === undefined
+        ? []
+        : [['(created, id) < (?, ?)', [from.createdAt, from.id]] as [string, SQLInputValue[]]]),
+    ]
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.map(([sql]) => sql).join(' AND ')}`
     const sql = `SELECT * FROM tasks ${where} ORDER BY created DESC, id DESC LIMIT ?`
-    return this.#database.all(sql, ...values, limit).map(recordOf)
+    return this.#database.all(sql, ...conditions.flatMap(([, values]) => values), limit).map(recordOf)
   }
 
   /** Compare and set: false when it is in none of these states any more. */
@@ -116,7 +190,6 @@ export class TaskStore {
       // Why it was in the state before is not why it is in this one.
       ['why', change.why ?? (state === undefined ? undefined : null)],
       ['agent', change.agent],
-      ['runner', change.runner],
       ['prompted', bit(change.wasPrompted)],
       ['effect', bit(change.hadEffect)],
       ['ended', state !== undefined && hasEnded(state) ? now : undefined],
@@ -134,16 +207,10 @@ export class TaskStore {
     this.#database.run(sql, JSON.stringify(data), id, owner)
   }
 
-  /** The tasks whose grounds are still somebody's to work on. For the gateway itself, whoever's they are. */
+  /** The worktrees and directories of tasks that are kept, by name. */
   grounds(): ReadonlySet<string> {
-    const rows = this.#database.all(`SELECT DISTINCT json_extract(start, '$.ground') AS ground FROM tasks`)
-    return new Set(rows.map(({ ground }) => String(ground)))
-  }
-
-  /** The directories that tasks work in. For the gateway itself, whoever's they are. */
-  directories(): readonly string[] {
-    const rows = this.#database.all(`SELECT DISTINCT json_extract(start, '$.cwd') AS cwd FROM tasks`)
-    return rows.map(({ cwd }) => String(cwd))
+    const sql = `SELECT DISTINCT json_extract(start, '$.ground') AS ground, json_extract(start, '$.cwd') AS cwd FROM tasks`
+    return new Set(this.#database.all(sql).flatMap(row => [String(row.ground), basename(String(row.cwd))]))
   }
 
   /** Number of tasks that one task and its children have begun; they are its owner's. */
@@ -152,47 +219,73 @@ export class TaskStore {
     return sqlNumber(this.#database.get(sql, root, owner)?.n)
   }
 
-  /** Tasks that have not ended and are in the hands of none of these runners. For the gateway itself, whoever's they are. */
-  abandoned(alive: readonly string[], limit: number): TaskRecord[] {
-    return this.#database
-      .all(
-        `SELECT * FROM tasks WHERE ended IS NULL AND state <> 'interrupted'
-          AND (runner IS NULL OR runner NOT IN (SELECT value FROM json_each(?))) ORDER BY created LIMIT ?`,
-        JSON.stringify(alive),
-        limit,
-      )
-      .map(recordOf)
-  }
-
-  /** Takes over a task of a runner that is gone: false when somebody else has. */
-  takeOver({ id, owner, state, runner }: TaskRecord, by: string): boolean {
-    const sql = `UPDATE tasks SET runner = ? WHERE id = ? AND owner = ? AND state = ? AND runner IS ?`
-    return this.#database.run(sql, by, id, owner, state, runner ?? null) === 1
+  /** Tasks that a gateway which is gone was at work on. */
+  unfinished(): TaskRecord[] {
+    const sql = `SELECT * FROM tasks WHERE ended IS NULL AND state <> 'interrupted' ORDER BY created`
+    return this.#database.all(sql).map(recordOf)
   }
 
   /** Drops what has been kept for its time, and gives up what nobody let go on. The tasks that are gone. */
-  sweep(ttlMs: number): TaskRecord[] {
+  sweep(ttlMs: number): void {
     const before = this.#now() - ttlMs
-    return this.#database.whole(() => {
+    this.#database.whole(() => {
       this.#database.run(
         `UPDATE tasks SET state = 'cancelled', why = 'it was interrupted, and nobody let it go on', ended = ?
           WHERE state = 'interrupted' AND updated < ?`,
         this.#now(),
         before,
       )
-      const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended < ? ORDER BY ended LIMIT ?) RETURNING *`
-      const swept = this.#database.all(sql, before, MAX_SWEPT).map(recordOf)
-      this.dropped += swept.length
-      return swept
+      const sql = `DELETE FROM tasks WHERE id IN (SELECT id FROM tasks WHERE ended < ? ORDER BY ended LIMIT ?)`
+      this.dropped += this.#database.run(sql, before, MAX_SWEPT)
     })
   }
 
-  #insert({ id, owner, key, root, runner, start, data }: NewTask): void {
+  addEvent(task: string, { seq, ...event }: TaskEvent): void {
+    this.#add(task, 'event', seq, Buffer.from(JSON.stringify(event)))
+  }
+
+  /** Keeps those after this number. */
+  dropEvents(task: string, upTo: number): void {
+    this.#database.run(`DELETE FROM output WHERE task = ? AND what = 'event' AND at <= ?`, task, upTo)
+  }
+
+  events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
+    const sql = `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = 'event' AND at > ? ORDER BY at LIMIT ?`
+    return this.#database.all(sql, id, owner, since, limit).map(({ at, body }) => ({
+      seq: sqlNumber(at),
+      ...(JSON.parse(bytesOf(body).toString()) as Omit<TaskEvent, 'seq'>),
+    }))
+  }
+
+  addChunk(task: string, what: 'text' | 'diff', offset: number, bytes: Buffer): void {
+    this.#add(task, what, offset, bytes)
+  }
+
+  dropChunks(task: string, what: 'text' | 'diff'): void {
+    this.#database.run('DELETE FROM output WHERE task = ? AND what = ?', task, what)
+  }
+
+  /** Bytes from an offset on, as far as there are any. */
+  bytes(id: string, owner: string, what: 'text' | 'diff', offset: number, length: number): Buffer {
+    const rows = this.#database.all(
+      `SELECT at, body FROM output WHERE ${OF_OWNER} AND what = ? AND at < ? AND at + length(body) > ? ORDER BY at`,
+      ...[id, owner, what, offset + length, offset],
+    )
+    const first = sqlNumber(rows[0]?.at)
+    const all = Buffer.concat(rows.map(({ body }) => bytesOf(body)))
+    return all.subarray(Math.max(offset - first, 0), offset - first + length)
+  }
+
+  #add(task: string, what: string, at: number, body: Buffer): void {
+    this.#database.run('INSERT OR REPLACE INTO output VALUES (?, ?, ?, ?)', task, what, at, body)
+  }
+
+  #insert({ id, owner, key, root, start, data }: NewTask): void {
     const now = this.#now()
     this.#database.run(
-      `INSERT INTO tasks (id, owner, state, runner, key, root, created, updated, start, data)
-        VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, owner, runner, key === undefined ? null : digestOf(key), root, now, now],
+      `INSERT INTO tasks (id, owner, state, key, root, created, updated, start, data)
+        VALUES (?, ?, 'queued', ?, ?, ?, ?, ?, ?)`,
+      ...[id, owner, key === undefined ? null : digestOf(key), root, now, now],
       ...[JSON.stringify(start), JSON.stringify(data)],
     )
   }
@@ -214,6 +307,10 @@ export class TaskStore {
   }
 }
 
+function bytesOf(body: SqlRow[string] | undefined): Buffer {
+  return Buffer.from(body instanceof Uint8Array ? body : [])
+}
+
 function bit(value: boolean | undefined): number | undefined {
   return value === undefined ? undefined : Number(value)
 }
@@ -230,7 +327,6 @@ function recordOf(row: SqlRow): TaskRecord {
     state: String(row.state) as TaskState,
     why: sqlText(row.why),
     agent: sqlText(row.agent),
-    runner: sqlText(row.runner),
     root: String(row.root),
     createdAt: sqlNumber(row.created),
     updatedAt: sqlNumber(row.updated),

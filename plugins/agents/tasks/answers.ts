@@ -1,11 +1,10 @@
 import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import { agentError } from '../errors.ts'
-import type { QuestionAnswer } from '../types/tasks.ts'
+import type { Question, QuestionAnswer } from '../types/tasks.ts'
 import { absentCaller, beginningAgain } from './questions.ts'
 import { liveOf, type TaskContext } from './context.ts'
-import { lineOf, withoutSecrets } from '../sandbox/text.ts'
-import type { AskedQuestion } from '../store/output-store.ts'
-import type { TaskRecord } from '../store/record.ts'
+import { lineOf } from '../sandbox/text.ts'
+import type { TaskRecord } from '../store/task-store.ts'
 import { recordOf } from './create-task.ts'
 import { run } from './runner.ts'
 
@@ -15,28 +14,19 @@ const MAX_ANSWER = 64 * 1024
 export function answer(context: TaskContext, record: TaskRecord, id: string, given: QuestionAnswer): void {
   const wrong = (why: string): Error =>
     agentError('GW_AGENT_QUESTION', { question: lineOf(context, id, 64), task: record.id, why })
-  const question = context.output.question(record.id, record.owner, id)
-  if (question === undefined) throw wrong('there is no such question')
-  if (question.answer !== undefined) throw wrong('it has been answered already')
+  const question = record.data.questions.find(each => each.id === id)
+  if (question === undefined) throw wrong('there is no such question, or it has been answered')
   const flaw = flawOf(given, question)
   if (flaw !== undefined) throw wrong(flaw)
   if (question.kind === 'continue' && record.state !== 'interrupted')
     throw wrong('the task is not interrupted any more')
-  const written = writtenOf(context, given)
-  if (!context.output.answer(record.id, record.owner, id, written))
-    throw wrong('it has been answered already')
   if (question.kind === 'continue') goOn(context, record, given)
   else context.live.get(record.id)?.asks.get(id)?.(given)
   context.watchers.tell(record.id)
 }
 
-/** The part of an answer that is kept. */
-function writtenOf(context: TaskContext, given: QuestionAnswer): QuestionAnswer {
-  return given.action === 'accept' ? { ...given, content: withoutSecrets(context, given.content) } : given
-}
-
 /** Says what is wrong with an answer; undefined when it fits the question. */
-function flawOf(given: QuestionAnswer, { kind, schema }: AskedQuestion): string | undefined {
+function flawOf(given: QuestionAnswer, { kind, schema }: Question): string | undefined {
   if (given.action !== 'accept') return undefined
   const { content } = given
   if (!isObject(content)) return 'its content is no object'
@@ -65,18 +55,14 @@ function goOn(context: TaskContext, record: TaskRecord, given: QuestionAnswer): 
   const { id, owner } = record
   if (given.action !== 'accept') {
     const { journal } = liveOf(context, record, undefined, absentCaller(record))
+    journal.withdraw()
     journal.move(['interrupted'], 'cancelled', { why: 'its owner did not let it go on' })
     return
   }
   const message = typeof given.content.message === 'string' ? given.content.message : undefined
   const live = liveOf(context, record, record.start.prompt, absentCaller(record))
-  if (
-    !live.journal.move(['interrupted'], 'queued', {
-      why: 'its owner lets it go on',
-      runner: context.runners.id,
-    })
-  )
-    return
+  live.journal.withdraw()
+  if (!live.journal.move(['interrupted'], 'queued', { why: 'its owner lets it go on' })) return
   const agents =
     record.wasPrompted && record.agent !== undefined ? [record.agent] : record.start.decision.chosen
   const beginning = beginningAgain(recordOf(context, id, owner), message)

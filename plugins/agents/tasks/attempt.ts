@@ -12,7 +12,7 @@ import {
 import type { CallbackToken } from '../types/tasks.ts'
 import { CannotGoOn } from './outcome.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import type { TaskStart } from '../store/record.ts'
+import type { TaskStart } from '../store/task-store.ts'
 import { sideOf } from './session-handler.ts'
 
 interface Place {

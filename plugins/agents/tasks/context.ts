@@ -1,13 +1,9 @@
 import { type callers, type SqlDatabase } from '../../../src/plugin.ts'
 import type { Counters } from '../metrics.ts'
 import type { PlaceQueue } from '../scheduling/queue.ts'
-import type { TurnCounts } from '../scheduling/rate-limits.ts'
-import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
+import type { Route } from '../scheduling/routing.ts'
 import { Journal } from '../store/journal.ts'
-import type { Runners } from '../store/leases.ts'
-import type { OutputStore } from '../store/output-store.ts'
-import type { TaskRecord } from '../store/record.ts'
-import type { TaskStore } from '../store/task-store.ts'
+import type { TaskRecord, TaskStore } from '../store/task-store.ts'
 import type { AgentHost, AgentSession, Containment } from '../types/agent.ts'
 import type { AgentsConfig } from '../types/settings.ts'
 import type { Callback, Caller, QuestionAnswer, ServiceEnvironment } from '../types/tasks.ts'
@@ -39,9 +35,6 @@ export interface TaskContext {
   readonly environment: ServiceEnvironment
   readonly database: SqlDatabase
   readonly tasks: TaskStore
-  readonly output: OutputStore
-  readonly turns: TurnCounts
-  readonly runners: Runners
   readonly watchers: Watchers
   readonly counters: Counters
   /** Tasks that this gateway runs, by id. */
@@ -50,7 +43,7 @@ export interface TaskContext {
   /** When an agent that was not well was last tried, by id. */
   readonly probed: Map<string, number>
   parts: ServiceParts
-  route: (wanted: RouteRequest, agents: readonly AgentFactsNow[]) => Routed
+  route: Route
   isStopping: boolean
 }
 

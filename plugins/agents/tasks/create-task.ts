@@ -5,15 +5,17 @@ import { agentError } from '../errors.ts'
 import type { AgentSettings } from '../types/settings.ts'
 import { beginningOf } from './questions.ts'
 import { liveOf, type TaskContext } from './context.ts'
-import { emptyData, hasEnded, type TaskRecord, type TaskStart } from '../store/record.ts'
-import type { AgentFactsNow, RouteRequest, Routed } from '../scheduling/routing.ts'
+import { emptyData, hasEnded, type NewTask, type TaskRecord, type TaskStart } from '../store/task-store.ts'
+import type { AgentStatus, RouteRequest } from '../scheduling/routing.ts'
 import { run } from './runner.ts'
-import type { NewTask } from '../store/task-store.ts'
 import type { AgentHealth, AgentHost } from '../types/agent.ts'
 import { lineOf } from '../sandbox/text.ts'
 
 /** An agent that was not well is tried again no sooner than this. */
 const PROBE_PAUSE_MS = 30_000
+
+/** After which somebody with no place is told to come back: nobody knows when one is free. */
+const RETRY_MS = 1000
 
 /** Takes a task: it is on disk when this resolves, and goes on by itself. @throws GatewayError GW_AGENT_* */
 export async function delegate(
@@ -31,10 +33,10 @@ export async function delegate(
   if (before !== undefined && place.cwd !== before.start.cwd)
     throw agentError('GW_AGENT_TASK_BUSY', { task: before.id, why: 'it worked in another directory' })
   const wanted = routeRequestOf(request, caller, before)
-  const routed = await routeNow(context, wanted, caller)
+  const decision = await routeNow(context, wanted, caller)
   if (context.isStopping) throw gatewayError('GW_STOPPING')
-  refuseUnlessChosen(context, routed, wanted)
-  const task = newTask(context, request, caller, { before, parent, place, routed })
+  refuseUnlessChosen(context, decision, wanted, caller)
+  const task = newTask(context, request, caller, { before, parent, place, decision })
   return begin(context, task, request, caller)
 }
 
@@ -53,20 +55,20 @@ interface Circumstances {
   readonly before: TaskRecord | undefined
   readonly parent: TaskRecord | undefined
   readonly place: { readonly cwd: string; readonly files: readonly string[] }
-  readonly routed: Routed
+  readonly decision: RouteDecision
 }
 
 function newTask(
-  { environment, parts, runners }: TaskContext,
+  { environment, parts }: TaskContext,
   request: TaskRequest,
   { owner, issuer, subject }: Caller,
-  { before, parent, place, routed }: Circumstances,
+  { before, parent, place, decision }: Circumstances,
 ): NewTask {
   const id = `t_${randomBytes(16).toString('hex')}`
   const start: TaskStart = {
     ...{ issuer, subject, request: withoutPrompt(request), cwd: place.cwd, files: place.files },
     prompt: parts.tasks.keepPrompt ? environment.hide(request.prompt) : undefined,
-    decision: routed.decision,
+    decision,
     parent: parent?.id,
     depth: parent === undefined ? 0 : parent.start.depth + 1,
     ground: before?.start.ground ?? id,
@@ -74,14 +76,14 @@ function newTask(
     digest: request.idempotencyKey === undefined ? undefined : digestOf(request),
   }
   const root = parent?.root ?? id
-  return { id, owner, key: request.idempotencyKey, root, runner: runners.id, start, data: emptyData() }
+  return { id, owner, key: request.idempotencyKey, root, start, data: emptyData() }
 }
 
 /** Builds the routing request of a task. */
 export function routeRequestOf(request: TaskRequest, caller: Caller, before?: TaskRecord): RouteRequest {
-  const { agent, taskType, capabilities, prompt } = request
+  const { agent, taskType, capabilities } = request
   // A session is its agent's: nobody else can go on in it.
-  return { agent: before?.agent ?? agent, taskType, capabilities, prompt, caller }
+  return { agent: before?.agent ?? agent, taskType, capabilities, caller }
 }
 
 function begin(context: TaskContext, task: NewTask, request: TaskRequest, caller: Caller): TaskRecord {
@@ -150,29 +152,29 @@ function whyNoMore(context: TaskContext, { agent, owner, root, start }: TaskReco
 }
 
 function refuseUnlessChosen(
-  { parts }: TaskContext,
-  { decision, refused }: Routed,
+  { parts, queues }: TaskContext,
+  decision: RouteDecision,
   { agent }: RouteRequest,
+  { owner }: Caller,
 ): void {
   if (agent !== undefined && !parts.agents.has(agent))
     throw agentError('GW_AGENT_UNKNOWN', { agent, meant: '' })
-  if (refused !== undefined) {
-    const { isQueue, why, retryAfterMs } = refused
-    const code = isQueue ? 'GW_AGENT_QUEUE_FULL' : 'GW_AGENT_LIMIT'
-    throw agentError(code, { agent: refused.agent, why, retryAfterMs, decision })
-  }
-  if (decision.chosen.length === 0)
+  const [first] = decision.chosen
+  if (first === undefined)
     throw agentError('GW_AGENT_NONE_FITS', { why: whyNobody(decision, agent), decision })
+  if (!decision.chosen.every(id => queues.get(id)?.isFullFor(owner) === true)) return
+  const why = `it is busy, and ${queues.get(first)?.queued ?? 0} wait already`
+  throw agentError('GW_AGENT_QUEUE_FULL', { agent: first, why, retryAfterMs: RETRY_MS, decision })
 }
 
 function withoutPrompt({ prompt: _, idempotencyKey: __, ...request }: TaskRequest): TaskStart['request'] {
   return request
 }
 
-/** The decision for a task now; where nobody is well, those who were not are looked at once more. */
-async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Caller): Promise<Routed> {
-  const routed = context.route(wanted, factsNow(context, caller))
-  if (routed.decision.chosen.length > 0 || routed.refused !== undefined) return routed
+/** The decision for a task now; if nobody is well, those who were not are probed again. */
+async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Caller): Promise<RouteDecision> {
+  const decision = context.route(wanted, agentStatuses(context, caller))
+  if (decision.chosen.length > 0) return decision
   const now = context.environment.clock.now()
   const ill = [...context.parts.agents.values()].filter(
     ({ health, settings: { id } }) =>
@@ -180,29 +182,19 @@ async function routeNow(context: TaskContext, wanted: RouteRequest, caller: Call
       (wanted.agent === undefined || wanted.agent === id) &&
       now - (context.probed.get(id) ?? -Infinity) >= PROBE_PAUSE_MS,
   )
-  if (ill.length === 0) return routed
+  if (ill.length === 0) return decision
   for (const { settings } of ill) context.probed.set(settings.id, now)
   await Promise.all(ill.map(host => host.probe()))
-  return context.route(wanted, factsNow(context, caller))
+  return context.route(wanted, agentStatuses(context, caller))
 }
 
 /** Every agent as a decision sees it. */
-export function factsNow(context: TaskContext, caller: Caller): AgentFactsNow[] {
-  return [...context.parts.agents.values()].map(host => factsOf(context, host, caller))
-}
-
-function factsOf(context: TaskContext, host: AgentHost, caller: Caller): AgentFactsNow {
-  const { id, capabilities, priority, limits } = host.settings
-  const { onLimit, concurrent, queue, queueTimeoutMs } = limits
-  const places = context.queues.get(id)
-  return {
-    ...{ id, capabilities, priority, onLimit, concurrent, queueTimeoutMs },
-    running: places?.running ?? 0,
-    queued: places?.queued ?? 0,
-    queue: places?.boundFor(caller.owner) ?? queue,
-    unfit: illnessOf(healthOf(context, host)) ?? lockOf(context, id, concurrent, caller),
-    spent: context.turns.spent(id, limits),
-  }
+export function agentStatuses(context: TaskContext, caller: Caller): AgentStatus[] {
+  return [...context.parts.agents.values()].map(host => {
+    const { id, capabilities, limits } = host.settings
+    const unfit = illnessOf(healthOf(context, host)) ?? lockOf(context, id, limits.concurrent, caller)
+    return { id, capabilities, unfit }
+  })
 }
 
 function illnessOf({ state, why }: AgentHealth): string | undefined {
@@ -253,14 +245,13 @@ function lockOf(
 /** One agent as callers see it. */
 export function rowOf(context: TaskContext, host: AgentHost): AgentRow {
   const { settings, load } = host
-  const { id, title, description, capabilities, priority, limits } = settings
+  const { id, title, description, capabilities } = settings
   const places = context.queues.get(id)
   return {
-    ...{ id, title, description, priority, health: healthOf(context, host), load },
+    ...{ id, title, description, health: healthOf(context, host), load },
     capabilities: [...capabilities],
     running: places?.running ?? 0,
     queued: places?.queued ?? 0,
-    left: context.turns.left(id, limits),
   }
 }
 

@@ -2,8 +2,7 @@ import { isObject, type JsonObject } from '../../../src/plugin.ts'
 import type { Caller, Question, QuestionAnswer } from '../types/tasks.ts'
 import type { LiveTask, TaskContext } from './context.ts'
 import { lineOf } from '../sandbox/text.ts'
-
-import { ACTIVE, type TaskRecord } from '../store/record.ts'
+import { ACTIVE, type TaskRecord } from '../store/task-store.ts'
 
 /** Prompt for an agent whose turn was cut off, when its owner has no other. */
 const GO_ON = 'You were interrupted. Look at what you have done so far, and go on with the task from there.'
@@ -34,7 +33,7 @@ export function ask(
   maxMs: number,
   unwanted?: AbortSignal,
 ): Promise<Outcome> {
-  const { record, journal, asks } = live
+  const { journal, asks } = live
   if (++live.asked > MAX_ASKED) return refused(live)
   // Signals that nobody waits any more: the task was cancelled, or the agent took its question back.
   const gone = [live.controller.signal, ...(unwanted === undefined ? [] : [unwanted])]
@@ -43,13 +42,13 @@ export function ask(
   if (gone.some(({ aborted }) => aborted)) return Promise.resolve('ended')
   journal.event('permission', `asks: ${message}`)
   const id = questionId(journal.data.seq)
-  context.output.ask(record.id, { id, kind, message, schema: JSON.parse(hidden) as JsonObject })
+  journal.ask({ id, kind, message, schema: JSON.parse(hidden) as JsonObject })
   const outcome = new Promise<Outcome>(resolve => {
     const settle = (result: Outcome): void => {
       if (!asks.delete(id)) return
       stopTimer()
       for (const signal of gone) signal.removeEventListener('abort', onAbort)
-      if (typeof result === 'string') context.output.answer(record.id, record.owner, id, { action: 'cancel' })
+      journal.withdraw(id)
       if (asks.size === 0) journal.move(['input_required'], 'running')
       resolve(result)
     }
@@ -95,22 +94,12 @@ export async function elicit(
 }
 
 /** Puts a task that was cut off into the hands of its owner. False when it has ended meanwhile. */
-export function askToContinue(
-  context: TaskContext,
-  { record, journal }: Pick<LiveTask, 'record' | 'journal'>,
-  why: string,
-): boolean {
-  context.output.withdraw(record.id)
-  // Before the state says so: whoever sees that it waits finds what for.
-  const id = questionId(journal.data.seq + 1)
-  context.output.ask(record.id, {
-    id,
-    kind: 'continue',
-    message: `${why}. Shall the task go on?`,
-    schema: SCHEMA,
-  })
+export function askToContinue({ journal }: Pick<LiveTask, 'journal'>, why: string): boolean {
+  journal.withdraw()
+  const message = `${why}. Shall the task go on?`
+  journal.ask({ id: questionId(journal.data.seq + 1), kind: 'continue', message, schema: SCHEMA })
   if (journal.move(ACTIVE, 'interrupted', { why })) return true
-  context.output.withdraw(record.id)
+  journal.withdraw()
   return false
 }
 

@@ -5,9 +5,8 @@ import type { Beginning } from './questions.ts'
 import { type Ending, endingOf, endingOfFailure, mayFallBack, type Outcome } from './outcome.ts'
 import { askToContinue } from './questions.ts'
 import type { LiveTask, TaskContext } from './context.ts'
-import { lineOf } from '../sandbox/text.ts'
 import type { Leave } from '../scheduling/queue.ts'
-import { ACTIVE } from '../store/record.ts'
+import { ACTIVE } from '../store/task-store.ts'
 
 /** Failures of an agent that has lost the session, or never begun. */
 const MAY_PASS: ReadonlySet<AgentFailure['kind']> = new Set(['refused', 'lost', 'empty'])
@@ -30,7 +29,6 @@ interface Passed {
 export async function run(context: TaskContext, live: LiveTask, course: Course): Promise<void> {
   const { record, controller } = live
   context.live.set(record.id, live)
-  live.journal.onLost = () => stop(live, 'it ended elsewhere')
   try {
     await finish(context, live, await firstOf(context, live, course))
   } catch (error) {
@@ -91,57 +89,21 @@ async function tryOne(
   }
 }
 
-/** A place, and a turn within the limits; undefined when the task is not wanted any more. */
+/** A place at an agent; undefined when the task is not wanted any more. */
 async function placeAt(
   context: TaskContext,
   { record, controller }: LiveTask,
   { settings: { id, limits } }: AgentHost,
   { wasAdmitted }: Course,
 ): Promise<Leave | Passed | undefined> {
-  const { signal } = controller
-  const until = context.environment.clock.now() + limits.queueTimeoutMs
-  const leave = await context.queues.get(id)?.enter(record.owner, limits.queueTimeoutMs, signal, wasAdmitted)
+  const { queueTimeoutMs } = limits
+  const leave = await context.queues
+    .get(id)
+    ?.enter(record.owner, queueTimeoutMs, controller.signal, wasAdmitted)
   if (leave === 'cancelled') return undefined
   if (leave === 'full') return { passed: 'its queue is full', outcome: 'limit' }
-  if (typeof leave !== 'function')
-    return { passed: `no place was free within ${limits.queueTimeoutMs} ms`, outcome: 'limit' }
-  const passed = await takeTurn(context, id, limits, until, signal)
-  if (passed === undefined) return leave
-  leave()
-  return passed
-}
-
-async function takeTurn(
-  context: TaskContext,
-  id: string,
-  limits: AgentHost['settings']['limits'],
-  until: number,
-  signal: AbortSignal,
-): Promise<Passed | undefined> {
-  for (;;) {
-    const spent = signal.aborted ? undefined : context.turns.take(id, limits)
-    if (spent === undefined) return undefined
-    const { limit, retryAfterMs } = spent
-    context.counters.rateLimited(id, limit)
-    if (limits.onLimit !== 'queue' || context.environment.clock.now() + retryAfterMs > until)
-      return {
-        passed: `its limit ${limit} is spent for ${Math.ceil(retryAfterMs / 1000)} s more`,
-        outcome: 'limit',
-      }
-    await pause(context, retryAfterMs, signal)
-  }
-}
-
-function pause({ environment }: TaskContext, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = (): void => {
-      stopTimer()
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const stopTimer = environment.clock.after(ms, done)
-    signal.addEventListener('abort', done, { once: true })
-  })
+  if (typeof leave === 'function') return leave
+  return { passed: `no place was free within ${queueTimeoutMs} ms`, outcome: 'limit' }
 }
 
 async function once(
@@ -151,14 +113,14 @@ async function once(
   beginning: Beginning,
   isLast: boolean,
 ): Promise<Ending | Passed | undefined> {
-  const { record, journal, controller } = live
-  const number = context.output.addAttempt(record.id, host.settings.id)
+  const { journal, controller } = live
+  journal.attempt(host.settings.id)
   try {
     return endingOf(await attemptTwice(context, live, host, beginning), factsOf(live))
   } catch (error) {
     if (controller.signal.aborted) return undefined
     const failure = error instanceof AgentFailure ? `${error.kind}: ${error.message}` : reasonOf(error)
-    context.output.endAttempt(record.id, number, lineOf(context, failure))
+    journal.attemptFailed(failure)
     if (isLast || !mayFallBack(error, live.hadEffect)) return endingOfFailure(error, factsOf(live))
     journal.forgetText()
     const isBack = journal.move(['starting', 'running', 'input_required'], 'queued', {
@@ -175,8 +137,8 @@ function factsOf({ isLate, isBroken, journal, deniedBy }: LiveTask): Parameters<
 
 async function finish(context: TaskContext, live: LiveTask, ending: Ending | undefined): Promise<void> {
   const { record, journal, controller } = live
-  context.output.withdraw(record.id)
-  if (ending?.state === 'interrupted') askToContinue(context, live, ending.why ?? 'it was interrupted')
+  journal.withdraw()
+  if (ending?.state === 'interrupted') askToContinue(live, ending.why ?? 'it was interrupted')
   else if (ending !== undefined && !controller.signal.aborted) {
     journal.data.isError = ending.state === 'failed'
     journal.data.stopReason = ending.stopReason
@@ -203,11 +165,13 @@ async function attemptTwice(
   host: AgentHost,
   beginning: Beginning,
 ): Promise<TurnEnd> {
-  const { id, limits } = host.settings
+  const { id } = host.settings
   const first = await outcomeOf(context, live, host, beginning)
   const why = whyAgain(live, first)
-  const mayTurn = why !== undefined && context.turns.take(id, limits) === undefined
-  if (mayTurn && live.journal.move(['starting', 'running'], 'starting', { why: `once more: ${why}` })) {
+  if (
+    why !== undefined &&
+    live.journal.move(['starting', 'running'], 'starting', { why: `once more: ${why}` })
+  ) {
     live.journal.warn(`${id} was asked once more: ${why}`)
     return endOf(live, host, await outcomeOf(context, live, host, beginning))
   }
@@ -245,10 +209,8 @@ function whyEmpty({ stopReason, usage }: TurnEnd): string | undefined {
 
 function whyPassing(error: unknown): string | undefined {
   if (!(error instanceof AgentFailure)) return undefined
-  const { phase, kind, details, message } = error
-  // Some agents answer so while they still close another session. A refusal without an answer is one of our own.
-  const isUnopened = phase === 'session' && kind === 'refused' && details?.code !== undefined
-  return isUnopened || (phase === 'prompt' && MAY_PASS.has(kind)) ? message : undefined
+  const { phase, kind, message } = error
+  return phase === 'prompt' && MAY_PASS.has(kind) ? message : undefined
 }
 
 /** A turn in which nothing was said, done or used is none: some agents end it so when their model refuses. */

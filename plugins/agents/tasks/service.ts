@@ -1,13 +1,9 @@
 import { type Figure, gatewayError, parseDuration, SqlDatabase } from '../../../src/plugin.ts'
 import { Counters } from '../metrics.ts'
 import { PlaceQueue } from '../scheduling/queue.ts'
-import { TurnCounts } from '../scheduling/rate-limits.ts'
 import { routing } from '../scheduling/routing.ts'
 import { openDatabase } from '../store/database.ts'
-import { Runners } from '../store/leases.ts'
-import { OutputStore } from '../store/output-store.ts'
-import { ACTIVE, hasEnded } from '../store/record.ts'
-import { TaskStore } from '../store/task-store.ts'
+import { ACTIVE, hasEnded, TaskStore } from '../store/task-store.ts'
 import type { AgentsConfig } from '../types/settings.ts'
 import type {
   AgentRow,
@@ -23,10 +19,10 @@ import type {
   TaskView,
 } from '../types/tasks.ts'
 import { answer } from './answers.ts'
-import { factsNow, rowOf, delegate, recordOf, routeRequestOf } from './create-task.ts'
+import { agentStatuses, rowOf, delegate, recordOf, routeRequestOf } from './create-task.ts'
 import { liveOf, Watchers, type ServiceParts, type TaskContext, type TaskSettings } from './context.ts'
 import { askToContinue } from './questions.ts'
-import { lookAround, prune, tidyUp, recover } from './maintenance.ts'
+import { prune, tidyUp, recover } from './maintenance.ts'
 import { stop } from './runner.ts'
 import { pieceOf, summaryOf, viewOf, waitFor } from './views.ts'
 
@@ -42,9 +38,9 @@ export function taskSettingsOf(config: AgentsConfig['tasks']): TaskSettings {
 /** The task service over a database, with agents behind it. One for the whole life of the gateway: a reload renews its parts. */
 export class LocalTaskService implements TaskService {
   readonly #context: TaskContext
-  readonly #stops: (() => void)[] = []
+  readonly #stopTidying: () => void
 
-  /** @throws SyntaxError for a keyword that is no pattern, Error when there can be no database */
+  /** @throws Error when there can be no database */
   constructor(environment: ServiceEnvironment, parts: ServiceParts) {
     const { file, log, now } = environment
     const route = routing(parts.routing, parts.auth)
@@ -56,9 +52,6 @@ export class LocalTaskService implements TaskService {
     this.#context = {
       ...{ environment, database, parts, route, isStopping: false },
       tasks: new TaskStore(database, now),
-      output: new OutputStore(database),
-      turns: new TurnCounts(database, now),
-      runners: new Runners(database, now),
       watchers: new Watchers(),
       counters: new Counters(),
       live: new Map(),
@@ -68,10 +61,10 @@ export class LocalTaskService implements TaskService {
     this.renew(parts)
     recover(this.#context)
     void prune(this.#context)
-    this.#stops.push(lookAround(this.#context), tidyUp(this.#context))
+    this.#stopTidying = tidyUp(this.#context)
   }
 
-  /** Other parts from now on; what runs goes on with those that it began with. @throws SyntaxError */
+  /** Other parts from now on; what runs goes on with those that it began with. */
   renew(parts: ServiceParts): void {
     const route = routing(parts.routing, parts.auth)
     const context = this.#context
@@ -89,15 +82,13 @@ export class LocalTaskService implements TaskService {
     const context = this.#context
     if (context.isStopping) return
     context.isStopping = true
-    for (const stop of this.#stops) stop()
+    this.#stopTidying()
     for (const live of context.live.values()) {
       const { id, owner } = live.record
-      if (context.tasks.find(id, owner)?.wasPrompted === true)
-        askToContinue(context, live, 'the gateway was stopped')
+      if (context.tasks.find(id, owner)?.wasPrompted === true) askToContinue(live, 'the gateway was stopped')
       live.journal.last()
       stop(live, 'the gateway stops')
     }
-    context.runners.leave()
     context.database.close()
     for (const task of context.watchers.tasks) context.watchers.tell(task)
   }
@@ -125,7 +116,7 @@ export class LocalTaskService implements TaskService {
   all({ after, limit }: { readonly after: string | undefined; readonly limit: number }): TaskSummary[] {
     if (!this.#context.database.isOpen) return []
     const bounded = Math.min(Math.max(Math.trunc(limit), 1), MAX_LISTED)
-    return this.#context.tasks.newest(after, bounded).map(summaryOf)
+    return this.#context.tasks.list(undefined, after, bounded).map(summaryOf)
   }
 
   ownerOf(id: string): string | undefined {
@@ -142,7 +133,7 @@ export class LocalTaskService implements TaskService {
 
   events(id: string, owner: string, since: number, limit: number): TaskEvent[] {
     if (this.view(id, owner) === undefined) return []
-    return this.#context.output.events(id, owner, since, Math.max(1, limit))
+    return this.#context.tasks.events(id, owner, since, Math.max(1, limit))
   }
 
   page(
@@ -158,7 +149,9 @@ export class LocalTaskService implements TaskService {
   }
 
   answer(id: string, owner: string, question: string, given: QuestionAnswer): TaskView {
+    this.#context.live.get(id)?.journal.flush()
     answer(this.#context, recordOf(this.#context, id, owner), question, given)
+    this.#context.live.get(id)?.journal.flush()
     return viewOf(this.#context, recordOf(this.#context, id, owner))
   }
 
@@ -169,8 +162,8 @@ export class LocalTaskService implements TaskService {
     const live = context.live.get(id)
     const { journal } =
       live ?? liveOf(context, record, undefined, { owner, issuer: '', subject: '', parent: undefined })
+    journal.withdraw()
     if (!journal.move([...ACTIVE, 'interrupted'], 'cancelled', { why })) return false
-    context.output.withdraw(id)
     if (live === undefined) context.counters.task(record.agent ?? 'none', 'cancelled', 'stopped')
     else stop(live, why)
     // Tasks that a cancelled task began have nobody left who waits for them.
@@ -193,7 +186,7 @@ export class LocalTaskService implements TaskService {
   }
 
   route(request: TaskRequest, caller: Caller): RouteDecision {
-    return this.#context.route(routeRequestOf(request, caller), factsNow(this.#context, caller)).decision
+    return this.#context.route(routeRequestOf(request, caller), agentStatuses(this.#context, caller))
   }
 
   async probe(agents: readonly string[] | undefined): Promise<AgentRow[]> {

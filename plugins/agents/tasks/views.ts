@@ -1,7 +1,7 @@
 import type { Page, TaskEvent, TaskSummary, TaskView } from '../types/tasks.ts'
 import type { TaskContext } from './context.ts'
-import { hasEnded, type TaskRecord } from '../store/record.ts'
-import { pageOf } from '../store/output-store.ts'
+import { hasEnded, type TaskRecord } from '../store/task-store.ts'
+import { pageOf } from '../sandbox/text.ts'
 
 const USUAL_INLINE = 64 * 1024
 
@@ -58,7 +58,7 @@ function isOver({ state, seq, questions }: TaskView, since: number | undefined):
 export function viewOf(context: TaskContext, record: TaskRecord): TaskView {
   const { id, owner, state, why, agent, start, data, createdAt, updatedAt, endedAt } = record
   const inline = inlineOf(context, agent)
-  const piece = context.output.bytes(id, owner, 'text', 0, inline)
+  const piece = context.tasks.bytes(id, owner, 'text', 0, inline)
   const { text } = pageOf(piece, { offset: 0, kept: data.kept, total: data.said })
   return {
     ...{ id, state, why, agent, createdAt, updatedAt, endedAt, text },
@@ -68,8 +68,8 @@ export function viewOf(context: TaskContext, record: TaskRecord): TaskView {
     filesChanged: data.files,
     hasDiff: data.diff > 0,
     ...{ denied: data.denied, warnings: data.warnings, usage: data.usage, isError: data.isError },
-    attempts: context.output.attempts(id, owner),
-    questions: context.output.openQuestions(id, owner),
+    attempts: data.attempts.map(({ agent: tried, failure }) => ({ agent: tried, failure })),
+    questions: data.questions,
     ttlMs: context.parts.tasks.ttlMs,
     ...{ seq: data.seq, progress: data.progress },
   }
@@ -101,14 +101,14 @@ export function pieceOf(
     const total = log.length
     return pageOf(log.subarray(offset, offset + length), { offset, kept: total, total })
   }
-  const bytes = context.output.bytes(id, owner, what, offset, length)
+  const bytes = context.tasks.bytes(id, owner, what, offset, length)
   const [kept, total] = what === 'text' ? [data.kept, data.said] : [data.diffKept, data.diff]
   return pageOf(bytes, { offset, kept, total })
 }
 
 /** The events as text, one line each. */
 function logOf(context: TaskContext, id: string, owner: string): string {
-  const events = context.output.events(id, owner, 0, 100_000)
+  const events = context.tasks.events(id, owner, 0, 100_000)
   return events.map(lineOfEvent).join('')
 }
 

@@ -27,12 +27,12 @@ export interface AgentHealth {
   readonly facts?: AgentFacts
 }
 
-/** All processes of one agent. */
+/** One agent, with a process for each session. */
 export interface AgentHost {
   readonly settings: AgentSettings
   readonly health: AgentHealth
   readonly load: { readonly processes: number; readonly sessions: number }
-  /** A session in a process that has room, or in a new one. @throws AgentFailure */
+  /** A session in a process of its own. @throws AgentFailure */
   open(wanted: SessionRequest): Promise<AgentSession>
   /** Starts a process as far as `initialize`, and says what came of it. Never rejects. */
   probe(): Promise<AgentHealth>
@@ -67,7 +67,7 @@ export interface AgentSession {
   prompt(content: readonly JsonObject[], meta?: JsonObject): Promise<TurnEnd>
   /** `session/cancel`, then the end of the process after `timeouts.cancelMs`; the prompt resolves with `cancelled`. */
   cancel(): void
-  /** The task needs it no more; the process may go on. */
+  /** The task needs it no more: its process ends. */
   close(): Promise<void>
 }
 

@@ -9,13 +9,12 @@ export interface AgentSettings {
   readonly id: string
   readonly title: string | undefined
   readonly description: string | undefined
-  /** As configured; see `program.ts` for the real path. */
+  /** As configured; see `programOf` for the real path. */
   readonly command: string
   /** Place at which that was written, for people: `agents.list.gemini.command`. */
   readonly where: string
   readonly args: readonly string[]
   readonly capabilities: ReadonlySet<string>
-  readonly priority: number
   readonly env: Readonly<Record<string, string>>
   readonly inheritEnv: readonly string[]
   readonly mode: string | undefined
@@ -23,12 +22,9 @@ export interface AgentSettings {
   readonly options: Readonly<Record<string, string | boolean>>
   readonly auth: AgentConfig['auth']
   readonly limits: {
-    readonly perMinute: number | undefined
-    readonly perDay: number | undefined
     readonly concurrent: number
     readonly queue: number
     readonly queueTimeoutMs: number
-    readonly onLimit: 'fallback' | 'queue' | 'reject'
   }
   readonly timeouts: {
     readonly initializeMs: number
@@ -37,15 +33,6 @@ export interface AgentSettings {
     readonly idleMs: number
     readonly turnMs: number
     readonly cancelMs: number
-  }
-  readonly pool: {
-    readonly warm: number
-    readonly processes: number
-    readonly sessions: number
-    readonly idleMs: number
-    readonly maxAgeMs: number
-    readonly maxTurns: number
-    readonly maxMemory: number
   }
   readonly permissions: PermissionPolicy
   readonly output: {

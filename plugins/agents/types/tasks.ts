@@ -140,10 +140,10 @@ export interface TaskEvent {
 export interface RouteDecision {
   /** In order: the first one gets it, the others are for fallback. Empty when nobody can. */
   readonly chosen: readonly string[]
-  /** `explicit`, `rule:<id>`, `default`, `priority`, as one line for people. */
+  /** `explicit`, `rule:<id>`, `default`, `order`. */
   readonly by: string
   readonly candidates: readonly { readonly agent: string; readonly why: string; readonly fits: boolean }[]
-  /** Agents that would have had it, and have reached a limit or are not well. */
+  /** Agents that would have had it, and are not well. */
   readonly passedOver?: readonly { readonly agent: string; readonly why: string }[]
 }
 
@@ -153,11 +153,9 @@ export interface AgentRow {
   readonly title: string | undefined
   readonly description: string | undefined
   readonly capabilities: readonly string[]
-  readonly priority: number
   readonly health: AgentHealth
   readonly running: number
   readonly queued: number
-  readonly left: { readonly perMinute: number | undefined; readonly perDay: number | undefined }
   readonly load: AgentHost['load']
 }
 

@@ -119,7 +119,6 @@ const AGENTS: readonly Column<AgentRow>[] = [
   { head: 'Says', isText: true, cell: row => row.why ?? row.description ?? row.title ?? '' },
   { head: 'Running', isNumber: true, cell: row => row.running },
   { head: 'Waiting', isNumber: true, isMinor: true, cell: row => row.queued },
-  { head: 'Left today', isNumber: true, isMinor: true, cell: row => row.left_today ?? '' },
 ]
 
 function taskColumns(acts: boolean, { params }: Place): Column<TaskRow>[] {

@@ -51,7 +51,7 @@ test('an agent calls a tool of the gateway, and another agent, through its own d
   )
   const callback = { tools: ['web__echo', 'delegate_task', 'agent_reply'], maxDepth: 1 }
   const list = {
-    ada: setting.agent({ callback, priority: 1 }),
+    ada: setting.agent({ callback }),
     bob: setting.agent({ callback }),
     mute: setting.agent({ callback }, '--ignore-mcp'),
   }
@@ -88,40 +88,20 @@ test('an agent cannot answer what it asks itself', async t => {
   assert.equal((ended.denied as string[]).length, 1)
 })
 
-test('the limit of a day holds over a restart, and the next agent has the task then', async t => {
-  const setting = await agentsSetting(t)
-  const limits = { perDay: 1, onLimit: 'fallback' }
-  const agents = { list: { ada: setting.agent({ limits, priority: 9 }), bob: setting.agent() } }
-  const first = await setting.start(agents)
-  const one = await tool(await setting.client(first.url), 'delegate_task', { prompt: 'one' })
-  await first.gateway.close()
-
-  const { url, gateway } = await setting.start(agents)
-  const client = await setting.client(url)
-  const two = await tool(client, 'delegate_task', { prompt: 'two' })
-
-  assert.deepEqual([one.agent, two.agent], ['ada', 'bob'])
-  const { candidates } = await gateway.control('agents.route', { prompt: 'three' })
-  assert.match(JSON.stringify(candidates), /"agent":"ada","fits":false,"why":"[^"]*perDay/)
-  const { agents: rows } = await tool(client, 'list_agents', {})
-  assert.equal((rows as JsonObject[]).find(({ id }) => id === 'ada')?.left_today, 0)
-})
-
 test('a reload keeps the agents that are as they were, and what they work on', async t => {
   const setting = await agentsSetting(t)
   const listeners = { main: { type: 'http', port: 0 } }
   const { url, gateway } = await setting.start({ list: { ada: setting.agent() } })
   const client = await setting.client(url)
-  const pid = await tool(client, 'delegate_task', { prompt: '[[pid]]' })
-  const going = await tool(client, 'delegate_task', { prompt: '[[sleep 400]][[pid]]', background: true })
+  const going = await tool(client, 'delegate_task', { prompt: '[[sleep 400]][[say kept]]', background: true })
 
-  const list = { ada: setting.agent(), bob: setting.agent({ priority: 5 }) }
+  const list = { bob: setting.agent(), ada: setting.agent() }
   await gateway.reload({ version: 1, listeners, agents: { roots: ['work'], prefix: 'x_', list } })
 
   const names = (await client.request('tools/list')).result?.tools as { name: string }[]
   assert.equal(names[0]?.name, 'x_delegate_task')
   const ended = await tool(client, 'x_agent_status', { task_id: going.task_id, wait_ms: 20_000 })
-  assert.equal(ended.text, pid.text)
+  assert.equal(ended.text, 'kept')
   assert.equal((await tool(client, 'x_delegate_task', { prompt: 'hi' })).agent, 'bob')
 })
 

@@ -14,8 +14,8 @@ import type {
   SessionUpdate,
   SessionRequest,
 } from '../../../../plugins/agents/types/agent.ts'
-import { AgentPool, type HostParts } from '../../../../plugins/agents/processes/pool.ts'
-import { Places } from '../../../../plugins/agents/processes/process-quota.ts'
+import { LocalAgentHost, type HostDeps } from '../../../../plugins/agents/processes/agent-host.ts'
+import { PlaceQueue } from '../../../../plugins/agents/scheduling/queue.ts'
 import { settingsOf } from '../../../../plugins/agents/settings.ts'
 import { createGateway, type Plugin } from '../../../../src/index.ts'
 import type { PluginApi } from '../../../../src/plugin.ts'
@@ -34,7 +34,7 @@ export interface PoolOptions {
   readonly command?: string
   readonly args?: readonly string[]
   readonly settings?: Written
-  readonly parts?: Partial<HostParts>
+  readonly parts?: Partial<HostDeps>
 }
 
 /** All that plugins get of a gateway; everything is gone at the end of the test. */
@@ -43,7 +43,7 @@ export async function agentWorld(t: TestContext) {
   const plugin: Plugin = { name: 'keeps-its-api', setup: api => void (given = api) }
   const directory = await mkdtemp(join(tmpdir(), 'agents-'))
   const gateway = await createGateway({ processes: { max: 32 } }, { plugins: [plugin], directory })
-  const pools: AgentPool[] = []
+  const pools: LocalAgentHost[] = []
   // Timers that the tests wait for do not keep the process alive.
   const awake = setInterval(() => undefined, 1000)
   cleanup(t, async () => {
@@ -62,18 +62,17 @@ export async function agentWorld(t: TestContext) {
     args = [],
     settings,
     parts,
-  }: PoolOptions = {}): AgentPool => {
+  }: PoolOptions = {}): LocalAgentHost => {
     const own = {
       command: command ?? process.execPath,
       args: command === undefined ? [script, ...args] : [...args],
-      priority: 0,
       capabilities: [],
     }
-    const made = new AgentPool({
+    const made = new LocalAgentHost({
       settings: settingsOf(id, { ...own, ...settings }),
       ...{ programs, clock, log, directory, state: join(directory, 'state') },
       commands: undefined,
-      places: new Places(8),
+      places: new PlaceQueue(clock, { concurrent: 8, queue: 64 }),
       version: '0.0.0',
       ...parts,
     })

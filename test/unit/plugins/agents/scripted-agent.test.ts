@@ -31,20 +31,6 @@ test('an agent whose program is not there is known to be so before it is first w
   assert.equal(world.pool().health.state, 'unknown')
 })
 
-test('a session is opened when the end of the one before has been answered', async t => {
-  const world = await agentWorld(t)
-  const pool = world.pool({ args: ['--delay', 'session/close=300'], settings: { pool: { processes: 1 } } })
-  const side = listener().side
-  const first = await pool.open(wanted(world.directory, side))
-  const began = Date.now()
-  const closing = first.close()
-  const second = await pool.open(wanted(world.directory, side))
-
-  assert.ok(Date.now() - began >= 290, 'it waited for the answer')
-  await closing
-  await second.close()
-})
-
 test('the cause of a failure is told, and a limit of the model is one wherever it stands', () => {
   const of = (data: unknown) => failureOf(new RpcFault(-32603, 'Internal error', data), 'a', 'prompt')
   const quota = '{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"quota"}}'
@@ -64,7 +50,7 @@ test('the cause of a failure is told, and a limit of the model is one wherever i
 })
 
 test('callback: true is all that the caller sees', () => {
-  const own = { command: 'a', args: [], capabilities: [], priority: 0, callback: true }
+  const own = { command: 'a', args: [], capabilities: [], callback: true }
 
   assert.deepEqual(settingsOf('a', own).callback, { tools: ['*'], maxDepth: 1, maxTasks: 8 })
 })

@@ -23,28 +23,6 @@ test('a turn that ends before anything has happened is begun once more, in anoth
   }
 })
 
-test('a session that an agent fails to open is opened once more, and one that cannot be as configured is not', async context => {
-  const answered = new AgentFailure('refused', 'session', 'session not found', { code: -32603 })
-  const ownRefusal = new AgentFailure('refused', 'session', 'agent "a" has no mode "x"')
-  for (const [failures, state, opened] of [
-    [[answered], 'completed', 2],
-    [[answered, answered], 'failed', 2],
-    [[ownRefusal], 'failed', 1],
-  ] as const) {
-    const host = new FakeHost('a', says('done'))
-    const open = host.open.bind(host)
-    let tries = 0
-    host.open = wanted => {
-      const failure = failures[tries++]
-      return failure === undefined ? open(wanted) : Promise.reject(failure)
-    }
-    const service = deskOf(context, [host])
-    const view = await settled(service, (await service.delegate(request(), ANN)).id)
-
-    assert.deepEqual([view.state, tries], [state, opened])
-  }
-})
-
 test('nothing is begun once more where the agent said something, or did', async context => {
   const spoke: Play = async turn => {
     await says('so far')(turn)
@@ -61,7 +39,7 @@ test('nothing is begun once more where the agent said something, or did', async 
 })
 
 test('a turn without a word or an action is no success, and another agent may have the task', async context => {
-  const silent = new FakeHost('a', () => Promise.resolve(END), { priority: 9 })
+  const silent = new FakeHost('a', () => Promise.resolve(END))
   const alone = deskOf(context, [silent])
   const failed = await settled(alone, (await alone.delegate(request(), ANN)).id)
   assert.deepEqual([failed.state, failed.isError], ['failed', true])
@@ -73,8 +51,8 @@ test('a turn without a word or an action is no success, and another agent may ha
   assert.match(view.warnings.join(), /a did not take it: empty/)
 })
 
-test('whoever would have had a task, and is at its limit or not well, is named to its owner', async context => {
-  const ill = new FakeHost('a', says('x'), { priority: 9 })
+test('whoever would have had a task, and is not well, is named to its owner', async context => {
+  const ill = new FakeHost('a', says('x'))
   ill.health = { state: 'unavailable', why: 'no such program' }
   const service = deskOf(context, [ill, new FakeHost('b', says('done'))])
   const view = await settled(service, (await service.delegate(request(), ANN)).id)

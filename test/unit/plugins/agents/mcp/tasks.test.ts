@@ -24,17 +24,6 @@ test('a client with the tasks extension gets the task at once, and its end by ta
   assert.equal(facts(state.result as JsonObject).text, 'done')
 })
 
-test('what ends quickly is no task, also for who could take one', async t => {
-  const { service, client } = await faceSetting(t)
-  const modern = await client({ capabilities: DECLARED })
-  const begun = service.next()
-  const answered = call(modern, 'delegate_task', { prompt: 'p' })
-
-  service.complete((await begun).view.id, 'quick')
-
-  assert.equal(facts(await answered).text, 'quick')
-})
-
 test('a task asks its client by tasks/get, and is answered by tasks/update; who cannot be asked is told where to answer', async t => {
   const { service, client } = await faceSetting(t)
   const modern = await client({ capabilities: DECLARED })

@@ -20,7 +20,7 @@ import {
 test('a task is done in the background, and what was said is there, clean and without secrets', async context => {
   const host = new FakeHost('a', async ({ side }) => {
     side.update({ is: 'text', text: 'the key is s3c' })
-    side.update({ is: 'text', text: 'ret \u001bnow' })
+    side.update({ is: 'text', text: 'ret \u001b[1mnow' })
     side.update({
       is: 'tool',
       call: call({ kind: 'edit', status: 'completed', paths: ['/project/one'] }),
@@ -96,10 +96,7 @@ test('what is cancelled stays cancelled, though the agent ends its turn after th
 
 test('limit, login and start fall back to the next agent; what has had an effect does not', async context => {
   for (const kind of ['limit', 'auth', 'spawn'] as const) {
-    const hosts = [
-      new FakeHost('a', fails(kind, 'prompt', 'no s3cret'), { priority: 1 }),
-      new FakeHost('b', says('done')),
-    ]
+    const hosts = [new FakeHost('a', fails(kind, 'prompt', 'no s3cret')), new FakeHost('b', says('done'))]
     const service = deskOf(context, hosts)
     const view = await settled(service, (await service.delegate(request(), ANN)).id)
 
@@ -113,14 +110,10 @@ test('limit, login and start fall back to the next agent; what has had an effect
       { agent: 'b', failure: undefined },
     ])
   }
-  const acts = new FakeHost(
-    'a',
-    async ({ side }) => {
-      side.update({ is: 'tool', call: call({ status: 'in_progress' }), isNew: true })
-      return fails('limit', 'prompt', 'quota')({} as never)
-    },
-    { priority: 1 },
-  )
+  const acts = new FakeHost('a', async ({ side }) => {
+    side.update({ is: 'tool', call: call({ status: 'in_progress' }), isNew: true })
+    return fails('limit', 'prompt', 'quota')({} as never)
+  })
   const other = new FakeHost('b', says('done'))
   const service = deskOf(context, [acts, other])
   const view = await settled(service, (await service.delegate(request(), ANN)).id)
@@ -128,7 +121,7 @@ test('limit, login and start fall back to the next agent; what has had an effect
   assert.deepEqual([view.state, view.isError, view.why], ['failed', true, 'limit in prompt: quota'])
   assert.equal(other.prompts.length, 0)
   for (const kind of ['timeout', 'crash', 'protocol'] as const) {
-    const second = deskOf(context, [new FakeHost('a', fails(kind, 'prompt', 'x'), { priority: 1 }), other])
+    const second = deskOf(context, [new FakeHost('a', fails(kind, 'prompt', 'x')), other])
     assert.equal((await settled(second, (await second.delegate(request(), ANN)).id)).agent, 'a', kind)
   }
 })

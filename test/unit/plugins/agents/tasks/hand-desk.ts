@@ -206,11 +206,9 @@ const ROW: AgentRow = {
   title: 'Ada',
   description: 'reviews',
   capabilities: ['review'],
-  priority: 5,
   health: { state: 'ready' },
   running: 1,
   queued: 0,
-  left: { perMinute: 3, perDay: undefined },
   load: { processes: 1, sessions: 1 },
 }
 

@@ -1,17 +1,15 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ANN, deskOf, END, FakeHost, fileOf, request, settled, type Play } from './kit.ts'
-import { cleanup } from '../../../../fixtures/cleanup.ts'
+import { ANN, deskOf, END, FakeHost, request, settled, type Play } from './kit.ts'
 
 test('why an agent is not well is told without secrets and control characters, to whomever', async context => {
   const host = new FakeHost('a', () => Promise.resolve(END))
   host.health = { state: 'unavailable', why: 'the key s3cret \u001b[31mis refused' }
   const service = deskOf(context, [host])
 
-  assert.equal(service.agents()[0]?.health.why, 'the key *** [31mis refused')
+  assert.equal(service.agents()[0]?.health.why, 'the key *** is refused')
   const [candidate] = service.route(request(), ANN).candidates
-  assert.equal(candidate?.why, 'it is not available: the key *** [31mis refused')
+  assert.equal(candidate?.why, 'it is not available: the key *** is refused')
   await assert.rejects(service.delegate(request(), ANN), ({ message }: Error) => !message.includes('s3cret'))
 })
 
@@ -41,7 +39,6 @@ test('a secret that is a number does not make a task fail whose usage has that n
 })
 
 test('an agent that asks and takes it back for ever does not fill the disk', async context => {
-  const file = fileOf(context)
   const play: Play = async ({ side }) => {
     const elicit = side.handlers.get('elicitation/create')
     for (let i = 0; i < 300; i++) {
@@ -52,17 +49,13 @@ test('an agent that asks and takes it back for ever does not fill the disk', asy
     }
     return END
   }
-  const service = deskOf(context, [new FakeHost('a', play)], { file })
+  const service = deskOf(context, [new FakeHost('a', play)])
   const { id } = await service.delegate(request(), ANN)
   let view = service.view(id, 'ann')
   while (view !== undefined && view.state !== 'completed')
     view = await service.wait(id, 'ann', { ms: 20_000, since: view.seq })
-  const database = new DatabaseSync(file, { readOnly: true })
-  cleanup(context, () => database.close())
-
   assert.match(view?.warnings.join() ?? '', /more than 200 questions/)
-  const row = database.prepare('SELECT count(*) AS n FROM questions').get()
-  assert.ok(Number(row?.n) <= 200, String(row?.n))
+  assert.deepEqual(view?.questions, [])
 })
 
 test('a form of no shape can be answered', async context => {

@@ -53,7 +53,7 @@ export class FakeHost implements AgentHost {
   #play: Play
 
   constructor(id: string, play: Play, config: Partial<AgentConfig> = {}) {
-    const usual = { command: 'fake', args: [], enabled: true, capabilities: [], priority: 0 }
+    const usual = { command: 'fake', args: [], enabled: true, capabilities: [] }
     this.settings = settingsOf(id, { ...usual, ...config })
     this.#play = play
   }

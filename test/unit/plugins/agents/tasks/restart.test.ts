@@ -2,17 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { AgentFailure } from '../../../../../plugins/agents/types/agent.ts'
-import { openDatabase } from '../../../../../plugins/agents/store/database.ts'
-import { SqlDatabase } from '../../../../../src/plugin.ts'
-import { SILENT } from '../../install.ts'
 import { ANN, call, deskOf, END, FakeHost, fileOf, hangs, request, says, settled, type Play } from './kit.ts'
-
-/** As after a kill -9: the rows stay as they are, and their runner is nobody. */
-function killed(file: string): void {
-  const database = new SqlDatabase(openDatabase(file, SILENT))
-  database.run(`UPDATE runners SET pid = 2147483646, born = 'long ago'`)
-  database.close()
-}
 
 const acts: Play = async turn => {
   turn.side.update({ is: 'tool', call: call({ status: 'in_progress' }), isNew: true })
@@ -66,7 +56,6 @@ test('without its session it is begun anew, but never after it may have changed 
     const { id } = await first.delegate(request({ prompt: 'build it' }), ANN)
     await first.wait(id, 'ann', { ms: 20_000, since: hasEffect ? 3 : 2 })
     first.stop()
-    killed(file)
     const host = new FakeHost('a', says('built'))
     const second = deskOf(context, [host], { file })
     const question = (await settled(second, id)).questions[0]?.id ?? ''
@@ -79,39 +68,16 @@ test('without its session it is begun anew, but never after it may have changed 
   }
 })
 
-test('a second gateway on the same file steals nothing, and both see what the other does', async context => {
+test('a second gateway on the same file is refused until the first one stops', async context => {
   const file = fileOf(context)
   const first = deskOf(context, [new FakeHost('a', hangs)], { file })
-  const { id } = await first.delegate(request(), ANN)
-  await first.wait(id, 'ann', { ms: 20_000, since: 2 })
-  const second = deskOf(context, [new FakeHost('a', says('stolen'))], { file })
 
-  assert.equal(second.view(id, 'ann')?.state, 'running')
-  const seen = second.wait(id, 'ann', { ms: 20_000 })
-  assert.equal(first.cancel(id, 'ann', 'enough'), true)
-  assert.equal((await seen)?.state, 'cancelled')
-  const other = await first.delegate(request(), ANN)
-  await first.wait(other.id, 'ann', { ms: 20_000, since: 2 })
-  assert.equal(second.cancel(other.id, 'ann', 'from afar'), true)
-  assert.equal((await settled(first, other.id)).why, 'from afar')
-})
-
-test('the limit of a day survives a restart, and the next agent gets the task', async context => {
-  const file = fileOf(context)
-  const agents = () => [
-    new FakeHost('a', says('by a'), { priority: 1, limits: { perDay: 1 } }),
-    new FakeHost('b', says('by b')),
-  ]
-  const first = deskOf(context, agents(), { file })
-  assert.equal((await settled(first, (await first.delegate(request(), ANN)).id)).agent, 'a')
+  assert.throws(() => deskOf(context, [new FakeHost('a', says('stolen'))], { file }), {
+    code: 'GW_UPSTREAM_DOWN',
+    message: /another gateway works on its tasks/,
+  })
   first.stop()
-  const second = deskOf(context, agents(), { file })
-  const view = await settled(second, (await second.delegate(request(), ANN)).id)
-
-  assert.equal(view.agent, 'b')
-  assert.match(view.decision.candidates[0]?.why ?? '', /perDay is spent/)
-  assert.equal(second.agents()[0]?.left.perDay, 0)
-  await assert.rejects(second.delegate(request({ agent: 'a' }), ANN), { code: 'GW_AGENT_LIMIT' })
+  assert.deepEqual(deskOf(context, [], { file }).list('ann', { after: undefined, limit: 1 }), [])
 })
 
 test('prompts are kept only where that is wanted, and secrets never', async context => {

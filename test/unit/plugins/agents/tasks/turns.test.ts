@@ -26,7 +26,7 @@ test('each end of a turn is what it means', async context => {
 
 test('a task goes on in the session of one that has ended, of the same agent and directory', async context => {
   const host = new FakeHost('a', says('x'))
-  const service = deskOf(context, [host, new FakeHost('b', says('y'), { priority: 9 })])
+  const service = deskOf(context, [host, new FakeHost('b', says('y'))])
   const first = await service.delegate(request({ agent: 'a', cwd: '/project/one' }), ANN)
   const ended = await settled(service, first.id)
   const second = await settled(

@@ -1,0 +1,256 @@
+import { realpathSync } from 'node:fs'
+import { chmod, mkdtemp, realpath, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import {
+  type Clock,
+  findProgram,
+  GatewayError,
+  globs,
+  type Log,
+  makeDirectory,
+  type Programs,
+  reasonOf,
+} from '../../../src/plugin.ts'
+import { agentError } from '../errors.ts'
+import type { PlaceQueue } from '../scheduling/queue.ts'
+import {
+  AgentFailure,
+  type AgentHealth,
+  type AgentHost,
+  type AgentSession,
+  type FailureKind,
+  type SessionRequest,
+} from '../types/agent.ts'
+import type { AgentSettings } from '../types/settings.ts'
+import type { LiveSession } from '../acp/session.ts'
+import { AgentProcess } from './agent-process.ts'
+
+/** Settings and dependencies of an agent. */
+export interface HostDeps {
+  readonly settings: AgentSettings
+  readonly programs: Programs
+  readonly clock: Clock
+  readonly log: Log
+  /** Directory of the configuration. */
+  readonly directory: string
+  /** The plugin's own directory for what outlives this process; undefined if nothing does. */
+  readonly state: string | undefined
+  /** Globs that the real path of its program must match. */
+  readonly commands: readonly string[] | undefined
+  /** The bound on processes of all agents. */
+  readonly places: PlaceQueue
+  /** Of the gateway. */
+  readonly version: string
+}
+
+const OUT: ReadonlySet<FailureKind> = new Set(['spawn', 'timeout', 'crash', 'protocol', 'refused'])
+
+/** Phases that every task would fail in. */
+const STARTS: ReadonlySet<string> = new Set(['spawn', 'initialize', 'auth'])
+
+/** Behind a session that nobody works in. */
+const NOBODY: SessionRequest['side'] = {
+  update: () => undefined,
+  permission: () => Promise.resolve('cancelled'),
+  handlers: new Map(),
+}
+
+/** One agent: a process for each session. */
+export class LocalAgentHost implements AgentHost {
+  readonly settings: AgentSettings
+  readonly #deps: HostDeps
+  readonly #processes = new Set<AgentProcess>()
+  readonly #stopping = new AbortController()
+  #home: Promise<string> | undefined
+  #health: AgentHealth = { state: 'unknown' }
+
+  constructor(deps: HostDeps) {
+    this.#deps = deps
+    this.settings = deps.settings
+  }
+
+  /** If it never ran, at least whether there is a program. */
+  get health(): AgentHealth {
+    if (this.#health.state !== 'unknown') return this.#health
+    const { inheritEnv, env } = this.settings
+    try {
+      this.#program(this.#deps.programs.environment(inheritEnv, env).PATH)
+      return this.#health
+    } catch (error) {
+      return { state: 'unavailable', why: reasonOf(error) }
+    }
+  }
+
+  get load(): AgentHost['load'] {
+    const sessions = [...this.#processes].filter(({ session }) => session !== undefined).length
+    return { processes: this.#processes.size, sessions }
+  }
+
+  /** @throws GatewayError GW_AGENT_COMMAND */
+  #program(searchPath: string | undefined): string {
+    const { command, where } = this.settings
+    const { directory, commands } = this.#deps
+    return programOf(command, { searchPath, directory, commands, where })
+  }
+
+  async open(wanted: SessionRequest): Promise<AgentSession> {
+    const signal = AbortSignal.any([this.#stopping.signal, wanted.signal ?? this.#stopping.signal])
+    const { id, limits } = this.settings
+    const leave = await this.#deps.places.enter(id, limits.queueTimeoutMs, signal, true)
+    if (leave === 'cancelled') throw this.#failure('stopped', 'nobody waits for it any more')
+    if (typeof leave !== 'function') throw this.#failure('busy', 'all of "agents.processes" are in use')
+    let process: AgentProcess | undefined
+    const release = async (): Promise<void> => {
+      process?.end(this.#failure('stopped', 'its session was closed'))
+      await process?.gone
+      if (process !== undefined) this.#processes.delete(process)
+      leave()
+    }
+    try {
+      process = await this.#start(wanted.cwd, signal)
+      const session = await openUnless(signal, process, wanted)
+      session.release = release
+      return session
+    } catch (error) {
+      await release()
+      throw this.#note(error)
+    }
+  }
+
+  async #start(cwd: string, signal: AbortSignal): Promise<AgentProcess> {
+    const { settings, programs, clock, log, version } = this.#deps
+    try {
+      const home = await this.#homeDirectory()
+      const env = programs.environment(settings.inheritEnv, { HOME: home, ...settings.env })
+      const program = this.#program(env.PATH)
+      const writable = home === cwd ? [home] : [home, cwd]
+      const failed = (error: AgentFailure): void => void this.#note(error)
+      const deps = { settings, program, env, programs, clock, log, version, cwd, writable, failed }
+      const process = await AgentProcess.start(deps, signal)
+      this.#processes.add(process)
+      this.#health = { state: 'ready', facts: { ...this.#health.facts, ...process.facts } }
+      return process
+    } catch (error) {
+      throw startFailure(error)
+    }
+  }
+
+  #note(error: unknown): unknown {
+    this.#health = healthAfter(error, this.#health)
+    return error
+  }
+
+  /** As far as a session: many agents say only then that they want a login. */
+  async probe(): Promise<AgentHealth> {
+    try {
+      const session = await this.open({ cwd: await this.#homeDirectory(), mcpServers: [], side: NOBODY })
+      const { ownMode } = session
+      const { facts } = this.#health
+      if (facts !== undefined && ownMode !== undefined)
+        this.#health = { ...this.#health, facts: { ...facts, ownMode } }
+      await session.close()
+    } catch (error) {
+      this.#deps.log.debug('an agent that was probed opened no session', {
+        why: reasonOf(error),
+        lastWords: error instanceof AgentFailure ? error.lastWords : undefined,
+      })
+    }
+    return this.#health
+  }
+
+  async stop(): Promise<void> {
+    const failure = this.#failure('stopped', 'the gateway is stopping')
+    this.#stopping.abort(failure)
+    const running = [...this.#processes]
+    for (const process of running) process.end(failure)
+    await Promise.all(running.map(({ gone }) => gone))
+    if (this.#deps.state !== undefined || this.#home === undefined) return
+    const made = await this.#home.catch(() => undefined)
+    if (made !== undefined) await rm(made, { recursive: true, force: true }).catch(() => undefined)
+  }
+
+  /** The HOME of this agent alone, for its owner only; a temporary one if nothing is kept. */
+  #homeDirectory(): Promise<string> {
+    return (this.#home ??= this.#makeHome())
+  }
+
+  async #makeHome(): Promise<string> {
+    const { state, settings } = this.#deps
+    if (state === undefined) return realpath(await mkdtemp(path.join(tmpdir(), 'tapgate-agent-')))
+    const kept = path.join(state, 'homes', settings.id)
+    await makeDirectory(kept, 0o700)
+    await chmod(kept, 0o700)
+    return realpath(kept)
+  }
+
+  #failure(kind: AgentFailure['kind'], what: string): AgentFailure {
+    return new AgentFailure(kind, 'place', `agent "${this.settings.id}": ${what}`)
+  }
+}
+
+/** Opens a session; the process is ended if nobody waits for it any more. */
+async function openUnless(
+  signal: AbortSignal,
+  process: AgentProcess,
+  wanted: SessionRequest,
+): Promise<LiveSession> {
+  const giveUp = (): void =>
+    process.end(new AgentFailure('stopped', 'session', 'nobody waits for it any more'))
+  signal.addEventListener('abort', giveUp, { once: true })
+  try {
+    return await process.open(wanted)
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+/** Health of an agent after an error of a start, a session or a turn. */
+function healthAfter(error: unknown, before: AgentHealth): AgentHealth {
+  if (!(error instanceof AgentFailure)) return before
+  const facts = before.facts === undefined ? {} : { facts: before.facts }
+  if (error.kind === 'auth') return { state: 'needs_auth', why: error.message, ...facts }
+  const { lastWords } = error
+  const words = lastWords === undefined || lastWords === '' ? {} : { lastWords }
+  const isOut = OUT.has(error.kind) && STARTS.has(error.phase)
+  return isOut ? { state: 'unavailable', why: error.message, ...words, ...facts } : before
+}
+
+/** Whatever kept a process from being started, as a failure of the agent. */
+function startFailure(error: unknown): AgentFailure {
+  if (error instanceof AgentFailure) return error
+  const details = error instanceof GatewayError ? { code: error.code } : undefined
+  return Object.assign(new AgentFailure('spawn', 'spawn', reasonOf(error), details), { cause: error })
+}
+
+/** Rules for the program of an agent. */
+interface ProgramRules {
+  /** Of the agent's own environment. */
+  readonly searchPath: string | undefined
+  /** The directory that relative commands are relative to. */
+  readonly directory: string
+  /** Globs that the real path must match; undefined lets any program run. */
+  readonly commands: readonly string[] | undefined
+  /** The place where the command was written, for people: `agents.list.gemini.command`. */
+  readonly where: string
+}
+
+/**
+ * The file to run for an agent. With `commands` it is the real path, so that what was checked is what runs; without, it is
+ * the file as it was found, as some programs look at their own name. @throws GatewayError GW_AGENT_COMMAND when there is
+ * none, or it is not allowed
+ */
+export function programOf(command: string, { where, commands, searchPath, directory }: ProgramRules): string {
+  // Relative folders would name other programs in the directory of each task.
+  const folders = searchPath?.split(path.delimiter).filter(folder => path.isAbsolute(folder))
+  const file = findProgram(command, folders, directory)
+  if (file === undefined) {
+    const why = 'it is not there, or may not be executed'
+    throw agentError('GW_AGENT_COMMAND', { where, command, why, missing: true })
+  }
+  if (commands === undefined) return file
+  const real = realpathSync(file)
+  if (!globs(commands)(real))
+    throw agentError('GW_AGENT_COMMAND', { where, command, why: `${real} matches none of agents.commands` })
+  return real
+}

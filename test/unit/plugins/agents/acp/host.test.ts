@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PlaceQueue } from '../../../../../plugins/agents/scheduling/queue.ts'
+import { agentWorld, fails, isAlive, listener, say, wanted } from '../kit.ts'
+
+test('each session has a process, which ends with it; as many run at a time as may', async t => {
+  const { pool, directory, clock } = await agentWorld(t)
+  const places = new PlaceQueue(clock, { concurrent: 2, queue: 64 })
+  const [one, other] = [pool({ id: 'one', parts: { places } }), pool({ id: 'other', parts: { places } })]
+  const first = await one.open(wanted(directory, listener().side))
+  const second = await other.open(wanted(directory, listener().side))
+  assert.notEqual(first.pid, second.pid)
+  assert.deepEqual(one.load, { processes: 1, sessions: 1 })
+
+  const given = new AbortController()
+  const givenUp = assert.rejects(
+    one.open(wanted(directory, listener().side, { signal: given.signal })),
+    fails('stopped', 'place'),
+  )
+  const waiting = other.open(wanted(directory, listener().side))
+  given.abort()
+  await givenUp
+  await first.close()
+  assert.equal(isAlive(first.pid), false)
+  assert.equal((await (await waiting).prompt(say('hi'))).stopReason, 'end_turn')
+  const late = pool({ parts: { places }, settings: { limits: { queueTimeout: '50ms' } } })
+  await assert.rejects(late.open(wanted(directory, listener().side)), fails('busy', 'place'))
+})
+
+test('a probe says what an agent is, and whether it wants a login', async t => {
+  const { pool } = await agentWorld(t)
+  const health = await pool({ args: ['--resume', '--auth', 'key'] }).probe()
+  assert.equal(health.state, 'needs_auth')
+  const { canLoad, canResume, canClose, mcpHttp, images, protocol } = health.facts ?? {}
+  assert.deepEqual(
+    { canLoad, canResume, canClose, mcpHttp, images, protocol },
+    {
+      ...{ canLoad: true, canResume: true, canClose: true, mcpHttp: true, images: true, protocol: 1 },
+    },
+  )
+  assert.deepEqual(
+    health.facts?.authMethods.map(({ type }) => type),
+    ['agent', 'terminal'],
+  )
+  const missing = await pool({ command: 'no-such-agent' }).probe()
+  assert.equal(missing.state, 'unavailable')
+  assert.match(missing.why ?? '', /no-such-agent" cannot be run: it is not there/)
+})
+
+test('an agent whose model wanted a login, and that opens a session now, is ready for no other reason', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool()
+  const session = await agent.open(wanted(directory, listener().side))
+  await assert.rejects(session.prompt(say('[[error 401 no key]]')), fails('auth', 'prompt'))
+  assert.equal(agent.health.state, 'needs_auth')
+
+  const { state, why } = await agent.probe()
+
+  assert.deepEqual([state, why], ['ready', undefined])
+})
+
+test('a probe says which mode an agent begins in by itself, and nothing where the mode is set', async t => {
+  const { pool } = await agentWorld(t)
+  const ownModeOf = async (flag: string, settings: object) =>
+    (await pool({ args: [flag], settings }).probe()).facts?.ownMode
+
+  assert.equal(await ownModeOf('--modes', {}), 'ask')
+  assert.equal(await ownModeOf('--options', {}), 'ask')
+  assert.equal(await ownModeOf('--modes', { mode: 'write' }), undefined)
+  assert.equal(await ownModeOf('--resume', {}), undefined)
+})
+
+test('what stops fails with that, in whatever it was, and nothing is left', async t => {
+  const { pool, directory, clock } = await agentWorld(t)
+  const places = new PlaceQueue(clock, { concurrent: 1, queue: 64 })
+  const agent = pool({ parts: { places } })
+  const heard = listener()
+  const session = await agent.open(wanted(directory, heard.side))
+  const prompt = assert.rejects(session.prompt(say('[[say a]] [[hang]]')), fails('stopped'))
+  const waiting = assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
+  const starting = pool({ args: ['--hang', 'initialize'] })
+  const never = assert.rejects(starting.open(wanted(directory, heard.side)), fails('stopped'))
+  await heard.until(() => heard.text() === 'a')
+
+  await Promise.all([agent.stop(), starting.stop()])
+
+  await Promise.all([prompt, waiting, never])
+  assert.equal(isAlive(session.pid), false)
+  await assert.rejects(agent.open(wanted(directory, heard.side)), fails('stopped'))
+})
+
+test('whoever gives up on a start leaves nothing', async t => {
+  const { pool, directory } = await agentWorld(t)
+  const agent = pool({ args: ['--delay', 'initialize=200'] })
+  const given = new AbortController()
+  const lost = assert.rejects(
+    agent.open(wanted(directory, listener().side, { signal: given.signal })),
+    fails('stopped'),
+  )
+  given.abort()
+  await lost
+  assert.deepEqual(agent.load, { processes: 0, sessions: 0 })
+})
