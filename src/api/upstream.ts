@@ -1,11 +1,23 @@
+import type { TlsConfig, UpstreamConfig } from '../config/config.gen.ts'
 import type { JsonObject } from '../protocol/json/json.ts'
-import type { Ask, AskReply, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
-import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
-import type { Clock, Log } from './plugin.ts'
-import type { UpstreamConfig } from '../config/config.gen.ts'
-import type { Authorizer, UpstreamHttp, UpstreamReach } from './upstream-http.ts'
 import type { Kind } from '../protocol/methods.ts'
 import type { Era } from '../protocol/versions.ts'
+import type { Ask, AskReply, Call, Dispatch, Exchange, Notification, Principal, Session } from './exchange.ts'
+import type { Clock, Log } from './plugin.ts'
+import type { ProcessRoom, Sandboxing, UpstreamLogs } from './process.ts'
+
+/** Connections of this process that were found to have lists of their own, of whichever upstream. */
+let count = 0
+
+/** Notes one more; no two of them have one number. */
+export function noteOwnLists(): number {
+  return ++count
+}
+
+/** False while there has been none: then nobody need look for any, of which each call would have to ask every upstream. */
+export function mayBeOwnLists(): boolean {
+  return count > 0
+}
 
 /**
  * `idle` not started, or ended for want of calls; the next one starts it · `starting` · `ready` · `needs_auth` until somebody logs
@@ -178,4 +190,90 @@ export interface UpstreamMemory {
   write(part: string, value: unknown): void
   /** Drops all parts. */
   forget(): void
+}
+
+/** Methods of HTTP that are sent toward servers. */
+export type HttpMethod = 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** The place that a server is reached at over HTTP, and the way there, in the words of the configuration. */
+export interface UpstreamReach {
+  /** Only its origin counts. */
+  readonly url: string
+  readonly proxy?: string | false | undefined
+  readonly tls?: TlsConfig | undefined
+  readonly http2?: boolean | undefined
+}
+
+/** One request to a server that speaks HTTP and no MCP. */
+export interface UpstreamHttpRequest {
+  readonly method: HttpMethod
+  /** Path and parameters, written for a URL. */
+  readonly path: string
+  /** Lower case names; `host`, `connection` and `content-length` are the client's own. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string | undefined
+  /** Most bytes of a reply that is no error. */
+  readonly maxBytes: number
+  /** The call that it carries: its headers go along, and it is given up with it. */
+  readonly call: Call
+}
+
+/** A reply, whatever its status is. Of one that is an error no more than 64 KiB are kept. */
+export interface UpstreamHttpReply {
+  readonly status: number
+  readonly contentType: string | undefined
+  readonly retryAfterMs: number | undefined
+  readonly body: Buffer
+}
+
+/** HTTP to one origin. Redirects are not followed, and nothing is sent twice but what an authorizer sends again. */
+export interface UpstreamHttp {
+  /** @throws GatewayError where there is no whole reply */
+  request(request: UpstreamHttpRequest): Promise<UpstreamHttpReply>
+  /** Takes no more requests; resolves when the last one has ended. */
+  close(): Promise<void>
+}
+
+/** One HTTP request toward an upstream, as whoever puts credentials on it sees it. */
+export interface OutgoingRequest {
+  readonly upstream: string
+  readonly method: HttpMethod
+  /** The account of its connection, as `accountOf` said; undefined where all callers share connections. */
+  readonly account: string | undefined
+  /** The call that it carries; undefined for what the gateway asks by itself, such as a handshake. */
+  readonly exchange: Exchange | undefined
+  /** The caller; for a handshake of an account the one who called last. Undefined where no caller is meant. */
+  readonly principal: Principal | undefined
+}
+
+/** A server's 401 or 403. */
+export interface UpstreamRefusal {
+  readonly status: 401 | 403
+  /** The whole of `WWW-Authenticate`. */
+  readonly challenge: string | undefined
+  /** The credentials that it refused. */
+  readonly sent: CredentialHeaders
+  /** 1 for the first refusal of this request, and one more for each time that it was sent again. */
+  readonly attempt: number
+}
+
+/** Headers that carry credentials, lower case names. */
+export type CredentialHeaders = Readonly<Record<string, string>>
+
+/**
+ * Puts credentials on the HTTP requests of one upstream: POST, GET and DELETE of Streamable HTTP and of HTTP+SSE, and the
+ * handshake of a WebSocket. An error of a plugin's own table that it throws is the caller's answer.
+ */
+export interface Authorizer {
+  /** The headers of a request; they win over those that are configured. */
+  headers(request: OutgoingRequest): CredentialHeaders | Promise<CredentialHeaders>
+  /** Parameters of the URL of all requests of an account, which win over those that are configured. */
+  query?(account: string | undefined): Readonly<Record<string, string>>
+  /** The server refused them. Others: the request is sent once more, three times at most. Undefined: the refusal stands. */
+  refused(request: OutgoingRequest, refusal: UpstreamRefusal): Promise<CredentialHeaders | undefined>
+  /**
+   * The account of a caller at this upstream. With it, callers of different accounts share no connection, no session and no
+   * notification; without it, all share them. A throw refuses the call.
+   */
+  accountOf?(principal: Principal): string
 }

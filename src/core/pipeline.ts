@@ -11,7 +11,7 @@ import { known, mergedCapabilities, mergedInstructions } from './capabilities.ts
 import { detached } from './catalog/fetch-lists.ts'
 import { converse } from './client-requests/bridge.ts'
 import { PipelineCall, type PipelineExchange } from './exchange.ts'
-import { findRoute } from './find-route.ts'
+import { findRoute } from './router.ts'
 import type { Found, FoundRoute, Graph } from './graph-types.ts'
 import { listen, subscribe, unsubscribe } from './notifications/subscriptions.ts'
 import { settleTarget } from './target.ts'

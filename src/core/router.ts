@@ -1,19 +1,18 @@
-import { type Target, targetOf } from './target.ts'
+import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
+import type { Call, Exchange, Route, Session } from '../api/index.ts'
+import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
+import { withNumbersAsText } from '../protocol/json/exact-numbers.ts'
+import type { JsonObject } from '../protocol/json/json.ts'
 import { type Kind, METHODS } from '../protocol/methods.ts'
-import type { Exchange, Session, Call, Route } from '../api/index.ts'
+import { RPC, rpcError, type RpcError } from '../protocol/rpc-error.ts'
+import { matchesWritten } from '../protocol/uri-patterns.ts'
+import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
 import { within } from '../util/clock.ts'
 import { parseDuration } from '../util/units.ts'
-import type { Graph, UpstreamNode, Found } from './graph-types.ts'
 import type { LateList } from './catalog/part.ts'
-import { type CatalogEntry, isCalled, unlistedEntry } from '../api/catalog-entry.ts'
-import { type ParamHeader, paramHeaderValues, paramMismatch } from '../protocol/headers.ts'
-import { type JsonObject } from '../protocol/json/json.ts'
-import { withNumbersAsText } from '../protocol/json/exact-numbers.ts'
-import { RPC, type RpcError, rpcError } from '../protocol/rpc-error.ts'
-import { canonicalPattern, canonicalUri } from '../protocol/uri.ts'
-
-import { matchesWritten } from '../protocol/uri-patterns.ts'
 import { isModernHttp } from './exchange.ts'
+import type { Found, Graph, UpstreamNode } from './graph-types.ts'
+import { type Target, targetOf } from './target.ts'
 import { isUp } from './upstream.ts'
 
 /** Methods that name a tool or a prompt. */
@@ -363,4 +362,12 @@ function lateLists(graph: Graph, { kinds }: Wanted): LateList[] {
 function mayOwn({ hooks }: Graph, { prefix }: UpstreamNode, kind: Kind): boolean {
   const isNamed = kind === 'tools' || kind === 'prompts'
   return !isNamed || prefix === '' || hooks.runner('catalog') !== undefined
+}
+
+/** The route of an exchange by one configuration, or the error that says why there is none. */
+export function findRoute(exchange: Exchange, graph: Graph): Found | Promise<Found> {
+  const refused = graph.catalog.refuses(exchange)
+  if (refused !== undefined) return { error: refused }
+  const decided = graph.hooks.runnersFor(exchange.method).route?.(exchange)
+  return decided === undefined ? graph.router.find(exchange) : graph.router.permit(exchange, decided)
 }

@@ -1,12 +1,14 @@
 import type { Upstream, UpstreamMemory } from '../api/index.ts'
-import { checkLongNames } from '../config/checks/tool-names.ts'
-import { checkUnmatched } from '../config/checks/tool-names.ts'
+import { checkLongNames, checkUnmatched } from '../config/checks/tool-names.ts'
+import type { Config } from '../config/index.ts'
 import { type Problem, problemIn } from '../config/problem.ts'
-import type { Finding } from '../util/finding.ts'
 import { onlooker } from '../core/session.ts'
+import { gatewayError } from '../errors/errors.ts'
+import type { KnownTools } from '../plugin.ts'
 import { isObject, type JsonObject } from '../protocol/json/json.ts'
 import { LISTS } from '../protocol/methods.ts'
-import type { KnownTools } from '../plugin.ts'
+import type { Finding } from '../util/finding.ts'
+import { meant } from '../util/suggest.ts'
 import { ownPackage } from '../util/version.ts'
 import type { Generation } from './generation.ts'
 
@@ -92,4 +94,10 @@ function entriesIn(text: string, member: string): JsonObject[] {
   } catch {
     return []
   }
+}
+
+/** Refuses the name of a profile that the configuration has not. @throws GatewayError GW_PROFILE_UNKNOWN */
+export function checkProfile(profile: string, { profiles = {} }: Pick<Config, 'profiles'>): void {
+  if (Object.hasOwn(profiles, profile)) return
+  throw gatewayError('GW_PROFILE_UNKNOWN', { profile, meant: meant(profile, Object.keys(profiles)) })
 }

@@ -9,7 +9,7 @@ import {
 import { GatewayError, gatewayError } from '../errors/errors.ts'
 import type { Health } from '../errors/health.ts'
 import { type JsonObject, isObject } from '../protocol/json/json.ts'
-import { checkProfile } from './check-profile.ts'
+import { checkProfile } from './check-tool-names.ts'
 import type { Present } from './plan/text.ts'
 import { plannedOf, present } from './plan/plan.ts'
 import type { Generation } from './generation.ts'

@@ -1,4 +1,4 @@
-import { BOM_LENGTH, hasBom } from '../protocol/json/bom.ts'
+import { BOM_LENGTH, hasBom } from '../protocol/json/json.ts'
 import { Gathered } from './gathered.ts'
 
 const NEWLINE = 0x0a

@@ -1,5 +1,5 @@
 import type { Call, Notification, Session, UpstreamContext } from '../api/index.ts'
-import { noteOwnLists } from '../api/own-lists.ts'
+import { noteOwnLists } from '../api/upstream.ts'
 import { LIST_CHANGES } from '../protocol/methods.ts'
 import type { Connection } from './connection/connection.ts'
 import type { Supervisor } from './supervisor.ts'

@@ -1,6 +1,6 @@
 import { type CatalogEntry, isCalled } from '../../api/catalog-entry.ts'
 import type { Answer, Exchange, Principal, Session, Upstream } from '../../api/index.ts'
-import { mayBeOwnLists } from '../../api/own-lists.ts'
+import { mayBeOwnLists } from '../../api/upstream.ts'
 import { ANONYMOUS, principalKey, viewerKey } from '../../api/principal.ts'
 import type { Viewer } from '../../api/profile-names.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Session } from '../../api/index.ts'
-import { mayBeOwnLists } from '../../api/own-lists.ts'
+import { mayBeOwnLists } from '../../api/upstream.ts'
 import { type Kind, KINDS, kindsChangedBy, LIST_CHANGES, LISTS } from '../../protocol/methods.ts'
 import { BoundedMap } from '../../util/bounded-map.ts'
 import type { View } from '../catalog/view.ts'

@@ -1,7 +1,7 @@
 import type { Exchange, Notification, Session, UpstreamState } from '../../api/index.ts'
 import { GatewayError, ownerProblemOf, reasonOf } from '../../errors/errors.ts'
 import { isCalled, unlistedEntry } from '../../api/catalog-entry.ts'
-import { noteOwnLists } from '../../api/own-lists.ts'
+import { noteOwnLists } from '../../api/upstream.ts'
 import type { NotificationContext } from '../../hooks/hook-table.ts'
 import { isLoud } from '../../protocol/era/modern.ts'
 import { isObject } from '../../protocol/json/json.ts'

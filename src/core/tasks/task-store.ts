@@ -4,8 +4,7 @@ import { isTerminal, legacyTask } from '../../protocol/era/tasks.ts'
 import { stateWithoutSecrets } from '../without-secrets.ts'
 import type { Graph, HostedTaskRequest, Known, TaskPlace } from '../graph-types.ts'
 import { HostedTask, type ToolPlace } from './hosted-task.ts'
-import { sealTaskId } from './task-ids.ts'
-import { mayUse } from './task-rights.ts'
+import { mayUse, sealTaskId } from './task-ids.ts'
 
 /** Tasks that we keep ourselves, all together and of one caller. */
 const MAX_HOSTED = 1000

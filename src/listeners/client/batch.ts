@@ -1,6 +1,6 @@
 import { parseMessage, type Message } from '../../protocol/jsonrpc.ts'
 import { HeldBytes, Hold } from '../../transport/backlog.ts'
-import { withoutBom } from '../../protocol/json/bom.ts'
+import { withoutBom } from '../../protocol/json/json.ts'
 import { inOnePiece, lengthOf, type Written } from '../../util/written.ts'
 import { RPC, rpcError, type RpcError } from '../../protocol/rpc-error.ts'
 import { scanArray, ScanError } from '../../protocol/json/scan.ts'
