@@ -11,7 +11,7 @@ const AGAIN = 'take it with: npm run gen -- --pictures'
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
 /** Pages as the page itself lists them. */
-const pages = [...read('plugins/ui/page/pages.ts').matchAll(/\{ id: '(\w+)', title: '([^']+)'/g)].map(
+const pages = [...read('plugins/ui/page/main.ts').matchAll(/\{ id: '(\w+)', title: '([^']+)'/g)].map(
   ([, id = '', title = '']) => ({ id, title }),
 )
 /** Titles in the table of the document. */

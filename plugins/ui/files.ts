@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
-import type { HttpReply } from '../../src/plugin.ts'
-import type { PageRequest } from './access/page-request.ts'
+import type { HttpReply, HttpRequest } from '../../src/plugin.ts'
 
 /** Nothing of the page comes from elsewhere, nothing of it runs that is no file of ours, and it stands in no frame. */
 const HEADERS = {
@@ -35,7 +34,7 @@ interface File {
 let files: Promise<ReadonlyMap<string, File>> | undefined
 
 /** The files of the page. There is nothing in them that anybody may not know; the first who asks has them loaded. */
-export async function serveFile(name: string, { method, header }: PageRequest): Promise<HttpReply> {
+export async function serveFile(name: string, { method, header }: HttpRequest): Promise<HttpReply> {
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, headers: { allow: 'GET, HEAD' } }
   files ??= load()
   const file = (await files).get(name)

@@ -1,5 +1,5 @@
 import type { Config, Plugin } from '../../src/plugin.ts'
-import { check } from './check.ts'
+import { check } from './listeners.ts'
 
 type Options = NonNullable<Config['ui']>
 
@@ -11,6 +11,6 @@ export const ui: Plugin<Options> = {
   commands: () => import('./commands.ts'),
   async setup(api) {
     const { setUp } = await import('./set-up.ts')
-    return setUp(api)
+    setUp(api)
   },
 }

@@ -1,23 +1,38 @@
-import type { Config } from '../../src/plugin.ts'
+import { type Config, isKnown, listAt, mapAt, textAt, type Report } from '../../src/plugin.ts'
+
+/** Reports listeners that may not serve the page: it is for whoever may see everything. */
+export function check(config: unknown, report: Report): void {
+  const listeners = mapAt(config, 'listeners')
+  const names = Object.keys(listeners).filter(name => textAt(listeners, name, 'type') === 'http')
+  const auth = mapAt(config, 'auth')
+  const hasAuth = 'auth' in mapAt(config)
+  listAt(config, 'ui', 'listeners').forEach((name, i) => {
+    const pointer = `/ui/listeners/${i}`
+    isKnown(name, { what: 'HTTP listener', names }, pointer, report)
+    if (typeof name !== 'string' || !names.includes(name)) return
+    const covered = listAt(auth, 'listeners')
+    const isCovered = hasAuth && (covered.length === 0 || covered.includes(name))
+    if (isCovered || isLocalHost(textAt(listeners, name, 'host') ?? '127.0.0.1')) return
+    const message = `"${name}" is open to the network, and the page is not served there`
+    report({ pointer, message, hint: 'cover it with "auth", or bind it to 127.0.0.1' })
+  })
+}
 
 /** True for hosts that only this machine reaches. */
-export function isLocalHost(host: string): boolean {
+function isLocalHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** Listeners whose callers `auth` asks who they are. */
-export function coveredBy({ auth, listeners }: Pick<Config, 'auth' | 'listeners'>): readonly string[] {
+/** Listeners whose callers `auth` identifies. */
+export function listenersWithAuth({ auth, listeners }: Config): readonly string[] {
   if (auth === undefined) return []
   return auth.listeners ?? Object.keys(listeners).filter(name => listeners[name]?.type === 'http')
 }
 
 /** Listeners that serve the page: those of this machine, and those that `auth` covers. */
-export function servedBy({
-  auth,
-  listeners,
-  ui,
-}: Pick<Config, 'auth' | 'listeners' | 'ui'>): ReadonlySet<string> {
-  const covered = coveredBy({ auth, listeners })
+export function listenersOfPage(config: Config): ReadonlySet<string> {
+  const { listeners, ui } = config
+  const covered = listenersWithAuth(config)
   const served = Object.entries(listeners).filter(
     ([name, spec]) =>
       spec.type === 'http' &&

@@ -18,6 +18,11 @@ export class Failure extends Error {
   }
 }
 
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error
+  return new Failure(0, error instanceof Error ? error.message : String(error))
+}
+
 type Params = Readonly<Record<string, string | number | undefined>>
 
 let signedOut: (why: string) => void = () => undefined

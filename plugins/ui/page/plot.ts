@@ -1,8 +1,7 @@
 import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { Figures } from '../types.ts'
-import type { View } from './parts.ts'
-import { time } from './texts.ts'
+import { time, type View } from './parts.ts'
 
 const SPANS = 60
 const SPAN_MS = 60_000

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Event, Me } from '../types.ts'
-import { Failure, get } from './api.ts'
+import { type Failure, get, toFailure } from './api.ts'
 
 /** Answers of late, so that a page that is shown again stands there at once. */
 const known = new Map<string, unknown>()
@@ -9,7 +9,7 @@ const MOST_KNOWN = 50
 type Listener = (event: Event) => void
 const listeners = new Set<Listener>()
 
-export function tellPages(event: Event): void {
+export function emitToPages(event: Event): void {
   for (const listener of listeners) listener(event)
 }
 
@@ -63,8 +63,7 @@ export function useAnswer<T>(url: string, { every, on = [], newer }: AskOptions<
             setTurn(turn => turn + 1)
           },
           (error: unknown) => {
-            if (current.current === url)
-              setProblem(error instanceof Failure ? error : new Failure(0, String(error)))
+            if (current.current === url) setProblem(toFailure(error))
           },
         )
         .finally(() => {

@@ -1,8 +1,7 @@
 import { html } from 'htm/preact'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { Empty, type View } from './parts.ts'
-import { count } from './texts.ts'
+import { count, Empty, type View } from './parts.ts'
 
 export interface Column<T> {
   readonly head: string

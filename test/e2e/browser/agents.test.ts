@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentsSetting, tool } from '../../unit/plugins/agents/setting.ts'
-import { skip } from './chromium.ts'
-import { assertEveryView, openPage } from './opened-page.ts'
+import { assertEveryView, openPage, skip } from './opened-page.ts'
 
 test('a task is watched on the page, answered, and cancelled', { skip }, async t => {
   const setting = await agentsSetting(t)

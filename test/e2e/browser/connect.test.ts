@@ -6,7 +6,7 @@ import AxeBuilder from 'axe-core'
 import type { APIResponse, Browser, Page } from 'playwright-core'
 import { cleanup } from '../../fixtures/cleanup.ts'
 import { linkIn, setting, type Setting } from '../../unit/plugins/oauth/connect/setting.ts'
-import { skip, startChromium } from './chromium.ts'
+import { skip, startChromium } from './opened-page.ts'
 
 const CALL = { name: 'files__whoami', arguments: {} }
 const BACK = { 'visit-1': { action: 'accept' } }

@@ -1,13 +1,60 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { createServer, request as send } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { closeAfter, testClient, testGateway, testUpstream } from '../../../src/testing/index.ts'
 import { cleanup } from '../../fixtures/cleanup.ts'
-import { setting, type Setting } from '../../unit/plugins/ui/setting.ts'
-import { skip, startChromium } from './chromium.ts'
-import { assertView, openIn, violations, WIDTHS } from './opened-page.ts'
-import { keepingProxy, strippingProxy } from './proxies.ts'
+import { type Setting, setting } from '../../unit/plugins/ui/setting.ts'
+import {
+  WIDTHS,
+  assertEveryView,
+  assertView,
+  openIn,
+  openPage,
+  skip,
+  startChromium,
+  violations,
+} from './opened-page.ts'
+
+/** A proxy that takes its prefix away, as `proxy_pass http://gateway/;` of nginx does. Returns its origin. */
+export function strippingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
+  return proxy(t, target, path => (path.startsWith(prefix) ? path.slice(prefix.length) : undefined))
+}
+
+/** A proxy that hands paths on as they are, as `proxy_pass http://gateway;` does. */
+export function keepingProxy(t: TestContext, target: string, prefix: string): Promise<string> {
+  return proxy(t, target, path => (path.startsWith(prefix) ? path : undefined))
+}
+
+/** Passes the name of the target, as nginx does by itself. */
+async function proxy(
+  t: TestContext,
+  target: string,
+  pathOf: (path: string) => string | undefined,
+): Promise<string> {
+  const { hostname: host, port } = new URL(target)
+  const server = createServer((request, response) => {
+    const path = pathOf(request.url ?? '/')
+    if (path === undefined) return void response.writeHead(404).end()
+    const headers = { ...request.headers, host: `${host}:${port}` }
+    const onward = send({ host, port, path, method: request.method, headers }, reply => {
+      response.writeHead(reply.statusCode ?? 502, reply.headers)
+      response.flushHeaders()
+      reply.pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    response.on('close', () => onward.destroy())
+    request.pipe(onward)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  cleanup(t, () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 const PAGES = ['overview', 'calls', 'tools', 'clients', 'approvals', 'cache', 'config', 'connect']
 
@@ -283,3 +330,84 @@ test('a second link in the same tab logs in again, and a used one keeps who is i
   await page.goto(link)
   await page.getByRole('alert').getByText('this link is used or too old').waitFor()
 })
+
+const LONG = 'a-name-of-two-hundred-characters-'.repeat(7).slice(0, 200)
+const ARABIC = 'אבגד البحث في الملفات (1)'
+
+test('of two hundred servers those that are down stand first, with why, and are found', { skip }, async t => {
+  const upstreams = Object.fromEntries(
+    Array.from({ length: 200 }, (_, i) => [
+      `server${i}`,
+      i % 7 === 3
+        ? { type: 'http', url: 'http://127.0.0.1:9/mcp' }
+        : { type: 'http', url: 'http://127.0.0.1:9/mcp', start: 'lazy' },
+    ]),
+  )
+  const made = await setting(t, { upstreams })
+  const { page, problems } = await openPage(t, await made.link())
+  const rows = page.getByLabel('Servers', { exact: true }).locator('tbody tr')
+  await rows.filter({ hasText: 'failed' }).nth(28).waitFor()
+  assert.equal(await rows.first().locator('.badge').innerText(), 'failed')
+  await rows.first().getByText('ECONNREFUSED').waitFor()
+  assert.equal(
+    await rows
+      .first()
+      .getByRole('button', { name: /Try again/ })
+      .count(),
+    1,
+  )
+  const said = await rows.first().innerText()
+  assert.match(said, /See that it runs/)
+  assert.doesNotMatch(said, /gateway \w+/, 'what the button does is no command to type')
+  await page.getByText(/201 servers, \d+ with a problem/).waitFor()
+  await page.getByLabel('Search').fill('server10 failed')
+  await rows.filter({ hasText: 'server10' }).first().waitFor()
+  assert.ok((await rows.count()) < 10)
+  await assertEveryView(page)
+  assert.deepEqual(problems, [])
+})
+
+test(
+  'names of two hundred characters and texts from right to left stay in their places',
+  { skip },
+  async t => {
+    const inputSchema = {
+      type: 'object',
+      properties: { [LONG]: { type: 'string', title: ARABIC, description: LONG } },
+    }
+    const tool = { name: LONG.slice(0, 36), title: ARABIC, description: `${ARABIC} ${LONG}`, inputSchema }
+    const bad = closeAfter(
+      t,
+      await testUpstream({
+        ...{ name: LONG, version: LONG, capabilities: { tools: {} } },
+        methods: {
+          'tools/list': () => ({ tools: [tool] }),
+          'tools/call': () => ({ content: [{ type: 'text', text: `${ARABIC} ${LONG}` }], isError: true }),
+        },
+      }),
+    )
+    const server = 'a-server-of-some-length'
+    const made = await setting(t, { upstreams: { [server]: { type: 'http', url: bad.url } } })
+    const client = closeAfter(t, await testClient(made.gateway, { info: { name: ARABIC, version: LONG } }))
+    const { result } = await client.request('tools/list', {})
+    const { name } = (result as { tools: { name: string }[] }).tools.find(one =>
+      one.name.startsWith(server),
+    ) ?? { name: '' }
+    assert.notEqual(name, '')
+    await client.request('tools/call', { name, arguments: { [LONG]: `${ARABIC} ${LONG}` } })
+    const { page, problems } = await openPage(t, await made.link())
+    for (const hash of [
+      'overview',
+      'calls?id=1',
+      'clients',
+      `tools?name=${encodeURIComponent(name)}&of=${server}`,
+      'cache',
+      'config',
+    ]) {
+      await page.evaluate(`location.hash = '#/${hash}'`)
+      await page.locator('.detail, tbody tr').first().waitFor()
+      await assertEveryView(page)
+    }
+    assert.deepEqual(problems, [])
+  },
+)

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { exampleGateway } from './example.ts'
-import { skip, startChromium } from './chromium.ts'
-import { assertView, openIn } from './opened-page.ts'
 import { PICTURES } from './pictures.ts'
+import { assertView, openIn, skip, startChromium } from './opened-page.ts'
 
 const WIDTH = 1180
 const HEIGHT = 600

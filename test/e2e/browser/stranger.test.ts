@@ -4,8 +4,7 @@ import { test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../fixtures/free-port.ts'
 import { directory, gateway, serving, type Serving } from '../cli/run.ts'
-import { skip } from './chromium.ts'
-import { assertEveryView, openPage } from './opened-page.ts'
+import { assertEveryView, openPage, skip } from './opened-page.ts'
 
 const server = (name: string): string =>
   fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`))

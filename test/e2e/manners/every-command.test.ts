@@ -51,6 +51,7 @@ const CALLS: Readonly<Record<string, string>> = {
   'audit:verify': 'audit verify nothing.jsonl',
   activity: 'activity',
   usage: 'usage',
+  ui: 'ui --no-open',
   lock: 'lock',
   'lock:diff': 'lock diff',
   'lock:accept': 'lock accept who --expect v1:none',
@@ -75,7 +76,7 @@ const CALLS: Readonly<Record<string, string>> = {
 }
 
 /** Commands that go on until they are ended, and have tests of their own. */
-const LASTING: ReadonlySet<string> = new Set(['serve', 'wrap', 'attach', 'ui'])
+const LASTING: ReadonlySet<string> = new Set(['serve', 'wrap', 'attach'])
 
 /** Sequences that colour text; those that move the cursor are none. */
 const COLOUR = new RegExp(`\u001b\\[[\\d;]*m`)

@@ -1,11 +1,53 @@
 import { html } from 'htm/preact'
-import type { AgentRow, CallTaskRow, TaskRow, Tasks } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, Page, Problem, type View } from '../parts.ts'
+import { Act, ago, Badge, bytes, duration, Page, Problem, type View } from '../parts.ts'
 import { hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
-import { ago, bytes, duration } from '../texts.ts'
 import { OpenedTask, TASK_TONES } from './task.ts'
+
+interface AgentRow {
+  readonly id: string
+  readonly title?: string
+  readonly description?: string
+  readonly health: string
+  readonly why?: string
+  readonly running: number
+  readonly queued: number
+}
+
+/** A call that continues after its caller was answered. */
+interface CallTaskRow {
+  readonly id: string
+  readonly tool: string
+  readonly upstream: string
+  readonly subject: string
+  readonly state: string
+  readonly message?: string
+  /** Requests that wait for its client. */
+  readonly asks: number
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly resultBytes?: number
+}
+
+/** A task of an agent. */
+interface TaskRow {
+  readonly id: string
+  readonly state: string
+  readonly why?: string
+  readonly agent?: string
+  readonly subject: string
+  readonly progress?: string
+  readonly isError: boolean
+  readonly createdAt: number
+  readonly endedAt?: number
+}
+
+/** Answer of `GET tasks`. */
+interface Tasks {
+  readonly calls: readonly CallTaskRow[]
+  readonly tasks: readonly TaskRow[]
+}
 
 const EVERY_MS = 5000
 const TASKS_EVERY_MS = 2000

@@ -1,9 +1,8 @@
 import { html } from 'htm/preact'
 import type { Json } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Empty, Page, Problem, Snippet, type View } from '../parts.ts'
+import { Act, Empty, Page, Problem, Snippet, time, type View } from '../parts.ts'
 import { type PageProps, useAnswer } from '../state.ts'
-import { time } from '../texts.ts'
 
 const EVERY_MS = 3000
 

@@ -1,9 +1,8 @@
 import { html } from 'htm/preact'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, Page, Problem, Search, type View } from '../parts.ts'
+import { Act, Badge, bytes, count, duration, Page, Problem, Search, type View } from '../parts.ts'
 import { choose, type PageProps, useAnswer } from '../state.ts'
 import { type Column, List } from '../table.ts'
-import { bytes, count, duration } from '../texts.ts'
 
 const EVERY_MS = 10_000
 

@@ -2,10 +2,23 @@ import { html } from 'htm/preact'
 import { useState } from 'preact/hooks'
 import type { CallDetail, CallRow, Calls as Answer, Timing } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import { Badge, Copy, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
+import {
+  Badge,
+  bytes,
+  Copy,
+  count,
+  duration,
+  Field,
+  Page,
+  pretty,
+  Problem,
+  Search,
+  Snippet,
+  time,
+  type View,
+} from '../parts.ts'
 import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
-import { bytes, count, duration, pretty, time } from '../texts.ts'
 
 const OUTCOMES = [
   ['', 'any'],

@@ -1,10 +1,9 @@
 import { html } from 'htm/preact'
 import type { ClientRow } from '../../types.ts'
 import { urlOf } from '../api.ts'
-import { Badge, Empty, Page, Problem, type View } from '../parts.ts'
+import { ago, Badge, count, Empty, Page, Problem, type View } from '../parts.ts'
 import { hashOf, type PageProps, useAnswer } from '../state.ts'
 import { type Column, Table } from '../table.ts'
-import { ago, count } from '../texts.ts'
 
 const EVERY_MS = 5000
 

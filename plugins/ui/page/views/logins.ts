@@ -1,10 +1,26 @@
 import { html } from 'htm/preact'
-import type { LoginRow } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, Page, Problem, type View } from '../parts.ts'
+import { Act, ago, Badge, duration, Page, Problem, type View } from '../parts.ts'
 import { type PageProps, useAnswer } from '../state.ts'
 import { type Column, List } from '../table.ts'
-import { ago, duration } from '../texts.ts'
+
+/** A login to a server, or one that is missing. */
+interface LoginRow {
+  /** The server; empty if the configuration no longer has it. */
+  readonly upstream: string
+  /** `gateway`, or a digest of the caller. */
+  readonly account: string
+  readonly caller?: string
+  readonly state: string
+  readonly resource?: string
+  readonly issuer?: string
+  readonly scopes?: readonly string[]
+  readonly renews?: boolean
+  readonly why?: string
+  readonly expiresAt?: number
+  readonly lostAt?: number
+  readonly since?: number
+}
 
 const EVERY_MS = 10_000
 

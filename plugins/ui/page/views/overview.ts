@@ -1,11 +1,22 @@
 import { html } from 'htm/preact'
 import type { Figures, Finding as Found, Overview as Answer, ServerRow } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, Page, Problem, Search, Snippet, type View } from '../parts.ts'
+import {
+  Act,
+  ago,
+  Badge,
+  bytes,
+  count,
+  duration,
+  Page,
+  Problem,
+  Search,
+  Snippet,
+  type View,
+} from '../parts.ts'
 import { Plot } from '../plot.ts'
 import { choose, hashOf, type PageProps, type Place, useAnswer } from '../state.ts'
 import { type Column, List } from '../table.ts'
-import { ago, bytes, count, duration } from '../texts.ts'
 
 const EVERY_MS = 10_000
 const BYTES_OF_TOKEN = 3.6
@@ -29,8 +40,8 @@ export function Overview({ me, place }: PageProps): View {
   return html`<${Page} title="Overview" lead=${facts.filter(Boolean).join(' · ')}>
     <${Problem} of=${problem} />
     ${findings.map(one => html`<${Finding} of=${one} key=${one.code} />`)}
-    ${me.parts.includes('calls') ? html`<${Plots} figures=${figures} />` : html`<p class="finding">Calls, clients and figures are recorded where the configuration has <code>ui: {}</code>.</p>`}
-    <${Beside} replica=${me.replica} />
+    <${Plots} figures=${figures} />
+    ${me.replica === undefined ? null : html`<p class="finding">This gateway is one replica of several. Calls, clients, figures and servers are those of this one; <code>gateway replicas</code> names the others.</p>`}
     <h2>Servers</h2>
     ${
       servers.length < MANY && search === ''
@@ -58,15 +69,6 @@ export function Overview({ me, place }: PageProps): View {
       ${listeners.map(({ name, type, url }) => html`<li><strong>${name}</strong> <code>${url ?? type}</code></li>`)}
     </ul>
   </${Page}>`
-}
-
-/** Says what is not shown here where others are the same gateway. */
-function Beside({ replica }: { replica: string | undefined }): View | null {
-  if (replica === undefined) return null
-  return html`<p class="finding">
-    This gateway is one replica of several. Calls, clients, figures and servers are those of this one;
-    <code>gateway replicas</code> names the others.
-  </p>`
 }
 
 function serversText(servers: readonly ServerRow[]): string {

@@ -1,12 +1,47 @@
 import { html } from 'htm/preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Piece, TaskDetail } from '../../types.ts'
+import type { Json } from '../../types.ts'
 import { Failure, get, post, urlOf } from '../api.ts'
-import { Act, Badge, Problem, Snippet, type View } from '../parts.ts'
+import { Act, Badge, duration, Problem, Snippet, time, type View } from '../parts.ts'
 import { choose, type Place, useAnswer } from '../state.ts'
-import { duration, time } from '../texts.ts'
-import { filledIn, type Values } from './filled-in.ts'
-import { Form } from './form.ts'
+import { NO_VALUES, readForm } from '../fields.ts'
+import { Form } from '../form.ts'
+
+/** Answer of `GET task`. */
+interface TaskDetail {
+  readonly state: string
+  readonly is_error: boolean
+  readonly why?: string
+  readonly agent?: string
+  readonly routed_by: string
+  readonly cwd: string
+  readonly progress?: string
+  readonly files_changed: readonly string[]
+  readonly has_diff: boolean
+  readonly denied: readonly string[]
+  readonly warnings: readonly string[]
+  readonly attempts: readonly { readonly agent: string; readonly failure?: string }[]
+  readonly questions: readonly {
+    readonly question_id: string
+    readonly message: string
+    readonly schema: Json
+  }[]
+  readonly duration_ms: number
+  readonly events: readonly {
+    readonly seq: number
+    readonly at: number
+    readonly kind: string
+    readonly text: string
+  }[]
+}
+
+/** Answer of `GET output`. */
+interface Piece {
+  readonly text: string
+  /** Offset of the next piece. */
+  readonly end: number
+  readonly hasMore: boolean
+}
 
 export const TASK_TONES: Readonly<Record<string, string>> = {
   queued: 'quiet',
@@ -144,12 +179,10 @@ interface AskedProps {
 
 /** A question of the agent, or of the gateway about it. */
 function Asked({ task, of, again }: AskedProps): View {
-  const [values, setValues] = useState<Values>({})
+  const [values, setValues] = useState(NO_VALUES)
   const answer = async (action: string): Promise<void> => {
-    const content = action === 'accept' ? filledIn(of.schema, values) : undefined
-    if (typeof content === 'string') throw new Failure(0, content)
-    const given = content === undefined ? {} : { content }
-    await post('reply', { task, question: of.question_id, action, ...given })
+    const content = action === 'accept' ? { content: readForm(of.schema, values) } : {}
+    await post('reply', { task, question: of.question_id, action, ...content })
   }
   return html`<fieldset class="asked">
     <legend>It waits for an answer</legend>

@@ -1,12 +1,11 @@
 import { html } from 'htm/preact'
-import type { Json, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
+import { useState } from 'preact/hooks'
+import type { ClientRow, Json, Shown, ToolDetail, ToolRow, Tools as Answer } from '../../types.ts'
 import { post, urlOf } from '../api.ts'
-import { Act, Badge, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
+import { Act, Badge, count, Field, Page, Problem, Search, Snippet, type View } from '../parts.ts'
 import { choose, hashOf, type PageProps, type Place, useAnswer, useList } from '../state.ts'
 import { type Column, List, More } from '../table.ts'
-import { count } from '../texts.ts'
-import { Trial } from './trial.ts'
-import { Why } from './why.ts'
+import { TryTool } from './try-tool.ts'
 
 const NONE = 'No server has listed such a tool yet. Servers that sleep are not woken for this page.'
 
@@ -26,7 +25,7 @@ export function Tools({ me, place }: PageProps): View {
       <${Field} label="Server" value=${filter.server} options=${serversOf(data)} change=${(server: string) => choose(place, { server })} />
       ${me.acts ? html`<${Act} label="Ask all servers" act=${() => post('refresh')} done=${again} />` : null}
     </div>
-    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts && me.parts.includes('trials')} key=${`${name} ${of}`} />`}
+    ${name === null ? null : html`<${Opened} name=${name} server=${of} place=${place} acts=${me.acts} key=${`${name} ${of}`} />`}
     <${List} label="Tools" columns=${columns(place)} rows=${rows} keyOf=${(row: ToolRow) => `${row.upstream} ${row.name}`} none=${NONE} />
     <${More} further=${further} />
   </${Page}>`
@@ -102,9 +101,81 @@ function Opened({ name, server, place, acts }: OpenedProps): View {
       acts
         ? html`<details open>
             <summary>Try it</summary>
-            <${Trial} tool=${name} schema=${value.inputSchema as Json | undefined} />
+            <${TryTool} tool=${name} schema=${value.inputSchema as Json | undefined} />
           </details>`
         : null
     }
   </section>`
+}
+
+interface Explained {
+  readonly outcome: { readonly what: string; readonly text: string }
+  readonly steps: readonly {
+    readonly by: string
+    readonly at: string
+    readonly does: string
+    readonly text: string
+  }[]
+}
+
+interface Explanation {
+  readonly shown: Shown
+  readonly explained: Explained
+}
+
+/** Name of a client that calls itself nothing. */
+const UNKNOWN = 'unknown'
+
+const FINE: ReadonlySet<string> = new Set(['server', 'answered'])
+
+/** Explains how a client sees a tool, and a call of it by any caller. */
+function Why({ tool, server }: { tool: string; server: string }): View {
+  const [as, setAs] = useState('anonymous')
+  const [client, setClient] = useState('')
+  const [answer, setAnswer] = useState<Explanation>()
+  const { data } = useAnswer<{ clients: ClientRow[] }>(urlOf('clients'))
+  const names = [...new Set((data?.clients ?? []).map(one => one.client))].sort()
+  const ask = async (): Promise<void> => {
+    const named = client === '' ? UNKNOWN : client
+    const [shown, explained] = await Promise.all([
+      post<Shown>('shown', { tool, server, client: named }),
+      post<Explained>('explain', { tool, as, client: named }),
+    ])
+    setAnswer({ shown, explained })
+  }
+  return html`<div class="filters">
+      <${Field} label="Caller" value=${as} hint="key:ci" change=${setAs} />
+      <${Field}
+        label="Client"
+        value=${client}
+        options=${[['', 'any other'], ...names.map(name => [name, name])]}
+        change=${setClient}
+      />
+      <${Act} label="Explain" act=${ask} />
+    </div>
+    ${answer === undefined ? null : html`<${Outcome} ...${answer} />`}`
+}
+
+function Outcome({ shown, explained: { outcome, steps } }: Explanation): View {
+  return html`<p>
+      <${Badge} of=${shown.isShown ? 'shown' : 'hidden'} tone=${shown.isShown ? 'good' : 'quiet'} />
+      ${' '}${listed(shown)}
+    </p>
+    ${
+      shown.notes.length === 0
+        ? null
+        : html`<ul class="steps">
+            ${shown.notes.map(note => html`<li>${note}</li>`)}
+          </ul>`
+    }
+    <p><${Badge} of=${outcome.what} tone=${FINE.has(outcome.what) ? 'good' : 'warn'} /> ${outcome.text}</p>
+    <ol class="steps">
+      ${steps.map(step => html`<li><span class="soft">${step.at} · ${step.by} ${step.does}</span> ${step.text}</li>`)}
+    </ol>`
+}
+
+function listed({ client, isShown, name, why }: Shown): View {
+  const whose = client === UNKNOWN ? 'a client that nobody knows' : client
+  if (isShown) return html`in the list of ${whose} as <code>${name}</code>`
+  return `not in the list of ${whose}${why === undefined ? '' : `: ${why}`}`
 }

@@ -157,23 +157,6 @@ describe('what the API tells of tools and clients', () => {
     )
     assert.equal((figures as JsonObject[])[0]?.calls, 1)
   })
-
-  test('what the OpenAPI document describes, and nothing else', async t => {
-    const made = await setting(t, { approve: {} })
-    const { ask, json } = await made.opened()
-    const { openapi, paths } = await json('openapi.json')
-    assert.equal(openapi, '3.1.0')
-    const names = Object.keys(paths as JsonObject)
-    assert.ok(names.includes('/approvals') && names.includes('/calls'))
-    for (const [path, methods] of Object.entries(paths as Record<string, JsonObject>)) {
-      if (path === '/events') continue
-      const isGet = 'get' in methods
-      const reply = await ask(path.slice(1), isGet ? {} : posted({}))
-      assert.ok(![404, 405].includes(reply.status) || /call|tool/.test(path), `${path} ${reply.status}`)
-    }
-    assert.equal((await ask('nothing')).status, 404)
-    assert.equal((await ask('calls', posted({}))).status, 405)
-  })
 })
 
 describe('what the API does', () => {

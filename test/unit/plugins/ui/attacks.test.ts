@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import { TestClock } from '../../../../src/testing/index.ts'
 import { closeAfter, testGateway } from '../../../../src/testing/index.ts'
-import { open, posted, session, setting } from './setting.ts'
+import { open, posted, ROUTES, session, setting } from './setting.ts'
 
 /** A request with headers that fetch would not send, and the path as it is. */
 function raw(
@@ -27,34 +27,15 @@ function raw(
 }
 
 describe('who has no link', () => {
-  const GETS = [
-    'session',
-    'overview',
-    'calls',
-    'call?id=1',
-    'tools',
-    'tool?name=x',
-    'clients',
-    'cache',
-    'config',
-    'events',
-    'openapi.json',
-    'logs?name=web',
-    'tasks',
-    'task?id=x',
-    'output?id=x',
-  ]
-  const POSTS = [
-    ...['server', 'refresh', 'explain', 'run', 'answer', 'purge', 'reload', 'logout'],
-    ...['plan', 'shown', 'approval', 'reply', 'cancel'],
-  ]
-
   test('reads nothing, and does nothing', async t => {
-    const { origin, upstream } = await setting(t)
+    const made = await setting(t)
+    const { upstream } = made
     const before = upstream.received('tools/call').length
-    for (const name of GETS) assert.equal((await fetch(`${origin}/ui/api/${name}`)).status, 401, name)
-    for (const name of POSTS)
-      assert.equal((await fetch(`${origin}/ui/api/${name}`, posted({ name: 'web__echo' }))).status, 401, name)
+    for (const name of ['session', ...ROUTES]) {
+      const [path = '', method = 'GET'] = name.split(' ').reverse()
+      const init = method === 'GET' ? {} : posted({ name: 'web__echo' })
+      assert.equal((await fetch(`${made.origin}/ui/api/${path}`, init)).status, 401, name)
+    }
     assert.equal(upstream.received('tools/call').length, before)
   })
 
@@ -277,6 +258,8 @@ describe('paths and bodies', () => {
     assert.equal(large.status, 413)
     for (const query of ['limit=0', 'limit=501', 'limit=x', 'limit=1e9', 'before=-1', 'limit=1.5'])
       assert.equal((await ask(`calls?${query}`)).status, 400, query)
+    assert.equal((await ask('nothing')).status, 404)
+    assert.equal((await ask('calls', posted({}))).status, 405)
     assert.equal(made.gateway.gateway.upstreams.get('web')?.status().state, 'ready')
   })
 })

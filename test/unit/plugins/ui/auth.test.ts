@@ -48,6 +48,23 @@ describe('a flood', () => {
     assert.equal((await ask('calls')).status, 200)
   })
 
+  test('of logins of one caller ends the oldest of its browsers, and no other', async t => {
+    const made = await setting(t, { auth: AUTH })
+    const owner = await made.opened()
+    const url = new URL('/ui/api/session', made.origin)
+    const status = async (reply: Response): Promise<number> => {
+      const cookie = String(reply.headers.get('set-cookie')).split(';', 1)[0] ?? ''
+      const { key } = (await reply.json()) as { key: string }
+      return (await fetch(`${made.origin}/ui/api/calls`, { headers: { cookie, 'x-tapgate-ui': key } })).status
+    }
+    const logins: Response[] = []
+    for (let i = 0; i < 25; i++)
+      logins.push(await session(url, {}, { authorization: 'Bearer key-that-only-reads-0001' }))
+    const found = await Promise.all(logins.map(status))
+    assert.deepEqual(found, [...Array<number>(5).fill(401), ...Array<number>(20).fill(200)])
+    assert.equal((await owner.ask('calls')).status, 200)
+  })
+
   test('of names of clients and tools stays within what is kept', async t => {
     const made = await setting(t, { ui: { calls: 10 } })
     const client = await made.client()

@@ -1,4 +1,7 @@
 import type { TestContext } from 'node:test'
+import type { RoutesDeps } from '../../../../plugins/ui/deps.ts'
+import { apiRoutes } from '../../../../plugins/ui/routes.ts'
+import { Trials } from '../../../../plugins/ui/trials.ts'
 import type { JsonObject } from '../../../../src/protocol/json/json.ts'
 import {
   closeAfter,
@@ -10,6 +13,15 @@ import {
   type TestTool,
   type TestUpstream,
 } from '../../../../src/testing/index.ts'
+
+/** All operations of the API, by method and name. */
+export const ROUTES = Object.keys(
+  apiRoutes({
+    parts: ['approvals', 'logins', 'cache', 'agents'],
+    recorder: {},
+    trials: new Trials(text => text),
+  } as unknown as RoutesDeps),
+)
 
 /** A gateway with the page, and a server whose tools show all that a page can show. */
 export interface Setting {

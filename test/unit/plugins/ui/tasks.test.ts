@@ -74,10 +74,3 @@ test('who acts cancels one, which its server hears, and once; nobody else does',
   assert.equal((await as('bob', 'cancel', posted({ task: 7 }))).status, 400)
   await assert.rejects(made.gateway.gateway.control('tasks.cancel', {}), { code: 'GW_VERB_PARAMS' })
 })
-
-test('both are in the OpenAPI document, with the name of a tool as text', async t => {
-  const { owner } = await goingOn(t)
-  const { paths } = (await owner.json('openapi.json')) as { paths: Record<string, JsonObject> }
-  const named = Object.keys(paths).map(path => path.split('/').at(-1))
-  assert.ok(named.includes('tasks') && named.includes('cancel'), named.join())
-})

@@ -1,44 +1,45 @@
 import { html } from 'htm/preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Json } from '../../types.ts'
-import { Failure, post, runTool } from '../api.ts'
-import { filledIn, type Values } from './filled-in.ts'
-import { Form } from './form.ts'
-import { Act, Badge, Problem, Snippet, type View } from '../parts.ts'
-import { count } from '../texts.ts'
+import { type Failure, post, runTool, toFailure } from '../api.ts'
+import { NO_VALUES, readForm } from '../fields.ts'
+import { Form } from '../form.ts'
+import { Act, Badge, count, Problem, Snippet, type View } from '../parts.ts'
 
-interface Said {
+interface TrialEvent {
   readonly event: string
   readonly [key: string]: unknown
 }
 
-/** Runs a tool from a form that its schema makes, and shows all that happens. */
-export function Trial({ tool, schema }: { tool: string; schema: Json | undefined }): View {
-  const [values, setValues] = useState<Values>({})
-  const [said, setSaid] = useState<readonly Said[]>([])
+/** Calls a tool with the values of a form, and shows all events. */
+export function TryTool({ tool, schema }: { tool: string; schema: Json | undefined }): View {
+  const [values, setValues] = useState(NO_VALUES)
+  const [events, setEvents] = useState<readonly TrialEvent[]>([])
   const [problem, setProblem] = useState<Failure>()
   const [isRunning, setRunning] = useState(false)
   const stop = useRef<AbortController>(undefined)
   useEffect(() => () => stop.current?.abort(), [])
+  const call = async (signal: AbortSignal): Promise<void> =>
+    runTool(
+      { name: tool, arguments: readForm(schema, values) },
+      one => setEvents(all => [...all.slice(-MAX_EVENTS), one as TrialEvent]),
+      signal,
+    )
   const run = (event: Event): void => {
     event.preventDefault()
     if (isRunning) return
-    const args = filledIn(schema, values)
-    if (typeof args === 'string') return setProblem(new Failure(0, args))
-    setProblem(undefined)
-    setSaid([])
-    setRunning(true)
     stop.current = new AbortController()
-    runTool(
-      { name: tool, arguments: args },
-      one => setSaid(all => [...all.slice(-MOST_SAID), one as Said]),
-      stop.current.signal,
-    )
-      .catch((error: unknown) => setProblem(error instanceof Failure ? error : undefined))
+    setProblem(undefined)
+    setEvents([])
+    setRunning(true)
+    call(stop.current.signal)
+      .catch((error: unknown) =>
+        setProblem(stop.current?.signal.aborted === true ? undefined : toFailure(error)),
+      )
       .finally(() => setRunning(false))
   }
   return html`<form onSubmit=${run}>
-      <${Form} schema=${schema} values=${values} change=${setValues} hasRaw=${true} />
+      <${Form} schema=${schema} values=${values} change=${setValues} />
       <div class="row start">
         <button class="main" aria-busy=${isRunning}>${isRunning ? 'Runs …' : 'Call it'}</button>
         ${isRunning ? html`<button type="button" onClick=${() => stop.current?.abort()}>Stop</button>` : null}
@@ -46,14 +47,14 @@ export function Trial({ tool, schema }: { tool: string; schema: Json | undefined
     </form>
     <${Problem} of=${problem} />
     <div aria-live="polite">
-      ${said.map(one => html`<${Heard} of=${one} key=${String(one.id ?? '')} />`)}
+      ${events.map(one => html`<${Shown} of=${one} key=${String(one.id ?? '')} />`)}
     </div>`
 }
 
 /** Events that are shown at a time. */
-const MOST_SAID = 200
+const MAX_EVENTS = 200
 
-function Heard({ of }: { of: Said }): View {
+function Shown({ of }: { of: TrialEvent }): View {
   if (of.event === 'progress') return html`<${Progress} of=${of} />`
   if (of.event === 'log') return html`<p class="soft">${String(of.level ?? '')}: ${textOf(of.data)}</p>`
   if (of.event === 'ask') return html`<${Asked} of=${of} />`
@@ -62,13 +63,13 @@ function Heard({ of }: { of: Said }): View {
   return html`<${Result} of=${of} />`
 }
 
-function Progress({ of }: { of: Said }): View {
+function Progress({ of }: { of: TrialEvent }): View {
   const { progress, total, message } = of
   const text = `${count(Number(progress))}${typeof total === 'number' ? ` of ${count(total)}` : ''} ${textOf(message ?? '')}`
   return html`<p><progress value=${progress} max=${total} aria-label="Progress"></progress> ${text}</p>`
 }
 
-function Result({ of }: { of: Said }): View {
+function Result({ of }: { of: TrialEvent }): View {
   const { event: _, content, ...rest } = of
   const parts = Array.isArray(content) ? (content as Json[]) : []
   const isError = of.isError === true
@@ -80,15 +81,13 @@ function Result({ of }: { of: Said }): View {
 }
 
 /** A question of the server in the middle of its call. */
-function Asked({ of }: { of: Said }): View {
+function Asked({ of }: { of: TrialEvent }): View {
   const schema = of.requestedSchema as Json | undefined
-  const [values, setValues] = useState<Values>({})
+  const [values, setValues] = useState(NO_VALUES)
   const [isDone, setDone] = useState(false)
-  const [problem, setProblem] = useState('')
   const answer = async (action: string): Promise<void> => {
-    const content = action === 'accept' ? filledIn(schema, values) : undefined
-    if (typeof content === 'string') return setProblem(content)
-    await post('answer', { id: of.id, action, ...(content === undefined ? {} : { content }) })
+    const content = action === 'accept' ? { content: readForm(schema, values) } : {}
+    await post('answer', { id: of.id, action, ...content })
     setDone(true)
   }
   if (isDone) return html`<p class="soft">Answered: ${textOf(of.message)}</p>`
@@ -96,7 +95,6 @@ function Asked({ of }: { of: Said }): View {
     <legend>The server asks</legend>
     <p class="told" dir="auto">${textOf(of.message)}</p>
     <${Form} schema=${schema} values=${values} change=${setValues} />
-    ${problem === '' ? null : html`<p class="problem" role="alert">${problem}</p>`}
     <div class="row start">
       <${Act} label="Answer" kind="main" act=${() => answer('accept')} />
       <${Act} label="Decline" act=${() => answer('decline')} />

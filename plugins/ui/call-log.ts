@@ -1,5 +1,5 @@
-import { globs } from '../../../src/plugin.ts'
-import type { CallDetail, CallRow, Calls } from '../types.ts'
+import { globs } from '../../src/plugin.ts'
+import type { CallDetail, CallRow, Calls } from './types.ts'
 
 /** Conditions of a search; all that are given must fit. */
 export interface Wanted {

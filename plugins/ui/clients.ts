@@ -1,5 +1,5 @@
-import { BoundedMap, principalKey, type Session } from '../../../src/plugin.ts'
-import type { ClientRow } from '../types.ts'
+import { BoundedMap, principalKey, type Session } from '../../src/plugin.ts'
+import type { ClientRow } from './types.ts'
 
 const MAX_CLIENTS = 1000
 /** Clients of one caller: names are theirs to choose. */

@@ -1,31 +1,32 @@
-import type { Clock } from '../../../src/plugin.ts'
-import type { Reader } from '../access/admission.ts'
-import type { Event } from '../types.ts'
-import { type Hide, safeJson } from '../safe-json.ts'
+import type { Clock } from '../../src/plugin.ts'
+import type { Reader } from './admission.ts'
+import { type Hide, safeJson } from './api.ts'
+import type { CallRow, Event } from './types.ts'
 
 const MAX_STREAMS = 64
-/** Streams of one caller, or of all who are the owner. */
+/** Streams of one caller. */
 const MAX_OF_CALLER = 16
-/** Events that wait for one that does not read. */
+/** Events that wait for a slow reader. */
 const MAX_WAITING = 256
-const BEAT_MS = 15_000
+const HEARTBEAT_MS = 15_000
+/** Time between two events about calls. */
+const CALLS_MS = 1000
 
-/** Streams of events that are open. */
+/** Open streams of events. */
 export class Streams {
   readonly #clock: Clock
   readonly #hide: Hide
   readonly #open = new Set<EventStream>()
+  #newest: CallRow | undefined
+  #count = 0
+  #isThrottled = false
 
   constructor(clock: Clock, hide: Hide) {
     this.#clock = clock
     this.#hide = hide
   }
 
-  get isHeard(): boolean {
-    return this.#open.size > 0
-  }
-
-  /** A stream for a reader; undefined where there are too many. */
+  /** Opens a stream; undefined if there are too many. */
   open(reader: Reader): EventStream | undefined {
     const own = [...this.#open].filter(({ share }) => share === reader.share)
     if (this.#open.size >= MAX_STREAMS || own.length >= MAX_OF_CALLER) return undefined
@@ -34,10 +35,31 @@ export class Streams {
     return stream
   }
 
-  tell(event: Event): void {
+  emit(event: Event): void {
     if (this.#open.size === 0) return
     const text = `data: ${safeJson(event, this.#hide)}\n\n`
     for (const stream of this.#open) stream.add(text)
+  }
+
+  /** Emits an event about a call; of many calls one a second, with their count. */
+  emitCall(call: CallRow): void {
+    if (this.#open.size === 0) return
+    this.#newest = call
+    this.#count++
+    if (!this.#isThrottled) this.#emitCalls()
+  }
+
+  #emitCalls(): void {
+    const [call, count] = [this.#newest, this.#count]
+    if (call === undefined) return
+    this.#newest = undefined
+    this.#count = 0
+    this.#isThrottled = true
+    this.emit({ type: 'call', call, count })
+    this.#clock.after(CALLS_MS, () => {
+      this.#isThrottled = false
+      this.#emitCalls()
+    })
   }
 
   end(): void {
@@ -45,25 +67,21 @@ export class Streams {
   }
 }
 
-/** One stream: what waits to be read is bounded, and one that nobody reads costs no more. */
+/** One stream. Events that a slow reader has no room for are counted and left out. */
 export class EventStream implements AsyncIterable<string> {
   readonly share: string
-  readonly #reader: Reader
-  readonly #clock: Clock
   readonly #closed: () => void
-  // A browser that loses the stream comes back after two seconds.
+  // A browser that loses the stream reconnects after two seconds.
   #waiting: string[] = ['retry: 2000\n\n']
   #missed = 0
   #isOver = false
-  #stopBeat: () => void = () => undefined
+  #stopHeartbeat: () => void = () => undefined
   #wake: () => void = () => undefined
 
   constructor(reader: Reader, clock: Clock, closed: () => void) {
     this.share = reader.share
-    this.#reader = reader
-    this.#clock = clock
     this.#closed = closed
-    this.#beat()
+    this.#beat(reader, clock)
   }
 
   add(text: string): void {
@@ -74,7 +92,7 @@ export class EventStream implements AsyncIterable<string> {
 
   end(): void {
     this.#isOver = true
-    this.#stopBeat()
+    this.#stopHeartbeat()
     this.#closed()
     this.#wake()
   }
@@ -82,7 +100,7 @@ export class EventStream implements AsyncIterable<string> {
   async *[Symbol.asyncIterator](): AsyncGenerator<string> {
     try {
       while (!this.#isOver) {
-        const text = this.#taken()
+        const text = this.#take()
         if (text !== '') yield text
         else await new Promise<void>(resolve => (this.#wake = resolve))
       }
@@ -91,7 +109,7 @@ export class EventStream implements AsyncIterable<string> {
     }
   }
 
-  #taken(): string {
+  #take(): string {
     const missed: Event = { type: 'missed', count: this.#missed }
     const text = this.#waiting.join('') + (this.#missed > 0 ? `data: ${JSON.stringify(missed)}\n\n` : '')
     this.#waiting = []
@@ -99,19 +117,18 @@ export class EventStream implements AsyncIterable<string> {
     return text
   }
 
-  #goOn(): void {
-    if (this.#isOver) return
-    this.add(':\n\n')
-    this.#beat()
-  }
-
-  /** Shows proxies that somebody is there, and finds out whether the reader still may listen. */
-  #beat(): void {
-    this.#stopBeat = this.#clock.after(BEAT_MS, () => {
-      void this.#reader.isIn().then(
-        isIn => (isIn ? this.#goOn() : this.end()),
-        () => this.end(),
-      )
+  /** Keeps proxies from closing the stream, and ends it once the reader may no longer read. */
+  #beat(reader: Reader, clock: Clock): void {
+    this.#stopHeartbeat = clock.after(HEARTBEAT_MS, () => {
+      void reader
+        .isAllowed()
+        .catch(() => false)
+        .then(isAllowed => {
+          if (!isAllowed) return this.end()
+          if (this.#isOver) return
+          this.add(':\n\n')
+          this.#beat(reader, clock)
+        })
     })
   }
 }

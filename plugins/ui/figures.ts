@@ -1,4 +1,4 @@
-import type { Figures } from '../types.ts'
+import type { Figures } from './types.ts'
 
 const EVERY_MS = 10_000
 /** An hour of them. */
@@ -18,7 +18,7 @@ interface Span {
 }
 
 /** A call, as far as figures are made of it. */
-export interface Counted {
+export interface CountedCall {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly ms: number
@@ -31,7 +31,7 @@ export interface Counted {
 export class FigureRing {
   readonly #spans: Span[] = []
 
-  add({ at, ms, isFailed, isCached, bytes }: Counted): void {
+  add({ at, ms, isFailed, isCached, bytes }: CountedCall): void {
     const span = this.#spanAt(Math.floor(at / EVERY_MS) * EVERY_MS)
     span.calls++
     span.bytes += bytes
