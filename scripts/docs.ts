@@ -4,7 +4,6 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { errorsReference } from './errors-reference.ts'
-import { fastFlags } from './fast-flags.ts'
 import { healthReference } from './health-reference.ts'
 import { withLayers } from './layers-table.ts'
 import { withFreshSnippets } from './snippets.ts'
@@ -15,7 +14,6 @@ const documents = globSync(['*.md', 'docs/**/*.md', 'examples/*/README.md'], { c
 const outputs: readonly (readonly [string, (present: string) => string])[] = [
   ['docs/reference/errors.md', errorsReference],
   ['docs/reference/health.md', healthReference],
-  ['src/cli/fast-flags.gen.ts', fastFlags],
   ['ARCHITECTURE.md', withLayers],
   ...documents.map(file => [file, (present: string) => withFreshSnippets(present, root)] as const),
 ]

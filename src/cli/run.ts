@@ -1,7 +1,6 @@
-import { shortWay } from './fast-start.ts'
 import type { Host } from './host.ts'
 import type { KnownCommand } from './output/report.ts'
-import { terminalOf, type Terminal } from './output/terminal.ts'
+import { terminalOf } from './output/terminal.ts'
 import { ownPackage } from '../util/version.ts'
 
 const VERSION_FLAGS: readonly (string | undefined)[] = ['--version', '-v']
@@ -18,7 +17,8 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
       terminal.out.line(`${name}/${version} ${host.platform}-${process.arch} node-${process.version}`)
       return 0
     }
-    return await (shortWay(argv, terminal, host) ?? (() => runLoaded(argv, host, terminal)))()
+    const { runWithOclif } = await import('./oclif.ts')
+    return await runWithOclif(argv, host, terminal)
   } catch (error) {
     const { report } = await import('./output/report.ts')
     return report(error, argv, terminal, knownCommands)
@@ -32,9 +32,4 @@ async function knownCommands(): Promise<KnownCommand[]> {
     name: id.replaceAll(':', ' '),
     required: Object.keys(flags).filter(flag => flags[flag]?.required === true),
   }))
-}
-
-async function runLoaded(argv: readonly string[], host: Host, terminal: Terminal): Promise<number> {
-  const { runWithOclif } = await import('./oclif.ts')
-  return runWithOclif(argv, host, terminal)
 }

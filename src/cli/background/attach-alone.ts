@@ -1,20 +1,27 @@
+import { parseArgs } from 'node:util'
 import type { Problem } from '../../config/problem.ts'
 import { GatewayError, ownerReasonOf } from '../../errors/errors.ts'
-import { FAST_FLAGS } from '../fast-flags.gen.ts'
-import { readFlags } from '../read-flags.ts'
 import { attach } from './attach.ts'
 import type { Host } from '../host.ts'
+
+const OPTIONS = {
+  config: { type: 'string', short: 'c' },
+  env: { type: 'string' },
+  set: { type: 'string', multiple: true },
+  profile: { type: 'string' },
+  label: { type: 'string' },
+  'no-start': { type: 'boolean' },
+} as const
 
 /**
  * Runs `gateway attach` without the rest of the command line, which would take more memory than the relay itself. Returns
  * the exit code, or undefined for what the command line must look at: help, mistakes, and what goes wrong.
  */
 export async function attachAlone(args: readonly string[], host: Host): Promise<number | undefined> {
-  const flags = readFlags(args, FAST_FLAGS.attach)
-  if (flags === undefined || flags.json === true) return undefined
   try {
-    return await attach(flags, host)
+    return await attach(parseArgs({ args: [...args], options: OPTIONS }).values, host)
   } catch (error) {
+    // A mistake in the arguments, or a flag such as --help, is for the whole command line.
     if (!(error instanceof GatewayError)) return undefined
     const problems = await problemLines(error, host.cwd())
     const lines = [`error ${error.code}: ${ownerReasonOf(error)}`, ...problems, `hint: ${error.hint}`]
