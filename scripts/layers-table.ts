@@ -1,19 +1,25 @@
-import { PARTS } from '../test/guard/layers.ts'
+import { CONTRACT, PARTS } from '../test/guard/layers.ts'
 
 const BLOCK = /<!-- layers -->[\s\S]*?<!-- \/layers -->/
 
-/** The document with the table of the parts that `test/architecture.test.ts` enforces, where it has a place for it. */
+/** Returns a document with the list of the parts that `test/architecture.test.ts` enforces, if it has a place for it. */
 export function withLayers(document: string): string {
-  return document.replace(BLOCK, () => `<!-- layers -->\n\n${table()}\n\n<!-- /layers -->`)
+  return document.replace(BLOCK, () => `<!-- layers -->\n\n${listParts()}\n\n<!-- /layers -->`)
 }
 
-function table(): string {
-  const rows = PARTS.map(({ path, holds, may }) => [
-    `\`${folder(path)}\``,
-    holds,
-    may.length === 0 ? 'nothing of ours' : [...new Set(may)].join(', '),
-  ])
-  return aligned([['folder', 'what it holds', 'may import'], ...rows])
+function listParts(): string {
+  return PARTS.map(({ path, holds, may }) => `- \`${folder(path)}\`: ${holds} ← ${listImports(may)}`).join(
+    '\n',
+  )
+}
+
+/** What every plugin is written against has one name. */
+function listImports(may: readonly string[]): string {
+  if (may.length === 0) return 'nothing'
+  const names = new Set(may)
+  const isAll = CONTRACT.every(part => names.has(part))
+  if (isAll) for (const part of CONTRACT) names.delete(part)
+  return [...(isAll ? ['contract'] : []), ...names].join(', ')
 }
 
 function folder({ source }: RegExp): string {
@@ -21,15 +27,4 @@ function folder({ source }: RegExp): string {
     .replace(/^\^|\$$|\\\/$/g, '')
     .replaceAll(/\\(.)/g, '$1')
     .replace('(gateway/|index.ts$)', 'gateway')
-}
-
-/** A table as the formatter writes it. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = [0, 1, 2].map(column => Math.max(...rows.map(row => row[column]?.length ?? 0)))
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join(' | ')} |`
-  const [head = [], ...body] = rows
-  return [line(head), `| ${widths.map(width => '-'.repeat(width)).join(' | ')} |`, ...body.map(line)].join(
-    '\n',
-  )
 }

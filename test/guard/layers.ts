@@ -8,9 +8,9 @@ export interface Part {
 }
 
 /** The parts that a plugin is written against: what `src/plugin.ts` names, and below. */
-const CONTRACT = ['util', 'protocol', 'errors', 'config types', 'api'] as const
+export const CONTRACT = ['util', 'protocol', 'errors', 'config types', 'api'] as const
 
-/** The parts of the program; a file belongs to the first one whose path fits. ARCHITECTURE.md shows this table. */
+/** The parts of the program; a file belongs to the first one whose path fits. ARCHITECTURE.md lists them. */
 export const PARTS: readonly Part[] = [
   {
     part: 'config types',
